@@ -1,0 +1,3 @@
+"""curta: language models that compute exactly."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,1 @@
+"""Transformer weights in, tokens out."""

@@ -1,0 +1,60 @@
+"""One tree of errors. Each message says what was wrong, where, and what to do about it.
+
+CurtaError
+├── UserError                     the user's mistake: the command line prints one line, exits 2
+│   ├── GraphError                a graph that means nothing: cycle, undefined or foreign node
+│   ├── CertificateError          a graph whose exactness cannot be proved
+│   ├── FileError                 a malformed, truncated, tampered or too new model file
+│   ├── TokenError                a token that is not in the vocabulary, a prompt too long
+│   ├── HullError                 keys or queries that a hull cache cannot hold
+│   └── CompilerNotFoundError     no C compiler for the native engine
+└── ProgramError                  the program's failure: the command line exits 1
+    ├── RegionError               a run that would leave the certified region
+    └── ToolchainError            the C compiler failed
+"""
+
+from __future__ import annotations
+
+
+class CurtaError(Exception):
+    """Anything that curta raises on purpose."""
+
+
+class UserError(CurtaError):
+    """Something in the input has to change."""
+
+
+class GraphError(UserError):
+    """The graph is not a well-formed program."""
+
+
+class CertificateError(UserError):
+    """The compiler cannot prove that the graph computes exactly."""
+
+
+class FileError(UserError):
+    """A file is not a curta model, or not one that this version can trust."""
+
+
+class TokenError(UserError):
+    """A prompt that the model cannot take."""
+
+
+class HullError(UserError):
+    """A key, a value or a query that a hull cache cannot hold."""
+
+
+class CompilerNotFoundError(UserError):
+    """There is no C compiler to build native code with."""
+
+
+class ProgramError(CurtaError):
+    """The program was understood, and failed while it ran."""
+
+
+class RegionError(ProgramError):
+    """The next token would not be covered by the certificate."""
+
+
+class ToolchainError(ProgramError):
+    """The C compiler did not accept the generated code."""
