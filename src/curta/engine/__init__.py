@@ -1,1 +1,39 @@
-"""Transformer weights in, tokens out."""
+"""Transformer weights in, tokens out, at four levels that always say the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from curta.compiler.model import Model, load_model
+from curta.engine.base import Engine, Session
+from curta.errors import UserError
+
+Level = Literal["evaluate", "plain", "hull", "native"]
+LEVELS: tuple[Level, ...] = ("evaluate", "plain", "hull", "native")
+
+
+def load(model: str | Path | Model, level: Level = "native") -> Engine:
+    """A model file, or a model, ready to run at one of the levels."""
+    loaded = model if isinstance(model, Model) else load_model(model)
+    match level:
+        case "evaluate":
+            from curta.engine.evaluate import Evaluate
+
+            return Evaluate(loaded)
+        case "plain":
+            from curta.engine.plain import Plain
+
+            return Plain(loaded)
+        case "hull":
+            from curta.engine.hull_level import HullLevel
+
+            return HullLevel(loaded)
+        case "native":
+            from curta.engine.native import Native
+
+            return Native(loaded)
+    raise UserError(f"level={level!r}: expected one of {', '.join(LEVELS)}")
+
+
+__all__ = ["LEVELS", "Engine", "Level", "Session", "load"]

@@ -1,0 +1,182 @@
+"""Certificate: the proof that the weights compute exactly, for sequences of at most T tokens.
+
+Every value is a multiple of 2**step below 2**(53 + step) in magnitude, partial sums included, so
+float64 rounds nowhere and the order of summation does not matter. What is checked, one by one:
+
+    sum       a form that some gate, head or rule reads, summed over slots in any order
+    product   relu(condition) * value of a gate
+    slot      a carrier, while its members are being added up
+    score     2 q . k - |k|^2 + recency of a head: exact, so two keys never seem equal unless they
+              are; one step apart means a factor exp(-1024) = 0 in the softmax: a hard maximum
+    total     a running sum, for the hull and native levels, which add up exactly
+    rounding  the same through softmax: n equal weights 1/n, a dot product of n terms and a factor
+              n are off by less than n (n + 4) max|v| / 2**53, which has to stay below half a step
+              for the rounding constant to remove it
+
+The last is the only place where softmax is weaker than the hard engines: `softmax_tokens` says how
+far the proof reaches there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from fractions import Fraction
+from math import isqrt
+
+from curta.compiler.layout import Layout
+from curta.compiler.nodes import Restore
+from curta.compiler.numbers import MANTISSA_BITS, Number, Range, fits_float64, power_of_two
+from curta.compiler.tasks import Form, Task, partial_sums
+from curta.errors import CertificateError
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One bound: `bits` of the mantissa are used, at most `limit` may be."""
+
+    kind: str
+    node: str
+    bits: float
+    limit: int = MANTISSA_BITS
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What has been proved, and the tightest bound of every kind."""
+
+    max_tokens: int
+    softmax_tokens: int
+    arithmetic: str
+    bounds_checked: int
+    tightest: tuple[Claim, ...]
+    promises: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: dict[str, object]) -> Certificate:
+        fields = dict(data)
+        fields["tightest"] = tuple(Claim(**claim) for claim in fields["tightest"])  # type: ignore[attr-defined]
+        fields["promises"] = tuple(fields["promises"])  # type: ignore[arg-type]
+        return Certificate(**fields)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        text = f"exact for sequences of up to {self.max_tokens:,} tokens, in {self.arithmetic}"
+        if self.softmax_tokens < self.max_tokens:
+            text += f"; through softmax up to {self.softmax_tokens:,}"
+        return text
+
+
+def prove(layout: Layout) -> Certificate:
+    """The certificate of a layout, or an error that names the node and the bound."""
+    tightest: dict[str, Claim] = {}
+    count = 0
+    for claim in claims(layout):
+        count += 1
+        if claim.bits > claim.limit:
+            raise CertificateError(
+                f"{claim.node}: this {claim.kind} needs {claim.bits} bits and float64 holds "
+                f"{claim.limit}; narrow its operands with assume, or use a coarser step"
+            )
+        if claim.kind not in tightest or claim.bits > tightest[claim.kind].bits:
+            tightest[claim.kind] = claim
+    circuit = layout.work.circuit
+    names = [
+        f"{circuit.graph.name_of(g)} in {circuit.ranges[g]}" for g in circuit.guards
+    ]
+    return Certificate(
+        circuit.max_tokens,
+        softmax_tokens(layout),
+        "float64",
+        count,
+        tuple(tightest[kind] for kind in sorted(tightest)),
+        tuple(names),
+    )
+
+
+def claims(layout: Layout) -> Iterator[Claim]:
+    work = layout.work
+    name_of = work.circuit.graph.name_of
+    for task in work.tasks:
+        name = name_of(task.node)
+        for form in task.reads:
+            yield sum_claim(layout, "sum", name, form)
+        if task.kind == "gate":
+            yield product_claim(layout, task, name)
+        elif task.kind == "attention" and len(task.reads) > 1:
+            yield score_claim(layout, task, name)
+        elif task.kind == "restore":
+            total = work.circuit.ranges[task.node]
+            bits = bits_needed(total.magnitude, total.step)
+            yield Claim("total", name, bits, MANTISSA_BITS - 2)
+    for carrier in work.carriers:
+        name = " + ".join(name_of(wire) for wire, _ in carrier.members[:3])
+        yield Claim("slot", name, bits_needed(*partial_sums(work.circuit, carrier.members)))
+    for rule in work.outputs:
+        for digit, token in enumerate(rule.tokens):
+            name = f"score of token {list(work.circuit.graph.tokens)[token]!r}"
+            yield sum_claim(layout, "sum", name, rule.logit(digit))
+
+
+def bits_needed(magnitude: Number, step: int) -> float:
+    """The smallest b, to a tenth, with magnitude <= 2**(b + step)."""
+    steps = Fraction(magnitude) / power_of_two(step)
+    if steps <= 1:
+        return 0
+    whole = (-(-steps.numerator // steps.denominator) - 1).bit_length()
+    return whole if not fits_float64(magnitude, step) else min(whole, MANTISSA_BITS)
+
+
+def slot_form(layout: Layout, form: Form) -> Form:
+    """The form as the matrices evaluate it: whole carriers, all their members included."""
+    carrier_of = layout.work.carrier_of
+    wires = dict(form.terms)
+    for carrier in {carrier_of[w] for w in form.wires if w in carrier_of}:
+        members = layout.work.carriers[carrier].members
+        lead = next(Fraction(wires[w]) / weight for w, weight in members if w in wires)
+        wires.update({wire: lead * weight for wire, weight in members})
+    return Form(tuple(wires.items()))
+
+
+def sum_claim(layout: Layout, kind: str, name: str, form: Form) -> Claim:
+    terms = slot_form(layout, form).terms
+    return Claim(kind, name, bits_needed(*partial_sums(layout.work.circuit, terms)))
+
+
+def product_claim(layout: Layout, task: Task, name: str) -> Claim:
+    opening, amount = (partial_sums(layout.work.circuit, form.terms) for form in task.reads)
+    operation = layout.work.circuit.graph.operations[task.node]
+    ranges = layout.work.circuit.ranges
+    condition, value = (ranges[i] for i in (operation.condition, operation.value))  # type: ignore[union-attr]
+    largest = max(condition.high, 0) * value.magnitude
+    return Claim("product", name, bits_needed(largest, opening[1] + amount[1]))
+
+
+def score_claim(layout: Layout, task: Task, name: str) -> Claim:
+    """All partial sums of 2 q . k - |k|^2 + recency * position, in steps of the recency."""
+    ranges = layout.work.circuit.ranges
+    operation = layout.work.circuit.graph.operations[task.node]
+    total = Range.constant(0)
+    for q, k in zip(operation.query, operation.key, strict=True):  # type: ignore[union-attr]
+        largest = 2 * ranges[q].magnitude * ranges[k].magnitude
+        total = total + Range(0, largest, ranges[q].step + ranges[k].step)
+    penalty = partial_sums(layout.work.circuit, task.reads[-2].terms)
+    squares = sum(ranges[k].magnitude ** 2 for k in operation.key)  # type: ignore[union-attr]
+    bound = total.high + squares + 1
+    return Claim("score", name, bits_needed(bound, min(total.step, penalty[1])))
+
+
+def softmax_tokens(layout: Layout) -> int:
+    """How many tokens running sums survive the rounding of a softmax over equal scores."""
+    circuit = layout.work.circuit
+    most = circuit.max_tokens
+    for task in layout.work.tasks:
+        operation = circuit.graph.operations[task.node]
+        if isinstance(operation, Restore):
+            value = circuit.ranges[operation.mean].magnitude
+            # n (n + 4) value < 2**(52 + step); (n + 2)**2 = n (n + 4) + 4
+            limit = power_of_two(MANTISSA_BITS - 1 + operation.step) / Fraction(value) + 4
+            most = min(most, isqrt(int(limit)) - 2)
+    return max(most, 0)

@@ -1,0 +1,357 @@
+"""The language: a graph of numbers that every token of a sequence computes.
+
+A Graph owns its nodes. A node is immutable and interned: building the same operation twice gives
+the same node, so `is` compares nodes and nothing is ever computed twice.
+
+What the model says next is described by *families* of tokens. Token number d of a family with
+nodes (linear, square, base) scores `base + d * linear - d * d * square`; the best score wins and
+ties go to the token that was declared first. With linear = 2x and square = 1 that is the token
+nearest to x. Families may carry a condition `when` (0 or 1): one whose condition holds always
+beats one whose condition does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from curta.compiler.nodes import (
+    Assume,
+    Declared,
+    Gate,
+    Linear,
+    Lookup,
+    Mean,
+    Operation,
+    PositionFeature,
+    Restore,
+    Retrieve,
+    RunningSum,
+    TokenFeature,
+)
+from curta.compiler.numbers import Number, exact, simplify
+from curta.errors import GraphError
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Node:
+    """One number per position. Add and subtract nodes, and multiply them by constants."""
+
+    graph: Graph
+    index: int
+
+    @property
+    def operation(self) -> Operation:
+        return self.graph.operations[self.index]
+
+    @property
+    def name(self) -> str:
+        return self.graph.name_of(self.index)
+
+    def named(self, name: str) -> Node:
+        """The same node, called `name` in errors, tables and generated code."""
+        self.graph.names.setdefault(self.index, name)
+        return self
+
+    def __add__(self, other: object) -> Node:
+        return self.graph.linear([(self, 1), (self.graph.node(other), 1)])
+
+    __radd__ = __add__
+
+    def __sub__(self, other: object) -> Node:
+        return self.graph.linear([(self, 1), (self.graph.node(other), -1)])
+
+    def __rsub__(self, other: object) -> Node:
+        return self.graph.linear([(self.graph.node(other), 1), (self, -1)])
+
+    def __mul__(self, factor: object) -> Node:
+        if isinstance(factor, Node):
+            raise GraphError(
+                f"{self.name} * {factor.name}: a linear node multiplies by constants only; "
+                "use curta.compiler.product, which is two gates"
+            )
+        return self.graph.linear([(self, factor)])
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Node:
+        return self.graph.linear([(self, -1)])
+
+    def __repr__(self) -> str:
+        return f"<{type(self.operation).__name__} {self.name}>"
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Tokens that compete by `base + d * linear - d * d * square`, with d = 0, 1, 2, ..."""
+
+    tokens: tuple[int, ...]
+    linear: int
+    square: int
+    base: int
+    when: int | None
+
+
+class Graph:
+    """A program for a transformer: nodes, the vocabulary, and what to say next."""
+
+    def __init__(self, tokens: Iterable[str] = ()) -> None:
+        self.operations: list[Operation] = []
+        self.names: dict[int, str] = {}
+        self.tokens: dict[str, int] = {}
+        self.families: list[Family] = []
+        self.stops: set[int] = set()
+        self.definitions: dict[int, int] = {}
+        self._interned: dict[Operation, int] = {}
+        self.add_tokens(*tokens)
+
+    # -- vocabulary ---------------------------------------------------------------------------
+
+    def add_tokens(self, *tokens: str) -> None:
+        """Declare tokens; their ids follow the order of declaration."""
+        if any(isinstance(operation, TokenFeature) for operation in self.operations):
+            raise GraphError("declare all tokens before the first feature")
+        for token in tokens:
+            if token in self.tokens:
+                raise GraphError(f"token {token!r} is declared twice")
+            self.tokens[token] = len(self.tokens)
+
+    def token_id(self, token: str) -> int:
+        if token not in self.tokens:
+            known = " ".join(list(self.tokens)[:12])
+            raise GraphError(f"unknown token {token!r}; declared are: {known} ...")
+        return self.tokens[token]
+
+    # -- nodes --------------------------------------------------------------------------------
+
+    def feature(self, name: str, values: Mapping[str, object], default: object = 0) -> Node:
+        """A number carried by each token: `values`, and `default` for tokens not named."""
+        table = [exact(default)] * len(self.tokens)
+        for token, value in values.items():
+            table[self.token_id(token)] = exact(value)
+        return self.intern(TokenFeature(tuple(table))).named(name)
+
+    def is_token(self, *tokens: str) -> Node:
+        """1 on the given tokens, 0 on all others."""
+        return self.feature("is " + " ".join(tokens), dict.fromkeys(tokens, 1))
+
+    @property
+    def one(self) -> Node:
+        return self.constant(1)
+
+    @property
+    def position(self) -> Node:
+        """The number of tokens before this one."""
+        return self.position_feature(1)
+
+    def position_feature(self, divisor: int, modulus: int = 0, power: int = 1) -> Node:
+        """((position // divisor) mod modulus) ** power, from the positional embedding."""
+        if divisor < 1 or modulus < 0 or power not in (1, 2):
+            raise GraphError(
+                f"position_feature({divisor}, {modulus}, {power}): the divisor must be at least "
+                "1, the modulus at least 0 (none), the power 1 or 2"
+            )
+        return self.intern(PositionFeature(divisor, modulus, power))
+
+    def constant(self, value: object) -> Node:
+        return self.intern(Linear((), exact(value)))
+
+    def linear(self, terms: Iterable[tuple[Node, object]], constant: object = 0) -> Node:
+        """constant + the sum of coefficient * node."""
+        total: dict[int, Number] = {}
+        shift = exact(constant)
+        for node, coefficient in terms:
+            factor = exact(coefficient)
+            operation = self.own(node).operation
+            if isinstance(operation, Linear):
+                shift += factor * operation.constant
+                parts: Sequence[tuple[int, Number]] = operation.terms
+            else:
+                parts = [(node.index, 1)]
+            for index, inner in parts:
+                total[index] = total.get(index, 0) + factor * inner
+        flat = tuple((i, simplify(c)) for i, c in sorted(total.items()) if c != 0)
+        shift = simplify(shift)
+        if shift == 0 and len(flat) == 1 and flat[0][1] == 1:
+            return Node(self, flat[0][0])
+        return self.intern(Linear(flat, shift))
+
+    def gate(self, condition: object, value: object) -> Node:
+        """relu(condition) * value."""
+        return self.intern(Gate(self.node(condition).index, self.node(value).index))
+
+    def lookup(
+        self,
+        *,
+        query: object,
+        key: object,
+        value: object,
+        missing: Literal["nearest", "stop"] | float = "stop",
+    ) -> Node:
+        """The value at the most recent position whose key equals the query (see nodes.Lookup)."""
+        queries = query if isinstance(query, tuple) else (query,)
+        keys = key if isinstance(key, tuple) else (key,)
+        if len(queries) != len(keys) or not keys:
+            raise GraphError(f"a query of {len(queries)} digits cannot match keys of {len(keys)}")
+        if isinstance(missing, str) and missing not in ("nearest", "stop"):
+            raise GraphError(f"missing={missing!r}: expected 'nearest', 'stop' or a number")
+        if missing == "nearest" and len(keys) > 1:
+            raise GraphError("missing='nearest' needs a key of one digit: nearness is a distance")
+        return self.intern(
+            Lookup(
+                tuple(self.node(digit).index for digit in queries),
+                tuple(self.node(digit).index for digit in keys),
+                self.node(value).index,
+                missing if isinstance(missing, str) else exact(missing),
+            )
+        )
+
+    def running_sum(self, value: object) -> Node:
+        """The sum of the value over all positions up to this one."""
+        return self.intern(RunningSum(self.node(value).index))
+
+    def assume(self, value: object, low: object, high: object) -> Node:
+        """The value, promised to lie in [low, high]. Runs that break the promise are stopped."""
+        bottom, top = exact(low), exact(high)
+        node = self.node(value)
+        if bottom > top:
+            raise GraphError(f"assume {node.name} in [{low}, {high}]: the interval is empty")
+        return self.intern(Assume(node.index, bottom, top))
+
+    def declare(self, name: str) -> Node:
+        """A node to be defined later, with `define`."""
+        return self.intern(Declared(name)).named(name)
+
+    def define(self, declared: Node, value: object) -> None:
+        if not isinstance(self.own(declared).operation, Declared):
+            raise GraphError(f"{declared.name} was not made by declare()")
+        if declared.index in self.definitions:
+            raise GraphError(f"{declared.name} is defined twice")
+        self.definitions[declared.index] = self.node(value).index
+
+    # -- circuit nodes, for the passes of the compiler ----------------------------------------
+
+    def retrieve(self, operation: Retrieve) -> Node:
+        return self.intern(operation)
+
+    def mean(self, value: Node) -> Node:
+        return self.intern(Mean(value.index))
+
+    def restore(self, mean: Node, step: int) -> Node:
+        return self.intern(Restore(mean.index, step))
+
+    # -- what to say next ---------------------------------------------------------------------
+
+    def emit(self, tokens: Sequence[str], number: object, when: object | None = None) -> None:
+        """Say the token whose place in `tokens` is nearest to the number (halves go down)."""
+        self._family(tokens, self.node(number) * 2, self.one, when)
+
+    def emit_quotient(
+        self, tokens: Sequence[str], dividend: object, divisor: object, when: object | None = None
+    ) -> None:
+        """Say the token numbered floor(dividend / divisor); both integers, the divisor positive.
+
+        The arg-max over q of q * (2A - B + 1) - q * q * B is floor(A / B), because q + 1 scores
+        more than q by 2 * (A - (q + 1) * B) + 1: positive exactly while (q + 1) * B <= A.
+        """
+        numerator, denominator = self.node(dividend), self.node(divisor)
+        self._family(tokens, numerator * 2 - denominator + 1, denominator, when)
+
+    def emit_token(self, token: str, when: object | None = None) -> None:
+        """Say this token (when the condition holds)."""
+        self._family([token], self.constant(0), self.constant(0), when)
+
+    def score(self, token: str, score: object) -> None:
+        """The token's score as it stands: the highest is said."""
+        zero = self.constant(0)
+        self._family([token], zero, zero, None, self.node(score))
+
+    def stop_after(self, *tokens: str) -> None:
+        """Generation ends once one of these tokens has been said."""
+        self.stops.update(self.token_id(token) for token in tokens)
+
+    def _family(
+        self,
+        tokens: Sequence[str],
+        linear: Node,
+        square: Node,
+        when: object | None,
+        base: Node | None = None,
+    ) -> None:
+        ids = tuple(self.token_id(token) for token in tokens)
+        taken = {token for family in self.families for token in family.tokens}
+        for token, number in zip(tokens, ids, strict=True):
+            if number in taken or ids.count(number) > 1:
+                raise GraphError(f"token {token!r} is scored twice; merge the two rules into one")
+        self.families.append(
+            Family(
+                ids,
+                linear.index,
+                square.index,
+                (base or self.constant(0)).index,
+                None if when is None else self.node(when).index,
+            )
+        )
+
+    # -- internals ----------------------------------------------------------------------------
+
+    def node(self, value: object) -> Node:
+        """The value as a node of this graph."""
+        return self.own(value) if isinstance(value, Node) else self.constant(value)
+
+    def own(self, node: Node) -> Node:
+        if node.graph is not self:
+            raise GraphError(f"{node.name} belongs to another graph; nodes cannot be shared")
+        return node
+
+    def intern(self, operation: Operation) -> Node:
+        index = self._interned.get(operation)
+        if index is None:
+            index = len(self.operations)
+            self.operations.append(operation)
+            self._interned[operation] = index
+        return Node(self, index)
+
+    def name_of(self, index: int) -> str:
+        """The node's name, or its expression in a few words."""
+        if index in self.names:
+            return self.names[index]
+        match self.operations[index]:
+            case PositionFeature(divisor, modulus, power, offset):
+                text = "position" if divisor == 1 else f"position//{divisor}"
+                text += f" mod {modulus}" if modulus else ""
+                text += f" - {offset}" if offset else ""
+                return f"({text})^2" if power == 2 else text
+            case Linear(terms, constant):
+                return self._name_of_sum(terms, constant)
+            case Gate(condition, value):
+                return f"gate{index}({self._short(condition)}, {self._short(value)})"
+            case Lookup(_, _, value) | Retrieve(_, _, _, value):
+                return f"lookup{index}({self._short(value)})"
+            case RunningSum(value):
+                return f"running_sum({self._short(value)})"
+            case Mean(value):
+                return f"mean({self._short(value)})"
+            case Restore(mean):
+                return f"count*{self._short(mean)}"
+            case Assume(value):
+                return self.name_of(value)
+            case operation:
+                return f"{type(operation).__name__.lower()}{index}"
+
+    def _name_of_sum(self, terms: tuple[tuple[int, Number], ...], constant: Number) -> str:
+        if not terms:
+            return str(constant)
+        parts = [
+            (self._short(i) if c == 1 else f"{c}*{self._short(i)}") for i, c in terms[:3]
+        ] + ["..."] * (len(terms) > 3)
+        return " + ".join(parts) + (f" + {constant}" if constant else "")
+
+    def _short(self, index: int) -> str:
+        name = self.names.get(index)
+        if name is not None:
+            return name
+        if isinstance(self.operations[index], PositionFeature):
+            return self.name_of(index)
+        return f"n{index}"

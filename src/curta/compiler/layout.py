@@ -1,0 +1,115 @@
+"""Layout: a schedule in, the slot of every carrier out.
+
+Slot 0 is the constant 1. A carrier holds its slot from the sublayer that writes it until it is
+erased: a feed-forward part subtracts what is left. Where the sums stay exact, the same part may
+already write the next carrier into the slot.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from curta.compiler.numbers import Number, fits_float64, simplify
+from curta.compiler.schedule import Occupancy, Schedule, Windows
+from curta.compiler.tasks import ONE, Form, Work, partial_sums
+
+Row = tuple[tuple[int, Number], ...]
+"""A weighted sum of slots."""
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where everything is: slots of carriers, and the periods in which they hold them."""
+
+    work: Work
+    schedule: Schedule
+    slot: tuple[int, ...]
+    first: tuple[int, ...]
+    last: tuple[int, ...]
+    erasures: tuple[tuple[int, int], ...]
+    width: int
+
+    def row(self, form: Form) -> Row:
+        """A form over wires as a form over slots."""
+        carrier_of = self.work.carrier_of
+        weights: dict[int, Number] = {}
+        for wire, coefficient in form.terms:
+            if wire == ONE:
+                weights[0] = coefficient
+                continue
+            carrier = carrier_of[wire]
+            share = dict(self.work.carriers[carrier].members)[wire]
+            weight = simplify(Fraction(coefficient) / share)
+            if weights.setdefault(self.slot[carrier], weight) != weight:
+                name = self.work.circuit.graph.name_of(wire)
+                raise AssertionError(f"{name}: a carrier is read in unequal proportions")
+        return tuple(sorted(weights.items()))
+
+    def carriers_at(self, period: int) -> dict[int, int]:
+        """slot -> carrier in a period."""
+        return {
+            self.slot[c]: c
+            for c in range(len(self.slot))
+            if self.first[c] <= period <= self.last[c]
+        }
+
+
+def schedule_to_layout(work: Work, schedule: Schedule) -> Layout:
+    """Give every carrier the lowest slot that is free for it."""
+    occupancy = Occupancy(Windows(work))
+    start = list(schedule.start)
+    intervals = [occupancy.interval(c, start) for c in range(len(work.carriers))]
+    holders: list[list[int]] = []
+    slot = [0] * len(work.carriers)
+    for carrier in sorted(range(len(intervals)), key=lambda c: (intervals[c][0], c)):
+        for place, held in enumerate(holders):
+            if is_free(work, intervals, held[-1], carrier):
+                held.append(carrier)
+                slot[carrier] = place + 1
+                break
+        else:
+            holders.append([carrier])
+            slot[carrier] = len(holders)
+    final = 2 * schedule.layers
+    erasures = sorted(
+        (erased_at(last), slot[c]) for c, (_, last) in enumerate(intervals) if last < final
+    )
+    return Layout(
+        work,
+        schedule,
+        tuple(slot),
+        tuple(first for first, _ in intervals),
+        tuple(last for _, last in intervals),
+        tuple(erasures),
+        len(holders) + 1,
+    )
+
+
+def erased_at(last: int) -> int:
+    """The first feed-forward part that may erase a carrier whose last period this is."""
+    return last + 1 if last % 2 else last
+
+
+def is_free(work: Work, intervals: list[tuple[int, int]], holder: int, carrier: int) -> bool:
+    """Whether a carrier may follow another one in its slot."""
+    first, last = intervals[carrier][0], intervals[holder][1]
+    if first <= last:
+        return False
+    if first > erased_at(last):
+        return True
+    # Erased and rewritten by the same feed-forward part: both sums must stay exact together.
+    old = partial_sums(work.circuit, work.carriers[holder].members)
+    new = partial_sums(work.circuit, work.carriers[carrier].members)
+    return fits_float64(old[0] + new[0], min(old[1], new[1]))
+
+
+def check_layout(layout: Layout) -> None:
+    """No two carriers in one slot at once, and every slot clean when written (or a curta bug)."""
+    for slot in range(1, layout.width):
+        held = sorted(
+            (layout.first[c], layout.last[c]) for c in range(len(layout.slot)) if layout.slot[c] == slot
+        )
+        for (_, last), (first, _) in zip(held, held[1:], strict=False):
+            if first <= last or first < erased_at(last):
+                raise AssertionError(f"slot {slot}: written at {first}, in use until {last}")

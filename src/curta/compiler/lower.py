@@ -1,0 +1,352 @@
+"""Lower: the user's graph in, a circuit out: a graph of what attention and gates do directly.
+
+    lookup       Retrieve the value; with missing="stop" promise that the retrieved key is the
+                 query; with a default d also retrieve the key, and let z = retrieved key - query:
+                 d + [z == 0] * (value - d), three gates
+    running sum  Mean, then Restore (times the count, rounded)
+    gates        of token features alone are features themselves; gates that never open vanish;
+                 relu of what is never negative is the thing itself
+
+Heads. Keys and queries are shifted and scaled to integers k and q. The score of a key is
+
+    2 q . k - |k|^2 + recency * position   =   |q|^2 - |k - q|^2 + recency * position
+
+so the nearest key wins, and among equally near ones the latest, if recency * T <= 1. Everything
+is a multiple of the recency; a float64 holds all partial sums exactly if they stay below
+2**53 * recency. If that fails for one digit, keys and queries are split into two digits, then
+three and four, each half, a third and a quarter as long: the sum of squares shrinks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from curta.compiler.derived import split_top
+from curta.compiler.graph import Family, Graph, Node
+from curta.compiler.nodes import (
+    Assume,
+    Gate,
+    Linear,
+    Lookup,
+
+    PositionFeature,
+    Retrieve,
+    RunningSum,
+    TokenFeature,
+)
+from curta.compiler.numbers import MANTISSA_BITS, Number, ceil_log2, power_of_two, simplify
+from curta.compiler.ranges import RangeAnalysis
+from curta.compiler.resolve import copy_operation
+from curta.errors import CertificateError
+
+MOST_DIGITS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Circuit:
+    """A lowered program: the graph, the ranges of its nodes, its promises, its output rules."""
+
+    graph: Graph
+    ranges: RangeAnalysis
+    max_tokens: int
+    guards: tuple[int, ...]
+    source_of: dict[int, int]
+
+
+def lower(graph: Graph, max_tokens: int) -> Circuit:
+    """The circuit that computes the same as a resolved graph."""
+    lowering = Lowering(graph, max_tokens)
+    for index in range(len(graph.operations)):
+        lowering.lower_node(index)
+    return lowering.finish()
+
+
+class Lowering:
+    def __init__(self, graph: Graph, max_tokens: int) -> None:
+        self.source = graph
+        self.circuit = Graph(graph.tokens)
+        self.ranges = RangeAnalysis(self.circuit, max_tokens)
+        self.max_tokens = max_tokens
+        self.mapping: dict[int, Node] = {}
+        self.guards: list[int] = []
+
+    def lower_node(self, index: int) -> None:
+        operation = self.source.operations[index]
+        name = self.source.names.get(index)
+        match operation:
+            case Gate(condition, value):
+                node = self.gate(self.mapping[condition], self.mapping[value])
+            case Lookup():
+                node = self.lookup(index, operation)
+            case RunningSum(value):
+                node = self.running_sum(self.mapping[value], self.source.name_of(index))
+            case Assume(value, low, high):
+                node = self.assume(self.mapping[value], low, high, self.source.name_of(index))
+            case _:
+                node = copy_operation(self.circuit, operation, lambda i: self.mapping[i])
+        self.mapping[index] = node if name is None else node.named(name)
+
+    def finish(self) -> Circuit:
+        circuit = self.circuit
+        circuit.families = [
+            Family(
+                family.tokens,
+                self.mapping[family.linear].index,
+                self.mapping[family.square].index,
+                self.mapping[family.base].index,
+                None if family.when is None else self.mapping[family.when].index,
+            )
+            for family in self.source.families
+        ]
+        circuit.stops = set(self.source.stops)
+        return Circuit(
+            circuit,
+            self.ranges,
+            self.max_tokens,
+            tuple(dict.fromkeys(self.guards)),
+            {index: node.index for index, node in self.mapping.items()},
+        )
+
+    # -- gates --------------------------------------------------------------------------------
+
+    def gate(self, condition: Node, value: Node) -> Node:
+        opening, amount = self.ranges[condition.index], self.ranges[value.index]
+        if opening.high <= 0 or amount == amount.constant(0):
+            return self.circuit.constant(0)
+        if opening.is_constant:
+            return value * opening.low
+        if opening.low >= 0 and amount.is_constant:
+            return condition * amount.low
+        tables = self.token_table(condition), self.token_table(value)
+        if tables[0] is not None and tables[1] is not None:
+            products = (simplify(max(b, 0) * a) for b, a in zip(*tables, strict=True))
+            return self.circuit.intern(TokenFeature(tuple(products)))
+        return self.circuit.gate(condition, value)
+
+    def token_table(self, node: Node) -> list[Number] | None:
+        """The node's value for every token, if it depends on nothing but the token."""
+        match node.operation:
+            case TokenFeature(values):
+                return list(values)
+            case Linear(terms, constant):
+                table: list[Number] = [constant] * len(self.circuit.tokens)
+                for index, coefficient in terms:
+                    operation = self.circuit.operations[index]
+                    if not isinstance(operation, TokenFeature):
+                        return None
+                    table = [t + coefficient * v for t, v in zip(table, operation.values, strict=True)]
+                return table
+            case _:
+                return None
+
+    def square(self, node: Node) -> Node:
+        """node * node, from the embedding where that can hold it."""
+        terms, constant = self.flat(node)
+        if len(terms) == 1:
+            factor, operation = terms[0][1], self.circuit.operations[terms[0][0]]
+            if isinstance(operation, PositionFeature) and operation.power == 1:
+                shift = Fraction(constant) / factor
+                if shift.denominator == 1 and operation.offset == 0:
+                    squared = replace(operation, power=2, offset=-shift.numerator)
+                    return self.circuit.intern(squared) * factor**2
+        return self.gate(node, node) + self.gate(-node, -node)
+
+    def flat(self, node: Node) -> tuple[tuple[tuple[int, Number], ...], Number]:
+        operation = node.operation
+        if isinstance(operation, Linear):
+            return operation.terms, operation.constant
+        return ((node.index, 1),), 0
+
+    # -- sums and promises --------------------------------------------------------------------
+
+    def running_sum(self, value: Node, name: str) -> Node:
+        amount = self.ranges[value.index]
+        if amount.is_constant:
+            return (self.circuit.position + 1) * amount.low
+        largest = amount.magnitude * self.max_tokens
+        # The rounding constant is 1.5 * 2**52 steps: half of that is left for the sum itself.
+        if largest > power_of_two(MANTISSA_BITS - 2 + amount.step):
+            raise CertificateError(
+                f"{name}: over {self.max_tokens} tokens the sum of values in {amount} may reach "
+                f"{largest}, and must stay within 2**51 steps; promise a smaller value with "
+                "assume, or compile for fewer tokens"
+            )
+        mean = self.circuit.mean(value)
+        return self.circuit.restore(mean, amount.step).named(name)
+
+    def assume(self, value: Node, low: Number, high: Number, name: str) -> Node:
+        proved = self.ranges[value.index]
+        if low <= proved.low and proved.high <= high:
+            return value
+        node = self.circuit.assume(value, low, high).named(name)
+        assert self.ranges[node.index]
+        self.guards.append(node.index)
+        return node
+
+    # -- lookups ------------------------------------------------------------------------------
+
+    def lookup(self, index: int, operation: Lookup) -> Node:
+        name = self.source.name_of(index)
+        query = tuple(self.mapping[i] for i in operation.query)
+        key = tuple(self.mapping[i] for i in operation.key)
+        value = self.mapping[operation.value]
+        heads = Heads(self, name, query, key, nearest=operation.missing == "nearest")
+        fetched = heads.retrieve(value, is_key=False).named(name)
+        if operation.missing == "nearest":
+            return fetched
+        away = heads.retrieve(heads.code, is_key=True) - heads.code_of_query
+        if operation.missing == "stop":
+            self.assume(away, 0, 0, f"the key that {name} looks for")
+            return fetched
+        default = operation.missing
+        assert not isinstance(default, str)
+        change = fetched - default
+        return (
+            default
+            + self.gate(away + 1, change)
+            - 2 * self.gate(away, change)
+            + self.gate(away - 1, change)
+        )
+
+
+class Heads:
+    """The head geometry that one lookup's query and key can be proved with."""
+
+    def __init__(
+        self, lowering: Lowering, name: str, query: tuple[Node, ...], key: tuple[Node, ...], nearest: bool
+    ) -> None:
+        self.lowering = lowering
+        self.ranges = lowering.ranges
+        self.name = name
+        self.nearest = nearest
+        scaled = [self.to_integers(q, k) for q, k in zip(query, key, strict=True)]
+        self.recency = not self.is_position(scaled, nearest)
+        self.code_of_query, self.code = self.combine(scaled)
+        self.query, self.key = self.narrowest(scaled)
+        total = lowering.circuit.constant(0)
+        for digit in self.key:
+            total = total + lowering.square(digit)
+        self.square = total
+
+    def retrieve(self, value: Node, *, is_key: bool) -> Node:
+        return self.lowering.circuit.retrieve(
+            Retrieve(
+                tuple(digit.index for digit in self.query),
+                tuple(digit.index for digit in self.key),
+                self.square.index,
+                value.index,
+                self.recency,
+                self.nearest,
+                is_key,
+            )
+        )
+
+    def to_integers(self, query: Node, key: Node) -> tuple[Node, Node]:
+        step = min(self.ranges[query.index].step, self.ranges[key.index].step)
+        scale = power_of_two(-step) if step < 0 else 1
+        return query * scale, key * scale
+
+    def is_position(self, digits: list[tuple[Node, Node]], nearest: bool) -> bool:
+        """Keys that differ at every position need no recency (integers: no ties either)."""
+        terms, _ = self.lowering.flat(digits[0][1])
+        graph = self.lowering.circuit
+        alone = len(digits) == 1 and len(terms) == 1
+        return (
+            alone
+            and graph.operations[terms[0][0]] == PositionFeature()
+            and (abs(terms[0][1]) == 1 or not nearest)
+        )
+
+    def combine(self, digits: list[tuple[Node, Node]]) -> tuple[Node, Node]:
+        """Query and key as one number each, in mixed radix: equal only if all digits are."""
+        query, key = digits[0]
+        for next_query, next_key in digits[1:]:
+            both = self.ranges[next_query.index].union(self.ranges[next_key.index])
+            radix = power_of_two(ceil_log2(both.high - both.low + 1))
+            query, key = query * radix + next_query, key * radix + next_key
+        return query, key
+
+    def narrowest(self, digits: list[tuple[Node, Node]]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+        """The narrowest head that float64 provably resolves."""
+        for centre in (False, True):
+            shifted = [self.shift(q, k, centre) for q, k in digits]
+            if self.is_exact(shifted):
+                return unzip(shifted)
+        if len(digits) == 1 and not self.nearest:
+            for count in range(2, MOST_DIGITS + 1):
+                shifted = [self.shift(q, k, True) for q, k in self.split(*digits[0], count)]
+                if self.is_exact(shifted):
+                    return unzip(shifted)
+        raise CertificateError(self.refusal(digits))
+
+    def shift(self, query: Node, key: Node, centre: bool) -> tuple[Node, Node]:
+        if not centre:
+            return query, key
+        span = self.ranges[key.index]
+        middle = (span.low + span.high) // 2
+        return query - middle, key - middle
+
+    def split(self, query: Node, key: Node, count: int) -> list[tuple[Node, Node]]:
+        """Both numbers, made non-negative, in `count` digits of equally many bits."""
+        both = self.ranges[query.index].union(self.ranges[key.index])
+        bits = ceil_log2(both.high - both.low + 1)
+        width = -(-bits // count)
+        parts: list[tuple[Node, Node]] = []
+        rest = (query - both.low, key - both.low)
+        for place in range(count - 1, 0, -1):
+            left = width * place
+            if bits <= left:
+                continue
+            tops = [self.split_digit(x, bits, bits - left) for x in rest]
+            parts.append((tops[0][0], tops[1][0]))
+            rest, bits = (tops[0][1], tops[1][1]), left
+        return [*parts, rest]
+
+    def split_digit(self, x: Node, bits: int, top: int) -> tuple[Node, Node]:
+        if self.lowering.flat(x)[0] == ((self.lowering.circuit.position.index, 1),):
+            shift = self.lowering.flat(x)[1]
+            if shift == 0:
+                unit = 1 << (bits - top)
+                circuit = self.lowering.circuit
+                return circuit.position_feature(unit), circuit.position_feature(1, unit)
+        return split_top(x, bits, top)
+
+    def bound(self, digits: list[tuple[Node, Node]]) -> Number:
+        """The largest partial sum of a score."""
+        total: Number = 1 if self.recency else 0
+        for query, key in digits:
+            q, k = self.ranges[query.index].magnitude, self.ranges[key.index].magnitude
+            total += 2 * q * k + k * k
+        return total
+
+    @property
+    def recency_exponent(self) -> int:
+        return -ceil_log2(self.lowering.max_tokens) if self.recency else 0
+
+    def is_exact(self, digits: list[tuple[Node, Node]]) -> bool:
+        limit = power_of_two(MANTISSA_BITS + self.recency_exponent)
+        integral = all(self.ranges[n.index].is_integer for pair in digits for n in pair)
+        return integral and self.bound(digits) <= limit
+
+    def refusal(self, digits: list[tuple[Node, Node]]) -> str:
+        best = self.bound([self.shift(q, k, True) for q, k in digits])
+        spans = " and ".join(str(self.ranges[k.index]) for _, k in digits)
+        queries = " and ".join(str(self.ranges[q.index]) for q, _ in digits)
+        remedy = (
+            "give it missing='stop' or a default, so that its key can be split into digits, or "
+            if self.nearest
+            else ""
+        )
+        return (
+            f"{self.name}: keys in {spans}, queries in {queries}: scores reach {best}, and with "
+            f"{self.lowering.max_tokens} tokens they must stay within "
+            f"2**{MANTISSA_BITS + self.recency_exponent} to be exact in float64; {remedy}"
+            "promise smaller keys and queries with assume, or compile for fewer tokens"
+        )
+
+
+def unzip(pairs: list[tuple[Node, Node]]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    return tuple(query for query, _ in pairs), tuple(key for _, key in pairs)
+
+

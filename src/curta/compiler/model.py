@@ -1,0 +1,248 @@
+"""Model: weights, what they mean, what is proved about them, and the file that holds all three.
+
+A model file is a safetensors file. Its tensors are the transformer; its metadata holds one entry,
+`curta`: JSON with the format version, the graph (for the `evaluate` level), the plan (which head
+and which hidden unit does what), the certificate, and a digest over all of it, tensors included.
+The digest tells damage and editing from use; it is no signature. `verify` compiles the graph again
+and compares every weight, which nobody can forge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import safetensors
+import safetensors.numpy
+
+from curta.compiler.certificate import Certificate
+from curta.compiler.graph import Graph
+from curta.compiler.layout import Layout
+from curta.compiler.nodes import Mean, Retrieve
+from curta.compiler.numbers import Number, Range
+from curta.compiler.serialize import graph_from_json, graph_to_json
+from curta.compiler.tasks import partial_sums
+from curta.compiler.weights import HeadPlan, LayerPlan, score_exponent
+from curta.errors import FileError
+
+FORMAT_VERSION = 1
+
+Weights = dict[str, npt.NDArray[np.generic]]
+Plan = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A compiled program: an ordinary transformer and all that is known about it."""
+
+    weights: Weights
+    plan: Plan
+    certificate: Certificate
+    graph: Graph
+
+    @property
+    def vocabulary(self) -> list[str]:
+        return list(self.plan["vocabulary"])
+
+    @property
+    def nonzero_weights(self) -> int:
+        """Weights that are not zero, the embedding and unembedding left out."""
+        return sum(
+            int(np.count_nonzero(tensor))
+            for name, tensor in self.weights.items()
+            if name.startswith("layers.") and name.endswith(".weight")
+        )
+
+    def to_bytes(self) -> bytes:
+        """The model file's content."""
+        content: dict[str, Any] = {
+            "version": FORMAT_VERSION,
+            "graph": graph_to_json(self.graph),
+            "plan": self.plan,
+            "certificate": self.certificate.as_json(),
+        }
+        content["digest"] = digest(self.weights, content)
+        text = json.dumps(content, separators=(",", ":"))
+        return safetensors.numpy.save(self.weights, metadata={"curta": text})
+
+    def save(self, path: str | Path) -> None:
+        """Write the model file."""
+        Path(path).write_bytes(self.to_bytes())
+
+
+def load_model(path: str | Path) -> Model:
+    """Read and check a model file."""
+    path = Path(path)
+    if not path.exists():
+        raise FileError(f"{path}: no such file")
+    try:
+        with safetensors.safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            weights = {name: file.get_tensor(name) for name in sorted(file.keys())}  # noqa: SIM118
+    except (safetensors.SafetensorError, OSError, ValueError) as error:
+        raise FileError(
+            f"{path}: not a complete safetensors file ({error}); build it again with `curta build`"
+        ) from error
+    return model_from_parts(str(path), weights, metadata)
+
+
+def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> Model:
+    """The model, if version and digest are right."""
+    if "curta" not in metadata:
+        raise FileError(f"{path}: a safetensors file, but not one that curta wrote")
+    try:
+        content = json.loads(metadata["curta"])
+        version, claimed = content["version"], content.pop("digest")
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise FileError(f"{path}: the curta metadata cannot be read ({error!r})") from error
+    if version != FORMAT_VERSION:
+        raise FileError(
+            f"{path}: format version {version}, this curta reads version {FORMAT_VERSION}; "
+            "build the file again, or install the curta that wrote it"
+        )
+    if digest(weights, content) != claimed:
+        raise FileError(
+            f"{path}: weights, plan or certificate were changed after compilation (the digest "
+            "does not match), so nothing is proved about them; build the file again"
+        )
+    try:
+        certificate = Certificate.from_json(content["certificate"])
+        graph = graph_from_json(content["graph"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise FileError(f"{path}: the graph or certificate is malformed ({error!r})") from error
+    return Model(weights, content["plan"], certificate, graph)
+
+
+def digest(weights: Weights, content: dict[str, Any]) -> str:
+    """SHA-256 over the tensors and the metadata, in a fixed order."""
+    total = hashlib.sha256()
+    for name in sorted(weights):
+        tensor = np.ascontiguousarray(weights[name])
+        total.update(f"{name} {tensor.dtype} {tensor.shape}\n".encode())
+        total.update(tensor.tobytes())
+    total.update(json.dumps(content, sort_keys=True, separators=(",", ":")).encode())
+    return total.hexdigest()
+
+
+# -- the plan -------------------------------------------------------------------------------------
+
+
+def describe_plan(layout: Layout, layers: tuple[LayerPlan, ...]) -> Plan:
+    """What every slot, head, hidden unit and output rule is for, as JSON."""
+    graph = layout.work.circuit.graph
+    schedule = layout.schedule
+    return {
+        "vocabulary": list(graph.tokens),
+        "stops": sorted(graph.stops),
+        "width": layout.width,
+        "schedule": {
+            "layers": schedule.layers,
+            "peak": schedule.width,
+            "lower_bound": schedule.lower_bound,
+            "method": schedule.method,
+        },
+        "layers": [
+            {
+                "head_width": layer.head_width,
+                "heads": [describe_head(layout, head) for head in layer.heads],
+                "units": [unit.name for unit in layer.units],
+            }
+            for layer in layers
+        ],
+        "slots": [describe_slot(layout, carrier) for carrier in range(len(layout.slot))],
+        "guards": describe_guards(layout),
+        "families": [list(rule.tokens) for rule in layout.work.outputs],
+    }
+
+
+def describe_head(layout: Layout, head: HeadPlan) -> dict[str, Any]:
+    circuit = layout.work.circuit
+    described: dict[str, Any] = {
+        "kind": head.kind,
+        "name": circuit.graph.name_of(head.tasks[0].node),
+        "values": [],
+    }
+    for task in head.tasks:
+        operation = circuit.graph.operations[task.node]
+        assert isinstance(operation, Retrieve | Mean)
+        described["values"].append(
+            {
+                "name": circuit.graph.name_of(operation.value),
+                "is_key": isinstance(operation, Retrieve) and operation.is_key,
+                **describe_range(circuit.ranges[operation.value]),
+            }
+        )
+        if isinstance(operation, Retrieve):
+            described["query"] = [describe_range(circuit.ranges[i]) for i in operation.query]
+            described["key"] = [describe_range(circuit.ranges[i]) for i in operation.key]
+    if head.kind == "retrieve":
+        described["recency"] = head.recency
+        described["nearest"] = head.nearest
+        described["score_exponent"] = score_exponent(layout, head)
+    return described
+
+
+def describe_slot(layout: Layout, carrier: int) -> dict[str, Any]:
+    """One carrier: where it is, when, and the wires that it is the sum of."""
+    circuit = layout.work.circuit
+    members = layout.work.carriers[carrier].members
+    magnitude, step = partial_sums(circuit, members)
+    return {
+        "slot": layout.slot[carrier],
+        "first": layout.first[carrier],
+        "last": layout.last[carrier],
+        "name": " + ".join(circuit.graph.name_of(wire) for wire, _ in members[:4]),
+        "members": [
+            {
+                "node": wire,
+                "weight": as_json(weight),
+                "kind": type(circuit.graph.operations[wire]).__name__,
+                "written": written(layout, wire),
+                **describe_range(circuit.ranges[wire]),
+            }
+            for wire, weight in members
+        ],
+        "magnitude": as_json(magnitude),
+        "step": step,
+    }
+
+
+def written(layout: Layout, wire: int) -> int:
+    """The sublayer after which a wire is in its final state."""
+    for task, start in zip(layout.work.tasks, layout.schedule.start, strict=True):
+        if task.node == wire and task.kind != "guard":
+            return start + task.delay
+    return 0
+
+
+def describe_guards(layout: Layout) -> list[dict[str, Any]]:
+    circuit = layout.work.circuit
+    guards = []
+    for task, start in zip(layout.work.tasks, layout.schedule.start, strict=True):
+        if task.kind == "guard":
+            promised = circuit.graph.operations[task.node]
+            guards.append(
+                {
+                    "name": circuit.graph.name_of(task.node),
+                    "period": min(start - 1, 2 * layout.schedule.layers),
+                    "terms": [[slot, as_json(w)] for slot, w in layout.row(task.reads[0])],
+                    "low": as_json(promised.low),  # type: ignore[union-attr]
+                    "high": as_json(promised.high),  # type: ignore[union-attr]
+                }
+            )
+    return guards
+
+
+def describe_range(value: Range) -> dict[str, Any]:
+    return {"low": as_json(value.low), "high": as_json(value.high), "step": value.step}
+
+
+def as_json(value: Number) -> int | float:
+    """Exact: every number in a plan fits a float64."""
+    return float(value) if isinstance(value, Fraction) else value

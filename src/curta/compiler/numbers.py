@@ -1,0 +1,127 @@
+"""Exact numbers: integers and dyadic fractions, the only numbers that a graph may hold.
+
+A float64 holds n * 2**e exactly while |n| <= 2**53. So the compiler keeps, for every value, an
+interval and a *step exponent* e (the value is a multiple of 2**e), and asks one question again
+and again: does the largest magnitude divided by 2**e stay within 2**53?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from curta.errors import GraphError
+
+Number = int | Fraction
+
+MANTISSA_BITS = 53
+STEP_OF_ZERO = 64
+"""Zero is a multiple of every step; this stands for "as coarse as you like"."""
+
+
+def exact(value: object) -> Number:
+    """The given int, float or fraction as an exact dyadic number."""
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        if value != value or value in (float("inf"), float("-inf")):
+            raise GraphError(f"{value} is not a number that a graph can hold; use finite values")
+        return simplify(Fraction(value))
+    if isinstance(value, Fraction):
+        if value.denominator & (value.denominator - 1):
+            raise GraphError(
+                f"{value} is not dyadic (its denominator is no power of two), so float64 cannot "
+                "hold it; scale the graph so that its coefficients are integers"
+            )
+        return simplify(value)
+    raise GraphError(f"{value!r} is a {type(value).__name__}; expected an int, float or Fraction")
+
+
+def simplify(value: Number) -> Number:
+    """An int where the value is one."""
+    if isinstance(value, Fraction) and value.denominator == 1:
+        return value.numerator
+    return value
+
+
+def step_of(value: Number) -> int:
+    """The largest e such that the value is a multiple of 2**e."""
+    if value == 0:
+        return STEP_OF_ZERO
+    if isinstance(value, int):
+        return (value & -value).bit_length() - 1
+    return -(value.denominator.bit_length() - 1)
+
+
+def power_of_two(exponent: int) -> Number:
+    return 1 << exponent if exponent >= 0 else Fraction(1, 1 << -exponent)
+
+
+def ceil_log2(value: Number) -> int:
+    """The smallest e >= 0 with 2**e >= value."""
+    whole = -(-value.numerator // value.denominator)
+    return max(whole - 1, 0).bit_length()
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """All that is known of a value: low <= value <= high, and 2**step divides it."""
+
+    low: Number
+    high: Number
+    step: int
+
+    @staticmethod
+    def constant(value: Number) -> Range:
+        return Range(value, value, step_of(value))
+
+    @property
+    def magnitude(self) -> Number:
+        return max(abs(self.low), abs(self.high))
+
+    @property
+    def is_constant(self) -> bool:
+        return self.low == self.high
+
+    @property
+    def is_integer(self) -> bool:
+        return self.step >= 0
+
+    def __add__(self, other: Range) -> Range:
+        return Range(
+            simplify(self.low + other.low),
+            simplify(self.high + other.high),
+            min(self.step, other.step),
+        )
+
+    def scaled(self, factor: Number) -> Range:
+        if factor == 0:
+            return Range.constant(0)
+        ends = (simplify(self.low * factor), simplify(self.high * factor))
+        return Range(min(ends), max(ends), min(self.step + step_of(factor), STEP_OF_ZERO))
+
+    def times(self, other: Range) -> Range:
+        ends = [simplify(a * b) for a in (self.low, self.high) for b in (other.low, other.high)]
+        return Range(min(ends), max(ends), min(self.step + other.step, STEP_OF_ZERO))
+
+    def rectified(self) -> Range:
+        return Range(max(self.low, 0), max(self.high, 0), self.step)
+
+    def union(self, other: Range) -> Range:
+        return Range(
+            min(self.low, other.low), max(self.high, other.high), min(self.step, other.step)
+        )
+
+    def contains(self, value: Number) -> bool:
+        return self.low <= value <= self.high and value % power_of_two(self.step) == 0
+
+    def fits_float64(self) -> bool:
+        return fits_float64(self.magnitude, self.step)
+
+    def __str__(self) -> str:
+        return f"[{self.low}, {self.high}] in steps of {power_of_two(self.step)}"
+
+
+def fits_float64(magnitude: Number, step: int) -> bool:
+    """Whether float64 holds every multiple of 2**step up to the magnitude."""
+    return magnitude <= power_of_two(MANTISSA_BITS + step)

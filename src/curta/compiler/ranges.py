@@ -1,0 +1,224 @@
+"""Ranges: an interval and a step for every node of a circuit, for sequences of at most T tokens.
+
+Plain interval arithmetic forgets that relu(x + 1) and relu(x) rise together, and would put a step
+function in [-K, K]. So a sum is first split into groups of gates whose conditions are
+`alpha * u + beta` for one common direction u. Within a group everything is a function of u alone,
+linear between the bends -beta / alpha; its extremes over the lattice on which u lives lie next to
+the bends or at the ends of u's interval, and are found exactly. The groups are then added up as
+intervals.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from curta.compiler.graph import Graph
+from curta.compiler.nodes import (
+    Assume,
+    Gate,
+    Linear,
+    Mean,
+    PositionFeature,
+    Restore,
+    Retrieve,
+    TokenFeature,
+)
+from curta.compiler.numbers import Number, Range, power_of_two, simplify, step_of
+from curta.errors import CertificateError
+
+Terms = tuple[tuple[int, Number], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Bend:
+    """coefficient * relu(alpha * u + beta) * value."""
+
+    alpha: Number
+    beta: Number
+    coefficient: Number
+    value: Range
+
+
+class RangeAnalysis:
+    """Ranges of the nodes of one circuit, computed when asked for and remembered."""
+
+    def __init__(self, circuit: Graph, max_tokens: int) -> None:
+        self.circuit = circuit
+        self.max_tokens = max_tokens
+        self._known: dict[int, Range] = {}
+        self._groups: dict[tuple[Terms, tuple[tuple[int, Number], ...], Number], Range] = {}
+
+    def __getitem__(self, index: int) -> Range:
+        found = self._known.get(index)
+        if found is None:
+            found = self._compute(index)
+            self._known[index] = found
+        return found
+
+    def _compute(self, index: int) -> Range:
+        match self.circuit.operations[index]:
+            case TokenFeature(values):
+                return Range(min(values), max(values), min(step_of(v) for v in values))
+            case PositionFeature(divisor, modulus, power, offset):
+                largest = (self.max_tokens - 1) // divisor
+                largest = min(largest, modulus - 1) if modulus else largest
+                low, high = -offset, largest - offset
+                if power == 2:
+                    return Range(0 if low <= 0 <= high else min(low**2, high**2), max(low**2, high**2), 0)
+                return Range(low, high, 0)
+            case Linear(terms, constant):
+                return self._sum(terms, constant)
+            case Gate(condition, value):
+                return self._gate(condition, value)
+            case Retrieve(_, _, _, value) | Mean(value):
+                return self[value]
+            case Restore(mean, step):
+                low, high = self[mean].low, self[mean].high
+                many = self.max_tokens
+                return Range(min(low, low * many), max(high, high * many), step)
+            case Assume(value, low, high):
+                return self._assumed(index, self[value], low, high)
+            case operation:
+                raise TypeError(f"{operation} is no circuit node")
+
+    def _assumed(self, index: int, proved: Range, low: Number, high: Number) -> Range:
+        bottom, top = max(proved.low, low), min(proved.high, high)
+        if bottom > top:
+            raise CertificateError(
+                f"{self.circuit.name_of(index)} is assumed in [{low}, {high}], but it is proved "
+                f"to lie in [{proved.low}, {proved.high}]: every run would be stopped"
+            )
+        return Range(bottom, top, proved.step)
+
+    def _gate(self, condition: int, value: int) -> Range:
+        gate = self[condition].rectified()
+        if condition == value:
+            return Range(gate.low**2, gate.high**2, 2 * gate.step)
+        return gate.times(self[value])
+
+    # -- sums ---------------------------------------------------------------------------------
+
+    def _sum(self, terms: Terms, constant: Number) -> Range:
+        rest = dict(terms)
+        groups: dict[Terms, list[int]] = {}
+        for index in rest:
+            operation = self.circuit.operations[index]
+            if isinstance(operation, Gate) and operation.condition != operation.value:
+                direction = direction_of(self._flat(operation.condition)[0])
+                groups.setdefault(direction, []).append(index)
+        total = Range.constant(constant)
+        # The longest directions first: they absorb the terms that they are made of, gates too.
+        for direction in sorted(groups, key=lambda d: (-len(d), d)):
+            members = tuple((i, rest.pop(i)) for i in groups[direction] if i in rest)
+            if members:
+                slope = absorb(rest, direction)
+                total = total + self._group(direction, members, slope)
+        for index, coefficient in rest.items():
+            total = total + self[index].scaled(coefficient)
+        return total
+
+    def _flat(self, index: int) -> tuple[Terms, Number]:
+        operation = self.circuit.operations[index]
+        if isinstance(operation, Linear):
+            return operation.terms, operation.constant
+        return ((index, 1),), 0
+
+    def _group(
+        self, direction: Terms, members: tuple[tuple[int, Number], ...], slope: Number
+    ) -> Range:
+        key = (direction, members, slope)
+        if key not in self._groups:
+            bends = [self._bend(index, coefficient) for index, coefficient in members]
+            u = self._sum(direction, 0)
+            self._groups[key] = range_of_bends(u, bends, slope)
+        return self._groups[key]
+
+    def _bend(self, index: int, coefficient: Number) -> Bend:
+        operation = self.circuit.operations[index]
+        assert isinstance(operation, Gate)
+        terms, beta = self._flat(operation.condition)
+        return Bend(terms[0][1], beta, coefficient, self[operation.value])
+
+
+def direction_of(terms: Terms) -> Terms:
+    """The terms divided by the first coefficient."""
+    lead = terms[0][1]
+    return tuple((index, simplify(Fraction(c) / lead)) for index, c in terms)
+
+
+def absorb(rest: dict[int, Number], direction: Terms) -> Number:
+    """Take slope * direction out of the rest, if the rest holds such a multiple."""
+    slopes = {simplify(Fraction(rest.get(index, 0)) / c) for index, c in direction}
+    if len(slopes) != 1 or slopes == {0}:
+        return 0
+    for index, _ in direction:
+        del rest[index]
+    return slopes.pop()
+
+
+def range_of_bends(u: Range, bends: list[Bend], slope: Number) -> Range:
+    """The range of slope * u + the bends, for u on its lattice."""
+    step = min([u.step + step_of(slope)] + [bend_step(u, bend) for bend in bends])
+    places = lattice_places(u, bends)
+    fixed = [b for b in bends if b.value.is_constant]
+    loose = [b for b in bends if not b.value.is_constant]
+    low: Number | None = None
+    high: Number | None = None
+    for place, base in zip(places, sweep(places, fixed, slope), strict=True):
+        bottom, top = base, base
+        for bend in loose:
+            opening = bend.alpha * place + bend.beta
+            if opening > 0:
+                part = bend.value.scaled(bend.coefficient * opening)
+                bottom, top = bottom + part.low, top + part.high
+        low = bottom if low is None else min(low, bottom)
+        high = top if high is None else max(high, top)
+    assert low is not None
+    assert high is not None
+    return Range(simplify(low), simplify(high), step)
+
+
+def bend_step(u: Range, bend: Bend) -> int:
+    opening = min(u.step + step_of(bend.alpha), step_of(bend.beta))
+    return opening + bend.value.step + step_of(bend.coefficient)
+
+
+def lattice_places(u: Range, bends: list[Bend]) -> list[Number]:
+    """The ends of u's interval and the lattice points beside every bend, in order."""
+    unit = power_of_two(u.step)
+    places: set[Number] = {u.low, u.high}
+    for bend in bends:
+        below = (Fraction(-bend.beta) / bend.alpha // unit) * unit
+        places.update(
+            simplify(p) for p in (below, below + unit) if u.low <= p <= u.high
+        )
+    return sorted(places)
+
+
+def sweep(places: list[Number], bends: list[Bend], slope: Number) -> list[Number]:
+    """slope * u + the bends at each of the places, in one pass from left to right."""
+    value, turns = slope * places[0], []
+    for bend in bends:
+        weight = bend.coefficient * bend.value.low
+        bend_at = Fraction(-bend.beta) / bend.alpha
+        opening = bend.alpha * places[0] + bend.beta
+        if opening > 0:
+            value += weight * opening
+        falls = bend.alpha < 0
+        open_now = bend_at > places[0] if falls else bend_at <= places[0]
+        slope += weight * bend.alpha if open_now else 0
+        if bend_at > places[0]:
+            turns.append((bend_at, -weight * bend.alpha if falls else weight * bend.alpha))
+    turns.sort()
+    values, at, pending = [value], places[0], iter([*turns, None])
+    turn = next(pending)
+    for place in places[1:]:
+        while turn is not None and turn[0] <= place:
+            value += slope * (turn[0] - at)
+            at, slope = turn[0], slope + turn[1]
+            turn = next(pending)
+        value += slope * (place - at)
+        at = place
+        values.append(value)
+    return values

@@ -1,0 +1,263 @@
+"""Schedule: tasks in, the sublayer of each task out. Fewest layers first, then fewest slots.
+
+Nothing limits how much one layer does, so the number of layers is the longest chain of tasks.
+What remains to choose is where in its slack each task goes, so that the fewest carriers are alive
+at once. A list scheduler moves one task at a time while that helps; HiGHS then looks for something
+narrower, or proves that there is nothing. Its limits are counts of nodes and of simplex steps,
+never seconds, so the same graph gives the same schedule on every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from curta.compiler.nodes import Mean
+from curta.compiler.tasks import Carrier, Task, Work
+
+OUTPUT = -1
+"""Stands for the readers of the last residual stream: the unembedding."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """When each task runs, how many layers and slots that takes, and how it was found."""
+
+    start: tuple[int, ...]
+    layers: int
+    width: int
+    lower_bound: int
+    method: str
+
+
+class Windows:
+    """For every task the sublayers it may run in, for the fewest layers."""
+
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.tasks = work.tasks
+        self.producer = {task.node: n for n, task in enumerate(self.tasks) if task.kind != "guard"}
+        self.feeds: list[list[int]] = [[] for _ in self.tasks]
+        for number, task in enumerate(self.tasks):
+            for wire in sorted(task.inputs):
+                if wire in self.producer:
+                    self.feeds[self.producer[wire]].append(number)
+        self.order = self._order()
+        self.earliest = [0] * len(self.tasks)
+        for number in self.order:
+            self.earliest[number] = self._first_start(number)
+        self.layers = self._layers()
+        self.latest = [0] * len(self.tasks)
+        for number in reversed(self.order):
+            self.latest[number] = self._last_start(number)
+
+    def _order(self) -> list[int]:
+        """Producers before readers; guards, which produce nothing, last."""
+        waiting = [sum(w in self.producer for w in task.inputs) for task in self.tasks]
+        ready = [n for n, count in enumerate(waiting) if count == 0]
+        order: list[int] = []
+        while ready:
+            number = ready.pop(0)
+            order.append(number)
+            for reader in self.feeds[number]:
+                waiting[reader] -= 1
+                if waiting[reader] == 0:
+                    ready.append(reader)
+        return order
+
+    def _first_start(self, number: int) -> int:
+        task = self.tasks[number]
+        done = [
+            self.earliest[self.producer[w]] + self.tasks[self.producer[w]].delay
+            for w in task.inputs
+            if w in self.producer
+        ]
+        after = max(done, default=0)
+        return after + 1 if (after % 2 == 0) == task.in_attention else after + 2
+
+    def _layers(self) -> int:
+        last = 0
+        for number, task in enumerate(self.tasks):
+            # A guard may read the final residual stream: it asks only that its inputs exist.
+            done = self.earliest[number] + (-2 if task.kind == "guard" else task.delay)
+            last = max(last, done)
+        return (last + 1) // 2
+
+    def _last_start(self, number: int) -> int:
+        task = self.tasks[number]
+        if task.kind == "guard":
+            return 2 * self.layers + 2
+        bound = min(
+            (self.latest[reader] for reader in self.feeds[number]), default=2 * self.layers + 1
+        )
+        before = bound - 1 - task.delay
+        return before if (before % 2 == 1) == task.in_attention else before - 1
+
+
+class Occupancy:
+    """Which carriers are alive in which period, for a choice of starts."""
+
+    def __init__(self, windows: Windows) -> None:
+        self.windows = windows
+        work = windows.work
+        self.final = 2 * windows.layers
+        self.writers: list[list[int]] = [[] for _ in work.carriers]
+        self.readers: list[list[int]] = [[] for _ in work.carriers]
+        self.born_early = [False] * len(work.carriers)
+        carrier_of = work.carrier_of
+        self.touched: list[list[int]] = [[] for _ in work.tasks]
+        for wire, carrier in carrier_of.items():
+            if wire in windows.producer:
+                self.writers[carrier].append(windows.producer[wire])
+            else:
+                self.born_early[carrier] = True
+        for number, task in enumerate(work.tasks):
+            for carrier in sorted({carrier_of[w] for w in task.inputs}):
+                self.readers[carrier].append(number)
+        for rule in work.outputs:
+            for form in (rule.linear, rule.square, rule.base):
+                for wire in form.wires:
+                    if wire in carrier_of:
+                        self.readers[carrier_of[wire]].append(OUTPUT)
+        # A restored sum is rounded by what it is added to, so its slot must have been clean for a
+        # whole layer; and a mean is no short binary fraction, so nothing may replace it in the
+        # same step that erases it.
+        self.lead = [int(task.kind == "restore") for task in work.tasks]
+        self.lag = [int(is_mean(work, carrier)) for carrier in work.carriers]
+        for carrier in range(len(work.carriers)):
+            for number in {*self.writers[carrier], *self.readers[carrier]} - {OUTPUT}:
+                self.touched[number].append(carrier)
+
+    def interval(self, carrier: int, start: list[int]) -> tuple[int, int]:
+        """First and last period in which a carrier holds its slot."""
+        first = 0 if self.born_early[carrier] else min(start[n] - self.lead[n] for n in self.writers[carrier])
+        last = max(self.last_period(reader, start) for reader in self.readers[carrier])
+        return first, min(last + self.lag[carrier], self.final)
+
+    def last_period(self, reader: int, start: list[int]) -> int:
+        """Feed-forward readers can erase what they read; attention leaves that to the next."""
+        if reader == OUTPUT:
+            return self.final
+        at = start[reader]
+        return at if self.windows.tasks[reader].in_attention else min(at - 1, self.final)
+
+    def count(self, start: list[int]) -> list[int]:
+        alive = [1] * (self.final + 1)  # the constant 1 is always there
+        for carrier in range(len(self.writers)):
+            first, last = self.interval(carrier, start)
+            for period in range(first, last + 1):
+                alive[period] += 1
+        return alive
+
+
+def is_mean(work: Work, carrier: Carrier) -> bool:
+    graph = work.circuit.graph
+    return any(isinstance(graph.operations[wire], Mean) for wire, _ in carrier.members)
+
+
+def work_to_schedule(work: Work) -> Schedule:
+    """The narrowest schedule found among those with the fewest layers."""
+    windows = Windows(work)
+    occupancy = Occupancy(windows)
+    start = improve(windows, occupancy, list(windows.earliest))
+    width = max(occupancy.count(start))
+    bound = forced_width(windows, occupancy)
+    if bound == width:
+        return Schedule(tuple(start), windows.layers, width, bound, "list, proved narrowest")
+    try:
+        from curta.compiler.milp import narrow
+    except ImportError:
+        return Schedule(tuple(start), windows.layers, width, bound, "list (no HiGHS installed)")
+    found = narrow(windows, occupancy, width)
+    if found.start is not None:
+        start, width = found.start, max(occupancy.count(found.start))
+    bound = max(bound, found.lower_bound)
+    method = "HiGHS" if found.start is not None else "list"
+    proof = "proved narrowest" if bound >= width else f"HiGHS stopped at its {found.limit} limit"
+    return Schedule(tuple(start), windows.layers, width, bound, f"{method}, {proof}")
+
+
+def forced_width(windows: Windows, occupancy: Occupancy) -> int:
+    """Carriers that are alive in a period whatever the schedule."""
+    alive = [1] * (occupancy.final + 1)
+    for carrier in range(len(occupancy.writers)):
+        first, _ = occupancy.interval(carrier, windows.latest)
+        _, last = occupancy.interval(carrier, windows.earliest)
+        for period in range(first, last + 1):
+            alive[period] += 1
+    return max(alive)
+
+
+def improve(windows: Windows, occupancy: Occupancy, start: list[int]) -> list[int]:
+    """Move single tasks within their slack while the schedule becomes narrower."""
+    alive = occupancy.count(start)
+    for _ in range(4):
+        moved = False
+        for number in windows.order:
+            moved |= move(windows, occupancy, start, alive, number)
+        for number in reversed(windows.order):
+            moved |= move(windows, occupancy, start, alive, number)
+        if not moved:
+            break
+    return start
+
+
+def move(
+    windows: Windows, occupancy: Occupancy, start: list[int], alive: list[int], number: int
+) -> bool:
+    """Give one task its best place, the others staying where they are."""
+    low, high = free_window(windows, start, number)
+    if low >= high:
+        return False
+    carriers = occupancy.touched[number]
+
+    def shift(sign: int) -> None:
+        for carrier in carriers:
+            first, last = occupancy.interval(carrier, start)
+            for period in range(first, last + 1):
+                alive[period] += sign
+
+    before, best, best_cost = start[number], start[number], cost(alive)
+    for place in range(low, high + 1, 2):
+        shift(-1)
+        start[number] = place
+        shift(1)
+        if cost(alive) < best_cost:
+            best, best_cost = place, cost(alive)
+    shift(-1)
+    start[number] = best
+    shift(1)
+    return best != before
+
+
+def cost(alive: list[int]) -> tuple[int, int]:
+    """The width, then how crowded it is elsewhere."""
+    return max(alive), sum(count * count for count in alive)
+
+
+def free_window(windows: Windows, start: list[int], number: int) -> tuple[int, int]:
+    """Where a task may go while all others stay."""
+    task = windows.tasks[number]
+    low, high = windows.earliest[number], windows.latest[number]
+    for wire in task.inputs:
+        if wire in windows.producer:
+            producer = windows.producer[wire]
+            low = max(low, start[producer] + windows.tasks[producer].delay + 1)
+    for reader in windows.feeds[number]:
+        high = min(high, start[reader] - 1 - task.delay)
+    low += (low % 2 == 1) != task.in_attention
+    high -= (high % 2 == 1) != task.in_attention
+    return low, high
+
+
+def check_schedule(work: Work, schedule: Schedule) -> None:
+    """Every task after what it reads, in a sublayer of its kind (a bug in curta otherwise)."""
+    windows = Windows(work)
+    for number, task in enumerate(work.tasks):
+        low, high = free_window(windows, list(schedule.start), number)
+        at = schedule.start[number]
+        if not low <= at <= high or (at % 2 == 1) != task.in_attention:
+            name = work.circuit.graph.name_of(task.node)
+            raise AssertionError(f"{name} at sublayer {at}, allowed {low}..{high}")
+
+
+__all__ = ["OUTPUT", "Occupancy", "Schedule", "Task", "Windows", "work_to_schedule"]

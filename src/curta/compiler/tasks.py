@@ -1,0 +1,286 @@
+"""Tasks: a circuit in, the work of its layers out, before anyone has said which layer does what.
+
+A *wire* is a node that exists in the residual stream: a feature, or the result of one gate, one
+retrieval, one mean or one restored sum. Linear nodes are forms over wires, folded into the weights
+of whoever reads them. A *task* computes one wire (or checks one promise) from the forms it reads.
+
+A *carrier* is what occupies one slot of the residual stream: a weighted sum of wires that all
+readers use in the same proportions, such as the two halves of a step function. Wires that share a
+carrier never need to be told apart, so they are added up where they are written.
+
+Time. The embedding is sublayer 0, the attention of layer l is sublayer 2l + 1, its feed-forward
+part 2l + 2. Period t lies between sublayers t and t + 1. What a sublayer writes can be read by
+later ones. A restored sum takes two feed-forward parts: it is written onto a large constant,
+which rounds it, and the next part takes the constant away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from curta.compiler.graph import Graph
+from curta.compiler.lower import Circuit
+from curta.compiler.nodes import (
+    Assume,
+    Gate,
+    Linear,
+    Mean,
+    PositionFeature,
+    Restore,
+    Retrieve,
+    TokenFeature,
+)
+from curta.compiler.numbers import (
+    Number,
+    Range,
+    ceil_log2,
+    fits_float64,
+    power_of_two,
+    simplify,
+    step_of,
+)
+
+Wire = int
+ONE: Wire = -1
+"""The wire that is 1 everywhere: forms put their constants on it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """A weighted sum of wires."""
+
+    terms: tuple[tuple[Wire, Number], ...]
+
+    @property
+    def wires(self) -> tuple[Wire, ...]:
+        return tuple(wire for wire, _ in self.terms)
+
+    def scaled(self, factor: Number) -> Form:
+        return Form(tuple((wire, simplify(c * factor)) for wire, c in self.terms))
+
+    def __add__(self, other: Form) -> Form:
+        total = dict(self.terms)
+        for wire, coefficient in other.terms:
+            total[wire] = total.get(wire, 0) + coefficient
+        return Form(tuple((w, simplify(c)) for w, c in sorted(total.items()) if c != 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Work for one sublayer. `node` is the wire it computes, or the promise it checks."""
+
+    node: int
+    kind: str  # "attention", "gate", "restore" or "guard"
+    reads: tuple[Form, ...]
+
+    @property
+    def inputs(self) -> frozenset[Wire]:
+        return frozenset(w for form in self.reads for w in form.wires if w != ONE)
+
+    @property
+    def in_attention(self) -> bool:
+        return self.kind == "attention"
+
+    @property
+    def delay(self) -> int:
+        """Sublayers from the start until the result is in its final state."""
+        return 2 if self.kind == "restore" else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Carrier:
+    """The content of one slot: a sum of wires, each with its weight."""
+
+    members: tuple[tuple[Wire, Number], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OutputRule:
+    """The forms of one family of tokens: base + d * linear - d * d * square."""
+
+    tokens: tuple[int, ...]
+    linear: Form
+    square: Form
+    base: Form
+
+    def logit(self, digit: int) -> Form:
+        return self.base + self.linear.scaled(digit) + self.square.scaled(-digit * digit)
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """Everything that has to be laid out in layers."""
+
+    circuit: Circuit
+    features: tuple[Wire, ...]
+    tasks: tuple[Task, ...]
+    outputs: tuple[OutputRule, ...]
+    carriers: tuple[Carrier, ...]
+
+    @property
+    def carrier_of(self) -> dict[Wire, int]:
+        return {w: n for n, carrier in enumerate(self.carriers) for w, _ in carrier.members}
+
+
+def circuit_to_work(circuit: Circuit) -> Work:
+    """The tasks of a circuit, and which wires share a carrier."""
+    forms = Forms(circuit.graph)
+    outputs = output_rules(circuit, forms)
+    tasks = [
+        Task(index, *described)
+        for index in range(len(circuit.graph.operations))
+        if (described := describe(circuit, forms, index)) is not None
+    ]
+    tasks += [Task(guard, "guard", (forms[guard],)) for guard in circuit.guards]
+    tasks = needed(tasks, outputs)
+    readers = all_reads(tasks, outputs)
+    features = tuple(
+        wire
+        for wire in sorted({w for form in readers for w in form.wires if w != ONE})
+        if isinstance(circuit.graph.operations[wire], TokenFeature | PositionFeature)
+    )
+    computed = [task.node for task in tasks if task.kind != "guard"]
+    carriers = share_carriers(circuit, [*features, *computed], readers)
+    return Work(circuit, features, tuple(tasks), outputs, carriers)
+
+
+class Forms:
+    """Nodes as forms over wires: sums are flat, promises are what they promise about."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._known: dict[int, Form] = {}
+
+    def __getitem__(self, index: int) -> Form:
+        if index not in self._known:
+            self._known[index] = self._expand(index)
+        return self._known[index]
+
+    def _expand(self, index: int) -> Form:
+        match self.graph.operations[index]:
+            case Linear(terms, constant):
+                total = Form(((ONE, constant),) if constant else ())
+                for inner, coefficient in terms:
+                    total = total + self[inner].scaled(coefficient)
+                return total
+            case Assume(value):
+                return self[value]
+            case _:
+                return Form(((index, 1),))
+
+
+def describe(circuit: Circuit, forms: Forms, index: int) -> tuple[str, tuple[Form, ...]] | None:
+    """(kind, reads) of the task that computes a node; None for what needs no task."""
+    match circuit.graph.operations[index]:
+        case Gate(condition, value):
+            return "gate", (forms[condition], forms[value])
+        case Mean(value):
+            return "attention", (forms[value],)
+        case Restore(mean):
+            position = circuit.graph.position.index
+            return "restore", (forms[position] + Form(((ONE, 1),)), forms[mean])
+        case Retrieve(query, key, square, value, recency):
+            penalty = forms[square].scaled(-1)
+            if recency:
+                unit = power_of_two(-ceil_log2(circuit.max_tokens))
+                penalty = penalty + forms[circuit.graph.position.index].scaled(unit)
+            digits = (forms[i] for i in (*query, *key))
+            return "attention", (*digits, penalty, forms[value])
+        case _:
+            return None
+
+
+def output_rules(circuit: Circuit, forms: Forms) -> tuple[OutputRule, ...]:
+    """The families of tokens as forms; `when` becomes a bonus that outweighs every score."""
+    bonus = winning_bonus(circuit)
+    rules = []
+    for family in circuit.graph.families:
+        base = forms[family.base]
+        if family.when is not None:
+            base = base + forms[family.when].scaled(bonus)
+        rules.append(OutputRule(family.tokens, forms[family.linear], forms[family.square], base))
+    return tuple(rules)
+
+
+def winning_bonus(circuit: Circuit) -> Number:
+    """A power of two above the difference of any two scores."""
+    ranges = circuit.ranges
+    lows: list[Number] = []
+    highs: list[Number] = []
+    for family in circuit.graph.families:
+        linear, square = ranges[family.linear], ranges[family.square]
+        for digit in {0, 1, len(family.tokens) - 1}:
+            score = ranges[family.base] + linear.scaled(digit) + square.scaled(-digit * digit)
+            lows.append(score.low)
+            highs.append(score.high)
+        largest = (len(family.tokens) - 1) * linear.magnitude
+        highs.append(ranges[family.base].high + largest)
+        lows.append(ranges[family.base].low - largest)
+    return power_of_two(ceil_log2(max(highs) - min(lows) + 1))
+
+
+def needed(tasks: list[Task], outputs: tuple[OutputRule, ...]) -> list[Task]:
+    """The tasks that an output or a promise depends on."""
+    by_wire = {task.node: task for task in tasks if task.kind != "guard"}
+    wanted: set[Wire] = set()
+    stack = [w for rule in outputs for f in (rule.linear, rule.square, rule.base) for w in f.wires]
+    stack += [w for task in tasks if task.kind == "guard" for w in task.inputs]
+    while stack:
+        wire = stack.pop()
+        if wire not in wanted:
+            wanted.add(wire)
+            if wire in by_wire:
+                stack.extend(by_wire[wire].inputs)
+    return [task for task in tasks if task.kind == "guard" or task.node in wanted]
+
+
+def all_reads(tasks: Iterable[Task], outputs: Iterable[OutputRule]) -> list[Form]:
+    reads = [form for task in tasks for form in task.reads]
+    return reads + [f for rule in outputs for f in (rule.linear, rule.square, rule.base)]
+
+
+def share_carriers(
+    circuit: Circuit, wires: list[Wire], readers: list[Form]
+) -> tuple[Carrier, ...]:
+    """Group the wires that every reader uses in the same proportions."""
+    uses: dict[Wire, list[tuple[int, Number]]] = {wire: [] for wire in wires}
+    for number, form in enumerate(readers):
+        for wire, coefficient in form.terms:
+            if wire != ONE:
+                uses[wire].append((number, coefficient))
+    groups: dict[object, list[tuple[Wire, Number]]] = {}
+    for wire in wires:
+        lead = uses[wire][0][1]
+        signature: object = tuple((n, Fraction(c) / lead) for n, c in uses[wire])
+        if isinstance(circuit.graph.operations[wire], Restore | Mean):
+            signature = wire
+        groups.setdefault(signature, []).append((wire, lead))
+    carriers: list[Carrier] = []
+    for group in groups.values():
+        carriers += split_by_exactness(circuit, group)
+    return tuple(carriers)
+
+
+def split_by_exactness(circuit: Circuit, group: list[tuple[Wire, Number]]) -> list[Carrier]:
+    """One carrier if its partial sums are exact whatever their order, else one per wire."""
+    lead = group[0][1]
+    weights = [Fraction(c) / lead for _, c in group]
+    dyadic = all(w.denominator & (w.denominator - 1) == 0 for w in weights)
+    members = tuple((w, simplify(f)) for (w, _), f in zip(group, weights, strict=True))
+    if dyadic and fits_float64(*partial_sums(circuit, members)):
+        return [Carrier(members)]
+    return [Carrier(((wire, 1),)) for wire, _ in group]
+
+
+def partial_sums(
+    circuit: Circuit, members: Iterable[tuple[Wire, Number]]
+) -> tuple[Number, int]:
+    """(largest magnitude, step) of the sums of any of the members."""
+    total = Range.constant(0)
+    for wire, weight in members:
+        part = Range.constant(1) if wire == ONE else circuit.ranges[wire]
+        largest = simplify(part.magnitude * abs(weight))
+        total = total + Range(0, largest, part.step + step_of(weight))
+    return total.high, total.step

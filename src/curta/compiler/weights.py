@@ -1,0 +1,258 @@
+"""Weights: a layout in, the matrices of an ordinary transformer out.
+
+    x    = embedding[token] + sum over f of position_weight[:, f] * feature f of the position
+    x   += output @ concat over heads of softmax(query x . key x_earlier) value x_earlier
+    x   += contract @ (relu(gate @ x) * (expand @ x))
+    next = argmax(unembedding @ x)
+
+No biases, no norms, no scaling of scores: slot 0 is the constant 1, and queries carry a power of
+two so large that one step of score is worth a factor e**1024, which float64 rounds to zero: the
+softmax is a hard maximum, exactly. Every head of a layer has the width of the widest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from curta.compiler.layout import Layout, Row
+from curta.compiler.nodes import Mean, PositionFeature, Restore, Retrieve, TokenFeature
+from curta.compiler.numbers import MANTISSA_BITS, Number, ceil_log2, power_of_two
+from curta.compiler.tasks import ONE, Carrier, Form, Task, partial_sums
+
+Matrix = npt.NDArray[np.float64]
+
+HARDNESS_BITS = 10
+"""Scores that differ by one step differ by 2**10 before the softmax; exp(-746) is already 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class HeadPlan:
+    """What one attention head does: a mean, or the retrieval of some values under one key."""
+
+    kind: str  # "mean" or "retrieve"
+    query: tuple[Form, ...]
+    key: tuple[Form, ...]
+    penalty: Form
+    recency: bool
+    nearest: bool
+    tasks: tuple[Task, ...]
+
+    @property
+    def width(self) -> int:
+        return max(2, len(self.key) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """One hidden unit of a feed-forward part: relu(gate) * expand, added to some slots."""
+
+    name: str
+    gate: Row
+    expand: Row
+    contract: Row
+
+
+@dataclass(frozen=True, slots=True)
+class LayerPlan:
+    """All heads and hidden units of a layer, in their order in the matrices."""
+
+    heads: tuple[HeadPlan, ...]
+    head_width: int
+    units: tuple[Unit, ...]
+
+
+def layout_to_plans(layout: Layout) -> tuple[LayerPlan, ...]:
+    """What every head and every hidden unit is for."""
+    return tuple(plan_layer(layout, number) for number in range(layout.schedule.layers))
+
+
+def plan_layer(layout: Layout, number: int) -> LayerPlan:
+    attention, feed_forward = 2 * number + 1, 2 * number + 2
+    starting = zip(layout.work.tasks, layout.schedule.start, strict=True)
+    heads = pack_heads(layout, [task for task, start in starting if start == attention])
+    width = max((head.width for head in heads), default=2)
+    return LayerPlan(heads, width, plan_units(layout, feed_forward))
+
+
+def pack_heads(layout: Layout, tasks: list[Task]) -> tuple[HeadPlan, ...]:
+    """Put values that are looked up with the same query and key into common heads."""
+    graph = layout.work.circuit.graph
+    groups: dict[HeadPlan, list[Task]] = {}
+    for task in tasks:
+        operation = graph.operations[task.node]
+        if isinstance(operation, Mean):
+            plan = HeadPlan("mean", (), (), Form(()), False, False, ())
+        else:
+            assert isinstance(operation, Retrieve)
+            digits = len(operation.key)
+            plan = HeadPlan(
+                "retrieve",
+                task.reads[:digits],
+                task.reads[digits : 2 * digits],
+                task.reads[-2],
+                operation.recency,
+                operation.nearest,
+                (),
+            )
+        groups.setdefault(plan, []).append(task)
+    return tuple(
+        HeadPlan(
+            p.kind, p.query, p.key, p.penalty, p.recency, p.nearest, tuple(group[i : i + p.width])
+        )
+        for p, group in groups.items()
+        for i in range(0, len(group), p.width)
+    )
+
+
+def plan_units(layout: Layout, sublayer: int) -> tuple[Unit, ...]:
+    """Gates, restored sums and erasures of one feed-forward part."""
+    graph = layout.work.circuit.graph
+    units: list[Unit] = []
+    constants: list[tuple[int, Number]] = []
+    for task, start in zip(layout.work.tasks, layout.schedule.start, strict=True):
+        if task.kind in ("gate", "restore") and start == sublayer:
+            gate, expand = (layout.row(form) for form in task.reads)
+            units.append(Unit(graph.name_of(task.node), gate, expand, target(layout, task.node)))
+        if task.kind == "restore" and sublayer in (start, start + 2):
+            operation = graph.operations[task.node]
+            assert isinstance(operation, Restore)
+            offset = rounding_constant(operation.step)
+            slot = target(layout, task.node)[0][0]
+            constants.append((slot, offset if start == sublayer else -offset))
+    one: Row = ((0, 1),)
+    if constants:
+        units.append(Unit("rounding constants", one, one, tuple(constants)))
+    for at, slot in layout.erasures:
+        if at == sublayer:
+            units.append(Unit(f"erase slot {slot}", one, ((slot, 1),), ((slot, -1),)))
+    return tuple(units)
+
+
+def rounding_constant(step: int) -> Number:
+    """Added to a number below a third of it, this leaves a multiple of 2**step, rightly rounded."""
+    return 3 * power_of_two(MANTISSA_BITS - 2 + step)
+
+
+def target(layout: Layout, wire: int) -> Row:
+    """Where a wire is written, and with what weight."""
+    carrier = layout.work.carrier_of[wire]
+    weight = dict(layout.work.carriers[carrier].members)[wire]
+    return ((layout.slot[carrier], weight),)
+
+
+# -- matrices -------------------------------------------------------------------------------------
+
+
+def plans_to_weights(layout: Layout, plans: tuple[LayerPlan, ...]) -> dict[str, npt.NDArray[np.generic]]:
+    """All tensors of the model, under the names of the PyTorch module's parameters."""
+    weights: dict[str, npt.NDArray[np.generic]] = {}
+    weights.update(embedding_weights(layout))
+    for number, plan in enumerate(plans):
+        for name, matrix in layer_weights(layout, number, plan).items():
+            weights[f"layers.{number}.{name}"] = matrix
+    weights["unembedding.weight"] = unembedding(layout)
+    return weights
+
+
+def embedding_weights(layout: Layout) -> dict[str, npt.NDArray[np.generic]]:
+    graph = layout.work.circuit.graph
+    embedding = np.zeros((len(graph.tokens), layout.width))
+    embedding[:, 0] = 1.0
+    positions: list[tuple[PositionFeature, int, Number]] = []
+    for wire in layout.work.features:
+        ((slot, weight),) = target(layout, wire)
+        operation = graph.operations[wire]
+        if isinstance(operation, TokenFeature):
+            embedding[:, slot] += [float(weight * value) for value in operation.values]
+        elif isinstance(operation, PositionFeature):
+            positions.append((operation, slot, weight))
+    position_weight = np.zeros((layout.width, len(positions)))
+    for column, (_, slot, weight) in enumerate(positions):
+        position_weight[slot, column] = float(weight)
+    fields = ("divisor", "modulus", "power", "offset")
+    return {
+        "embedding.weight": embedding,
+        "position.weight": position_weight,
+        **{
+            f"position.{field}": np.array([getattr(p, field) for p, _, _ in positions], dtype=np.int64)
+            for field in fields
+        },
+    }
+
+
+def layer_weights(layout: Layout, number: int, plan: LayerPlan) -> dict[str, npt.NDArray[np.generic]]:
+    width, heads = layout.width, len(plan.heads)
+    query, key, value = (np.zeros((heads * plan.head_width, width)) for _ in range(3))
+    output = np.zeros((width, heads * plan.head_width))
+    for head_number, head in enumerate(plan.heads):
+        first = head_number * plan.head_width
+        write_scores(layout, head, query[first:], key[first:])
+        for place, task in enumerate(head.tasks):
+            write_row(value, first + place, layout.row(task.reads[-1]))
+            ((slot, weight),) = target(layout, task.node)
+            output[slot, first + place] = float(weight)
+    gate, expand = (np.zeros((len(plan.units), width)) for _ in range(2))
+    contract = np.zeros((width, len(plan.units)))
+    for place, unit in enumerate(plan.units):
+        write_row(gate, place, unit.gate)
+        write_row(expand, place, unit.expand)
+        for slot, weight in unit.contract:
+            contract[slot, place] = float(weight)
+    return {
+        "attention.query.weight": query,
+        "attention.key.weight": key,
+        "attention.value.weight": value,
+        "attention.output.weight": output,
+        "feed_forward.gate.weight": gate,
+        "feed_forward.expand.weight": expand,
+        "feed_forward.contract.weight": contract,
+        "attention.head_width": np.array(plan.head_width, dtype=np.int64),
+    }
+
+
+def write_scores(layout: Layout, head: HeadPlan, query: Matrix, key: Matrix) -> None:
+    """(q, 1) * hardness against (2k, recency * position - |k|^2). A mean has scores of zero."""
+    if head.kind == "mean":
+        return
+    hardness = float(power_of_two(score_exponent(layout, head)))
+    for place, (q, k) in enumerate(zip(head.query, head.key, strict=True)):
+        write_row(query, place, layout.row(q), hardness)
+        write_row(key, place, layout.row(k), 2.0)
+    last = len(head.key)
+    query[last, 0] = hardness
+    write_row(key, last, layout.row(head.penalty))
+
+
+def score_exponent(layout: Layout, head: HeadPlan) -> int:
+    """The power of two that queries are multiplied by."""
+    recency_bits = ceil_log2(layout.work.circuit.max_tokens) if head.recency else 0
+    return HARDNESS_BITS + recency_bits
+
+
+def write_row(matrix: Matrix, place: int, row: Row, factor: float = 1.0) -> None:
+    for slot, weight in row:
+        matrix[place, slot] = float(weight) * factor
+
+
+def unembedding(layout: Layout) -> Matrix:
+    """One row of scores per token. Tokens without a rule score below all others."""
+    graph = layout.work.circuit.graph
+    matrix = np.zeros((len(graph.tokens), layout.width))
+    ruled: set[int] = set()
+    lowest: Number = 1
+    for rule in layout.work.outputs:
+        for digit, token in enumerate(rule.tokens):
+            logit = rule.logit(digit)
+            write_row(matrix, token, layout.row(logit))
+            bound, _ = partial_sums(layout.work.circuit, logit.terms)
+            lowest = max(lowest, bound + 1)
+            ruled.add(token)
+    for token in set(graph.tokens.values()) - ruled:
+        matrix[token, 0] = -float(power_of_two(ceil_log2(lowest)))
+    return matrix
+
+
+__all__ = ["ONE", "Carrier", "layout_to_plans", "plans_to_weights"]

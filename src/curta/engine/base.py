@@ -1,0 +1,143 @@
+"""The interface that all levels share.
+
+An Engine is a model ready to run. A Session is one sequence in progress: it is fed one token at a
+time and answers with the token that the model would say next. Everything else (prompts, limits,
+stop tokens) is written here once, so that levels differ in nothing but how they compute.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from curta.compiler.model import Model
+from curta.errors import RegionError, TokenError
+
+Ids = npt.NDArray[np.int32]
+Residuals = npt.NDArray[np.float64]
+
+
+class Session(ABC):
+    """One sequence in progress."""
+
+    @abstractmethod
+    def feed(self, token: int) -> int:
+        """Take the next token of the sequence; return what the model says after it."""
+
+
+class Engine(ABC):
+    """A model that is ready to run at one level."""
+
+    level: ClassVar[str]
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.vocabulary = model.vocabulary
+        self.stops = frozenset(model.plan["stops"])
+        self._ids = {token: number for number, token in enumerate(self.vocabulary)}
+
+    # -- what a level has to provide ----------------------------------------------------------
+
+    @abstractmethod
+    def session(self) -> Session:
+        """A new, empty sequence."""
+
+    @abstractmethod
+    def residuals(self, ids: Sequence[int]) -> Residuals:
+        """The residual stream [position, period, slot]; NaN where a level does not define it.
+
+        Period 0 is the embedding; an attention and a feed-forward part follow for every layer.
+        """
+
+    @property
+    def max_tokens(self) -> int:
+        """The longest sequence that the certificate covers at this level."""
+        return self.model.certificate.max_tokens
+
+    # -- what users call ----------------------------------------------------------------------
+
+    def generate(self, prompt: Iterable[str], max_new_tokens: int | None = None) -> Iterator[str]:
+        """Stream the tokens that follow the prompt, up to a stop token or the limit."""
+        ids = self.encode(prompt)
+        return (self.vocabulary[token] for token in self.generate_ids(ids, max_new_tokens))
+
+    def generate_ids(
+        self, prompt: Sequence[int], max_new_tokens: int | None = None
+    ) -> Iterator[int]:
+        """The same on token ids."""
+        ids = self.check_prompt(prompt)
+        return self._generate(ids, self._end(len(ids), max_new_tokens), max_new_tokens is None)
+
+    def run(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Ids:
+        """The ids that follow the prompt, all at once."""
+        return np.fromiter(self.generate_ids(prompt, max_new_tokens), dtype=np.int32)
+
+    def encode(self, tokens: Iterable[str]) -> list[int]:
+        """Token names as ids."""
+        if isinstance(tokens, str):
+            raise TokenError(f"{tokens!r} is one string; a prompt is a list of tokens, as in ['a']")
+        unknown = [token for token in (tokens := list(tokens)) if token not in self._ids]
+        if unknown:
+            known = " ".join(self.vocabulary[:16]) + (" ..." if len(self.vocabulary) > 16 else "")
+            raise TokenError(f"unknown token {unknown[0]!r}; this model knows: {known}")
+        return [self._ids[token] for token in tokens]
+
+    # -- shared by all levels -----------------------------------------------------------------
+
+    def check_prompt(self, prompt: Sequence[int]) -> Ids:
+        ids = np.asarray(prompt, dtype=np.int64)
+        if len(ids) == 0:
+            raise TokenError("the prompt is empty; give at least one token")
+        wrong = ids[(ids < 0) | (ids >= len(self.vocabulary))]
+        if len(wrong):
+            raise TokenError(f"token id {wrong[0]}: this model has {len(self.vocabulary)} tokens")
+        if len(ids) > self.max_tokens:
+            raise TokenError(
+                f"the prompt has {len(ids):,} tokens, the certificate covers {self.max_tokens:,}; "
+                "compile the graph with a larger max_tokens"
+            )
+        return ids.astype(np.int32)
+
+    def _end(self, length: int, max_new_tokens: int | None) -> int:
+        if max_new_tokens is None:
+            return self.max_tokens
+        if max_new_tokens < 0:
+            raise TokenError(f"max_new_tokens={max_new_tokens}: expected 0 or more")
+        return length + max_new_tokens
+
+    def _generate(self, prompt: Ids, end: int, unlimited: bool) -> Iterator[int]:
+        session, following = self.session(), -1
+        for token in prompt.tolist():
+            following = session.feed(token)
+        length = len(prompt)
+        while length < end:
+            if length >= self.max_tokens:
+                raise self.too_long()
+            yield following
+            length += 1
+            if following in self.stops:
+                return
+            if length < end:
+                if length > self.max_tokens:
+                    raise self.too_long()
+                following = session.feed(following)
+        if unlimited:
+            raise self.too_long()
+
+    def too_long(self) -> RegionError:
+        return RegionError(
+            f"the sequence reached the {self.max_tokens:,} tokens that the certificate covers at "
+            f"level {self.level!r}; compile the graph with a larger max_tokens"
+        )
+
+
+def broken_promise(name: str, position: int, value: object, low: object, high: object) -> RegionError:
+    """The error of a run that leaves what the certificate was proved for."""
+    return RegionError(
+        f"position {position}: {name} is {value}, promised in [{low}, {high}]; the certificate "
+        "does not cover this run"
+    )

@@ -1,0 +1,142 @@
+"""Level 1, the definition: every node of the graph, in exact arithmetic, one token at a time."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import ClassVar
+
+from curta.compiler.graph import Graph
+from curta.compiler.model import Model
+from curta.compiler.nodes import (
+    Assume,
+    Gate,
+    Linear,
+    Lookup,
+    Operation,
+    PositionFeature,
+    RunningSum,
+    TokenFeature,
+)
+from curta.compiler.numbers import Number, simplify
+from curta.engine.base import Engine, Residuals, Session, broken_promise
+from curta.errors import RegionError
+
+
+class Evaluate(Engine):
+    """The graph itself."""
+
+    level: ClassVar[str] = "evaluate"
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self.graph = model.graph
+
+    def session(self) -> GraphSession:
+        return GraphSession(self.graph)
+
+    def residuals(self, ids: Sequence[int]) -> Residuals:
+        """The residual stream that exact arithmetic gives (see engine.expected)."""
+        from curta.engine.expected import expected_residuals
+
+        return expected_residuals(self.model, self.check_prompt(ids).tolist())
+
+
+class GraphSession(Session):
+    """The values of all nodes at the last position, and what earlier positions left behind."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.position = -1
+        self.values: list[Number] = [0] * len(graph.operations)
+        self.sums: dict[int, Number] = {}
+        self.memories: dict[int, Memory] = {
+            index: Memory()
+            for index, operation in enumerate(graph.operations)
+            if isinstance(operation, Lookup)
+        }
+
+    def feed(self, token: int) -> int:
+        self.position += 1
+        for index, operation in enumerate(self.graph.operations):
+            self.values[index] = simplify(self._value(index, operation, token))
+        return self._choose()
+
+    def _value(self, index: int, operation: Operation, token: int) -> Number:
+        values = self.values
+        match operation:
+            case TokenFeature(table):
+                return table[token]
+            case PositionFeature():
+                return operation.at(self.position)
+            case Linear(terms, constant):
+                return constant + sum(c * values[i] for i, c in terms)
+            case Gate(condition, value):
+                return max(values[condition], 0) * values[value]
+            case RunningSum(value):
+                self.sums[index] = self.sums.get(index, 0) + values[value]
+                return self.sums[index]
+            case Assume(value, low, high):
+                if not low <= values[value] <= high:
+                    name = self.graph.name_of(index)
+                    raise broken_promise(name, self.position, values[value], low, high)
+                return values[value]
+            case Lookup():
+                return self._look_up(index, operation)
+            case _:
+                raise TypeError(f"{operation} is not part of the language")
+
+    def _look_up(self, index: int, operation: Lookup) -> Number:
+        memory, values = self.memories[index], self.values
+        key = tuple(values[i] for i in operation.key)
+        query = tuple(values[i] for i in operation.query)
+        memory.store(key, self.position, values[operation.value])
+        if query in memory.latest:
+            return memory.latest[query][1]
+        if operation.missing == "nearest":
+            return memory.nearest(query[0])
+        if operation.missing == "stop":
+            raise RegionError(
+                f"position {self.position}: {self.graph.name_of(index)} looks for the key "
+                f"{', '.join(map(str, query))}, which no position has; give the lookup a default "
+                "or missing='nearest'"
+            )
+        assert not isinstance(operation.missing, str)
+        return operation.missing
+
+    def _choose(self) -> int:
+        """The best token: `when` first, then the score, then the order of declaration."""
+        best: tuple[Number, Number, int] | None = None
+        for family in self.graph.families:
+            linear, square, base = (
+                self.values[i] for i in (family.linear, family.square, family.base)
+            )
+            when = 0 if family.when is None else self.values[family.when]
+            for digit, token in enumerate(family.tokens):
+                score = (when, base + digit * linear - digit * digit * square, -token)
+                if best is None or score > best:
+                    best = score
+        assert best is not None
+        return -best[2]
+
+
+class Memory:
+    """What one lookup has filed: the latest position and value under every key."""
+
+    def __init__(self) -> None:
+        self.latest: dict[tuple[Number, ...], tuple[int, Number]] = {}
+        self.keys: list[Number | Fraction] = []
+
+    def store(self, key: tuple[Number, ...], position: int, value: Number) -> None:
+        if key not in self.latest:
+            insort(self.keys, key[0])
+        self.latest[key] = (position, value)
+
+    def nearest(self, query: Number) -> Number:
+        """The value under the key nearest to the query, the latest of two equally near."""
+        place = bisect_left(self.keys, query)
+        around = self.keys[max(place - 1, 0) : place + 1]
+        nearest = min(abs(key - query) for key in around)
+        tied = [self.latest[(key,)] for key in around if abs(key - query) == nearest]
+        return max(tied)[1]
