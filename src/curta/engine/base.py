@@ -80,11 +80,12 @@ class Engine(ABC):
         """Token names as ids."""
         if isinstance(tokens, str):
             raise TokenError(f"{tokens!r} is one string; a prompt is a list of tokens, as in ['a']")
-        unknown = [token for token in (tokens := list(tokens)) if token not in self._ids]
+        names = list(tokens)
+        unknown = [token for token in names if token not in self._ids]
         if unknown:
             known = " ".join(self.vocabulary[:16]) + (" ..." if len(self.vocabulary) > 16 else "")
             raise TokenError(f"unknown token {unknown[0]!r}; this model knows: {known}")
-        return [self._ids[token] for token in tokens]
+        return [self._ids[token] for token in names]
 
     # -- shared by all levels -----------------------------------------------------------------
 
@@ -122,8 +123,6 @@ class Engine(ABC):
             if following in self.stops:
                 return
             if length < end:
-                if length > self.max_tokens:
-                    raise self.too_long()
                 following = session.feed(following)
         if unlimited:
             raise self.too_long()

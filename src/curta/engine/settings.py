@@ -1,0 +1,40 @@
+"""The environment, read in one place.
+
+| variable      | meaning                                                                |
+|---------------|------------------------------------------------------------------------|
+| `CURTA_CC`    | the C compiler to use, with its arguments: `gcc-13`, `zig cc`, …        |
+| `CURTA_CACHE` | where compiled libraries are kept; by default the user cache directory |
+| `PATH`        | where `cc`, `clang` and `gcc` are looked for                           |
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class EngineSettings:
+    """What the engine takes from its surroundings."""
+
+    compiler_command: str | None
+    cache_directory: Path
+    search_path: str
+
+
+def read_settings() -> EngineSettings:
+    """Read the environment as it is now; nothing is remembered between calls."""
+    return EngineSettings(
+        compiler_command=os.environ.get("CURTA_CC") or None,
+        cache_directory=_cache_directory(os.environ.get("CURTA_CACHE")),
+        search_path=os.environ.get("PATH", ""),
+    )
+
+
+def _cache_directory(override: str | None) -> Path:
+    if override:
+        return Path(override).expanduser().absolute()
+    import platformdirs  # only when needed: start-up time is part of every run
+
+    return Path(platformdirs.user_cache_dir("curta"))
