@@ -66,6 +66,7 @@ class Lowering:
     def __init__(self, graph: Graph, max_tokens: int) -> None:
         self.source = graph
         self.circuit = Graph(graph.tokens)
+        self.position = self.circuit.position  # restored sums and recency read it
         self.ranges = RangeAnalysis(self.circuit, max_tokens)
         self.max_tokens = max_tokens
         self.mapping: dict[int, Node] = {}
@@ -163,7 +164,7 @@ class Lowering:
     def running_sum(self, value: Node, name: str) -> Node:
         amount = self.ranges[value.index]
         if amount.is_constant:
-            return (self.circuit.position + 1) * amount.low
+            return (self.position + 1) * amount.low
         largest = amount.magnitude * self.max_tokens
         # The rounding constant is 1.5 * 2**52 steps: half of that is left for the sum itself.
         if largest > power_of_two(MANTISSA_BITS - 2 + amount.step):
@@ -304,7 +305,7 @@ class Heads:
         return [*parts, rest]
 
     def split_digit(self, x: Node, bits: int, top: int) -> tuple[Node, Node]:
-        if self.lowering.flat(x)[0] == ((self.lowering.circuit.position.index, 1),):
+        if self.lowering.flat(x)[0] == ((self.lowering.position.index, 1),):
             shift = self.lowering.flat(x)[1]
             if shift == 0:
                 unit = 1 << (bits - top)

@@ -1,0 +1,160 @@
+"""An ordinary decoder-only transformer in PyTorch, float64. It needs torch and safetensors only.
+
+    model = Transformer.from_file("parity.safetensors")
+    logits = model(torch.tensor([[0, 1, 1]]))          # [batch, position, token]
+
+Nothing in it knows about curta: softmax attention over the whole prefix, gated feed-forward parts,
+greedy decoding by argmax. Positions enter as a few integer functions, so that a million of them
+need no table: ((position // divisor) mod modulus - offset) ** power.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+Cache = list[tuple[Tensor, Tensor]]
+
+
+class Projection(nn.Linear):
+    """A linear map in float64, without bias, zero until its weights are loaded."""
+
+    def __init__(self, inputs: int, outputs: int) -> None:
+        super().__init__(inputs, outputs, bias=False, dtype=torch.float64)
+
+    def reset_parameters(self) -> None:
+        nn.init.zeros_(self.weight)
+
+
+class Position(nn.Module):
+    """The positional embedding: a linear map of integer functions of the position."""
+
+    def __init__(self, width: int, features: int) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.zeros(width, features, dtype=torch.float64))
+        for name in ("divisor", "modulus", "power", "offset"):
+            self.register_buffer(name, torch.zeros(features, dtype=torch.int64))
+
+    def forward(self, positions: Tensor) -> Tensor:
+        digits = positions.unsqueeze(-1) // self.divisor
+        wrapped = digits % torch.where(self.modulus > 0, self.modulus, 1)
+        digits = torch.where(self.modulus > 0, wrapped, digits) - self.offset
+        values = torch.where(self.power == 2, digits * digits, digits)
+        return values.to(torch.float64) @ self.weight.T
+
+
+class Attention(nn.Module):
+    """Causal softmax attention, with no scaling: the query weights carry it."""
+
+    def __init__(self, width: int, inner: int, head_width: int) -> None:
+        super().__init__()
+        self.register_buffer("head_width", torch.tensor(head_width))
+        self.heads = inner // head_width
+        self.query = Projection(width, inner)
+        self.key = Projection(width, inner)
+        self.value = Projection(width, inner)
+        self.output = Projection(inner, width)
+
+    def split(self, x: Tensor) -> Tensor:
+        batch, length, inner = x.shape
+        return x.view(batch, length, self.heads, inner // max(self.heads, 1)).transpose(1, 2)
+
+    def forward(self, x: Tensor, cache: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Cache]:
+        if self.heads == 0:
+            return torch.zeros_like(x), [(x[:, None, :, :0], x[:, None, :, :0])]
+        queries, keys, values = (self.split(part(x)) for part in (self.query, self.key, self.value))
+        if cache is not None:
+            keys = torch.cat([cache[0], keys], dim=2)
+            values = torch.cat([cache[1], values], dim=2)
+        scores = queries @ keys.transpose(2, 3)
+        length, total = scores.shape[2:]
+        future = torch.ones(length, total, dtype=torch.bool, device=x.device)
+        scores = scores.masked_fill(future.triu(total - length + 1), float("-inf"))
+        mixed = torch.softmax(scores, dim=-1) @ values
+        joined = mixed.transpose(1, 2).flatten(2)
+        return self.output(joined), [(keys, values)]
+
+
+class FeedForward(nn.Module):
+    """contract @ (relu(gate @ x) * (expand @ x))"""
+
+    def __init__(self, width: int, hidden: int) -> None:
+        super().__init__()
+        self.gate = Projection(width, hidden)
+        self.expand = Projection(width, hidden)
+        self.contract = Projection(hidden, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.contract(torch.relu(self.gate(x)) * self.expand(x))
+        return result
+
+
+class Layer(nn.Module):
+    def __init__(self, width: int, inner: int, head_width: int, hidden: int) -> None:
+        super().__init__()
+        self.attention = Attention(width, inner, head_width)
+        self.feed_forward = FeedForward(width, hidden)
+
+
+class Transformer(nn.Module):
+    """Token ids in, logits out."""
+
+    def __init__(self, tensors: dict[str, Tensor]) -> None:
+        super().__init__()
+        vocabulary, width = tensors["embedding.weight"].shape
+        features = tensors["position.weight"].shape[1]
+        layers = 1 + max((int(n.split(".")[1]) for n in tensors if n.startswith("layers.")), default=-1)
+        self.embedding = nn.Embedding(vocabulary, width, dtype=torch.float64)
+        self.position = Position(width, features)
+        self.layers = nn.ModuleList(
+            Layer(
+                width,
+                tensors[f"layers.{n}.attention.query.weight"].shape[0],
+                int(tensors[f"layers.{n}.attention.head_width"]),
+                tensors[f"layers.{n}.feed_forward.gate.weight"].shape[0],
+            )
+            for n in range(layers)
+        )
+        self.unembedding = Projection(width, vocabulary)
+        self.load_state_dict(tensors)
+        self.requires_grad_(False)
+
+    @staticmethod
+    def from_file(path: str | Path) -> Transformer:
+        return Transformer(load_file(path))
+
+    def residual_streams(self, tokens: Tensor, cache: Cache | None = None) -> list[Tensor]:
+        """The residual stream after the embedding and after every half layer.
+
+        `cache` holds keys and values of earlier positions, one pair a layer (an empty list at the
+        beginning of a sequence), and is extended in place.
+        """
+        start = cache[0][0].shape[2] if cache else 0
+        positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
+        x = self.embedding(tokens) + self.position(positions)
+        streams = [x]
+        for number, layer in enumerate(self.layers):
+            earlier = cache[number] if cache is not None and start else None
+            mixed, kept = layer.attention(x, earlier)
+            if cache is not None:
+                cache[number : number + 1] = kept
+            streams.append(x := x + mixed)
+            streams.append(x := x + layer.feed_forward(x))
+        return streams
+
+    def forward(self, tokens: Tensor, cache: Cache | None = None) -> Tensor:
+        logits: Tensor = self.unembedding(self.residual_streams(tokens, cache)[-1])
+        return logits
+
+    def generate(self, tokens: list[int], count: int) -> list[int]:
+        """The `count` most likely tokens after a prompt, one after the other."""
+        cache: Cache = []
+        fresh, said = list(tokens), []
+        for _ in range(count):
+            logits = self(torch.tensor([fresh], device=self.embedding.weight.device), cache)
+            fresh = [int(logits[0, -1].argmax())]
+            said += fresh
+        return said
