@@ -14,6 +14,15 @@ NAMES = (
     "reverse",
     "sort",
     "histogram",
+    "length",
+    "count",
+    "token_counts",
+    "double_histogram",
+    "count_rare",
+    "majority",
+    "unique",
+    "sort_records",
+    "sort_frequency",
 )
 
 

@@ -36,7 +36,7 @@ def build() -> Graph:
     said = items_said(graph, LETTERS, answering)
     following = total(graph, [at_least(said, number) for number in present])
     count = of_this_token(graph, LETTERS, counts)
-    say_labelled_numbers(graph, LETTERS, following, count, answering)
+    say_labelled_numbers(graph, LETTERS, following, count)
     return graph
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from string import ascii_lowercase
 
-from curta.compiler.derived import at_least, back, count_reached, equals, relu
+from curta.compiler.derived import at_least, at_most, back, both, count_reached, either, equals
 from curta.compiler.graph import Graph, Node
 
 LETTERS = tuple(ascii_lowercase)
@@ -117,20 +117,19 @@ def say_number(graph: Graph, number: Node, start: Node) -> None:
 
 
 def say_labelled_numbers(
-    graph: Graph, symbols: Sequence[str], following: Node, number: Node, answering: Node
+    graph: Graph, symbols: Sequence[str], following: Node, number: Node
 ) -> None:
     """Say symbol, number, symbol, number, ...; the symbol numbered len(symbols) ends the list.
 
     `following` is the symbol to say next; `number` belongs to the symbol where it is said.
     """
     is_symbol, is_end = graph.is_token(*symbols), graph.is_token("=")
-    start = is_symbol + is_end
-    digit, spelled = spell(latest(is_symbol, number), since(start))
-    next_item = relu(spelled + is_end) - graph.gate(is_end, spelled)
-    more = at_least(len(symbols) - 1 - following, 0)
+    digit, spelled = spell(latest(is_symbol, number), since(graph.is_token(*symbols, "=")))
+    next_item = either(is_end, spelled)
+    more = at_most(following, len(symbols) - 1)
     graph.emit(DIGITS, digit, when=1 - next_item)
-    graph.emit(symbols, following, when=relu(next_item + more - 1))
-    graph.emit_token(".", when=relu(next_item - more))
+    graph.emit(symbols, following, when=both(next_item, more))
+    graph.emit_token(".", when=both(next_item, 1 - more))
     graph.stop_after(".")
 
 
