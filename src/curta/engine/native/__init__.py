@@ -1,0 +1,173 @@
+"""Level 4: C generated from the weights, compiled once and kept."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from curta.compiler.model import Model
+from curta.compiler.numbers import power_of_two
+from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
+from curta.engine.native.emit import Emitter, program_to_c
+from curta.engine.native.symbolic import weights_to_program
+from curta.engine.toolchain import build_library, load_library
+from curta.errors import RegionError
+
+CHUNK = 1 << 16
+"""Tokens generated between two looks at Python."""
+
+FLAGS = ("-fwrapv", "-lm")
+
+
+def model_to_c(model: Model, *, residuals: bool = False) -> str:
+    """The C source of a model."""
+    return program_to_c(model, weights_to_program(model), residuals=residuals)
+
+
+class Native(Engine):
+    """Generated C behind the common interface."""
+
+    level: ClassVar[str] = "native"
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self.library = Library(model_to_c(model))
+
+    def session(self) -> NativeSession:
+        return NativeSession(self, self.library)
+
+    def run(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Ids:
+        return np.concatenate([np.zeros(0, np.int32), *self.chunks(prompt, max_new_tokens)])
+
+    def chunks(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Iterator[Ids]:
+        """The tokens that follow the prompt, tens of thousands at a time."""
+        ids = self.check_prompt(prompt)
+        end = self._end(len(ids), max_new_tokens)
+        return self._chunks(ids, min(end, self.max_tokens), max_new_tokens is None or end > self.max_tokens)
+
+    def _generate(self, prompt: Ids, end: int, unlimited: bool) -> Iterator[int]:
+        covered = min(end, self.max_tokens)
+        for chunk in self._chunks(prompt, covered, unlimited or end > self.max_tokens):
+            yield from chunk.tolist()
+
+    def _chunks(self, prompt: Ids, end: int, overrun: bool) -> Iterator[Ids]:
+        session = self.session()
+        following = int(session.feed_many(prompt)[-1])
+        length = len(prompt)
+        while length < end:
+            said = session.generate(following, min(CHUNK, end - length))
+            length += len(said)
+            yield said
+            if int(said[-1]) in self.stops:
+                return
+            session.check()
+            if length < end:
+                following = session.feed(int(said[-1]))
+        if overrun:
+            raise self.too_long()
+
+    def residuals(self, ids: Sequence[int]) -> Residuals:
+        """From a second library that also reports the residual stream."""
+        library = Library(model_to_c(self.model, residuals=True))
+        session = NativeSession(self, library)
+        periods, width = 2 * len(self.model.plan["layers"]) + 1, self.model.plan["width"]
+        streams = np.zeros((len(ids), periods, width))
+        for position, token in enumerate(self.check_prompt(ids).tolist()):
+            session.feed(token)
+            library.stream(session.state, streams[position].ctypes.data)
+        return streams
+
+
+class Library:
+    """The compiled functions of one model."""
+
+    def __init__(self, source: str) -> None:
+        self.path: Path = build_library(source, name="native", flags=FLAGS)
+        library = load_library(self.path)
+        self.create = function(library, "curta_create", ctypes.c_void_p)
+        self.destroy = function(library, "curta_destroy", None, ctypes.c_void_p)
+        pointer, count = ctypes.c_void_p, ctypes.c_int64
+        self.feed = function(library, "curta_feed", count, pointer, pointer, count, pointer)
+        self.generate = function(
+            library, "curta_generate", count, pointer, ctypes.c_int32, pointer, count
+        )
+        self.bytes = function(library, "curta_bytes", count, pointer)
+        self.exhausted = function(library, "curta_exhausted", ctypes.c_int32, pointer)
+        self.broken = function(library, "curta_broken", ctypes.c_int32, pointer, pointer)
+        if hasattr(library, "curta_stream"):
+            self.stream = function(library, "curta_stream", None, pointer, pointer)
+
+
+def function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Any:
+    found = getattr(library, name)
+    found.restype = result
+    found.argtypes = list(arguments)
+    return found
+
+
+class NativeSession(Session):
+    """One sequence: the state that the generated code keeps."""
+
+    def __init__(self, engine: Native, library: Library) -> None:
+        self.engine = engine
+        self.library = library
+        self.length = 0
+        self.state = library.create()
+        if not self.state:
+            raise MemoryError("no memory for the native engine's state")
+        self.check()
+
+    def __del__(self) -> None:
+        if getattr(self, "state", None):
+            self.library.destroy(self.state)
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the sequence occupies."""
+        return int(self.library.bytes(self.state))
+
+    def feed(self, token: int) -> int:
+        return int(self.feed_many(np.array([token], dtype=np.int32))[0])
+
+    def feed_many(self, tokens: Ids) -> Ids:
+        said = np.empty(len(tokens), dtype=np.int32)
+        given = np.ascontiguousarray(tokens, dtype=np.int32)
+        if self.length + len(given) > self.engine.max_tokens:
+            raise self.engine.too_long()
+        taken = self.library.feed(self.state, given.ctypes.data, len(given), said.ctypes.data)
+        self.length += taken
+        self.check()
+        return said
+
+    def generate(self, first: int, count: int) -> Ids:
+        """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
+        said = np.empty(count, dtype=np.int32)
+        length = self.library.generate(self.state, first, said.ctypes.data, count)
+        self.length += length - 1
+        return said[:length]
+
+    def check(self) -> None:
+        """Raise what stopped the last call."""
+        if self.library.exhausted(self.state):
+            raise RegionError(
+                f"position {self.length}: no memory left ({self.bytes:,} bytes in use); run fewer "
+                "tokens at once"
+            )
+        value = ctypes.c_int64()
+        broken = self.library.broken(self.state, ctypes.byref(value))
+        if broken >= 0:
+            guard = self.engine.model.plan["guards"][broken]
+            promised = [guard["low"], guard["high"]]
+            step = promise_step(self.engine.model, broken)
+            actual = float(value.value * power_of_two(step))
+            raise broken_promise(guard["name"], self.length, f"{actual:.17g}", *promised)
+
+
+def promise_step(model: Model, number: int) -> int:
+    """The unit in which the generated code checks a promise."""
+    program = weights_to_program(model)
+    return Emitter(model, program, residuals=False).promise_step(program.promises[number])

@@ -1,0 +1,317 @@
+"""C for the tables that stand in for attention heads.
+
+A head that retrieves the latest value under an exact key is a table: the key is an index, and a
+later value overwrites an earlier one. Which table depends on what is proved about the key:
+
+    by position   keys are the position itself: an array that grows with the sequence
+    direct        few keys: an array of rows, each with a flag that says that it was filed
+    paged         many keys: pages of rows, allocated when first written
+    hashed        more keys than pages could be listed: open addressing
+    nearest       a miss has a meaning: direct, with a tree of bitmaps that finds the neighbours
+
+Values are stored in the narrowest integers that hold their proved range.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from curta.compiler.numbers import Number, power_of_two
+from curta.engine.native.symbolic import (
+    CONSTANT,
+    PositionValue,
+    Program,
+    Stored,
+    Sum,
+    Table,
+)
+
+DIRECT_LIMIT = 1 << 16
+PAGED_LIMIT = 1 << 34
+PAGE_BITS = 10
+INTEGER_TYPES = (
+    ("uint8_t", 0, 2**8 - 1),
+    ("int8_t", -(2**7), 2**7 - 1),
+    ("uint16_t", 0, 2**16 - 1),
+    ("int16_t", -(2**15), 2**15 - 1),
+    ("uint32_t", 0, 2**32 - 1),
+    ("int32_t", -(2**31), 2**31 - 1),
+    ("int64_t", -(2**63), 2**63 - 1),
+)
+
+
+def integer_type(low: Number, high: Number) -> str:
+    """The narrowest C type for the integers low..high."""
+    return next(name for name, least, most in INTEGER_TYPES if least <= low and high <= most)
+
+
+def storage_type(stored: Stored) -> str:
+    unit = power_of_two(stored.step)
+    return integer_type(stored.low / unit, stored.high / unit)
+
+
+@dataclass(frozen=True, slots=True)
+class TableCode:
+    """The C of one table: its part of the state, its functions, how it is grown and freed."""
+
+    number: int
+    table: Table
+    kind: str
+    live: frozenset[int]
+
+    @property
+    def rows(self) -> str:
+        """The state's fields."""
+        t, name = self.number, comment(self.table.name)
+        if self.kind == "paged":
+            return f"    Row{t} *pages{t}[{self.pages}], spare{t}; /* {name} */\n"
+        if self.kind == "hashed":
+            return (
+                f"    Entry{t} *entries{t}; /* {name} */\n"
+                f"    Row{t} spare{t};\n    uint64_t used{t}, room{t};\n"
+            )
+        if self.kind == "nearest":
+            return (
+                f"    Row{t} *rows{t}; /* {name} */\n"
+                f"    uint64_t *marks{t}[{len(self.levels)}];\n"
+            )
+        return f"    Row{t} *rows{t}; /* {name} */\n"
+
+    @property
+    def pages(self) -> int:
+        return -(-self.table.size // (1 << PAGE_BITS))
+
+    @property
+    def levels(self) -> list[int]:
+        """Words of each level of the tree of bitmaps, finest first."""
+        words, levels = self.table.size, []
+        while not levels or words > 1:
+            words = -(-words // 64)
+            levels.append(words)
+        return levels
+
+    @property
+    def row_type(self) -> str:
+        t = self.number
+        fields = [
+            f"{storage_type(s)} value{i}; /* {comment(s.name)} */"
+            for i, s in enumerate(self.table.stored)
+            if i in self.live
+        ]
+        if self.kind == "nearest":
+            fields.append("int64_t position; /* when it was filed */")
+        elif self.kind != "by position":
+            fields.append("uint8_t filed;")
+        elif not fields:
+            fields.append("uint8_t unused;")
+        body = "".join(f"    {field}\n" for field in fields)
+        text = f"typedef struct {{\n{body}}} Row{t};\n"
+        if self.kind == "nearest":
+            words = ", ".join(map(str, self.levels))
+            text += f"static const int64_t words{t}[] = {{{words}}};\n"
+        if self.kind == "hashed":
+            text += f"typedef struct {{ uint64_t key; Row{t} row; }} Entry{t};\n"
+        return text
+
+    @property
+    def helpers(self) -> str:
+        """A hashed table's search and growth."""
+        t = self.number
+        if self.kind != "hashed":
+            return ""
+        return f"""\
+static Entry{t} *probe{t}(Entry{t} *entries, uint64_t room, uint64_t key) {{
+    uint64_t at = (key * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
+    while (entries[at & (room - 1)].row.filed && entries[at & (room - 1)].key != key) at++;
+    return &entries[at & (room - 1)];
+}}
+
+static int widen{t}(State *s) {{
+    const uint64_t room = s->room{t} ? s->room{t} * 2 : 1024;
+    Entry{t} *entries = allocate(s, sizeof(Entry{t}) * room);
+    if (!entries) return 0;
+    for (uint64_t i = 0; i < s->room{t}; i++)
+        if (s->entries{t}[i].row.filed)
+            *probe{t}(entries, room, s->entries{t}[i].key) = s->entries{t}[i];
+    s->bytes -= sizeof(Entry{t}) * s->room{t};
+    free(s->entries{t});
+    s->entries{t} = entries;
+    s->room{t} = room;
+    return 1;
+}}
+"""
+
+    @property
+    def store(self) -> str:
+        """A function that returns the row to write for a key."""
+        t = self.number
+        head = f"static inline Row{t} *store{t}(State *s, uint64_t key) {{\n"
+        match self.kind:
+            case "by position" | "direct":
+                body = f"    return &s->rows{t}[key];\n"
+            case "nearest":
+                body = (
+                    f"    mark(s->marks{t}, {len(self.levels)}, key);\n"
+                    f"    return &s->rows{t}[key];\n"
+                )
+            case "hashed":
+                body = (
+                    f"    if (s->used{t} * 2 >= s->room{t} && !widen{t}(s)) return &s->spare{t};\n"
+                    f"    Entry{t} *entry = probe{t}(s->entries{t}, s->room{t}, key);\n"
+                    f"    s->used{t} += !entry->row.filed;\n"
+                    "    entry->key = key;\n"
+                    "    return &entry->row;\n"
+                )
+            case _:
+                body = (
+                    f"    Row{t} **page = &s->pages{t}[key >> {PAGE_BITS}];\n"
+                    f"    if (!*page) *page = allocate(s, sizeof(Row{t}) << {PAGE_BITS});\n"
+                    f"    return *page ? *page + (key & {(1 << PAGE_BITS) - 1}) : &s->spare{t};\n"
+                )
+        return head + body + "}\n"
+
+    @property
+    def fetch(self) -> str:
+        """A function that returns the row of a query, or a null pointer if there is none."""
+        t, size = self.number, self.table.size
+        head = f"static inline const Row{t} *fetch{t}(State *s, uint64_t query) {{\n"
+        match self.kind:
+            case "by position":
+                body = f"    return query <= (uint64_t)s->position ? &s->rows{t}[query] : 0;\n"
+            case "direct":
+                body = (
+                    f"    if (query >= {size}u) return 0;\n"
+                    f"    const Row{t} *row = &s->rows{t}[query];\n"
+                    "    return row->filed ? row : 0;\n"
+                )
+            case "nearest":
+                body = self._nearest()
+            case "hashed":
+                body = (
+                    f"    if (!s->room{t}) return 0;\n"
+                    f"    const Row{t} *row = &probe{t}(s->entries{t}, s->room{t}, query)->row;\n"
+                    "    return row->filed ? row : 0;\n"
+                )
+            case _:
+                body = (
+                    f"    if (query >= UINT64_C({size})) return 0;\n"
+                    f"    const Row{t} *page = s->pages{t}[query >> {PAGE_BITS}];\n"
+                    f"    if (!page || !page[query & {(1 << PAGE_BITS) - 1}].filed) return 0;\n"
+                    f"    return page + (query & {(1 << PAGE_BITS) - 1});\n"
+                )
+        return head + body + "}\n"
+
+    def _nearest(self) -> str:
+        t, levels, size = self.number, len(self.levels), self.table.size
+        return (
+            "    const int64_t at = (int64_t)query;\n"
+            f"    const int64_t below = at < 0 ? -1 : find_below(s->marks{t}, {levels}, "
+            f"at < {size} ? at : {size - 1});\n"
+            f"    const int64_t above = at >= {size} ? -1 : find_above(s->marks{t}, words{t}, {levels}, "
+            "at > 0 ? at : 0);\n"
+            f"    if (below < 0) return &s->rows{t}[above];\n"
+            f"    if (above < 0) return &s->rows{t}[below];\n"
+            "    const int64_t down = at - below, up = above - at;\n"
+            f"    const int later = s->rows{t}[above].position > s->rows{t}[below].position;\n"
+            f"    return &s->rows{t}[up < down || (up == down && later) ? above : below];\n"
+        )
+
+    @property
+    def create(self) -> str:
+        """Statements that allocate what exists from the beginning."""
+        t = self.number
+        if self.kind == "direct":
+            return f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {self.table.size}u);\n"
+        if self.kind == "nearest":
+            return f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({self.table.size}));\n" + "".join(
+                f"    s->marks{t}[{n}] = allocate(s, sizeof(uint64_t) * UINT64_C({words}));\n"
+                for n, words in enumerate(self.levels)
+            )
+        return ""
+
+    @property
+    def grow(self) -> str:
+        t = self.number
+        if self.kind != "by position":
+            return ""
+        return f"    s->rows{t} = resize(s, s->rows{t}, sizeof(Row{t}), capacity);\n"
+
+    @property
+    def release(self) -> str:
+        t = self.number
+        if self.kind == "paged":
+            return f"    for (size_t i = 0; i < {self.pages}u; i++) free(s->pages{t}[i]);\n"
+        if self.kind == "hashed":
+            return f"    free(s->entries{t});\n"
+        marks = [f"    free(s->marks{t}[{n}]);\n" for n in range(len(self.levels))]
+        return f"    free(s->rows{t});\n" + "".join(marks if self.kind == "nearest" else [])
+
+
+def table_codes(program: Program, live: dict[int, frozenset[int]]) -> list[TableCode]:
+    """The tables that are read, and which of their values are."""
+    return [
+        TableCode(n, table, kind_of(program, table), live[n])
+        for n, table in enumerate(program.tables)
+        if n in live
+    ]
+
+
+def kind_of(program: Program, table: Table) -> str:
+    if is_position(program, table.key) and not table.nearest:
+        return "by position"
+    if table.nearest:
+        return "nearest"
+    if table.size <= DIRECT_LIMIT:
+        return "direct"
+    return "paged" if table.size <= PAGED_LIMIT else "hashed"
+
+
+def comment(text: str) -> str:
+    """Text that cannot end a comment."""
+    return text.replace("*/", "* /").replace("\n", " ")
+
+
+def is_position(program: Program, key: Sum) -> bool:
+    """Whether the key is the position itself."""
+    terms = [(v, c) for v, c in key.terms if v != CONSTANT]
+    if len(terms) != 1 or terms[0][1] != 1 or len(key.terms) != 1:
+        return False
+    return program.values[terms[0][0]].definition == PositionValue(1, 0, 1, 0)
+
+
+BITMAP_FUNCTIONS = """\
+/* A tree of bitmaps: bit k of level 0 says that key k was filed, bit k of level n + 1 that word k of
+   level n is not zero. Neighbours are found by going up until there is one, and down again. */
+static inline void mark(uint64_t *const *levels, int count, uint64_t key) {
+    for (int n = 0; n < count; n++, key >>= 6) levels[n][key >> 6] |= UINT64_C(1) << (key & 63);
+}
+
+static inline int64_t find_below(uint64_t *const *levels, int count, int64_t key) {
+    int64_t place = key + 1; /* exclusive */
+    for (int n = 0; n < count; n++, place >>= 6) {
+        const uint64_t mask = (UINT64_C(1) << (place & 63)) - 1;
+        uint64_t word = (place & 63) ? levels[n][place >> 6] & mask : 0;
+        if (!word) continue;
+        int64_t found = (place & ~INT64_C(63)) + 63 - __builtin_clzll(word);
+        while (n-- > 0) found = (found << 6) + 63 - __builtin_clzll(levels[n][found]);
+        return found;
+    }
+    return -1;
+}
+
+static inline int64_t find_above(
+    uint64_t *const *levels, const int64_t *words, int count, int64_t key) {
+    int64_t place = key; /* inclusive */
+    for (int n = 0; n < count; n++) {
+        if ((place >> 6) >= words[n]) return -1;
+        const uint64_t word = levels[n][place >> 6] & (~UINT64_C(0) << (place & 63));
+        if (word) {
+            int64_t found = (place & ~INT64_C(63)) + __builtin_ctzll(word);
+            while (n-- > 0) found = (found << 6) + __builtin_ctzll(levels[n][found]);
+            return found;
+        }
+        place = (place >> 6) + 1;
+    }
+    return -1;
+}
+"""
