@@ -23,6 +23,16 @@ NAMES = (
     "unique",
     "sort_records",
     "sort_frequency",
+    "dyck1",
+    "dyckn",
+    "shuffle_dyck",
+    "prefix_fractions",
+    "pair_balance",
+    "shift",
+    "detect_pattern",
+    "sequence_map",
+    "addition",
+    "multiplication",
 )
 
 

@@ -29,7 +29,8 @@ def encode(text: str) -> list[str]:
     wanted, searched = parts(f" {text} ", " in ", 2, EXAMPLE)
     if len(wanted) != 1:
         raise TokenError(f"{wanted!r}: expected one letter to count, as in {EXAMPLE!r}")
-    return [*characters(wanted, LETTERS, EXAMPLE), "in", *characters(searched, LETTERS, EXAMPLE), "="]
+    letters = characters(searched, LETTERS, EXAMPLE)
+    return [*characters(wanted, LETTERS, EXAMPLE), "in", *letters, "="]
 
 
 def reference(text: str) -> str:

@@ -105,7 +105,8 @@ def spell(number: Node, written: Node) -> tuple[Node, Node]:
 def read_first_number(graph: Graph) -> Node:
     """At the token after a number of at most 7 digits that starts the prompt: that number."""
     digit = table(graph, "digit", DIGITS)
-    return graph.linear([(back(j + 1, digit), 10**j) for j in range(7)])
+    number = graph.linear([(back(j + 1, digit), 10**j) for j in range(7)])
+    return graph.assume(number, 0, LARGEST_READ)
 
 
 def say_number(graph: Graph, number: Node, start: Node) -> None:
@@ -136,3 +137,11 @@ def say_labelled_numbers(
 def items_said(graph: Graph, symbols: Sequence[str], answering: Node) -> Node:
     """How many symbols the answer has so far."""
     return graph.running_sum(graph.gate(answering, graph.is_token(*symbols)))
+
+
+def say_verdict(graph: Graph, verdict: Node) -> None:
+    """After "=": "yes" if the verdict is 1, "no" if it is 0; then stop."""
+    is_end = graph.is_token("=")
+    graph.emit(["no", "yes"], verdict, when=is_end)
+    graph.emit_token(".", when=1 - is_end)
+    graph.stop_after(".")
