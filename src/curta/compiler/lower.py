@@ -198,7 +198,7 @@ class Lowering:
             return fetched
         away = heads.retrieve(heads.code, is_key=True) - heads.code_of_query
         if operation.missing == "stop":
-            self.assume(away, 0, 0, f"the key that {name} looks for")
+            self.assume(away, 0, 0, f"distance from the query of {name} to the nearest key")
             return fetched
         default = operation.missing
         assert not isinstance(default, str)

@@ -75,7 +75,7 @@ class Windows:
         return after + 1 if (after % 2 == 0) == task.in_attention else after + 2
 
     def _layers(self) -> int:
-        last = 0
+        last = 1  # a transformer has a layer even if it has nothing to do
         for number, task in enumerate(self.tasks):
             # A guard may read the final residual stream: it asks only that its inputs exist.
             done = self.earliest[number] + (-2 if task.kind == "guard" else task.delay)

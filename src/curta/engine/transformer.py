@@ -52,19 +52,16 @@ class Attention(nn.Module):
     def __init__(self, width: int, inner: int, head_width: int) -> None:
         super().__init__()
         self.register_buffer("head_width", torch.tensor(head_width))
-        self.heads = inner // head_width
+        self.heads, self.width = inner // head_width, head_width
         self.query = Projection(width, inner)
         self.key = Projection(width, inner)
         self.value = Projection(width, inner)
         self.output = Projection(inner, width)
 
     def split(self, x: Tensor) -> Tensor:
-        batch, length, inner = x.shape
-        return x.view(batch, length, self.heads, inner // max(self.heads, 1)).transpose(1, 2)
+        return x.view(*x.shape[:2], self.heads, self.width).transpose(1, 2)
 
     def forward(self, x: Tensor, cache: tuple[Tensor, Tensor] | None) -> tuple[Tensor, Cache]:
-        if self.heads == 0:
-            return torch.zeros_like(x), [(x[:, None, :, :0], x[:, None, :, :0])]
         queries, keys, values = (self.split(part(x)) for part in (self.query, self.key, self.value))
         if cache is not None:
             keys = torch.cat([cache[0], keys], dim=2)

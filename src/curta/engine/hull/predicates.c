@@ -1,0 +1,149 @@
+/* Exact signs of sums of products of doubles.
+ *
+ * Coordinates are 0 or lie between 2^-400 and 2^400 in size. A difference of two of them is 0
+ * or at least 2^-452, the unit in the last place of a product of two differences is at least
+ * 2^-904, and no product exceeds 2^802: nothing below under- or overflows, so the error of every
+ * rounded operation is at most u = 2^-53 relative to its result.
+ *
+ * Filter. For s = fl(l + r) with l = fl(fl(a-b) * fl(c-d)) and r alike, the exact l lies within
+ * (1+u)^3 - 1 of the rounded one, relative to it over (1-u)^3, and the addition adds u|s|; in all
+ * the error is below (3 + 16u)u (|l| + |r|) (Shewchuk 1997, section 4.3). Beyond that bound the
+ * sign of s is right. Within it, the products are expanded: a product of two doubles is the sum of
+ * two doubles (Dekker), and a sum of doubles is a sum of non-overlapping ones, the largest of which
+ * has the sign of the whole.
+ *
+ * The C files of this folder are compiled as one; build.py has their order.
+ */
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT __attribute__((visibility("default")))
+
+static const double FILTER = 3.3306690738754716e-16; /* (3 + 16u)u, rounded up */
+static const double SPLITTER = 134217729.0;          /* 2^27 + 1 */
+static const double SMALLEST = 0x1p-400;
+static const double LARGEST = 0x1p400;
+static const double LARGEST_VALUE = 0x1p900;
+
+static int is_admitted(double coordinate) {
+    double size = fabs(coordinate);
+    return coordinate == 0.0 || (size >= SMALLEST && size <= LARGEST); /* false for NaN */
+}
+
+static int64_t admitted_prefix(int64_t count, const double *coordinates) {
+    for (int64_t i = 0; i < count; i++)
+        if (!is_admitted(coordinates[i])) return i;
+    return count;
+}
+
+static int64_t value_prefix(int64_t count, const double *values) {
+    for (int64_t i = 0; i < count; i++)
+        if (!(fabs(values[i]) <= LARGEST_VALUE)) return i;
+    return count;
+}
+
+static void *checked(void *memory) {
+    if (memory == NULL) {
+        fputs("curta: out of memory in a hull cache\n", stderr);
+        abort();
+    }
+    return memory;
+}
+
+/* high + low == a + b exactly, high == fl(a + b). */
+static inline double two_sum(double a, double b, double *low) {
+    double high = a + b;
+    double b_part = high - a;
+    double a_part = high - b_part;
+    *low = (a - a_part) + (b - b_part);
+    return high;
+}
+
+/* high + low == a * b exactly, high == fl(a * b). */
+static inline double two_product(double a, double b, double *low) {
+    double high = a * b;
+    double a_scaled = SPLITTER * a, b_scaled = SPLITTER * b;
+    double a_high = a_scaled - (a_scaled - a), b_high = b_scaled - (b_scaled - b);
+    double a_low = a - a_high, b_low = b - b_high;
+    *low = a_low * b_low - (((high - a_high * b_high) - a_low * b_high) - a_high * b_low);
+    return high;
+}
+
+static inline int sign_of(double number) { return (number > 0.0) - (number < 0.0); }
+
+/* The sign of the exact sum; at most 32 terms, which are overwritten. */
+static int sign_of_sum(int count, const double *terms) {
+    double expansion[32];
+    int length = 0;
+    for (int t = 0; t < count; t++) {
+        double sum = terms[t];
+        int kept = 0;
+        for (int i = 0; i < length; i++) {
+            double low;
+            sum = two_sum(sum, expansion[i], &low);
+            if (low != 0.0) expansion[kept++] = low;
+        }
+        if (sum != 0.0) expansion[kept++] = sum;
+        length = kept;
+    }
+    return length ? sign_of(expansion[length - 1]) : 0;
+}
+
+/* The sign of a*b + c*d. Rounding is monotone: if the rounded products differ, so do the exact
+ * ones, in the same direction; if they are equal, the remainders decide. */
+static int sign_of_two_products(double a, double b, double c, double d) {
+    double first_low, second_low;
+    double first = two_product(a, b, &first_low);
+    double second = -two_product(c, d, &second_low);
+    if (first != second) return first > second ? 1 : -1;
+    return sign_of(first_low + second_low); /* equal leading parts: this sum rounds, its sign not */
+}
+
+static int dot_sign_exactly(double qx, double qy, double x1, double y1, double x2, double y2) {
+    double x_low, y_low;
+    double dx = two_sum(x1, -x2, &x_low), dy = two_sum(y1, -y2, &y_low);
+    if (x_low == 0.0 && y_low == 0.0) return sign_of_two_products(qx, dx, qy, dy);
+    double terms[8];
+    terms[0] = two_product(qx, x1, &terms[1]);
+    terms[2] = two_product(-qx, x2, &terms[3]);
+    terms[4] = two_product(qy, y1, &terms[5]);
+    terms[6] = two_product(-qy, y2, &terms[7]);
+    return sign_of_sum(8, terms);
+}
+
+/* The sign of q . (p1 - p2): which of two points scores higher. */
+static inline int dot_sign(double qx, double qy, double x1, double y1, double x2, double y2) {
+    double l = qx * (x1 - x2), r = qy * (y1 - y2);
+    double sum = l + r, bound = FILTER * (fabs(l) + fabs(r));
+    if (sum > bound) return 1;
+    if (sum < -bound) return -1;
+    return dot_sign_exactly(qx, qy, x1, y1, x2, y2);
+}
+
+static int orientation_exactly(double ax, double ay, double bx, double by, double cx, double cy) {
+    double low[4];
+    double acx = two_sum(ax, -cx, &low[0]), bcx = two_sum(bx, -cx, &low[1]);
+    double acy = two_sum(ay, -cy, &low[2]), bcy = two_sum(by, -cy, &low[3]);
+    if (low[0] == 0.0 && low[1] == 0.0 && low[2] == 0.0 && low[3] == 0.0)
+        return sign_of_two_products(acx, bcy, -acy, bcx);
+    double terms[12];
+    terms[0] = two_product(ax, by, &terms[1]);
+    terms[2] = two_product(-ay, bx, &terms[3]);
+    terms[4] = two_product(bx, cy, &terms[5]);
+    terms[6] = two_product(-by, cx, &terms[7]);
+    terms[8] = two_product(cx, ay, &terms[9]);
+    terms[10] = two_product(-cy, ax, &terms[11]);
+    return sign_of_sum(12, terms);
+}
+
+/* 1 when c lies to the left of the line from a to b (above it, when a.x < b.x), 0 on it. */
+static inline int orientation(double ax, double ay, double bx, double by, double cx, double cy) {
+    double l = (ax - cx) * (by - cy), r = (ay - cy) * (bx - cx);
+    double determinant = l - r, bound = FILTER * (fabs(l) + fabs(r));
+    if (determinant > bound) return 1;
+    if (determinant < -bound) return -1;
+    return orientation_exactly(ax, ay, bx, by, cx, cy);
+}

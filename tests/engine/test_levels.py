@@ -1,0 +1,69 @@
+"""All levels say the same, and their residual streams are those that exact arithmetic gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from random_graphs import TOKENS, graphs
+
+from curta.compiler import Graph, Model, compile
+from curta.engine import LEVELS, load
+from curta.errors import CertificateError
+
+MAX_TOKENS = 64
+
+prompts = st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=12)
+searching = settings(
+    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+
+
+def compiled(graph: Graph) -> Model | None:
+    """The model, unless the random graph asks for more than float64 can be proved to hold."""
+    try:
+        return compile(graph, max_tokens=MAX_TOKENS)
+    except CertificateError:
+        return None
+
+
+@given(graphs(), prompts)
+@searching
+def test_all_levels_say_the_same_tokens(graph: Graph, prompt: list[int]) -> None:
+    model = compiled(graph)
+    if model is None:
+        return
+    said = {level: load(model, level).run(prompt, 12).tolist() for level in LEVELS}
+    assert {level: said["evaluate"] for level in LEVELS} == said
+
+
+@given(graphs(), prompts)
+@searching
+@pytest.mark.parametrize("level", ["plain", "hull", "native"])
+def test_residual_streams_agree_with_exact_arithmetic(
+    level: str, graph: Graph, prompt: list[int]
+) -> None:
+    model = compiled(graph)
+    if model is None:
+        return
+    expected = load(model, "evaluate").residuals(prompt)
+    actual = load(model, level).residuals(prompt)
+    difference = np.abs(actual - expected)
+    defined = ~np.isnan(actual)
+    assert level == "native" or defined.all()
+    bound = error_bound(model, len(prompt))
+    wrong = np.argwhere(defined & (difference > bound))
+    assert not len(wrong), (wrong[:4], actual[tuple(wrong[0])], expected[tuple(wrong[0])])
+
+
+def error_bound(model: Model, length: int) -> np.ndarray:
+    """Zero, except where a mean is on its way to becoming a sum: there, softmax's rounding."""
+    periods = 2 * model.plan["schedule"]["layers"] + 1
+    bound = np.zeros((periods, model.plan["width"]))
+    for carrier in model.plan["slots"]:
+        if carrier["members"][0]["kind"] == "Mean":
+            end = periods if carrier["erased"] is None else carrier["erased"]
+            magnitude = float(carrier["magnitude"])
+            bound[carrier["first"] : end, carrier["slot"]] = (length + 4) * magnitude * 2.0**-53
+    return bound
