@@ -1,8 +1,8 @@
 """Layout: a schedule in, the slot of every carrier out.
 
 Slot 0 is the constant 1. A carrier holds its slot from the sublayer that writes it until it is
-erased: a feed-forward part subtracts what is left. Where the sums stay exact, the same part may
-already write the next carrier into the slot.
+erased: a feed-forward part subtracts what is left, if another carrier is to follow. Where the sums
+stay exact, the same part may already write that carrier into the slot.
 """
 
 from __future__ import annotations
@@ -46,14 +46,6 @@ class Layout:
                 raise AssertionError(f"{name}: a carrier is read in unequal proportions")
         return tuple(sorted(weights.items()))
 
-    def carriers_at(self, period: int) -> dict[int, int]:
-        """slot -> carrier in a period."""
-        return {
-            self.slot[c]: c
-            for c in range(len(self.slot))
-            if self.first[c] <= period <= self.last[c]
-        }
-
 
 def schedule_to_layout(work: Work, schedule: Schedule) -> Layout:
     """Give every carrier the lowest slot that is free for it."""
@@ -71,9 +63,10 @@ def schedule_to_layout(work: Work, schedule: Schedule) -> Layout:
         else:
             holders.append([carrier])
             slot[carrier] = len(holders)
-    final = 2 * schedule.layers
     erasures = sorted(
-        (erased_at(last), slot[c]) for c, (_, last) in enumerate(intervals) if last < final
+        (erased_at(intervals[carrier][1]), place + 1)
+        for place, held in enumerate(holders)
+        for carrier in held[:-1]
     )
     return Layout(
         work,

@@ -193,12 +193,12 @@ def describe_slot(layout: Layout, carrier: int) -> dict[str, Any]:
     circuit = layout.work.circuit
     members = layout.work.carriers[carrier].members
     magnitude, step = partial_sums(circuit, members)
-    last, final = layout.last[carrier], 2 * layout.schedule.layers
+    erased = erased_at(layout.last[carrier])
     return {
         "slot": layout.slot[carrier],
         "first": layout.first[carrier],
-        "last": last,
-        "erased": erased_at(last) if last < final else None,
+        "last": layout.last[carrier],
+        "erased": erased if (erased, layout.slot[carrier]) in layout.erasures else None,
         "name": " + ".join(circuit.graph.name_of(wire) for wire, _ in members[:4]),
         "members": [
             {

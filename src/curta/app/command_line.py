@@ -1,0 +1,129 @@
+"""The `curta` command.
+
+Exit codes: 0 done; 1 the program failed while it ran; 2 the user has to change something.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+from curta import __version__
+from curta.errors import CurtaError, ProgramError
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; print an error as one line."""
+    options = parser().parse_args(arguments)
+    command: Callable[[argparse.Namespace], int] = options.command
+    try:
+        return command(options)
+    except CurtaError as error:
+        print(f"curta: {error}", file=sys.stderr)
+        return 1 if isinstance(error, ProgramError) else 2
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except KeyboardInterrupt:
+        print("curta: interrupted", file=sys.stderr)
+        return 1
+
+
+def parser() -> argparse.ArgumentParser:
+    top = Parser(prog="curta", description="Language models that compute exactly.")
+    top.add_argument("--version", action="version", version=f"curta {__version__}")
+    commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    add_gallery(commands)
+    add_build(commands)
+    add_inspect(commands)
+    return top
+
+
+class Parser(argparse.ArgumentParser):
+    """Errors in one line, like all others."""
+
+    def error(self, message: str) -> NoReturn:
+        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
+        raise SystemExit(2)
+
+
+def add_gallery(commands: argparse._SubParsersAction[Parser]) -> None:
+    gallery = commands.add_parser(
+        "gallery",
+        help="list the worked programs, or compile and run one",
+        description="Without NAME: list the worked programs. With NAME: compile it into a "
+        "transformer, and let that transformer answer INPUT (by default the program's example).",
+    )
+    gallery.add_argument("name", nargs="?", metavar="NAME")
+    gallery.add_argument("input", nargs="?", metavar="INPUT")
+    gallery.add_argument(
+        "--level",
+        choices=("evaluate", "plain", "hull", "native"),
+        default="native",
+        help="exact arithmetic, PyTorch softmax, hull caches, or generated C (default)",
+    )
+    gallery.add_argument("--tokens", action="store_true", help="print the tokens as they are said")
+    gallery.add_argument(
+        "--max-new-tokens", type=int, metavar="N", help="say at most N tokens (default: to the stop)"
+    )
+    gallery.add_argument("--stats", choices=("text", "json"), default="text", help="the figures")
+    gallery.set_defaults(command=run_gallery)
+
+
+def add_build(commands: argparse._SubParsersAction[Parser]) -> None:
+    build = commands.add_parser(
+        "build",
+        help="compile a program and write it to a file",
+        description="NAME is a program of the gallery, or FILE.py with a function build() that "
+        "returns a Graph.",
+    )
+    build.add_argument("name", metavar="NAME")
+    build.add_argument(
+        "--emit",
+        choices=("safetensors", "c", "torch"),
+        default="safetensors",
+        help="the model file; the C that the native engine compiles; or a folder with the model "
+        "file and a PyTorch module that needs nothing of curta",
+    )
+    build.add_argument("-o", "--output", required=True, metavar="OUT")
+    build.add_argument(
+        "--max-tokens", type=int, metavar="T", help="the length to certify (default: the program's)"
+    )
+    build.set_defaults(command=run_build)
+
+
+def add_inspect(commands: argparse._SubParsersAction[Parser]) -> None:
+    inspect = commands.add_parser(
+        "inspect",
+        help="show what a model file computes, where, and what is proved about it",
+    )
+    inspect.add_argument("file", metavar="FILE.safetensors")
+    inspect.add_argument(
+        "--verify", action="store_true", help="compile the graph again and compare every weight"
+    )
+    inspect.set_defaults(command=run_inspect)
+
+
+def run_gallery(options: argparse.Namespace) -> int:
+    from curta.app import gallery
+
+    if options.name is None:
+        gallery.show_list()
+        return 0
+    return gallery.run(options)
+
+
+def run_build(options: argparse.Namespace) -> int:
+    from curta.app import build
+
+    build.run(options.name, options.emit, options.output, options.max_tokens)
+    return 0
+
+
+def run_inspect(options: argparse.Namespace) -> int:
+    from curta.app import inspect
+
+    inspect.run(options.file, verify=options.verify)
+    return 0

@@ -1,0 +1,27 @@
+"""Verify: prove a model again. Compile its graph and compare weights, plan and certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from curta.compiler.compile import compile
+from curta.compiler.model import Model
+from curta.errors import FileError
+
+
+def verify(model: Model) -> None:
+    """Raise an error that names the first difference, if there is one."""
+    again = compile(model.graph, model.certificate.max_tokens)
+    if again.weights.keys() != model.weights.keys():
+        names = sorted(again.weights.keys() ^ model.weights.keys())
+        raise FileError(f"the graph compiles to other tensors: {', '.join(names[:4])}")
+    for name, tensor in again.weights.items():
+        if not np.array_equal(tensor, model.weights[name]):
+            raise FileError(
+                f"tensor {name} is not what the graph compiles to; build the file again (or, if "
+                "another version of curta wrote it, verify with that version)"
+            )
+    if again.certificate != model.certificate:
+        raise FileError("the certificate is not the one that the graph's compilation proves")
+    if again.plan != model.plan:
+        raise FileError("the plan is not the one that the graph compiles to")
