@@ -27,8 +27,12 @@ class Layout:
     slot: tuple[int, ...]
     first: tuple[int, ...]
     last: tuple[int, ...]
-    erasures: tuple[tuple[int, int], ...]
+    erased: tuple[int | None, ...]
     width: int
+
+    def erasures_at(self, sublayer: int) -> list[int]:
+        """The slots that a feed-forward part erases."""
+        return sorted(self.slot[c] for c, at in enumerate(self.erased) if at == sublayer)
 
     def row(self, form: Form) -> Row:
         """A form over wires as a form over slots."""
@@ -63,18 +67,14 @@ def schedule_to_layout(work: Work, schedule: Schedule) -> Layout:
         else:
             holders.append([carrier])
             slot[carrier] = len(holders)
-    erasures = sorted(
-        (erased_at(intervals[carrier][1]), place + 1)
-        for place, held in enumerate(holders)
-        for carrier in held[:-1]
-    )
+    followed = {carrier for held in holders for carrier in held[:-1]}
     return Layout(
         work,
         schedule,
         tuple(slot),
         tuple(first for first, _ in intervals),
         tuple(last for _, last in intervals),
-        tuple(erasures),
+        tuple(erased_at(last) if c in followed else None for c, (_, last) in enumerate(intervals)),
         len(holders) + 1,
     )
 

@@ -23,7 +23,7 @@ import safetensors.numpy
 
 from curta.compiler.certificate import Certificate
 from curta.compiler.graph import Graph
-from curta.compiler.layout import Layout, erased_at
+from curta.compiler.layout import Layout
 from curta.compiler.nodes import Mean, Retrieve
 from curta.compiler.numbers import Number, Range
 from curta.compiler.serialize import graph_from_json, graph_to_json
@@ -193,12 +193,11 @@ def describe_slot(layout: Layout, carrier: int) -> dict[str, Any]:
     circuit = layout.work.circuit
     members = layout.work.carriers[carrier].members
     magnitude, step = partial_sums(circuit, members)
-    erased = erased_at(layout.last[carrier])
     return {
         "slot": layout.slot[carrier],
         "first": layout.first[carrier],
         "last": layout.last[carrier],
-        "erased": erased if (erased, layout.slot[carrier]) in layout.erasures else None,
+        "erased": layout.erased[carrier],
         "name": " + ".join(circuit.graph.name_of(wire) for wire, _ in members[:4]),
         "members": [
             {

@@ -125,9 +125,8 @@ def plan_units(layout: Layout, sublayer: int) -> tuple[Unit, ...]:
     one: Row = ((0, 1),)
     if constants:
         units.append(Unit("rounding constants", one, one, tuple(constants)))
-    for at, slot in layout.erasures:
-        if at == sublayer:
-            units.append(Unit(f"erase slot {slot}", one, ((slot, 1),), ((slot, -1),)))
+    for slot in layout.erasures_at(sublayer):
+        units.append(Unit(f"erase slot {slot}", one, ((slot, 1),), ((slot, -1),)))
     return tuple(units)
 
 

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-import numpy as np
-
 from curta.compiler.model import Model
-from curta.engine.base import Engine, Residuals, Session, broken_promise
+from curta.engine.base import Engine, Residuals, Session
+from curta.engine.guards import check_guards, guards_of
 from curta.errors import UserError
 
 try:
@@ -33,6 +32,7 @@ class Plain(Engine):
         tensors = {name: torch.from_numpy(tensor.copy()) for name, tensor in model.weights.items()}
         self.transformer = Transformer(tensors).to(device)
         self.device = device
+        self.guards = guards_of(model)
 
     @property
     def max_tokens(self) -> int:
@@ -43,8 +43,7 @@ class Plain(Engine):
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
         tokens = torch.tensor([self.check_prompt(ids).tolist()], device=self.device)
-        streams = self.transformer.residual_streams(tokens)
-        return torch.stack([stream[0] for stream in streams], dim=1).cpu().numpy()
+        return as_array(self.transformer.residual_streams(tokens))
 
     def predictions(self, ids: Sequence[int], block: int = 256) -> list[int]:
         """What the model says after every position of a given sequence, a block at a time."""
@@ -69,25 +68,14 @@ class PlainSession(Session):
         if self.length + tokens.shape[1] > self.engine.max_tokens:
             raise self.engine.too_long()
         streams = self.engine.transformer.residual_streams(tokens, self.cache)
-        values = torch.stack([stream[0] for stream in streams], dim=1).cpu().numpy()
-        check_guards(self.engine.model, values, self.length)
+        check_guards(self.engine.guards, as_array(streams), self.length)
         self.length += tokens.shape[1]
         logits = self.engine.transformer.unembedding(streams[-1][0])
         said: list[int] = logits.argmax(dim=-1).tolist()
         return said
 
 
-def check_guards(model: Model, residuals: Residuals, first: int) -> None:
-    """Stop at the first position whose residual stream breaks a promise."""
-    broken: list[tuple[int, str, float, float, float]] = []
-    for guard in model.plan["guards"]:
-        slots = [slot for slot, _ in guard["terms"]]
-        weights = np.array([weight for _, weight in guard["terms"]], dtype=np.float64)
-        values = residuals[:, guard["period"], slots] @ weights
-        wrong = np.flatnonzero((values < guard["low"]) | (values > guard["high"]))
-        if len(wrong):
-            place = int(wrong[0])
-            broken.append((place, guard["name"], values[place], guard["low"], guard["high"]))
-    if broken:
-        place, name, value, low, high = min(broken, key=lambda found: found[0])
-        raise broken_promise(name, first + place, f"{value:.17g}", low, high)
+def as_array(streams: list[torch.Tensor]) -> Residuals:
+    """[position, period, slot] of the first sequence in the batch."""
+    stacked: Residuals = torch.stack([stream[0] for stream in streams], dim=1).cpu().numpy()
+    return stacked

@@ -26,11 +26,14 @@ from curta.engine.native.symbolic import (
 )
 from curta.engine.native.tables import (
     BITMAP_FUNCTIONS,
+    TRACK_FUNCTIONS,
     TableCode,
     comment,
     integer_type,
+    position_shift,
     storage_type,
     table_codes,
+    track_type,
 )
 from curta.engine.native.text import ENTRY_POINTS, MEMORY, PRELUDE, RESIDUALS
 
@@ -62,7 +65,9 @@ class Emitter:
         parts = [self.title(), PRELUDE]
         parts += [self.token_table(v) for v in sorted(self.live) if self.is_column(v)]
         parts += [code.row_type for code in self.tables.values()]
-        parts += [self.state(), MEMORY]
+        parts += [track_type(list(self.tables.values())), self.state(), MEMORY]
+        if self.has_track:
+            parts += [TRACK_FUNCTIONS]
         if any(code.kind == "nearest" for code in self.tables.values()):
             parts += [BITMAP_FUNCTIONS]
         for code in self.tables.values():
@@ -71,6 +76,10 @@ class Emitter:
         if self.residuals:
             parts += [RESIDUALS.replace("STREAM_SIZE", str(self.stream_size))]
         return "\n".join(part for part in parts if part)
+
+    @property
+    def has_track(self) -> bool:
+        return any(code.kind == "by position" for code in self.tables.values())
 
     @property
     def stream_size(self) -> int:
@@ -112,6 +121,7 @@ class Emitter:
             "    int64_t position, capacity, bytes, broken_value;\n"
             "    int32_t broken; /* the promise that was broken, or -1 */\n"
             "    int32_t exhausted; /* no memory left */\n"
+            "    Track *track;\n"
             f"{totals}{rows}{stream}}} State;\n"
         )
 
@@ -120,7 +130,7 @@ class Emitter:
         return (
             "static int grow(State *s) {\n"
             "    const int64_t capacity = s->capacity ? s->capacity * 2 : 4096;\n"
-            f"{''.join(code.grow for code in codes)}"
+            "    s->track = resize(s, s->track, sizeof(Track), capacity);\n"
             "    if (!s->exhausted) s->capacity = capacity;\n"
             "    return !s->exhausted;\n"
             "}\n\n"
@@ -129,7 +139,7 @@ class Emitter:
             f"{''.join(code.create for code in codes)}"
             "}\n\n"
             "static void free_tables(State *s) {\n"
-            "    (void)s;\n"
+            "    free(s->track);\n"
             f"{''.join(code.release for code in codes)}"
             "}\n"
         )
@@ -143,8 +153,7 @@ class Emitter:
 
     def step(self) -> str:
         lines = ["    const int64_t position = s->position;", "    (void)token;"]
-        grows = any(code.kind == "by position" for code in self.tables.values())
-        if grows:
+        if self.has_track:
             lines.append("    if (position >= s->capacity && !grow(s)) return -1;")
         done: set[int] = set()
         promises = self.promises_after()
@@ -192,33 +201,47 @@ class Emitter:
     def visit(self, code: TableCode) -> list[str]:
         """File this position's values, then look the query up."""
         t, table = code.number, code.table
+        if code.kind == "by position":
+            return self.visit_track(code)
         lines = [
             f"    const uint64_t key{t} = (uint64_t)({self.expression(table.key, 0)});"
             f" /* key of {comment(table.name)} */",
             f"    const uint64_t query{t} = (uint64_t)({self.expression(table.query, 0)});",
             f"    Row{t} *filed{t} = store{t}(s, key{t});",
+            *(f"    filed{t}->{self.filing(code, place)}" for place in sorted(code.live)),
         ]
-        for place in sorted(code.live):
-            stored = table.stored[place]
-            value = self.expression(stored.total, stored.step)
-            lines.append(f"    filed{t}->value{place} = ({storage_type(stored)})({value});")
-        if code.kind == "nearest":
-            lines.append(f"    filed{t}->position = position;")
-        elif code.kind != "by position":
-            lines.append(f"    filed{t}->filed = 1;")
-        if not code.live and code.kind == "by position":
-            lines.append(f"    (void)filed{t};")
+        lines.append(f"    filed{t}->" + ("position = position;" if table.nearest else "filed = 1;"))
         return [*lines, f"    const Row{t} *row{t} = fetch{t}(s, query{t});"]
+
+    def visit_track(self, code: TableCode) -> list[str]:
+        """The same where the key is the position: the row of this token, and that of another."""
+        t, table = code.number, code.table
+        shift = position_shift(self.program, table.key)
+        query = self.expression(table.query.plus(Sum(((CONSTANT, shift or 0),)), -1), 0)
+        where = "near_position" if table.nearest else "at_position"
+        return [
+            *(f"    s->track[position].{self.filing(code, place)}" for place in sorted(code.live)),
+            f"    const int64_t query{t} = {query}; /* position for {comment(table.name)} */",
+            f"    const Track *row{t} = {where}(s, query{t});",
+        ]
+
+    def filing(self, code: TableCode, place: int) -> str:
+        stored = code.table.stored[place]
+        value = self.expression(stored.total, stored.step)
+        return f"{code.field(place)} = ({storage_type(stored)})({value});"
 
     def fetched(self, table: int, place: int) -> str:
         """A value of the row that was found; a key that is not the query if there is none."""
-        described = self.program.tables[table]
+        described, code = self.program.tables[table], self.tables[table]
         stored = described.stored[place]
         if not stored.is_key:
-            return f"row{table} ? row{table}->value{place} : 0"
+            found = f"row{table}->{code.field(place)}"
+            return found if described.nearest else f"row{table} ? {found} : 0"
         shift = stored.total.plus(described.key, -1).constant
         if shift is None:
             raise AssertionError(f"{described.name}: the key that is fetched is not the key")
+        if code.kind == "by position":
+            shift += position_shift(self.program, described.key) or 0
         return f"(int64_t)query{table} + {int(shift)} + !row{table}".replace("+ -", "- ")
 
     def promise(self, number: int, promise: Promise) -> str:
@@ -323,7 +346,7 @@ class Emitter:
 
 
 def integer(value: Number) -> int:
-    assert value == int(value), f"{value} is not a whole number of steps"
+    assert value == int(value), f"{value} is no whole number of steps"
     return int(value)
 
 

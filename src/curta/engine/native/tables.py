@@ -3,7 +3,8 @@
 A head that retrieves the latest value under an exact key is a table: the key is an index, and a
 later value overwrites an earlier one. Which table depends on what is proved about the key:
 
-    by position   keys are the position itself: an array that grows with the sequence
+    by position   keys are positions, shifted by a constant: one array for all such tables, the
+                  track, which has a row for every token and grows with the sequence
     direct        few keys: an array of rows, each with a flag that says that it was filed
     paged         many keys: pages of rows, allocated when first written
     hashed        more keys than pages could be listed: open addressing
@@ -70,6 +71,8 @@ class TableCode:
                 f"    Entry{t} *entries{t}; /* {name} */\n"
                 f"    Row{t} spare{t};\n    uint64_t used{t}, room{t};\n"
             )
+        if self.kind == "by position":
+            return ""
         if self.kind == "nearest":
             return (
                 f"    Row{t} *rows{t}; /* {name} */\n"
@@ -91,19 +94,26 @@ class TableCode:
         return levels
 
     @property
-    def row_type(self) -> str:
-        t = self.number
-        fields = [
-            f"{storage_type(s)} value{i}; /* {comment(s.name)} */"
+    def fields(self) -> list[str]:
+        """The values that somebody reads, as members of a struct."""
+        return [
+            f"{storage_type(s)} {self.field(i)}; /* {comment(s.name)} */"
             for i, s in enumerate(self.table.stored)
             if i in self.live
         ]
+
+    def field(self, place: int) -> str:
+        return f"value{self.number}_{place}" if self.kind == "by position" else f"value{place}"
+
+    @property
+    def row_type(self) -> str:
+        t, fields = self.number, self.fields
+        if self.kind == "by position":
+            return ""
         if self.kind == "nearest":
             fields.append("int64_t position; /* when it was filed */")
-        elif self.kind != "by position":
+        else:
             fields.append("uint8_t filed;")
-        elif not fields:
-            fields.append("uint8_t unused;")
         body = "".join(f"    {field}\n" for field in fields)
         text = f"typedef struct {{\n{body}}} Row{t};\n"
         if self.kind == "nearest":
@@ -145,9 +155,11 @@ static int widen{t}(State *s) {{
     def store(self) -> str:
         """A function that returns the row to write for a key."""
         t = self.number
+        if self.kind == "by position":
+            return ""
         head = f"static inline Row{t} *store{t}(State *s, uint64_t key) {{\n"
         match self.kind:
-            case "by position" | "direct":
+            case "direct":
                 body = f"    return &s->rows{t}[key];\n"
             case "nearest":
                 body = (
@@ -174,10 +186,10 @@ static int widen{t}(State *s) {{
     def fetch(self) -> str:
         """A function that returns the row of a query, or a null pointer if there is none."""
         t, size = self.number, self.table.size
+        if self.kind == "by position":
+            return ""
         head = f"static inline const Row{t} *fetch{t}(State *s, uint64_t query) {{\n"
         match self.kind:
-            case "by position":
-                body = f"    return query <= (uint64_t)s->position ? &s->rows{t}[query] : 0;\n"
             case "direct":
                 body = (
                     f"    if (query >= {size}u) return 0;\n"
@@ -230,15 +242,10 @@ static int widen{t}(State *s) {{
         return ""
 
     @property
-    def grow(self) -> str:
-        t = self.number
-        if self.kind != "by position":
-            return ""
-        return f"    s->rows{t} = resize(s, s->rows{t}, sizeof(Row{t}), capacity);\n"
-
-    @property
     def release(self) -> str:
         t = self.number
+        if self.kind == "by position":
+            return ""
         if self.kind == "paged":
             return f"    for (size_t i = 0; i < {self.pages}u; i++) free(s->pages{t}[i]);\n"
         if self.kind == "hashed":
@@ -257,13 +264,23 @@ def table_codes(program: Program, live: dict[int, frozenset[int]]) -> list[Table
 
 
 def kind_of(program: Program, table: Table) -> str:
-    if is_position(program, table.key) and not table.nearest:
+    if position_shift(program, table.key) is not None:
         return "by position"
     if table.nearest:
         return "nearest"
     if table.size <= DIRECT_LIMIT:
         return "direct"
     return "paged" if table.size <= PAGED_LIMIT else "hashed"
+
+
+def position_shift(program: Program, key: Sum) -> int | None:
+    """c, if the key is the position plus c."""
+    terms = [(v, c) for v, c in key.terms if v != CONSTANT]
+    if len(terms) != 1 or terms[0][1] != 1:
+        return None
+    if program.values[terms[0][0]].definition != PositionValue(1, 0, 1, 0):
+        return None
+    return int(dict(key.terms).get(CONSTANT, 0))
 
 
 def comment(text: str) -> str:
@@ -278,6 +295,23 @@ def is_position(program: Program, key: Sum) -> bool:
         return False
     return program.values[terms[0][0]].definition == PositionValue(1, 0, 1, 0)
 
+
+def track_type(codes: list[TableCode]) -> str:
+    """The row that every token has, if any table is by position."""
+    fields = [f for code in codes if code.kind == "by position" for f in code.fields]
+    body = "".join(f"    {field}\n" for field in fields or ["uint8_t unused;"])
+    return f"typedef struct {{\n{body}}} Track;\n"
+
+
+TRACK_FUNCTIONS = """\
+static inline const Track *at_position(const State *s, int64_t query) {
+    return (uint64_t)query <= (uint64_t)s->position ? &s->track[query] : 0;
+}
+
+static inline const Track *near_position(const State *s, int64_t query) {
+    return &s->track[query < 0 ? 0 : query > s->position ? s->position : query];
+}
+"""
 
 BITMAP_FUNCTIONS = """\
 /* A tree of bitmaps: bit k of level 0 says that key k was filed, bit k of level n + 1 that word k of
