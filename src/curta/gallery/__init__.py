@@ -1,10 +1,25 @@
-"""A gallery of worked programs for the transformer compiler."""
+"""A gallery of worked programs for the transformer compiler.
+
+Each module is one program: the idea and its equation in the docstring, then `build`, which makes
+the graph, and a PROGRAM that says how to talk to it. They all work the same way: the prompt is the
+input and "=", the model says the answer token by token, and "." ends it. Where an answer needs
+scratch work, the model says that first, and `decode` leaves it out.
+
+    program = PROGRAMS["addition"]
+    engine = load(compile(program.build(), program.max_tokens))
+    program.decode(engine.generate(program.encode("123 + 989")))        # "1112"
+
+Good ones to read first: parity, copy, sort, addition. Two are made to run for millions of tokens:
+`counter` (input counter.LONG_RUN) and `subleq` (input subleq.LONG_RUN). COUNTERPARTS says which
+program does what an example of Tracr or ALTA does.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
+from curta.gallery.counterparts import COUNTERPARTS
 from curta.gallery.program import Case, Program
 
 NAMES = (
@@ -33,6 +48,12 @@ NAMES = (
     "sequence_map",
     "addition",
     "multiplication",
+    "counter",
+    "modular_counter",
+    "dfa",
+    "dfa_compiled",
+    "subleq",
+    "scan",
 )
 
 
@@ -55,4 +76,4 @@ class Gallery(Mapping[str, Program]):
 
 PROGRAMS: Mapping[str, Program] = Gallery()
 
-__all__ = ["NAMES", "PROGRAMS", "Case", "Gallery", "Program"]
+__all__ = ["COUNTERPARTS", "NAMES", "PROGRAMS", "Case", "Gallery", "Program"]

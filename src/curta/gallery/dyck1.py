@@ -42,13 +42,15 @@ def random_input(random: Random) -> str:
 
 def random_brackets(random: Random, kinds: list[str]) -> str:
     """Balanced brackets, in half of the cases with one of them changed."""
-    text, opened = "", []
+    text = ""
+    opened: list[str] = []
     for _ in range(random.randint(0, 40)):
         if opened and random.random() < 0.5:
             text += opened.pop()
         else:
             kind = random.choice(kinds)
-            text, _ = text + kind[0], opened.append(kind[1])
+            text += kind[0]
+            opened.append(kind[1])
     text += "".join(reversed(opened))
     if text and random.random() < 0.5:
         place = random.randrange(len(text))

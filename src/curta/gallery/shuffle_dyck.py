@@ -38,8 +38,8 @@ def build() -> Graph:
 
 
 def reference(text: str) -> str:
-    for opening, closing in KINDS:
-        of_kind = "".join("(" if c == opening else ")" for c in text if c in opening + closing)
+    for kind in KINDS:
+        of_kind = "".join("()"[kind.index(c)] for c in text if c in kind)
         if dyck1_reference(of_kind) == "no":
             return "no"
     return "yes"
