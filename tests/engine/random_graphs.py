@@ -19,6 +19,7 @@ def graphs(draw: st.DrawFn, steps: int = 8) -> Graph:
     for number in range(draw(st.integers(1, 3))):
         values = draw(st.lists(small, min_size=len(TOKENS), max_size=len(TOKENS)))
         nodes.append(graph.feature(f"f{number}", dict(zip(TOKENS, values, strict=True))))
+    nodes.append(graph.is_token(*draw(st.lists(st.sampled_from(TOKENS), min_size=1, unique=True))))
     for _ in range(draw(st.integers(1, steps))):
         operation = draw(st.sampled_from(OPERATIONS))
         nodes.append(operation(draw, graph, lambda: draw(st.sampled_from(nodes))))
@@ -60,6 +61,13 @@ def a_lookup(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
     return graph.lookup(query=pick() + draw(small), key=pick(), value=pick(), missing=missing)
 
 
+def the_latest(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
+    mark = at_least(whole(pick()), draw(small))
+    value = pick() if draw(st.booleans()) else graph.constant(draw(small))
+    missing = draw(st.sampled_from(["nearest", 0, 3]))
+    return graph.lookup(query=draw(st.sampled_from([0, 1])), key=mark, value=value, missing=missing)
+
+
 def a_wide_lookup(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
     return graph.lookup(
         query=(pick(), pick()), key=(pick(), pick()), value=pick(), missing=draw(small)
@@ -94,6 +102,7 @@ OPERATIONS = (
     a_running_sum,
     a_lookup,
     a_lookup,
+    the_latest,
     a_wide_lookup,
     a_look_back,
     a_position_feature,

@@ -134,7 +134,8 @@ class Graph:
 
     def is_token(self, *tokens: str) -> Node:
         """1 on the given tokens, 0 on all others."""
-        return self.feature("is " + " ".join(tokens), dict.fromkeys(tokens, 1))
+        name = " ".join(tokens) if len(tokens) <= 4 else f"{tokens[0]} ... {tokens[-1]}"
+        return self.feature(f"is {name}", dict.fromkeys(tokens, 1))
 
     @property
     def one(self) -> Node:

@@ -212,10 +212,18 @@ class Lowering:
 
 
 class Heads:
-    """The head geometry that one lookup's query and key can be proved with."""
+    """The head geometry that one lookup's query and key can be proved with.
+
+    Keys are numbers in mixed radix: code = offset + sum of weights * digits.
+    """
 
     def __init__(
-        self, lowering: Lowering, name: str, query: tuple[Node, ...], key: tuple[Node, ...], nearest: bool
+        self,
+        lowering: Lowering,
+        name: str,
+        query: tuple[Node, ...],
+        key: tuple[Node, ...],
+        nearest: bool,
     ) -> None:
         self.lowering = lowering
         self.ranges = lowering.ranges
@@ -223,7 +231,10 @@ class Heads:
         self.nearest = nearest
         scaled = [self.to_integers(q, k) for q, k in zip(query, key, strict=True)]
         self.recency = not self.is_position(scaled, nearest)
-        self.code_of_query, self.code = self.combine(scaled)
+        self.weights = self.mixed_radix(scaled)
+        self.offset: Number = 0
+        self.code_of_query = self.combine([q for q, _ in scaled])
+        self.code = self.combine([k for _, k in scaled])
         self.query, self.key = self.narrowest(scaled)
         total = lowering.circuit.constant(0)
         for digit in self.key:
@@ -240,6 +251,9 @@ class Heads:
                 self.recency,
                 self.nearest,
                 is_key,
+                self.code.index,
+                self.weights,
+                self.offset,
             )
         )
 
@@ -259,41 +273,65 @@ class Heads:
             and (abs(terms[0][1]) == 1 or not nearest)
         )
 
-    def combine(self, digits: list[tuple[Node, Node]]) -> tuple[Node, Node]:
-        """Query and key as one number each, in mixed radix: equal only if all digits are."""
-        query, key = digits[0]
-        for next_query, next_key in digits[1:]:
-            both = self.ranges[next_query.index].union(self.ranges[next_key.index])
-            radix = power_of_two(ceil_log2(both.high - both.low + 1))
-            query, key = query * radix + next_query, key * radix + next_key
-        return query, key
+    def mixed_radix(self, digits: list[tuple[Node, Node]]) -> tuple[Number, ...]:
+        """Weights under which codes are equal only if all digits are."""
+        weights: list[Number] = [1]
+        for query, key in digits[:0:-1]:
+            both = self.ranges[query.index].union(self.ranges[key.index])
+            weights.append(weights[-1] * power_of_two(ceil_log2(both.high - both.low + 1)))
+        return tuple(reversed(weights))
+
+    def combine(self, digits: list[Node]) -> Node:
+        return sum(
+            (d * w for d, w in zip(digits, self.weights, strict=True)),
+            self.lowering.circuit.constant(0),
+        )
 
     def narrowest(self, digits: list[tuple[Node, Node]]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """The narrowest head that float64 provably resolves."""
         for centre in (False, True):
-            shifted = [self.shift(q, k, centre) for q, k in digits]
-            if self.is_exact(shifted):
-                return unzip(shifted)
+            found = self.attempt(digits, self.weights, 0, centre)
+            if found is not None:
+                return found
         if len(digits) == 1 and not self.nearest:
             for count in range(2, MOST_DIGITS + 1):
-                shifted = [self.shift(q, k, True) for q, k in self.split(*digits[0], count)]
-                if self.is_exact(shifted):
-                    return unzip(shifted)
+                parts, weights, low = self.split(*digits[0], count)
+                found = self.attempt(parts, weights, low, True)
+                if found is not None:
+                    return found
         raise CertificateError(self.refusal(digits))
 
-    def shift(self, query: Node, key: Node, centre: bool) -> tuple[Node, Node]:
-        if not centre:
-            return query, key
-        span = self.ranges[key.index]
-        middle = (span.low + span.high) // 2
-        return query - middle, key - middle
+    def attempt(
+        self,
+        digits: list[tuple[Node, Node]],
+        weights: tuple[Number, ...],
+        offset: Number,
+        centre: bool,
+    ) -> tuple[tuple[Node, ...], tuple[Node, ...]] | None:
+        """Queries and keys of these digits, if their scores are exact."""
+        shifted: list[tuple[Node, Node]] = []
+        for (query, key), weight in zip(digits, weights, strict=True):
+            middle = self.middle(key) if centre else 0
+            shifted.append((query - middle, key - middle))
+            offset += weight * middle
+        if not self.is_exact(shifted):
+            return None
+        self.weights, self.offset = weights, simplify(offset)
+        return tuple(q for q, _ in shifted), tuple(k for _, k in shifted)
 
-    def split(self, query: Node, key: Node, count: int) -> list[tuple[Node, Node]]:
-        """Both numbers, made non-negative, in `count` digits of equally many bits."""
+    def middle(self, key: Node) -> Number:
+        span = self.ranges[key.index]
+        return (span.low + span.high) // 2
+
+    def split(
+        self, query: Node, key: Node, count: int
+    ) -> tuple[list[tuple[Node, Node]], tuple[Number, ...], Number]:
+        """(digits, their weights, offset) of both numbers in at most `count` digits."""
         both = self.ranges[query.index].union(self.ranges[key.index])
         bits = ceil_log2(both.high - both.low + 1)
         width = -(-bits // count)
         parts: list[tuple[Node, Node]] = []
+        weights: list[Number] = []
         rest = (query - both.low, key - both.low)
         for place in range(count - 1, 0, -1):
             left = width * place
@@ -301,8 +339,9 @@ class Heads:
                 continue
             tops = [self.split_digit(x, bits, bits - left) for x in rest]
             parts.append((tops[0][0], tops[1][0]))
+            weights.append(1 << left)
             rest, bits = (tops[0][1], tops[1][1]), left
-        return [*parts, rest]
+        return [*parts, rest], (*weights, 1), both.low
 
     def split_digit(self, x: Node, bits: int, top: int) -> tuple[Node, Node]:
         if self.lowering.flat(x)[0] == ((self.lowering.position.index, 1),):
@@ -331,7 +370,9 @@ class Heads:
         return integral and self.bound(digits) <= limit
 
     def refusal(self, digits: list[tuple[Node, Node]]) -> str:
-        best = self.bound([self.shift(q, k, True) for q, k in digits])
+        middles = [self.middle(key) for _, key in digits]
+        centred = [(q - m, k - m) for (q, k), m in zip(digits, middles, strict=True)]
+        best = self.bound(centred)
         spans = " and ".join(str(self.ranges[k.index]) for _, k in digits)
         queries = " and ".join(str(self.ranges[q.index]) for q, _ in digits)
         remedy = (
@@ -345,9 +386,4 @@ class Heads:
             f"2**{MANTISSA_BITS + self.recency_exponent} to be exact in float64; {remedy}"
             "promise smaller keys and queries with assume, or compile for fewer tokens"
         )
-
-
-def unzip(pairs: list[tuple[Node, Node]]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-    return tuple(query for query, _ in pairs), tuple(key for _, key in pairs)
-
 

@@ -180,6 +180,11 @@ def describe_head(layout: Layout, head: HeadPlan) -> dict[str, Any]:
         )
         if isinstance(operation, Retrieve):
             described["query"] = [describe_range(circuit.ranges[i]) for i in operation.query]
+            described["code"] = {
+                "weights": [as_json(weight) for weight in operation.weights],
+                "offset": as_json(operation.offset),
+                **describe_range(circuit.ranges[operation.code]),
+            }
             described["key"] = [describe_range(circuit.ranges[i]) for i in operation.key]
     if head.kind == "retrieve":
         described["recency"] = head.recency

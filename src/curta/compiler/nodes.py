@@ -100,7 +100,8 @@ class Retrieve:
 
     The score of an earlier position is 2 * query . key - square + recency, where square is the
     sum of the squared key digits. `nearest` says whether a miss has a meaning; without it, a
-    consumer compares the retrieved key with the query before it uses the value.
+    consumer compares the retrieved key with the query before it uses the value. As one number, the
+    key is the node `code` = offset + the sum of weights * digits.
     """
 
     query: tuple[int, ...]
@@ -110,6 +111,9 @@ class Retrieve:
     recency: bool
     nearest: bool
     is_key: bool
+    code: int
+    weights: tuple[Number, ...]
+    offset: Number
 
 
 @dataclass(frozen=True, slots=True)

@@ -108,8 +108,8 @@ class RangeAnalysis:
                 direction = direction_of(self._flat(operation.condition)[0])
                 groups.setdefault(direction, []).append(index)
         total = Range.constant(constant)
-        # The longest directions first: they absorb the terms that they are made of, gates too.
-        for direction in sorted(groups, key=lambda d: (-len(d), d)):
+        # A direction absorbs the terms that it is made of, gates too: so it goes before their group.
+        for direction in sorted(groups, key=lambda d: (-d[-1][0], -len(d), d)):
             members = tuple((i, rest.pop(i)) for i in groups[direction] if i in rest)
             if members:
                 slope = absorb(rest, direction)

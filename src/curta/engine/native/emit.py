@@ -231,7 +231,11 @@ class Emitter:
         return f"{code.field(place)} = ({storage_type(stored)})({value});"
 
     def fetched(self, table: int, place: int) -> str:
-        """A value of the row that was found; a key that is not the query if there is none."""
+        """A value of the row that was found. If there is none: a key that is not the query.
+
+        That key has to lie in the range that is proved for keys, since gates may rely on it: the
+        lowest, or the next if the query is the lowest.
+        """
         described, code = self.program.tables[table], self.tables[table]
         stored = described.stored[place]
         if not stored.is_key:
@@ -242,7 +246,8 @@ class Emitter:
             raise AssertionError(f"{described.name}: the key that is fetched is not the key")
         if code.kind == "by position":
             shift += position_shift(self.program, described.key) or 0
-        return f"(int64_t)query{table} + {int(shift)} + !row{table}".replace("+ -", "- ")
+        key = f"(int64_t)(row{table} ? query{table} : !query{table})"
+        return f"{key} + {int(shift)}".replace("+ -", "- ") if shift else key
 
     def promise(self, number: int, promise: Promise) -> str:
         step = self.promise_step(promise)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from curta.compiler.model import Model
-from curta.compiler.numbers import Number, ceil_log2, exact, power_of_two, simplify, step_of
+from curta.compiler.numbers import Number, exact, power_of_two, simplify, step_of
 
 ValueId = int
 CONSTANT: ValueId = -1
@@ -119,7 +119,7 @@ class Stored:
 class Table:
     """What heads with one query and key do: file values under a key, fetch those of a query.
 
-    Key and query are integers: the digits in mixed radix, the lowest possible key being 0.
+    Key and query are integers, the lowest possible key being 0.
     """
 
     query: Sum
@@ -257,16 +257,13 @@ class Tracer:
         digits = len(head["key"])
         rows = range(first, first + digits)
         query_rows, key_rows = (self.weights[f"{prefix}.{part}.weight"] for part in ("query", "key"))
-        queries = [Sum().plus(self.row(query_rows[r]), scale) for r in rows]
-        keys = [Sum().plus(self.row(key_rows[r]), exact(0.5)) for r in rows]
-        query, key, size = Sum(), Sum(), 1
-        for q, k, asked, filed in zip(queries, keys, head["query"], head["key"], strict=True):
-            low = min(asked["low"], filed["low"])
-            radix = 1 << ceil_log2(max(asked["high"], filed["high"]) - low + 1)
-            shift = Sum(((CONSTANT, -low),) if low else ())
-            query = Sum().plus(query, radix).plus(q).plus(shift)
-            key = Sum().plus(key, radix).plus(k).plus(shift)
-            size *= radix
+        code = head["code"]
+        lowest = Sum(((CONSTANT, exact(code["offset"]) - exact(code["low"])),))
+        query, key = Sum().plus(lowest), Sum().plus(lowest)
+        for r, weight in zip(rows, map(exact, code["weights"]), strict=True):
+            query = query.plus(self.row(query_rows[r]), scale * weight)
+            key = key.plus(self.row(key_rows[r]), exact(0.5) * weight)
+        size = code["high"] - code["low"] + 1
         return head["name"], head["nearest"], query, key, size
 
     def add_table(
