@@ -66,7 +66,10 @@ def add_gallery(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     gallery.add_argument("--tokens", action="store_true", help="print the tokens as they are said")
     gallery.add_argument(
-        "--max-new-tokens", type=int, metavar="N", help="say at most N tokens (default: to the stop)"
+        "--max-new-tokens",
+        type=int,
+        metavar="N",
+        help="say at most N tokens (default: to the stop)",
     )
     gallery.add_argument("--stats", choices=("text", "json"), default="text", help="the figures")
     gallery.set_defaults(command=run_gallery)

@@ -20,8 +20,7 @@ def show_list() -> None:
     width = max(map(len, PROGRAMS))
     for name, program in PROGRAMS.items():
         print(f"{name:<{width}}  {program.summary}")
-    example = next(iter(PROGRAMS.values()))
-    print(f"\ncurta gallery NAME [INPUT]; for example: curta gallery {example.name} {example.cases[0].input}")
+    print("\ncurta gallery NAME [INPUT]; for example: curta gallery parity 10110")
 
 
 def find_program(name: str) -> Program:

@@ -24,8 +24,6 @@ def run(path: str, *, verify: bool = False) -> None:
         console.print("verified: the graph compiles to these weights, bit for bit")
 
 
-
-
 def show_summary(console: Console, path: str, model: Model) -> None:
     plan = model.plan
     units = sum(len(layer["units"]) for layer in plan["layers"])
@@ -69,7 +67,9 @@ def describe_head(head: dict[str, Any]) -> str:
 
 def slots_table(model: Model) -> Table:
     """What is where in the residual stream, and when."""
-    table = Table("slot", "periods", "holds", "up to", title="Residual stream", title_justify="left")
+    table = Table(
+        "slot", "periods", "holds", "up to", title="Residual stream", title_justify="left"
+    )
     for slot in sorted(model.plan["slots"], key=lambda s: (s["slot"], s["first"])):
         periods = f"{slot['first']}..{slot['last']}"
         table.add_row(str(slot["slot"]), periods, slot["name"], f"{slot['magnitude']:,}")

@@ -25,8 +25,8 @@ from fractions import Fraction
 from math import isqrt
 
 from curta.compiler.layout import Layout
-from curta.compiler.nodes import Restore
-from curta.compiler.numbers import MANTISSA_BITS, Number, Range, fits_float64, power_of_two
+from curta.compiler.nodes import Gate, Restore, Retrieve
+from curta.compiler.numbers import MANTISSA_BITS, Number, Range, ceil_log2, power_of_two
 from curta.compiler.tasks import Form, Task, partial_sums
 from curta.errors import CertificateError
 
@@ -37,7 +37,7 @@ class Claim:
 
     kind: str
     node: str
-    bits: float
+    bits: int
     limit: int = MANTISSA_BITS
 
 
@@ -77,15 +77,13 @@ def prove(layout: Layout) -> Certificate:
         count += 1
         if claim.bits > claim.limit:
             raise CertificateError(
-                f"{claim.node}: this {claim.kind} needs {claim.bits} bits and float64 holds "
-                f"{claim.limit}; narrow its operands with assume, or use a coarser step"
+                f"{claim.node}: this {claim.kind} needs {claim.bits} bits and float64 leaves "
+                f"{claim.limit} for it; narrow its operands with assume, or use a coarser step"
             )
         if claim.kind not in tightest or claim.bits > tightest[claim.kind].bits:
             tightest[claim.kind] = claim
     circuit = layout.work.circuit
-    names = [
-        f"{circuit.graph.name_of(g)} in {circuit.ranges[g]}" for g in circuit.guards
-    ]
+    names = [f"{circuit.graph.name_of(g)} in {circuit.ranges[g]}" for g in circuit.guards]
     return Certificate(
         circuit.max_tokens,
         softmax_tokens(layout),
@@ -120,13 +118,9 @@ def claims(layout: Layout) -> Iterator[Claim]:
             yield sum_claim(layout, "sum", name, rule.logit(digit))
 
 
-def bits_needed(magnitude: Number, step: int) -> float:
-    """The smallest b, to a tenth, with magnitude <= 2**(b + step)."""
-    steps = Fraction(magnitude) / power_of_two(step)
-    if steps <= 1:
-        return 0
-    whole = (-(-steps.numerator // steps.denominator) - 1).bit_length()
-    return whole if not fits_float64(magnitude, step) else min(whole, MANTISSA_BITS)
+def bits_needed(magnitude: Number, step: int) -> int:
+    """The smallest b >= 0 with magnitude <= 2**(b + step)."""
+    return ceil_log2(Fraction(magnitude) / power_of_two(step))
 
 
 def slot_form(layout: Layout, form: Form) -> Form:
@@ -148,8 +142,9 @@ def sum_claim(layout: Layout, kind: str, name: str, form: Form) -> Claim:
 def product_claim(layout: Layout, task: Task, name: str) -> Claim:
     opening, amount = (partial_sums(layout.work.circuit, form.terms) for form in task.reads)
     operation = layout.work.circuit.graph.operations[task.node]
+    assert isinstance(operation, Gate)
     ranges = layout.work.circuit.ranges
-    condition, value = (ranges[i] for i in (operation.condition, operation.value))  # type: ignore[union-attr]
+    condition, value = ranges[operation.condition], ranges[operation.value]
     largest = max(condition.high, 0) * value.magnitude
     return Claim("product", name, bits_needed(largest, opening[1] + amount[1]))
 
@@ -158,14 +153,13 @@ def score_claim(layout: Layout, task: Task, name: str) -> Claim:
     """All partial sums of 2 q . k - |k|^2 + recency * position, in steps of the recency."""
     ranges = layout.work.circuit.ranges
     operation = layout.work.circuit.graph.operations[task.node]
-    total = Range.constant(0)
-    for q, k in zip(operation.query, operation.key, strict=True):  # type: ignore[union-attr]
-        largest = 2 * ranges[q].magnitude * ranges[k].magnitude
+    assert isinstance(operation, Retrieve)
+    total = Range.constant(1 if operation.recency else 0)
+    for q, k in zip(operation.query, operation.key, strict=True):
+        largest = 2 * ranges[q].magnitude * ranges[k].magnitude + ranges[k].magnitude ** 2
         total = total + Range(0, largest, ranges[q].step + ranges[k].step)
     penalty = partial_sums(layout.work.circuit, task.reads[-2].terms)
-    squares = sum(ranges[k].magnitude ** 2 for k in operation.key)  # type: ignore[union-attr]
-    bound = total.high + squares + 1
-    return Claim("score", name, bits_needed(bound, min(total.step, penalty[1])))
+    return Claim("score", name, bits_needed(total.high, min(total.step, penalty[1])))
 
 
 def softmax_tokens(layout: Layout) -> int:

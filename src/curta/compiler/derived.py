@@ -1,9 +1,9 @@
 """Operations built from the five kinds of node. All expect integers unless they say otherwise.
 
-    [x >= k]      = relu(x - k + 1) - relu(x - k)
-    [x == k]      = relu(x - k + 1) - 2 relu(x - k) + relu(x - k - 1)
-    a * b         = relu(b) a - relu(-b) a
-    c ? a : b     = relu(c) a + relu(1 - c) b            (c is 0 or 1)
+[x >= k]      = relu(x - k + 1) - relu(x - k)
+[x == k]      = relu(x - k + 1) - 2 relu(x - k) + relu(x - k - 1)
+a * b         = relu(b) a - relu(-b) a
+c ? a : b     = relu(c) a + relu(1 - c) b            (c is 0 or 1)
 """
 
 from __future__ import annotations

@@ -344,9 +344,9 @@ class Graph:
     def _name_of_sum(self, terms: tuple[tuple[int, Number], ...], constant: Number) -> str:
         if not terms:
             return str(constant)
-        parts = [
-            (self._short(i) if c == 1 else f"{c}*{self._short(i)}") for i, c in terms[:3]
-        ] + ["..."] * (len(terms) > 3)
+        parts = [(self._short(i) if c == 1 else f"{c}*{self._short(i)}") for i, c in terms[:3]] + [
+            "..."
+        ] * (len(terms) > 3)
         return " + ".join(parts) + (f" + {constant}" if constant else "")
 
     def _short(self, index: int) -> str:

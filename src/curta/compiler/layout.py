@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 
 from curta.compiler.numbers import Number, fits_float64, simplify
 from curta.compiler.schedule import Occupancy, Schedule, Windows
@@ -101,8 +102,10 @@ def check_layout(layout: Layout) -> None:
     """No two carriers in one slot at once, and every slot clean when written (or a curta bug)."""
     for slot in range(1, layout.width):
         held = sorted(
-            (layout.first[c], layout.last[c]) for c in range(len(layout.slot)) if layout.slot[c] == slot
+            (layout.first[c], layout.last[c])
+            for c in range(len(layout.slot))
+            if layout.slot[c] == slot
         )
-        for (_, last), (first, _) in zip(held, held[1:], strict=False):
+        for (_, last), (first, _) in pairwise(held):
             if first <= last or first < erased_at(last):
                 raise AssertionError(f"slot {slot}: written at {first}, in use until {last}")

@@ -29,7 +29,6 @@ from curta.compiler.nodes import (
     Gate,
     Linear,
     Lookup,
-
     PositionFeature,
     Retrieve,
     RunningSum,
@@ -119,9 +118,9 @@ class Lowering:
             return value * opening.low
         if opening.low >= 0 and amount.is_constant:
             return condition * amount.low
-        tables = self.token_table(condition), self.token_table(value)
-        if tables[0] is not None and tables[1] is not None:
-            products = (simplify(max(b, 0) * a) for b, a in zip(*tables, strict=True))
+        openings, amounts = self.token_table(condition), self.token_table(value)
+        if openings is not None and amounts is not None:
+            products = (simplify(max(b, 0) * a) for b, a in zip(openings, amounts, strict=True))
             return self.circuit.intern(TokenFeature(tuple(products)))
         return self.circuit.gate(condition, value)
 
@@ -136,7 +135,9 @@ class Lowering:
                     operation = self.circuit.operations[index]
                     if not isinstance(operation, TokenFeature):
                         return None
-                    table = [t + coefficient * v for t, v in zip(table, operation.values, strict=True)]
+                    table = [
+                        t + coefficient * v for t, v in zip(table, operation.values, strict=True)
+                    ]
                 return table
             case _:
                 return None
@@ -287,7 +288,9 @@ class Heads:
             self.lowering.circuit.constant(0),
         )
 
-    def narrowest(self, digits: list[tuple[Node, Node]]) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
+    def narrowest(
+        self, digits: list[tuple[Node, Node]]
+    ) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
         """The narrowest head that float64 provably resolves."""
         for centre in (False, True):
             found = self.attempt(digits, self.weights, 0, centre)
@@ -386,4 +389,3 @@ class Heads:
             f"2**{MANTISSA_BITS + self.recency_exponent} to be exact in float64; {remedy}"
             "promise smaller keys and queries with assume, or compile for fewer tokens"
         )
-

@@ -8,7 +8,7 @@ is at least the sum of alive over all carriers in every period, and is minimised
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import highspy
 import numpy as np
@@ -177,7 +177,7 @@ def solve(
     started: dict[tuple[int, int], int],
     width: int,
 ) -> Narrowed:
-    highs = highspy.Highs()
+    highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
     for option, value in [
         ("output_flag", False),
         ("threads", 1),

@@ -33,7 +33,7 @@ from curta.errors import FileError
 
 FORMAT_VERSION = 1
 
-Weights = dict[str, npt.NDArray[np.generic]]
+Weights = dict[str, npt.NDArray[Any]]
 Plan = dict[str, Any]
 
 
@@ -84,7 +84,7 @@ def load_model(path: str | Path) -> Model:
     try:
         with safetensors.safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
-            weights = {name: file.get_tensor(name) for name in sorted(file.keys())}  # noqa: SIM118
+            weights = {name: file.get_tensor(name) for name in sorted(file.keys())}
     except (safetensors.SafetensorError, OSError, ValueError) as error:
         raise FileError(
             f"{path}: not a complete safetensors file ({error}); build it again with `curta build`"

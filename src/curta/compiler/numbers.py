@@ -57,6 +57,11 @@ def power_of_two(exponent: int) -> Number:
     return 1 << exponent if exponent >= 0 else Fraction(1, 1 << -exponent)
 
 
+def distance(a: Number, b: Number) -> Number:
+    """|a - b|, for values of either type."""
+    return a - b if a >= b else b - a
+
+
 def ceil_log2(value: Number) -> int:
     """The smallest e >= 0 with 2**e >= value."""
     whole = -(-value.numerator // value.denominator)
@@ -77,7 +82,7 @@ class Range:
 
     @property
     def magnitude(self) -> Number:
-        return max(abs(self.low), abs(self.high))
+        return self.high if self.high >= -self.low else -self.low
 
     @property
     def is_constant(self) -> bool:

@@ -65,7 +65,9 @@ class RangeAnalysis:
                 largest = min(largest, modulus - 1) if modulus else largest
                 low, high = -offset, largest - offset
                 if power == 2:
-                    return Range(0 if low <= 0 <= high else min(low**2, high**2), max(low**2, high**2), 0)
+                    return Range(
+                        0 if low <= 0 <= high else min(low**2, high**2), max(low**2, high**2), 0
+                    )
                 return Range(low, high, 0)
             case Linear(terms, constant):
                 return self._sum(terms, constant)
@@ -77,8 +79,8 @@ class RangeAnalysis:
                 low, high = self[mean].low, self[mean].high
                 many = self.max_tokens
                 return Range(min(low, low * many), max(high, high * many), step)
-            case Assume(value, low, high):
-                return self._assumed(index, self[value], low, high)
+            case Assume(value, least, most):
+                return self._assumed(index, self[value], least, most)
             case operation:
                 raise TypeError(f"{operation} is no circuit node")
 
@@ -108,7 +110,8 @@ class RangeAnalysis:
                 direction = direction_of(self._flat(operation.condition)[0])
                 groups.setdefault(direction, []).append(index)
         total = Range.constant(constant)
-        # A direction absorbs the terms that it is made of, gates too: so it goes before their group.
+        # A direction absorbs the terms that it is made of, so it goes before the group of a gate
+        # among them.
         for direction in sorted(groups, key=lambda d: (-d[-1][0], -len(d), d)):
             members = tuple((i, rest.pop(i)) for i in groups[direction] if i in rest)
             if members:
@@ -190,9 +193,7 @@ def lattice_places(u: Range, bends: list[Bend]) -> list[Number]:
     places: set[Number] = {u.low, u.high}
     for bend in bends:
         below = (Fraction(-bend.beta) / bend.alpha // unit) * unit
-        places.update(
-            simplify(p) for p in (below, below + unit) if u.low <= p <= u.high
-        )
+        places.update(simplify(p) for p in (below, below + unit) if u.low <= p <= u.high)
     return sorted(places)
 
 

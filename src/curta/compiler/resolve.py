@@ -50,9 +50,7 @@ def resolve(graph: Graph) -> Graph:
     return resolved
 
 
-def copy_operation(
-    target: Graph, operation: Operation, mapped: Callable[[int], Node]
-) -> Node:
+def copy_operation(target: Graph, operation: Operation, mapped: Callable[[int], Node]) -> Node:
     """The same operation in another graph, on mapped operands."""
     match operation:
         case Linear(terms, constant):
@@ -116,7 +114,7 @@ def dependencies(graph: Graph, index: int) -> tuple[int, ...]:
         return operands(operation)
     if index not in graph.definitions:
         raise GraphError(
-            f"{operation.name!r} is used but never defined; call graph.define({operation.name}, ...)"
+            f"{operation.name!r} is used but never defined; give it a value with graph.define"
         )
     return (graph.definitions[index],)
 

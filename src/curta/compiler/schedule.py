@@ -129,7 +129,11 @@ class Occupancy:
 
     def interval(self, carrier: int, start: list[int]) -> tuple[int, int]:
         """First and last period in which a carrier holds its slot."""
-        first = 0 if self.born_early[carrier] else min(start[n] - self.lead[n] for n in self.writers[carrier])
+        first = (
+            0
+            if self.born_early[carrier]
+            else min(start[n] - self.lead[n] for n in self.writers[carrier])
+        )
         last = max(self.last_period(reader, start) for reader in self.readers[carrier])
         return first, min(last + self.lag[carrier], self.final)
 

@@ -33,9 +33,7 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
             for op in graph.operations
         ],
         "names": {str(index): name for index, name in graph.names.items()},
-        "families": [
-            [list(f.tokens), f.linear, f.square, f.base, f.when] for f in graph.families
-        ],
+        "families": [[list(f.tokens), f.linear, f.square, f.base, f.when] for f in graph.families],
         "stops": sorted(graph.stops),
     }
 

@@ -36,6 +36,7 @@ from curta.compiler.numbers import (
     Number,
     Range,
     ceil_log2,
+    distance,
     fits_float64,
     power_of_two,
     simplify,
@@ -241,9 +242,7 @@ def all_reads(tasks: Iterable[Task], outputs: Iterable[OutputRule]) -> list[Form
     return reads + [f for rule in outputs for f in (rule.linear, rule.square, rule.base)]
 
 
-def share_carriers(
-    circuit: Circuit, wires: list[Wire], readers: list[Form]
-) -> tuple[Carrier, ...]:
+def share_carriers(circuit: Circuit, wires: list[Wire], readers: list[Form]) -> tuple[Carrier, ...]:
     """Group the wires that every reader uses in the same proportions."""
     uses: dict[Wire, list[tuple[int, Number]]] = {wire: [] for wire in wires}
     for number, form in enumerate(readers):
@@ -274,13 +273,11 @@ def split_by_exactness(circuit: Circuit, group: list[tuple[Wire, Number]]) -> li
     return [Carrier(((wire, 1),)) for wire, _ in group]
 
 
-def partial_sums(
-    circuit: Circuit, members: Iterable[tuple[Wire, Number]]
-) -> tuple[Number, int]:
+def partial_sums(circuit: Circuit, members: Iterable[tuple[Wire, Number]]) -> tuple[Number, int]:
     """(largest magnitude, step) of the sums of any of the members."""
     total = Range.constant(0)
     for wire, weight in members:
         part = Range.constant(1) if wire == ONE else circuit.ranges[wire]
-        largest = simplify(part.magnitude * abs(weight))
+        largest = simplify(part.magnitude * distance(weight, 0))
         total = total + Range(0, largest, part.step + step_of(weight))
     return total.high, total.step

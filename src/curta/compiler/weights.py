@@ -145,7 +145,9 @@ def target(layout: Layout, wire: int) -> Row:
 # -- matrices -------------------------------------------------------------------------------------
 
 
-def plans_to_weights(layout: Layout, plans: tuple[LayerPlan, ...]) -> dict[str, npt.NDArray[np.generic]]:
+def plans_to_weights(
+    layout: Layout, plans: tuple[LayerPlan, ...]
+) -> dict[str, npt.NDArray[np.generic]]:
     """All tensors of the model, under the names of the PyTorch module's parameters."""
     weights: dict[str, npt.NDArray[np.generic]] = {}
     weights.update(embedding_weights(layout))
@@ -176,13 +178,17 @@ def embedding_weights(layout: Layout) -> dict[str, npt.NDArray[np.generic]]:
         "embedding.weight": embedding,
         "position.weight": position_weight,
         **{
-            f"position.{field}": np.array([getattr(p, field) for p, _, _ in positions], dtype=np.int64)
+            f"position.{field}": np.array(
+                [getattr(p, field) for p, _, _ in positions], dtype=np.int64
+            )
             for field in fields
         },
     }
 
 
-def layer_weights(layout: Layout, number: int, plan: LayerPlan) -> dict[str, npt.NDArray[np.generic]]:
+def layer_weights(
+    layout: Layout, number: int, plan: LayerPlan
+) -> dict[str, npt.NDArray[np.generic]]:
     width, heads = layout.width, len(plan.heads)
     query, key, value = (np.zeros((heads * plan.head_width, width)) for _ in range(3))
     output = np.zeros((width, heads * plan.head_width))

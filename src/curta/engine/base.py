@@ -134,7 +134,9 @@ class Engine(ABC):
         )
 
 
-def broken_promise(name: str, position: int, value: object, low: object, high: object) -> RegionError:
+def broken_promise(
+    name: str, position: int, value: object, low: object, high: object
+) -> RegionError:
     """The error of a run that leaves what the certificate was proved for."""
     return RegionError(
         f"position {position}: {name} is {value}, promised in [{low}, {high}]; the certificate "

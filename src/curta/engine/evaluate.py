@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import ClassVar
 
 from curta.compiler.graph import Graph
@@ -19,7 +18,7 @@ from curta.compiler.nodes import (
     RunningSum,
     TokenFeature,
 )
-from curta.compiler.numbers import Number, simplify
+from curta.compiler.numbers import Number, distance, simplify
 from curta.engine.base import Engine, Residuals, Session, broken_promise
 from curta.errors import RegionError
 
@@ -126,7 +125,7 @@ class Memory:
 
     def __init__(self) -> None:
         self.latest: dict[tuple[Number, ...], tuple[int, Number]] = {}
-        self.keys: list[Number | Fraction] = []
+        self.keys: list[Number] = []
 
     def store(self, key: tuple[Number, ...], position: int, value: Number) -> None:
         if key not in self.latest:
@@ -137,6 +136,10 @@ class Memory:
         """The value under the key nearest to the query, the latest of two equally near."""
         place = bisect_left(self.keys, query)
         around = self.keys[max(place - 1, 0) : place + 1]
-        nearest = min(abs(key - query) for key in around)
-        tied = [self.latest[(key,)] for key in around if abs(key - query) == nearest]
+        distances = [distance(key, query) for key in around]
+        tied = [
+            self.latest[(key,)]
+            for key, distance in zip(around, distances, strict=True)
+            if distance == min(distances)
+        ]
         return max(tied)[1]

@@ -38,7 +38,7 @@ def guards_of(model: Model) -> tuple[Guard, ...]:
 
 
 def check_guards(guards: tuple[Guard, ...], residuals: Residuals, first: int) -> None:
-    """Stop at the first position whose residual stream [position, period, slot] breaks a promise."""
+    """Stop at the first position of a residual stream [position, period, slot] that breaks one."""
     broken: list[tuple[int, Guard, float]] = []
     for guard in guards:
         values = residuals[:, guard.period, guard.slots] @ guard.weights

@@ -49,7 +49,7 @@ class PlaneCache:
         self.hull = HullCache(width, ties="latest")
 
     def step(self, query: Vector, key: Vector, value: Vector) -> Sequence[float]:
-        return self.hull.insert_and_query(key.tolist(), value.tolist(), query.tolist()).value
+        return self.hull.insert_and_query(key.tolist(), value.tolist(), query.tolist())
 
 
 class DigitCache:
@@ -140,12 +140,16 @@ class HullSession(Session):
         digits = self.position // weights["position.divisor"]
         digits = np.where(modulus > 0, digits % np.maximum(modulus, 1), digits)
         features = (digits - weights["position.offset"]) ** power
-        embedded: Vector = weights["embedding.weight"][token] + weights["position.weight"] @ features
+        embedded: Vector = (
+            weights["embedding.weight"][token] + weights["position.weight"] @ features
+        )
         return embedded
 
     def attend(self, number: int, layer: dict[str, Vector], x: Vector) -> Vector:
         """All heads of a layer, side by side."""
-        queries, keys, values = (layer[f"attention.{part}"] @ x for part in ("query", "key", "value"))
+        queries, keys, values = (
+            layer[f"attention.{part}"] @ x for part in ("query", "key", "value")
+        )
         width = self.engine.model.plan["layers"][number]["head_width"]
         found = np.zeros_like(values)
         for place, (head, cache) in enumerate(

@@ -23,7 +23,9 @@ from curta.errors import FileError
 
 def compile_cached(graph: Graph, max_tokens: int) -> Model:
     """The compiled graph, from the cache if it was compiled before."""
-    path = read_settings().cache_directory / "models" / f"{graph_key(graph, max_tokens)}.safetensors"
+    path = (
+        read_settings().cache_directory / "models" / f"{graph_key(graph, max_tokens)}.safetensors"
+    )
     if path.exists():
         try:
             return load_model(path)

@@ -35,14 +35,18 @@ class Position(nn.Module):
     def __init__(self, width: int, features: int) -> None:
         super().__init__()
         self.weight = nn.Parameter(torch.zeros(width, features, dtype=torch.float64))
+        self.divisor: Tensor
+        self.modulus: Tensor
+        self.power: Tensor
+        self.offset: Tensor
         for name in ("divisor", "modulus", "power", "offset"):
             self.register_buffer(name, torch.zeros(features, dtype=torch.int64))
 
     def forward(self, positions: Tensor) -> Tensor:
         digits = positions.unsqueeze(-1) // self.divisor
-        wrapped = digits % torch.where(self.modulus > 0, self.modulus, 1)
+        wrapped = digits % self.modulus.clamp(min=1)
         digits = torch.where(self.modulus > 0, wrapped, digits) - self.offset
-        values = torch.where(self.power == 2, digits * digits, digits)
+        values = digits**self.power
         return values.to(torch.float64) @ self.weight.T
 
 
@@ -103,7 +107,9 @@ class Transformer(nn.Module):
         super().__init__()
         vocabulary, width = tensors["embedding.weight"].shape
         features = tensors["position.weight"].shape[1]
-        layers = 1 + max((int(n.split(".")[1]) for n in tensors if n.startswith("layers.")), default=-1)
+        layers = 1 + max(
+            (int(n.split(".")[1]) for n in tensors if n.startswith("layers.")), default=-1
+        )
         self.embedding = nn.Embedding(vocabulary, width, dtype=torch.float64)
         self.position = Position(width, features)
         self.layers = nn.ModuleList(
@@ -134,6 +140,7 @@ class Transformer(nn.Module):
         x = self.embedding(tokens) + self.position(positions)
         streams = [x]
         for number, layer in enumerate(self.layers):
+            assert isinstance(layer, Layer)
             earlier = cache[number] if cache is not None and start else None
             mixed, kept = layer.attention(x, earlier)
             if cache is not None:

@@ -47,7 +47,9 @@ class Native(Engine):
         """The tokens that follow the prompt, tens of thousands at a time."""
         ids = self.check_prompt(prompt)
         end = self._end(len(ids), max_new_tokens)
-        return self._chunks(ids, min(end, self.max_tokens), max_new_tokens is None or end > self.max_tokens)
+        return self._chunks(
+            ids, min(end, self.max_tokens), max_new_tokens is None or end > self.max_tokens
+        )
 
     def _generate(self, prompt: Ids, end: int, unlimited: bool) -> Iterator[int]:
         covered = min(end, self.max_tokens)

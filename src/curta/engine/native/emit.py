@@ -195,7 +195,10 @@ class Emitter:
             case Fetched(table, place):
                 before = [] if table in done else self.visit(self.tables[table])
                 done.add(table)
-                return [*before, f"    const int64_t v{number} = {self.fetched(table, place)};{note}"]
+                return [
+                    *before,
+                    f"    const int64_t v{number} = {self.fetched(table, place)};{note}",
+                ]
         return [f"    const int64_t v{number} = {text};{note}"]
 
     def visit(self, code: TableCode) -> list[str]:
@@ -210,7 +213,9 @@ class Emitter:
             f"    Row{t} *filed{t} = store{t}(s, key{t});",
             *(f"    filed{t}->{self.filing(code, place)}" for place in sorted(code.live)),
         ]
-        lines.append(f"    filed{t}->" + ("position = position;" if table.nearest else "filed = 1;"))
+        lines.append(
+            f"    filed{t}->" + ("position = position;" if table.nearest else "filed = 1;")
+        )
         return [*lines, f"    const Row{t} *row{t} = fetch{t}(s, query{t});"]
 
     def visit_track(self, code: TableCode) -> list[str]:
@@ -280,8 +285,13 @@ class Emitter:
         rising = all(token < rule.tokens[0] for token in earlier)
         first, size = rule.tokens[0], len(rule.tokens)
         if size == 1:
-            beats = "score > best" if rising else f"score > best || (score == best && {first} < said)"
-            return [f"    {{ const int64_t score = {base};", f"      if ({beats}) best = score, said = {first}; }}"]
+            beats = (
+                "score > best" if rising else f"score > best || (score == best && {first} < said)"
+            )
+            return [
+                f"    {{ const int64_t score = {base};",
+                f"      if ({beats}) best = score, said = {first}; }}",
+            ]
         linear, square = self.expression(rule.linear, step), self.expression(rule.square, step)
         whole = rule.tokens == tuple(range(first, first + size))
         names = ", ".join(map(str, rule.tokens))
@@ -358,7 +368,9 @@ def integer(value: Number) -> int:
 def position_expression(divisor: int, modulus: int, power: int, offset: int) -> str:
     text = "position"
     if divisor > 1 or modulus:
-        text = f"(int64_t)((uint64_t)position / {divisor}u" + (f" % {modulus}u)" if modulus else ")")
+        text = f"(int64_t)((uint64_t)position / {divisor}u" + (
+            f" % {modulus}u)" if modulus else ")"
+        )
     if offset:
         text = f"({text} - {offset})"
     return f"{text} * {text}" if power == 2 else text

@@ -12,6 +12,7 @@ says that float64 would not have rounded either. A mean times the count is the r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -256,7 +257,9 @@ class Tracer:
         scale = power_of_two(-head["score_exponent"])
         digits = len(head["key"])
         rows = range(first, first + digits)
-        query_rows, key_rows = (self.weights[f"{prefix}.{part}.weight"] for part in ("query", "key"))
+        query_rows, key_rows = (
+            self.weights[f"{prefix}.{part}.weight"] for part in ("query", "key")
+        )
         code = head["code"]
         lowest = Sum(((CONSTANT, exact(code["offset"]) - exact(code["low"])),))
         query, key = Sum().plus(lowest), Sum().plus(lowest)
@@ -286,7 +289,10 @@ class Tracer:
 
     def feed_forward(self, number: int, layer: dict[str, Any]) -> None:
         prefix = f"layers.{number}.feed_forward"
-        gates, expands = self.weights[f"{prefix}.gate.weight"], self.weights[f"{prefix}.expand.weight"]
+        gates, expands = (
+            self.weights[f"{prefix}.gate.weight"],
+            self.weights[f"{prefix}.expand.weight"],
+        )
         after = list(self.slots)
         for place, name in enumerate(layer["units"]):
             result = self.unit(self.row(gates[place]), self.row(expands[place]), name)
@@ -330,7 +336,9 @@ class Tracer:
             total = Sum()
             for slot, weight in guard["terms"]:
                 total = total.plus(self.streams[guard["period"]][slot], exact(weight))
-            promises.append(Promise(total, guard["name"], exact(guard["low"]), exact(guard["high"])))
+            promises.append(
+                Promise(total, guard["name"], exact(guard["low"]), exact(guard["high"]))
+            )
         rules: list[Rule] = []
         for tokens in self.model.plan["families"]:
             rules += self.rules(tuple(tokens))
@@ -349,7 +357,7 @@ class Tracer:
         base, zero = rows[0], np.zeros_like(rows[0])
         square = (2 * rows[1] - rows[0] - rows[2]) / 2 if len(tokens) > 2 else zero
         linear = rows[1] - rows[0] + square if len(tokens) > 1 else zero
-        rising = all(a < b for a, b in zip(tokens, tokens[1:], strict=False))
+        rising = all(a < b for a, b in pairwise(tokens))
         if rising and np.array_equal(base + digits * linear - digits * digits * square, rows):
             return [Rule(tokens, self.row(base), self.row(linear), self.row(square))]
         return [

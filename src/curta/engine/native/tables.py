@@ -16,6 +16,7 @@ Values are stored in the narrowest integers that hold their proved range.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two
 from curta.engine.native.symbolic import (
@@ -47,7 +48,7 @@ def integer_type(low: Number, high: Number) -> str:
 
 
 def storage_type(stored: Stored) -> str:
-    unit = power_of_two(stored.step)
+    unit = Fraction(power_of_two(stored.step))
     return integer_type(stored.low / unit, stored.high / unit)
 
 
@@ -75,8 +76,7 @@ class TableCode:
             return ""
         if self.kind == "nearest":
             return (
-                f"    Row{t} *rows{t}; /* {name} */\n"
-                f"    uint64_t *marks{t}[{len(self.levels)}];\n"
+                f"    Row{t} *rows{t}; /* {name} */\n    uint64_t *marks{t}[{len(self.levels)}];\n"
             )
         return f"    Row{t} *rows{t}; /* {name} */\n"
 
@@ -87,7 +87,8 @@ class TableCode:
     @property
     def levels(self) -> list[int]:
         """Words of each level of the tree of bitmaps, finest first."""
-        words, levels = self.table.size, []
+        words = self.table.size
+        levels: list[int] = []
         while not levels or words > 1:
             words = -(-words // 64)
             levels.append(words)
@@ -219,8 +220,8 @@ static int widen{t}(State *s) {{
             "    const int64_t at = (int64_t)query;\n"
             f"    const int64_t below = at < 0 ? -1 : find_below(s->marks{t}, {levels}, "
             f"at < {size} ? at : {size - 1});\n"
-            f"    const int64_t above = at >= {size} ? -1 : find_above(s->marks{t}, words{t}, {levels}, "
-            "at > 0 ? at : 0);\n"
+            f"    const int64_t above = at >= {size} ? -1 : find_above(s->marks{t}, words{t}, "
+            f"{levels}, at > 0 ? at : 0);\n"
             f"    if (below < 0) return &s->rows{t}[above];\n"
             f"    if (above < 0) return &s->rows{t}[below];\n"
             "    const int64_t down = at - below, up = above - at;\n"
@@ -235,9 +236,12 @@ static int widen{t}(State *s) {{
         if self.kind == "direct":
             return f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {self.table.size}u);\n"
         if self.kind == "nearest":
-            return f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({self.table.size}));\n" + "".join(
-                f"    s->marks{t}[{n}] = allocate(s, sizeof(uint64_t) * UINT64_C({words}));\n"
-                for n, words in enumerate(self.levels)
+            return (
+                f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({self.table.size}));\n"
+                + "".join(
+                    f"    s->marks{t}[{n}] = allocate(s, sizeof(uint64_t) * UINT64_C({words}));\n"
+                    for n, words in enumerate(self.levels)
+                )
             )
         return ""
 
@@ -314,8 +318,8 @@ static inline const Track *near_position(const State *s, int64_t query) {
 """
 
 BITMAP_FUNCTIONS = """\
-/* A tree of bitmaps: bit k of level 0 says that key k was filed, bit k of level n + 1 that word k of
-   level n is not zero. Neighbours are found by going up until there is one, and down again. */
+/* A tree of bitmaps: bit k of level 0 says that key k was filed, bit k of level n + 1 that word k
+   of level n is not zero. Neighbours are found by going up until there is one, and down again. */
 static inline void mark(uint64_t *const *levels, int count, uint64_t key) {
     for (int n = 0; n < count; n++, key >>= 6) levels[n][key >> 6] |= UINT64_C(1) << (key & 63);
 }
