@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 from random_graphs import TOKENS, graphs
 
@@ -16,7 +16,9 @@ MAX_TOKENS = 64
 
 prompts = st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=12)
 searching = settings(
-    deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
 
@@ -35,6 +37,7 @@ def test_all_levels_say_the_same_tokens(graph: Graph, prompt: list[int]) -> None
     if model is None:
         return
     said = {level: load(model, level).run(prompt, 12).tolist() for level in LEVELS}
+    note(f"{graph.operations}, {graph.families}")
     assert {level: said["evaluate"] for level in LEVELS} == said
 
 

@@ -243,6 +243,9 @@ class Heads:
         self.square = total
 
     def retrieve(self, value: Node, *, is_key: bool) -> Node:
+        amount = self.ranges[value.index]
+        if amount.is_constant:
+            return self.lowering.circuit.constant(amount.low)
         return self.lowering.circuit.retrieve(
             Retrieve(
                 tuple(digit.index for digit in self.query),

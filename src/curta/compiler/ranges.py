@@ -63,12 +63,11 @@ class RangeAnalysis:
             case PositionFeature(divisor, modulus, power, offset):
                 largest = (self.max_tokens - 1) // divisor
                 largest = min(largest, modulus - 1) if modulus else largest
-                low, high = -offset, largest - offset
-                if power == 2:
-                    return Range(
-                        0 if low <= 0 <= high else min(low**2, high**2), max(low**2, high**2), 0
-                    )
-                return Range(low, high, 0)
+                least, most = -offset, largest - offset
+                if power == 1:
+                    return Range(least, most, 0)
+                smallest = 0 if least <= 0 <= most else min(least**2, most**2)
+                return Range(smallest, max(least**2, most**2), 0)
             case Linear(terms, constant):
                 return self._sum(terms, constant)
             case Gate(condition, value):

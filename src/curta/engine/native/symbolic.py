@@ -284,7 +284,9 @@ class Tracer:
         self.tables.append(Table(query, key, size, nearest, stored, name))
         for place, (column, described, _) in enumerate(retrievals):
             fetched = Fetched(len(self.tables) - 1, place)
-            value = self.define(fetched, f"{described['name']} fetched", described["step"])
+            # A key that stands for a miss is any integer, not only a multiple of the keys' step.
+            step = 0 if described["is_key"] else described["step"]
+            value = self.define(fetched, f"{described['name']} fetched", step)
             self.write(output[:, column], value, after)
 
     def feed_forward(self, number: int, layer: dict[str, Any]) -> None:
