@@ -17,7 +17,7 @@ from curta.compiler.schedule import OUTPUT, Occupancy, Windows
 
 MOST_NODES = 64
 MOST_SIMPLEX_STEPS = 20_000
-LARGEST_PROGRAM = 20_000
+LARGEST_PROGRAM = 100_000
 """Rows: beyond, one linear relaxation alone would take longer than the rest of the compiler."""
 
 
@@ -116,7 +116,8 @@ def add_order(
             program.at_least([(following, 1.0), (column, -1.0)], 0.0)
     for number, task in enumerate(windows.tasks):
         for reader in sorted(set(windows.feeds[number])):
-            for time in range(windows.earliest[reader], windows.latest[number] + task.delay + 1):
+            last = windows.latest[number] + task.delay
+            for time in range(windows.earliest[reader], last + 1, 2):
                 terms: list[tuple[int, float]] = []
                 shift = difference(terms, started_by.by(number, time - 1 - task.delay), 1.0)
                 shift += difference(terms, started_by.by(reader, time), -1.0)
@@ -135,19 +136,33 @@ def add_occupancy(
             if NO in dead and YES in born:
                 forced += 1
                 continue
-            alive = None
-            for birth in born:
-                for death in dead:
-                    if birth == NO or death == YES:
-                        continue
-                    if alive is None:
-                        alive = program.column(0.0, 0.0, 1.0, False)
-                        row.append((alive, -1.0))
-                    terms = [(alive, 1.0)]
-                    shift = difference(terms, birth, -1.0)
-                    shift += difference(terms, death, 1.0)
-                    program.at_least(terms, -shift)
+            born = [value for value in born if value != NO]
+            dead = [value for value in dead if value != YES]
+            if born and dead:
+                alive = program.column(0.0, 0.0, 1.0, False)
+                row.append((alive, -1.0))
+                first = bound_by(program, born, above=True)
+                last = bound_by(program, dead, above=False)
+                terms = [(alive, 1.0)]
+                shift = difference(terms, first, -1.0) + difference(terms, last, 1.0)
+                program.at_least(terms, -shift)
         program.at_least(row, float(forced))
+
+
+def bound_by(program: Program, values: list[Value], above: bool) -> Value:
+    """A value at least as large as all of the values, or at most as large."""
+    constant = YES if above else NO
+    if constant in values:
+        return constant
+    if len(values) == 1:
+        return values[0]
+    column = program.column(0.0, 0.0, 1.0, False)
+    sign = 1.0 if above else -1.0
+    for value in values:
+        terms = [(column, sign)]
+        shift = difference(terms, value, -sign)
+        program.at_least(terms, -shift)
+    return Value(column, 0.0)
 
 
 def born_and_dead(

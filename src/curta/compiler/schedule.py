@@ -121,6 +121,8 @@ class Occupancy:
         # A restored sum is rounded by what it is added to, so its slot must have been clean for a
         # whole layer; and a mean is no short binary fraction, so nothing may replace it in the
         # same step that erases it.
+        # Feed-forward readers can erase what they read; attention leaves that to the next half.
+        self.frees = [int(not task.in_attention) for task in work.tasks]
         self.lead = [int(task.kind == "restore") for task in work.tasks]
         self.lag = [int(is_mean(work, carrier)) for carrier in work.carriers]
         for carrier in range(len(work.carriers)):
@@ -134,15 +136,11 @@ class Occupancy:
             if self.born_early[carrier]
             else min(start[n] - self.lead[n] for n in self.writers[carrier])
         )
-        last = max(self.last_period(reader, start) for reader in self.readers[carrier])
+        last = max(
+            self.final if reader == OUTPUT else start[reader] - self.frees[reader]
+            for reader in self.readers[carrier]
+        )
         return first, min(last + self.lag[carrier], self.final)
-
-    def last_period(self, reader: int, start: list[int]) -> int:
-        """Feed-forward readers can erase what they read; attention leaves that to the next."""
-        if reader == OUTPUT:
-            return self.final
-        at = start[reader]
-        return at if self.windows.tasks[reader].in_attention else min(at - 1, self.final)
 
     def count(self, start: list[int]) -> list[int]:
         alive = [1] * (self.final + 1)  # the constant 1 is always there

@@ -33,6 +33,7 @@ from curta.compiler.nodes import (
     TokenFeature,
 )
 from curta.compiler.numbers import (
+    STEP_OF_ZERO,
     Number,
     Range,
     ceil_log2,
@@ -65,7 +66,11 @@ class Form:
         total = dict(self.terms)
         for wire, coefficient in other.terms:
             total[wire] = total.get(wire, 0) + coefficient
-        return Form(tuple((w, simplify(c)) for w, c in sorted(total.items()) if c != 0))
+        return form_of(total)
+
+
+def form_of(weights: dict[Wire, Number]) -> Form:
+    return Form(tuple((w, simplify(c)) for w, c in sorted(weights.items()) if c != 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +124,7 @@ class Work:
     tasks: tuple[Task, ...]
     outputs: tuple[OutputRule, ...]
     carriers: tuple[Carrier, ...]
-
-    @property
-    def carrier_of(self) -> dict[Wire, int]:
-        return {w: n for n, carrier in enumerate(self.carriers) for w, _ in carrier.members}
+    carrier_of: dict[Wire, int]
 
 
 def circuit_to_work(circuit: Circuit) -> Work:
@@ -144,7 +146,8 @@ def circuit_to_work(circuit: Circuit) -> Work:
     )
     computed = [task.node for task in tasks if task.kind != "guard"]
     carriers = share_carriers(circuit, [*features, *computed], readers)
-    return Work(circuit, features, tuple(tasks), outputs, carriers)
+    carrier_of = {w: n for n, carrier in enumerate(carriers) for w, _ in carrier.members}
+    return Work(circuit, features, tuple(tasks), outputs, carriers, carrier_of)
 
 
 class Forms:
@@ -162,10 +165,11 @@ class Forms:
     def _expand(self, index: int) -> Form:
         match self.graph.operations[index]:
             case Linear(terms, constant):
-                total = Form(((ONE, constant),) if constant else ())
+                total: dict[Wire, Number] = {ONE: constant}
                 for inner, coefficient in terms:
-                    total = total + self[inner].scaled(coefficient)
-                return total
+                    for wire, weight in self[inner].terms:
+                        total[wire] = total.get(wire, 0) + coefficient * weight
+                return form_of(total)
             case Assume(value):
                 return self[value]
             case _:
@@ -275,9 +279,10 @@ def split_by_exactness(circuit: Circuit, group: list[tuple[Wire, Number]]) -> li
 
 def partial_sums(circuit: Circuit, members: Iterable[tuple[Wire, Number]]) -> tuple[Number, int]:
     """(largest magnitude, step) of the sums of any of the members."""
-    total = Range.constant(0)
+    total: Number = 0
+    step = STEP_OF_ZERO
     for wire, weight in members:
         part = Range.constant(1) if wire == ONE else circuit.ranges[wire]
-        largest = simplify(part.magnitude * distance(weight, 0))
-        total = total + Range(0, largest, part.step + step_of(weight))
-    return total.high, total.step
+        total += part.magnitude * distance(weight, 0)
+        step = min(step, part.step + step_of(weight))
+    return simplify(total), step
