@@ -26,7 +26,7 @@ def exact(value: object) -> Number:
     if isinstance(value, float):
         if value != value or value in (float("inf"), float("-inf")):
             raise GraphError(f"{value} is not a number that a graph can hold; use finite values")
-        return simplify(Fraction(value))
+        return int(value) if value.is_integer() else Fraction(value)
     if isinstance(value, Fraction):
         if value.denominator & (value.denominator - 1):
             raise GraphError(

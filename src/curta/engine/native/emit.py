@@ -9,7 +9,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from curta.compiler.model import Model
-from curta.compiler.numbers import Number, power_of_two, step_of
+from curta.compiler.numbers import Number, power_of_two, simplify, step_of
 from curta.engine.native.symbolic import (
     CONSTANT,
     Column,
@@ -100,8 +100,8 @@ class Emitter:
     def token_table(self, value: int) -> str:
         described = self.program.values[value]
         assert isinstance(described.definition, Column)
-        unit = power_of_two(described.step)
-        entries = [int(Fraction(entry) / unit) for entry in described.definition.entries]
+        unit = power_of_two(-described.step)
+        entries = [integer(simplify(entry * unit)) for entry in described.definition.entries]
         kind = integer_type(min(entries), max(entries))
         return (
             f"static const {kind} column{value}[{len(entries)}] = "
