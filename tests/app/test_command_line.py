@@ -1,0 +1,115 @@
+"""The command line: exit codes, one-line errors, figures."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+
+from curta.app.command_line import main
+from curta.compiler import load_model
+
+Capture = pytest.CaptureFixture[str]
+
+
+def run(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
+    try:
+        code = main(arguments)
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_gallery_lists_every_program(capsys: Capture) -> None:
+    from curta.gallery import PROGRAMS
+
+    code, out, _ = run(capsys, "gallery")
+    assert code == 0
+    assert all(f"\n{name} " in f"\n{out}" for name in PROGRAMS)
+
+
+@pytest.mark.parametrize("level", ["evaluate", "plain", "hull", "native"])
+def test_gallery_answers_at_every_level(capsys: Capture, level: str) -> None:
+    code, out, err = run(capsys, "gallery", "parity", "0111", "--level", level)
+    assert (code, out) == (0, "odd\n")
+    assert f"level {level}" in err
+
+
+def test_figures_as_json(capsys: Capture) -> None:
+    _, _, err = run(capsys, "gallery", "parity", "0111", "--stats", "json")
+    figures = json.loads(err)
+    assert figures["prompt_tokens"] == 5
+    assert figures["tokens"] == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["gallery", "nonsense"], "no program 'nonsense'"),
+        (["gallery", "parity", "012"], "'2' in '012'"),
+        (["gallery", "parity", "1", "--max-new-tokens", "-1"], "max_new_tokens=-1"),
+        (["build", "nonsense", "-o", "x"], "no program 'nonsense'"),
+        (["build", "missing.py", "-o", "x"], "missing.py: no such file"),
+        (["build", "parity", "-o", "/nowhere/at/all"], "choose another place"),
+        (["inspect", "missing.safetensors"], "no such file"),
+        (["gallery", "parity", "--level", "magic"], "invalid choice: 'magic'"),
+        ([], "COMMAND"),
+    ],
+)
+def test_mistakes_of_the_user_are_one_line_and_exit_2(
+    capsys: Capture, arguments: list[str], words: str
+) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert code == 2
+    assert out == ""
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_building_the_users_own_file(tmp_path: Path, capsys: Capture) -> None:
+    source = tmp_path / "echo.py"
+    source.write_text(
+        "from curta.compiler import Graph\n"
+        "def build():\n"
+        "    graph = Graph(['a', 'b'])\n"
+        "    graph.emit(['a', 'b'], graph.is_token('b'))\n"
+        "    return graph\n"
+    )
+    out = tmp_path / "echo.safetensors"
+    code, text, _ = run(capsys, "build", str(source), "-o", str(out), "--max-tokens", "64")
+    assert code == 0
+    assert "exact for sequences of up to 64 tokens" in text
+    assert load_model(out).vocabulary == ["a", "b"]
+
+
+def test_the_torch_folder_needs_nothing_of_curta(tmp_path: Path, capsys: Capture) -> None:
+    import subprocess
+    import sys
+
+    folder = tmp_path / "parity"
+    assert run(capsys, "build", "parity", "--emit", "torch", "-o", str(folder))[0] == 0
+    code = (
+        "import sys; sys.modules['curta'] = None\n"
+        "from transformer import Transformer\n"
+        "names = open('vocabulary.txt').read().splitlines()\n"
+        "model = Transformer.from_file('model.safetensors')\n"
+        "said = model.generate([names.index(t) for t in '0111='], 1)\n"
+        "print(names[said[0]])\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
+    )
+    assert (finished.stdout, finished.stderr) == ("odd\n", "")
+    assert torch.__version__
+
+
+def test_inspect_names_heads_and_bounds(tmp_path: Path, capsys: Capture) -> None:
+    path = tmp_path / "parity.safetensors"
+    run(capsys, "build", "parity", "-o", str(path))
+    code, out, _ = run(capsys, "inspect", str(path), "--verify")
+    assert code == 0
+    for words in ("running_sum", "certificate: exact", "verified"):
+        assert words in out

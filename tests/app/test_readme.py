@@ -1,0 +1,66 @@
+"""The README's commands and code, run as they stand."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from curta.app.command_line import main
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text()
+
+
+def blocks(language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", README, flags=re.DOTALL)
+
+
+def commands() -> list[str]:
+    lines = [line for block in blocks("console") for line in block.splitlines()]
+    return [line.removeprefix("$ ").split("  #")[0].split(" # ")[0] for line in lines]
+
+
+def test_every_command_of_the_readme_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import shlex
+
+    monkeypatch.chdir(tmp_path)
+    assert len(commands()) >= 6
+    for command in commands():
+        program, *arguments = shlex.split(command)
+        assert program == "curta"
+        assert main(arguments) == 0, command
+        assert capsys.readouterr().out.strip(), command
+
+
+def test_the_python_of_the_readme_prints_what_it_says(tmp_path: Path) -> None:
+    (source,) = blocks("python")
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", "-c", source],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    assert "exact for sequences of up to 1,048,576 tokens" in finished.stdout
+    assert finished.stdout.strip().endswith("['odd']")
+
+
+def test_ci_runs_the_test_command_of_the_readme() -> None:
+    _, tests = blocks("sh")
+    assert tests.strip() in (ROOT / ".ci" / "run").read_text()
+
+
+def test_the_set_up_command_ends_in_a_gallery_run(capsys: pytest.CaptureFixture[str]) -> None:
+    import shlex
+
+    set_up, _ = blocks("sh")
+    command = shlex.split(set_up.split("&&")[-1])
+    assert main(command[1:]) == 0
+    assert str(12345678 * 87654321) in capsys.readouterr().out
