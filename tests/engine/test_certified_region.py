@@ -156,6 +156,32 @@ def test_split_keys_one_apart(
     assert outcomes(split_model(top, "stop"), prompt) == with_stop
 
 
+LATE = pytest.mark.xfail(
+    strict=True,
+    reason="schedule._last_start: attention that only a guard reads may start after the last layer",
+)
+
+
+@pytest.mark.parametrize(
+    ("prompt", "result"),
+    [
+        (["low", "high"], ["low"]),
+        pytest.param(["yes", "no"], ["yes"], marks=LATE),
+        pytest.param(["high"], ([], RegionError, ["position 0"]), marks=LATE),
+    ],
+)
+def test_missing_stop_stops_if_the_key_is_missing_and_only_then(
+    prompt: list[str], result: object
+) -> None:
+    """Of the defect, "yes no" is a false alarm, "high" a wrong token under a certificate."""
+    graph = Graph(TOKENS)
+    asked = graph.feature("asked", {"low": 0, "high": 0, "no": 5, "yes": 5})
+    key = graph.feature("key", {"low": 0, "high": 1, "no": 2, "yes": 5})
+    value = graph.feature("value", {token: place for place, token in enumerate(TOKENS)})
+    graph.emit(TOKENS, graph.lookup(query=asked, key=key, value=value, missing="stop"))
+    assert outcomes(compile(graph, 8), prompt) == result
+
+
 def promised(low: object, high: object) -> Graph:
     graph = Graph(TOKENS)
     x = graph.feature("x", {"low": -1.5, "high": 2.25, "no": -1.75, "yes": 2.5})
