@@ -17,6 +17,8 @@ typedef struct {
     chain upper, lower;
     column left, right;
     uint32_t all;
+    int64_t position; /* answer to hull2d_query and hull2d_step */
+    double *exchange; /* key[2], value[width], query[2], answer[width]: one step, see below */
 } hull2d;
 
 static void open_contents(hull2d *h) {
@@ -38,12 +40,14 @@ EXPORT hull2d *hull2d_create(int width, int average) {
     hull2d *h = checked(malloc(sizeof *h));
     h->width = width;
     h->what = average ? KEEP_SUM : KEEP_LATEST;
+    h->exchange = checked(calloc((size_t)(4 + 2 * width), sizeof(double)));
     open_contents(h);
     return h;
 }
 
 EXPORT void hull2d_free(hull2d *h) {
     close_contents(h);
+    free(h->exchange);
     free(h);
 }
 
@@ -132,8 +136,7 @@ static void write_latest(const hull2d *h, int count, const uint32_t *ids, double
     *position = latest->position;
 }
 
-/* The mean: the sums of the records, added from left to right, over the number of points. The
- * sums are kept beside the answer, which has room for the low parts only in `sums`. */
+/* The mean: the sums of the records, added from left to right, over the number of points. */
 static void write_mean(const hull2d *h, int count, const uint32_t *ids, double *value,
                        int64_t *position) {
     int width = h->width;
@@ -201,4 +204,24 @@ EXPORT int64_t hull2d_step_many(hull2d *h, int64_t n, const double *keys, const 
         answer(h, queries + 2 * i, answers + h->width * i, positions + i);
     }
     return -1;
+}
+
+/* One step at a time through the exchange: no arrays to convert, hardly an argument to pass. */
+
+EXPORT double *hull2d_exchange(hull2d *h) { return h->exchange; }
+
+EXPORT int64_t *hull2d_position(hull2d *h) { return &h->position; }
+
+EXPORT int64_t hull2d_insert(hull2d *h) {
+    return hull2d_insert_many(h, 1, h->exchange, h->exchange + 2);
+}
+
+EXPORT int64_t hull2d_query(hull2d *h) {
+    double *query = h->exchange + 2 + h->width;
+    return hull2d_query_many(h, 1, query, query + 2, &h->position);
+}
+
+EXPORT int64_t hull2d_step(hull2d *h) {
+    double *key = h->exchange, *value = key + 2, *query = value + h->width;
+    return hull2d_step_many(h, 1, key, value, query, query + 2, &h->position);
 }

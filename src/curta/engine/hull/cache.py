@@ -1,0 +1,135 @@
+"""Hard-max attention for heads of width 2, in O(log n) per step.
+
+Attention with a hard maximum asks: which key has the largest dot product with the query? As a
+function of the direction of the query the answer changes only at the corners of the convex hull of
+the keys, and no key inside the hull is ever the answer. So it is enough to keep the hull, under
+insertion, and to search it by slope. Answers are those of `reference.hard_maximum`, bit for bit
+alike from both backends.
+
+Cost: O(log n) per query, O(log n) amortised per insertion, whatever the keys. Memory is that of
+the hull: about n^(1/3) vertices for n random keys in a disc, n for keys on a parabola.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, Never
+
+from numpy.typing import ArrayLike
+
+from curta.engine.hull.admission import (
+    Floats,
+    Positions,
+    as_rows,
+    check_same_length,
+    empty_error,
+)
+from curta.engine.hull.hull2d import PythonHull2D
+from curta.engine.hull.native import choose_backend
+from curta.engine.hull.native2d import NativeHull2D
+from curta.engine.hull.reference import Found, Ties, Vector
+from curta.errors import HullError
+
+Backend = Literal["auto", "c", "python"]
+
+
+class FoundMany(NamedTuple):
+    """Answers to n queries: values of shape [n, value_width], positions of shape [n]."""
+
+    values: Floats
+    positions: Positions
+
+
+def check_options(value_width: int, ties: str) -> None:
+    if not isinstance(value_width, int) or not 1 <= value_width <= 1 << 20:
+        raise HullError(f"value_width={value_width!r}: expected a whole number from 1 to 2^20")
+    if ties not in ("latest", "average"):
+        raise HullError(f"ties={ties!r}: expected 'latest' or 'average'")
+
+
+class HullCache:
+    """Keys in the plane, inserted one at a time; a query finds the key that scores highest.
+
+    `ties`: which value answers when several keys have exactly the highest score: that of the
+    `latest`, or the `average` of all. `backend`: `auto` is C, or Python where there is no compiler.
+
+        >>> cache = HullCache(1, backend="python")
+        >>> for j in range(4):
+        ...     cache.insert((2 * j, -j * j), (10.0 * j,))
+        >>> cache.query((2, 1))
+        (20.0,)
+    """
+
+    def __init__(self, value_width: int, ties: Ties = "latest", backend: Backend = "auto") -> None:
+        check_options(value_width, ties)
+        self.value_width = value_width
+        self.ties = ties
+        self.backend = choose_backend(backend)
+        implementation = NativeHull2D if self.backend == "c" else PythonHull2D
+        self._hull: NativeHull2D | PythonHull2D = implementation(value_width, ties)
+
+    def __len__(self) -> int:
+        """The number of keys inserted, kept on the hull or not."""
+        return self._hull.points
+
+    def __repr__(self) -> str:
+        return (
+            f"HullCache(value_width={self.value_width}, ties={self.ties!r}, "
+            f"backend={self.backend!r}): {len(self)} keys"
+        )
+
+    def __reduce__(self) -> Never:
+        raise TypeError("a hull cache cannot be copied or pickled: keep the keys and insert again")
+
+    def insert(self, key: Vector, value: Vector) -> None:
+        """File `value` under `key`, at the next position."""
+        self._hull.insert(key, value)
+
+    def query(self, query: Vector) -> tuple[float, ...]:
+        """The value of the key with the highest score."""
+        return self.find(query).value
+
+    def find(self, query: Vector) -> Found:
+        """The value, and the position of the latest key with the highest score."""
+        if not self._hull.points:
+            raise empty_error()
+        return self._hull.query(query)
+
+    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
+        """One step of causal attention: insert, then query, in one call."""
+        return self._hull.insert_and_query(key, value, query)
+
+    def insert_many(self, keys: ArrayLike, values: ArrayLike) -> None:
+        """Insert n keys [n, 2] with values [n, value_width], in order; all of them or none."""
+        key_rows = as_rows(keys, 2, "keys")
+        value_rows = as_rows(values, self.value_width, "values")
+        check_same_length(keys=key_rows, values=value_rows)
+        self._hull.insert_many(key_rows, value_rows)
+
+    def query_many(self, queries: ArrayLike) -> FoundMany:
+        """Answer n queries [n, 2]."""
+        rows = as_rows(queries, 2, "queries")
+        if len(rows) and not self._hull.points:
+            raise empty_error()
+        return FoundMany(*self._hull.query_many(rows))
+
+    def insert_and_query_many(
+        self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike
+    ) -> FoundMany:
+        """n steps of causal attention: step i inserts key i, then answers query i."""
+        key_rows = as_rows(keys, 2, "keys")
+        value_rows = as_rows(values, self.value_width, "values")
+        query_rows = as_rows(queries, 2, "queries")
+        check_same_length(keys=key_rows, values=value_rows, queries=query_rows)
+        return FoundMany(*self._hull.insert_and_query_many(key_rows, value_rows, query_rows))
+
+    def hull_vertices(self) -> int:
+        """Corners kept: those of the upper hull and of the lower one."""
+        return self._hull.vertices()
+
+    def memory_bytes(self) -> int:
+        """Memory held; an estimate for the Python backend."""
+        return self._hull.memory_bytes()
+
+    def reset(self) -> None:
+        """Forget everything and free the memory."""
+        self._hull.reset()

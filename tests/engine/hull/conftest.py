@@ -1,0 +1,16 @@
+"""Every test of a cache runs once for each backend."""
+
+from __future__ import annotations
+
+import pytest
+
+from curta.engine.hull import Backend
+from curta.engine.hull.native import choose_backend
+
+
+@pytest.fixture(params=["python", "c"])
+def backend(request: pytest.FixtureRequest) -> Backend:
+    chosen: Backend = request.param
+    if chosen == "c" and choose_backend("auto") != "c":
+        pytest.skip("no C compiler on this machine")
+    return chosen
