@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -186,11 +187,9 @@ def test_the_edge_of_a_real_chunk(how: str, distance: int) -> None:
     position = native.CHUNK + distance
     engine = load(compile(ends_at(position, how), 2**18), "native")
     said: list[str] = []
-    try:
-        for token in engine.generate(["a", "a"]):
-            said.append(token)
-    except RegionError as error:
-        assert f"position {position + 1}:" in str(error)
+    stopped = pytest.raises(RegionError, match=f"position {position + 1}:")
+    with stopped if how == "promise" else nullcontext():
+        said.extend(engine.generate(["a", "a"]))
     assert len(said) == position
     assert set(said[:-1]) == {"a"}
     assert said[-1] == ("stop" if how == "stop" else "a")
@@ -218,7 +217,7 @@ def test_tokens_fed_to_a_session_are_checked(level: str, token: int) -> None:
         session.feed(token)
 
 
-# -- numbers at the edges of int64 ------------------------------------------------------------------
+# -- numbers at the edges of int64 --------------------------------------------------------------
 
 
 def promised(low: float, high: float) -> Graph:
@@ -268,7 +267,7 @@ def test_a_key_promised_from_one_half() -> None:
     assert agreed(compile(graph, 64), [1, 2, 3]) == [0, 1, 2]
 
 
-# -- the text, and building it ----------------------------------------------------------------------
+# -- the text, and building it ------------------------------------------------------------------
 
 
 def test_nodes_are_named_in_the_code() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 from agreement import agreed, carrying, said_by
 
 from curta.compiler import Graph, Model, Node, compile
-from curta.compiler.lower import MOST_DIGITS
 from curta.compiler.numbers import ceil_log2
 from curta.engine import load
 from curta.errors import CertificateError
@@ -14,7 +15,7 @@ from curta.errors import CertificateError
 SAYING = 8
 
 
-def filed(low: int, high: int, missing: str | float) -> Graph:
+def filed(low: int, high: int, missing: Literal["nearest"] | float) -> Graph:
     """Keys and queries at both ends of [low, high] and beside them; says what was filed."""
     keys = [low, low + 1, (low + high) // 2, high - 1, high]
     graph, key = carrying(keys * 2, spare=3)
@@ -32,7 +33,7 @@ def head_of(model: Model) -> dict[str, object]:
     return next(head for head in heads if head["kind"] == "retrieve")
 
 
-def digits_of(low: int, high: int, missing: str | float, max_tokens: int) -> int:
+def digits_of(low: int, high: int, missing: Literal["nearest"] | float, max_tokens: int) -> int:
     """Digits of the head; 0 if it is refused."""
     try:
         return len(head_of(compile(filed(low, high, missing), max_tokens))["key"])  # type: ignore[arg-type]
@@ -147,10 +148,10 @@ def test_the_most_recent_of_many_with_the_longest_memory() -> None:
     assert expected == load(model, "plain").predictions(prompt)  # type: ignore[attr-defined]
 
 
-# -- keys that are positions ------------------------------------------------------------------------
+# -- keys that are positions -------------------------------------------------------------------
 
 
-def of_positions(factor: float, shift: float, missing: float | str) -> Graph:
+def of_positions(factor: float, shift: float, missing: Literal["nearest"] | float) -> Graph:
     graph, value = carrying([0, 1, 2, 3])
     key = graph.position * factor
     query = graph.position * factor + shift
@@ -178,7 +179,9 @@ POSITIONS = [
 
 
 @pytest.mark.parametrize(("factor", "shift", "missing"), POSITIONS)
-def test_keys_that_are_positions(factor: float, shift: float, missing: float | str) -> None:
+def test_keys_that_are_positions(
+    factor: float, shift: float, missing: Literal["nearest"] | float
+) -> None:
     model = compile(of_positions(factor, shift, missing), 64)
     agreed(model, [3, 3, 1, 1, 3, 2, 0, 1])
 
@@ -189,7 +192,7 @@ def test_positions_of_any_length(max_tokens: int) -> None:
     assert agreed(model, [2, 3, 1, 1, 0][:max_tokens]) == [3, 2, 3, 1, 1][:max_tokens]
 
 
-# -- magnitudes that float64 has no exponent for -----------------------------------------------------
+# -- magnitudes that float64 has no exponent for ------------------------------------------------
 
 
 def product_of(exponent: int) -> Graph:
