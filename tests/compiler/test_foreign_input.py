@@ -50,7 +50,7 @@ def test_a_language_model_is_no_curta_model(dtype: torch.dtype, tmp_path: Path) 
         load_model(path)
 
 
-# -- metadata that somebody edited, with the digest made again --------
+# -- metadata that somebody edited, with the digest made again ----
 
 CRASHES = pytest.mark.xfail(strict=True, reason="no FileError, but whatever Python raises")
 Edit = Callable[[dict[str, Any]], object]
