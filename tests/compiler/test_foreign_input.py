@@ -144,7 +144,7 @@ def test_the_transformer_needs_nothing_of_curta(tmp_path: Path) -> None:
     assert [int(token) for token in finished.stdout.split()] == expected
 
 
-# -- prompts ------------------------------------------------------------------------------------------
+# -- prompts ----
 
 WRONG: dict[str, Any] = {
     "empty": [],
