@@ -387,3 +387,15 @@ def test_random_programs_are_clean_under_sanitizers(graph: Graph, prompt: list[i
         return
     with tempfile.TemporaryDirectory() as folder:
         assert run_sanitized(model, prompt, Path(folder)) == said_by("evaluate", model, prompt)
+
+
+@pytest.mark.xfail(
+    strict=True,
+    reason="symbolic.add_table: a fetched key has step 0, coarser in the plan: AssertionError",
+)
+def test_coarse_keys_of_queries_that_always_miss() -> None:
+    graph, x = carrying([0, 8, 16, 24])
+    key = graph.running_sum(x)
+    found = graph.lookup(query=key - 1, key=key, value=graph.position, missing=2)
+    graph.emit(["t0", "t1", "t2", "t3"], kept(found))
+    assert agreed(compile(graph, 64), [0, 1, 1, 3]) == [2, 2, 2, 2]
