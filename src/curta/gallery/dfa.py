@@ -40,8 +40,11 @@ def build() -> Graph:
     stepping = both(at_least(found, 1), 1 - finished, 1 - is_verdict)
     first = fetch(graph.constant(0), state)
     going_on = 1 - is_end - is_verdict - stepping
-    graph.emit(STATES, graph.gate(1 - is_end, found) + graph.gate(is_end, first) - 1,
-               when=is_end + stepping)
+    graph.emit(
+        STATES,
+        graph.gate(1 - is_end, found) + graph.gate(is_end, first) - 1,
+        when=is_end + stepping,
+    )
     graph.emit_token("yes", when=both(going_on, accepted))
     graph.emit_token("no", when=both(going_on, 1 - accepted))
     graph.emit_token(".", when=is_verdict)
@@ -61,9 +64,7 @@ def filed(graph: Graph) -> Node:
 def accepting(graph: Graph, state: Node) -> Node:
     """Whether the state is listed between the two semicolons."""
     listed = equals(graph.running_sum(graph.is_token(";")), 1)
-    return graph.lookup(
-        query=state, key=graph.gate(listed, state + 1) - 1, value=1, missing=0
-    )
+    return graph.lookup(query=state, key=graph.gate(listed, state + 1) - 1, value=1, missing=0)
 
 
 def encode(text: str) -> list[str]:

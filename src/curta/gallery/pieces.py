@@ -59,8 +59,7 @@ def fetch(position: Node, value: object) -> Node:
 def prompt_counts(graph: Graph, symbols: Sequence[str], answering: Node) -> list[Node]:
     """How often each symbol has occurred in the prompt."""
     return [
-        graph.running_sum(graph.gate(1 - answering, graph.is_token(symbol)))
-        for symbol in symbols
+        graph.running_sum(graph.gate(1 - answering, graph.is_token(symbol))) for symbol in symbols
     ]
 
 

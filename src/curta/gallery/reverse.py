@@ -1,7 +1,7 @@
 """Reverse: the input from its end to its beginning.
 
-    i    = position - position of "="
-    next = the symbol at position (length - 1 - i), until that falls below 0
+i    = position - position of "="
+next = the symbol at position (length - 1 - i), until that falls below 0
 """
 
 from __future__ import annotations

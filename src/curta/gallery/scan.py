@@ -175,4 +175,4 @@ PROGRAM = Program(
     ),
     reference=reference,
     random_input=random_input,
-    )
+)

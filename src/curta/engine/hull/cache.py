@@ -12,7 +12,7 @@ the hull: about n^(1/3) vertices for n random keys in a disc, n for keys on a pa
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple, Never
+from typing import ClassVar, Literal, NamedTuple, Never
 
 from numpy.typing import ArrayLike
 
@@ -24,8 +24,10 @@ from curta.engine.hull.admission import (
     empty_error,
 )
 from curta.engine.hull.hull2d import PythonHull2D
+from curta.engine.hull.hull3d import PythonHull3D
 from curta.engine.hull.native import choose_backend
-from curta.engine.hull.native2d import NativeHull2D
+from curta.engine.hull.native_hull import NativeHull
+from curta.engine.hull.python_hull import PythonHull
 from curta.engine.hull.reference import Found, Ties, Vector
 from curta.errors import HullError
 
@@ -46,26 +48,26 @@ def check_options(value_width: int, ties: str) -> None:
         raise HullError(f"ties={ties!r}: expected 'latest' or 'average'")
 
 
-class HullCache:
-    """Keys in the plane, inserted one at a time; a query finds the key that scores highest.
+class HardMaximumCache:
+    """What the caches for 2D and 3D heads have in common."""
 
-    `ties`: which value answers when several keys have exactly the highest score: that of the
-    `latest`, or the `average` of all. `backend`: `auto` is C, or Python where there is no compiler.
-
-        >>> cache = HullCache(1, backend="python")
-        >>> for j in range(4):
-        ...     cache.insert((2 * j, -j * j), (10.0 * j,))
-        >>> cache.query((2, 1))
-        (20.0,)
-    """
+    _implementation: ClassVar[type[PythonHull]]
 
     def __init__(self, value_width: int, ties: Ties = "latest", backend: Backend = "auto") -> None:
         check_options(value_width, ties)
         self.value_width = value_width
         self.ties = ties
         self.backend = choose_backend(backend)
-        implementation = NativeHull2D if self.backend == "c" else PythonHull2D
-        self._hull: NativeHull2D | PythonHull2D = implementation(value_width, ties)
+        self._hull: NativeHull | PythonHull
+        if self.backend == "c":
+            self._hull = NativeHull(self.key_width, value_width, ties)
+        else:
+            self._hull = self._implementation(value_width, ties)
+
+    @property
+    def key_width(self) -> int:
+        """Coordinates of a key: 2 or 3."""
+        return self._implementation.dimension
 
     def __len__(self) -> int:
         """The number of keys inserted, kept on the hull or not."""
@@ -73,7 +75,7 @@ class HullCache:
 
     def __repr__(self) -> str:
         return (
-            f"HullCache(value_width={self.value_width}, ties={self.ties!r}, "
+            f"{type(self).__name__}(value_width={self.value_width}, ties={self.ties!r}, "
             f"backend={self.backend!r}): {len(self)} keys"
         )
 
@@ -99,15 +101,15 @@ class HullCache:
         return self._hull.insert_and_query(key, value, query)
 
     def insert_many(self, keys: ArrayLike, values: ArrayLike) -> None:
-        """Insert n keys [n, 2] with values [n, value_width], in order; all of them or none."""
-        key_rows = as_rows(keys, 2, "keys")
+        """Insert n keys [n, key_width] with values [n, value_width], in order; all of them or none."""
+        key_rows = as_rows(keys, self.key_width, "keys")
         value_rows = as_rows(values, self.value_width, "values")
         check_same_length(keys=key_rows, values=value_rows)
         self._hull.insert_many(key_rows, value_rows)
 
     def query_many(self, queries: ArrayLike) -> FoundMany:
-        """Answer n queries [n, 2]."""
-        rows = as_rows(queries, 2, "queries")
+        """Answer n queries [n, key_width]."""
+        rows = as_rows(queries, self.key_width, "queries")
         if len(rows) and not self._hull.points:
             raise empty_error()
         return FoundMany(*self._hull.query_many(rows))
@@ -116,14 +118,14 @@ class HullCache:
         self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike
     ) -> FoundMany:
         """n steps of causal attention: step i inserts key i, then answers query i."""
-        key_rows = as_rows(keys, 2, "keys")
+        key_rows = as_rows(keys, self.key_width, "keys")
         value_rows = as_rows(values, self.value_width, "values")
-        query_rows = as_rows(queries, 2, "queries")
+        query_rows = as_rows(queries, self.key_width, "queries")
         check_same_length(keys=key_rows, values=value_rows, queries=query_rows)
         return FoundMany(*self._hull.insert_and_query_many(key_rows, value_rows, query_rows))
 
     def hull_vertices(self) -> int:
-        """Corners kept: those of the upper hull and of the lower one."""
+        """Keys kept: in the plane the corners of the upper hull and of the lower one."""
         return self._hull.vertices()
 
     def memory_bytes(self) -> int:
@@ -133,3 +135,34 @@ class HullCache:
     def reset(self) -> None:
         """Forget everything and free the memory."""
         self._hull.reset()
+
+
+class HullCache(HardMaximumCache):
+    """Keys in the plane, inserted one at a time; a query finds the key that scores highest.
+
+    `ties`: which value answers when several keys have exactly the highest score: that of the
+    `latest`, or the `average` of all. `backend`: `auto` is C, or Python where there is no compiler.
+
+        >>> cache = HullCache(1, backend="python")
+        >>> for j in range(4):
+        ...     cache.insert((2 * j, -j * j), (10.0 * j,))
+        >>> cache.query((2, 1))
+        (20.0,)
+    """
+
+    _implementation = PythonHull2D
+
+
+class HullCache3D(HardMaximumCache):
+    """The same for keys in space, (x, y, z).
+
+    Not by a hull: by a forest of bounding volumes searched with exact scores (tree3d.c says why).
+    It keeps every distinct key. Without a compiler every query scans all keys.
+
+        >>> cache = HullCache3D(1, "average", backend="python")
+        >>> cache.insert_many([(0, 0, 1), (1, 0, 1), (0, 1, 0)], [[1], [2], [30]])
+        >>> cache.query((0, 0, 5))
+        (1.5,)
+    """
+
+    _implementation = PythonHull3D

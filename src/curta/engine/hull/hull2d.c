@@ -125,27 +125,27 @@ static int winners(const hull2d *h, double qx, double qy, uint32_t *ids) {
     return count;
 }
 
-static void write_latest(const hull2d *h, int count, const uint32_t *ids, double *value,
+static void write_latest(const pool *p, int count, const uint32_t *ids, double *value,
                          int64_t *position) {
-    const record *latest = at(&h->records, ids[0]);
+    const record *latest = at(p, ids[0]);
     for (int i = 1; i < count; i++) {
-        const record *other = at(&h->records, ids[i]);
+        const record *other = at(p, ids[i]);
         if (other->position > latest->position) latest = other;
     }
-    for (int i = 0; i < h->width; i++) value[i] = latest->value[i];
+    for (int i = 0; i < p->width; i++) value[i] = latest->value[i];
     *position = latest->position;
 }
 
-/* The mean: the sums of the records, added from left to right, over the number of points. */
-static void write_mean(const hull2d *h, int count, const uint32_t *ids, double *value,
+/* The mean: the sums of the records, added in the order given, over the number of points. */
+static void write_mean(const pool *p, int count, const uint32_t *ids, double *value,
                        int64_t *position) {
-    int width = h->width;
+    int width = p->width;
     int64_t points = 0;
     *position = -1;
     double few[32];
     double *sums = width <= 16 ? few : checked(malloc(sizeof(double) * 2 * (size_t)width));
     for (int i = 0; i < count; i++) {
-        const record *r = at(&h->records, ids[i]);
+        const record *r = at(p, ids[i]);
         if (i == 0) memcpy(sums, r->value, sizeof(double) * 2 * (size_t)width);
         else add_pairs(width, sums, r->value);
         points += r->count;
@@ -155,11 +155,16 @@ static void write_mean(const hull2d *h, int count, const uint32_t *ids, double *
     if (sums != few) free(sums);
 }
 
+static void write_answer(const pool *p, int count, const uint32_t *ids, double *value,
+                         int64_t *position) {
+    if (p->what == KEEP_SUM) write_mean(p, count, ids, value, position);
+    else write_latest(p, count, ids, value, position);
+}
+
 static void answer(const hull2d *h, const double *query, double *value, int64_t *position) {
     uint32_t ids[3];
     int count = winners(h, query[0], query[1], ids);
-    if (h->what == KEEP_SUM) write_mean(h, count, ids, value, position);
-    else write_latest(h, count, ids, value, position);
+    write_answer(&h->records, count, ids, value, position);
 }
 
 /* ---- what Python calls ----

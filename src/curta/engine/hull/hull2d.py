@@ -9,19 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from curta.engine.hull.admission import (
-    Floats,
-    Positions,
-    as_numbers,
-    check_coordinate_array,
-    check_coordinates,
-    check_value_array,
-    check_values,
-)
 from curta.engine.hull.chain import Chain, Keeper, Policy, Record, add_pairs
-from curta.engine.hull.reference import Found, Ties, Vector
+from curta.engine.hull.python_hull import PythonHull
+from curta.engine.hull.reference import Found, Vector
 
 APPROXIMATE_VERTEX_BYTES = 400
 
@@ -47,13 +37,10 @@ class Column:
         self.mass = self.keeper.combine(self.mass, Record(position, x, y, value))
 
 
-class PythonHull2D:
+class PythonHull2D(PythonHull):
     """Points in the plane under insertion; answers what `reference.hard_maximum` defines."""
 
-    def __init__(self, width: int, ties: Ties) -> None:
-        self.width = width
-        self.ties = ties
-        self.reset()
+    dimension = 2
 
     def reset(self) -> None:
         self.keeper = Keeper(Policy.KEEP_SUM if self.ties == "average" else Policy.KEEP_LATEST)
@@ -70,13 +57,6 @@ class PythonHull2D:
     def memory_bytes(self) -> int:
         return self.vertices() * (APPROXIMATE_VERTEX_BYTES + 64 * self.width)
 
-    def insert(self, key: Vector, value: Vector) -> None:
-        key = as_numbers(key, 2, "the key")
-        value = as_numbers(value, self.width, "the value")
-        check_coordinates(key, "the key")
-        check_values(value)
-        self._insert(key, value)
-
     def _insert(self, key: Vector, value: Vector) -> None:
         position = self.points
         self.points += 1
@@ -86,44 +66,6 @@ class PythonHull2D:
         self.left.add(position, x, y, value)
         self.right.add(position, x, y, value)
         self.all = self.keeper.combine(self.all, Record(position, x, y, value))
-
-    def query(self, query: Vector) -> Found:
-        query = as_numbers(query, 2, "the query")
-        check_coordinates(query, "the query")
-        return self._query(query)
-
-    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
-        query = as_numbers(query, 2, "the query")
-        check_coordinates(query, "the query")
-        self.insert(key, value)
-        return self._query(query).value
-
-    def insert_many(self, keys: Floats, values: Floats) -> None:
-        check_coordinate_array(keys, "key")
-        check_value_array(values)
-        for key, value in zip(keys.tolist(), values.tolist(), strict=True):
-            self._insert(key, value)
-
-    def query_many(self, queries: Floats) -> tuple[Floats, Positions]:
-        check_coordinate_array(queries, "query")
-        return self._as_arrays([self._query(query) for query in queries.tolist()])
-
-    def insert_and_query_many(
-        self, keys: Floats, values: Floats, queries: Floats
-    ) -> tuple[Floats, Positions]:
-        check_coordinate_array(keys, "key")
-        check_value_array(values)
-        check_coordinate_array(queries, "query")
-        found = []
-        for key, value, query in zip(keys.tolist(), values.tolist(), queries.tolist(), strict=True):
-            self._insert(key, value)
-            found.append(self._query(query))
-        return self._as_arrays(found)
-
-    def _as_arrays(self, found: list[Found]) -> tuple[Floats, Positions]:
-        values = np.array([answer.value for answer in found], dtype=np.float64)
-        positions = np.array([answer.position for answer in found], dtype=np.int64)
-        return values.reshape(len(found), self.width), positions
 
     def _query(self, query: Vector) -> Found:
         records = self._winners(*query)

@@ -7,7 +7,7 @@ functions mean: see the head of each C file.
 from __future__ import annotations
 
 import ctypes
-from ctypes import c_int, c_int64, c_void_p
+from ctypes import c_double, c_int, c_int64, c_void_p
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -22,23 +22,41 @@ SOURCE_FILES = (
     "tree.c",
     "chain.c",
     "hull2d.c",
+    "topk.c",
+    "tree3d.c",
+    "hull3d.c",
 )
 
 _POINTER = c_void_p
+_HARD_MAXIMUM: dict[str, tuple[Any, tuple[Any, ...]]] = {
+    "create": (_POINTER, (c_int, c_int)),
+    "free": (None, (_POINTER,)),
+    "reset": (None, (_POINTER,)),
+    "bytes": (c_int64, (_POINTER,)),
+    "vertices": (c_int64, (_POINTER,)),
+    "insert_many": (c_int64, (_POINTER, c_int64, _POINTER, _POINTER)),
+    "query_many": (c_int64, (_POINTER, c_int64, _POINTER, _POINTER, _POINTER)),
+    "step_many": (c_int64, (_POINTER, c_int64, *[_POINTER] * 5)),
+    "exchange": (_POINTER, (_POINTER,)),
+    "position": (_POINTER, (_POINTER,)),
+    "insert": (c_int64, (_POINTER,)),
+    "query": (c_int64, (_POINTER,)),
+    "step": (c_int64, (_POINTER,)),
+}
 _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "hull2d_create": (_POINTER, (c_int, c_int)),
-    "hull2d_free": (None, (_POINTER,)),
-    "hull2d_reset": (None, (_POINTER,)),
-    "hull2d_bytes": (c_int64, (_POINTER,)),
-    "hull2d_vertices": (c_int64, (_POINTER,)),
-    "hull2d_insert_many": (c_int64, (_POINTER, c_int64, _POINTER, _POINTER)),
-    "hull2d_query_many": (c_int64, (_POINTER, c_int64, _POINTER, _POINTER, _POINTER)),
-    "hull2d_step_many": (c_int64, (_POINTER, c_int64, *[_POINTER] * 5)),
-    "hull2d_exchange": (_POINTER, (_POINTER,)),
-    "hull2d_position": (_POINTER, (_POINTER,)),
-    "hull2d_insert": (c_int64, (_POINTER,)),
-    "hull2d_query": (c_int64, (_POINTER,)),
-    "hull2d_step": (c_int64, (_POINTER,)),
+    **{
+        f"hull{dimension}d_{name}": signature
+        for dimension in (2, 3)
+        for name, signature in _HARD_MAXIMUM.items()
+    },
+    "topk_create": (_POINTER, (c_int, c_int, c_double)),
+    "topk_free": (None, (_POINTER,)),
+    "topk_reset": (None, (_POINTER,)),
+    "topk_bytes": (c_int64, (_POINTER,)),
+    "topk_vertices": (c_int64, (_POINTER,)),
+    "topk_insert_many": (c_int64, (_POINTER, c_int64, *[_POINTER] * 2)),
+    "topk_query_many": (c_int64, (_POINTER, c_int64, *[_POINTER] * 4)),
+    "topk_step_many": (c_int64, (_POINTER, c_int64, *[_POINTER] * 6)),
 }
 
 

@@ -1,0 +1,118 @@
+"""TopKCache against its definition, and its softmax against the full one."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+from hull_cases import CASES, directions
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curta.engine.hull import Backend, TopKCache
+from curta.engine.hull.reference import top_k
+from curta.errors import HullError
+
+small_vectors = st.tuples(st.integers(-3, 3).map(float), st.integers(-3, 3).map(float))
+
+
+@pytest.mark.parametrize("k", [1, 3, 8, 40])
+@pytest.mark.parametrize("case", CASES)
+def test_every_prefix_ranks_by_definition(case: str, k: int, backend: Backend) -> None:
+    rng = random.Random(f"{case} {k}")
+    points = CASES[case](rng, 24, 2)
+    cache = TopKCache(k, 1, scale=0.0, backend=backend)
+    for i, point in enumerate(points):
+        cache.insert(point, (float(i),))
+        for query in directions(rng, points[: i + 1], 9):
+            expected = top_k(points[: i + 1], query, k)
+            found = cache.find(query)
+            assert list(found.positions) == expected, (i, query)
+            assert found.value[0] == pytest.approx(np.mean(expected))
+
+
+@given(
+    points=st.lists(small_vectors, min_size=1, max_size=20),
+    query=small_vectors,
+    k=st.integers(1, 5),
+)
+@settings(max_examples=200, deadline=None)
+def test_many_ties(points: list[tuple[float, float]], query: tuple[float, float], k: int) -> None:
+    for backend in ("python", "auto"):
+        cache = TopKCache(k, 1, backend=backend)
+        cache.insert_many(points, np.zeros((len(points), 1)))
+        assert list(cache.find(query).positions) == top_k(points, query, k), backend
+
+
+@pytest.mark.parametrize("n", [1, 7, 300])
+def test_k_keys_or_fewer_are_full_softmax(n: int, backend: Backend) -> None:
+    random_numbers = np.random.default_rng(n)
+    keys, queries = random_numbers.normal(size=(2, n, 2))
+    values = random_numbers.normal(size=(n, 3))
+    cache = TopKCache(n, 3, scale=0.7, backend=backend)
+    found = cache.insert_and_query_many(keys, values, queries)
+    for i in range(n):
+        weights = np.exp(0.7 * keys[: i + 1] @ queries[i])
+        expected = weights @ values[: i + 1] / weights.sum()
+        np.testing.assert_allclose(found.values[i], expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("case", ["floats", "parabola shuffled", "circle or sphere", "integers"])
+def test_backends_rank_alike_on_many_keys(case: str, backend: Backend) -> None:
+    rng = random.Random(case)
+    keys = np.array(CASES[case](rng, 1500, 2))
+    queries = np.array((directions(rng, keys[:50].tolist(), 1500) * 2)[:1500])
+    values = np.arange(1500.0)[:, None]
+    python = TopKCache(10, 1, backend="python").insert_and_query_many(keys, values, queries)
+    found = TopKCache(10, 1, backend=backend).insert_and_query_many(keys, values, queries)
+    np.testing.assert_array_equal(found.positions, python.positions)
+    np.testing.assert_allclose(found.values, python.values, rtol=1e-12)
+
+
+def test_many_layers_of_many_keys(backend: Backend) -> None:
+    n, k = (20_000, 64) if backend == "c" else (1_000, 16)
+    keys = np.random.default_rng(2).integers(-200, 200, (n, 2)).astype(float)
+    cache = TopKCache(k, 1, backend=backend)
+    cache.insert_many(keys, np.zeros((n, 1)))
+    queries = np.random.default_rng(3).integers(-9, 10, (60, 2)).astype(float)
+    for query, positions in zip(queries, cache.query_many(queries).positions, strict=True):
+        expected = np.lexsort((-np.arange(n), -(keys @ query)))[:k]
+        np.testing.assert_array_equal(positions, expected)
+
+
+def test_only_k_layers_are_kept(backend: Backend) -> None:
+    keys = np.random.default_rng(0).normal(size=(3000, 2))
+    sizes = []
+    for k in (1, 4):
+        cache = TopKCache(k, 1, backend=backend)
+        cache.insert_many(keys, np.zeros((3000, 1)))
+        sizes.append(cache.hull_vertices())
+    assert sizes[0] < sizes[1] < 300
+
+
+def test_reset_forgets(backend: Backend) -> None:
+    cache = TopKCache(2, 1, backend=backend)
+    cache.insert_many([(1, 1), (2, 2), (3, 3)], [[1], [2], [3]])
+    assert cache.memory_bytes() > 0
+    cache.reset()
+    assert len(cache) == 0
+    with pytest.raises(HullError, match="the cache is empty"):
+        cache.query((1.0, 0.0))
+    assert cache.insert_and_query((1.0, 1.0), (5.0,), (1.0, 0.0)) == (5.0,)
+    assert repr(cache).startswith("TopKCache(k=2, value_width=1, scale=1.0")
+
+
+def test_mistakes_are_named(backend: Backend) -> None:
+    with pytest.raises(HullError, match="k=0"):
+        TopKCache(0, 1)
+    with pytest.raises(HullError, match="scale=nan"):
+        TopKCache(1, 1, scale=float("nan"))
+    cache = TopKCache(1, 1, backend=backend)
+    with pytest.raises(HullError, match="key 0 has the coordinate nan"):
+        cache.insert((float("nan"), 0.0), (1.0,))
+    with pytest.raises(HullError, match="value 0 holds inf"):
+        cache.insert((0.0, 0.0), (float("inf"),))
+    with pytest.raises(HullError, match="1 keys, 2 queries"):
+        cache.insert_and_query_many([(0, 0)], [[1]], [(0, 0), (0, 0)])
+    assert len(cache) == 0
