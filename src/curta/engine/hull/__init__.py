@@ -21,6 +21,7 @@ __all__ = [
     "Found",
     "FoundMany",
     "HullCache",
+    "HullCache3D",
     "Ties",
     "TopKCache",
 ]

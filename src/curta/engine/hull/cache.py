@@ -101,7 +101,7 @@ class HardMaximumCache:
         return self._hull.insert_and_query(key, value, query)
 
     def insert_many(self, keys: ArrayLike, values: ArrayLike) -> None:
-        """Insert n keys [n, key_width] with values [n, value_width], in order; all of them or none."""
+        """Insert keys [n, key_width] with values [n, value_width], in order; all or none."""
         key_rows = as_rows(keys, self.key_width, "keys")
         value_rows = as_rows(values, self.value_width, "values")
         check_same_length(keys=key_rows, values=value_rows)

@@ -23,10 +23,10 @@ from curta.engine.hull.reference import Found, Ties, Vector
 
 
 class NativeHull:
-    """One `hull2d` or `hull3d` of the C library, freed with this object. Not safe for two threads at once.
+    """One `hull2d` or `hull3d` of the C library, freed with this object.
 
-    Single steps go through a buffer that the C side owns (`exchange`: key, value, query, answer),
-    because packing numbers into it costs a third of converting them to arguments.
+    Not safe for two threads at once. Single steps go through a buffer that the C side owns
+    (`exchange`: key, value, query, answer): packing numbers is cheaper than passing arguments.
     """
 
     def __init__(self, dimension: int, width: int, ties: Ties) -> None:
