@@ -352,9 +352,6 @@ def test_clean_under_sanitizers(kinds: tuple[str, ...], tmp_path: Path) -> None:
 
 
 @needs_gcc
-@pytest.mark.xfail(
-    strict=True, reason="ranges.direction_of: the range of [3x + y == 1] is too narrow, keys too"
-)
 def test_keys_stay_in_their_table(tmp_path: Path) -> None:
     graph = Graph(["a", "b", "c", "d"])
     x = graph.assume(graph.running_sum(graph.is_token("c")), 0, 20)

@@ -159,10 +159,6 @@ def of_positions(factor: float, shift: float, missing: Literal["nearest"] | floa
     return graph
 
 
-BETWEEN = pytest.mark.xfail(
-    strict=True,
-    reason="lower.is_position: without recency a query between two keys gets their mean as its key",
-)
 POSITIONS = [
     (1, -2, 0),
     (-1, 2, 0),
@@ -172,9 +168,9 @@ POSITIONS = [
     (1, -1000, "nearest"),
     (2, -1, "nearest"),
     (0.5, -0.25, "nearest"),
-    pytest.param(2, -1, 0, marks=BETWEEN),
-    pytest.param(1, -0.5, 0, marks=BETWEEN),
-    pytest.param(-4, 2, 2, marks=BETWEEN),
+    (2, -1, 0),
+    (1, -0.5, 0),
+    (-4, 2, 2),
 ]
 
 

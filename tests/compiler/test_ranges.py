@@ -111,14 +111,9 @@ BOUNDED: dict[str, Callable[[Node, Node], Node]] = {
     "7x - 2y clamped": lambda x, y: clamp(7 * x - 2 * y, 0, 1),
     "3x + 3y >= 3": lambda x, y: at_least(3 * x + 3 * y, 3),
 }
-UNSOUND = pytest.mark.xfail(
-    strict=True,
-    reason="ranges.direction_of divides by the leading coefficient, and step_of(1/3) is no lattice",
-)
-CASES = [pytest.param(case, marks=UNSOUND) if case == "3x + y == 1" else case for case in BOUNDED]
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", BOUNDED)
 def test_steps_of_sums_lie_in_0_and_1(case: str) -> None:
     """Odd leading coefficients included: [t == k] is 1 only where t = k, between all bends."""
     graph, x, y = two_totals()
@@ -130,7 +125,7 @@ def test_steps_of_sums_lie_in_0_and_1(case: str) -> None:
     assert (known.low, known.high) == (0, 2)
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", BOUNDED)
 def test_stored_values_are_not_cut_off(case: str) -> None:
     """Storage is as narrow as the range: too narrow a range is a wrong token."""
     graph, x, y = two_totals()

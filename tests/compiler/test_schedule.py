@@ -218,11 +218,6 @@ def test_a_broken_layout_is_noticed() -> None:
 
 # -- the check of missing="stop", the default, as the last thing that a model does ---------------
 
-LATE = pytest.mark.xfail(
-    strict=True,
-    reason="schedule._last_start: attention that only a guard reads may start after the last layer",
-)
-
 
 def looking_back() -> Graph:
     graph, x = carrying([0, 1, 2, 3])
@@ -240,7 +235,6 @@ def looking_back_early() -> Graph:
     return graph
 
 
-@LATE
 @pytest.mark.parametrize("build", [looking_back, looking_back_early])
 def test_a_lookup_that_finds_its_key_or_stops(build: Callable[[], Graph]) -> None:
     model = compile(build(), MAX_TOKENS)
@@ -248,7 +242,6 @@ def test_a_lookup_that_finds_its_key_or_stops(build: Callable[[], Graph]) -> Non
     assert agreed(model, [0, 1, 3])[-1] == -1
 
 
-@LATE
 @pytest.mark.parametrize("build", [looking_back, looking_back_early])
 def test_nothing_starts_after_the_last_layer(build: Callable[[], Graph]) -> None:
     work = circuit_to_work(lower(resolve(build()), MAX_TOKENS))

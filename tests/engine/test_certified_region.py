@@ -156,18 +156,12 @@ def test_split_keys_one_apart(
     assert outcomes(split_model(top, "stop"), prompt) == with_stop
 
 
-LATE = pytest.mark.xfail(
-    strict=True,
-    reason="schedule._last_start: attention that only a guard reads may start after the last layer",
-)
-
-
 @pytest.mark.parametrize(
     ("prompt", "result"),
     [
         (["low", "high"], ["low"]),
-        pytest.param(["yes", "no"], ["yes"], marks=LATE),
-        pytest.param(["high"], ([], RegionError, ["position 0"]), marks=LATE),
+        (["yes", "no"], ["yes"]),
+        (["high"], ([], RegionError, ["position 0"])),
     ],
 )
 def test_missing_stop_stops_if_the_key_is_missing_and_only_then(

@@ -272,9 +272,7 @@ class Heads:
         graph = self.lowering.circuit
         alone = len(digits) == 1 and len(terms) == 1
         return (
-            alone
-            and graph.operations[terms[0][0]] == PositionFeature()
-            and (abs(terms[0][1]) == 1 or not nearest)
+            alone and graph.operations[terms[0][0]] == PositionFeature() and abs(terms[0][1]) == 1
         )
 
     def mixed_radix(self, digits: list[tuple[Node, Node]]) -> tuple[Number, ...]:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd
 
 from curta.compiler.graph import Graph
 from curta.compiler.nodes import (
@@ -140,12 +141,17 @@ class RangeAnalysis:
         operation = self.circuit.operations[index]
         assert isinstance(operation, Gate)
         terms, beta = self._flat(operation.condition)
-        return Bend(terms[0][1], beta, coefficient, self[operation.value])
+        lead = direction_of(terms)[0][1]
+        return Bend(
+            simplify(Fraction(terms[0][1]) / lead), beta, coefficient, self[operation.value]
+        )
 
 
 def direction_of(terms: Terms) -> Terms:
-    """The terms divided by the first coefficient."""
-    lead = terms[0][1]
+    """The terms divided by what divides all of them: integers still, so that steps stay dyadic."""
+    common = Fraction(gcd(*(Fraction(c).numerator for _, c in terms)))
+    common /= max(Fraction(c).denominator for _, c in terms)
+    lead = common if terms[0][1] > 0 else -common
     return tuple((index, simplify(Fraction(c) / lead)) for index, c in terms)
 
 

@@ -86,9 +86,8 @@ class Windows:
         task = self.tasks[number]
         if task.kind == "guard":
             return 2 * self.layers + 2
-        bound = min(
-            (self.latest[reader] for reader in self.feeds[number]), default=2 * self.layers + 1
-        )
+        # A guard may come after the last layer; what it reads may not.
+        bound = min([2 * self.layers + 1, *(self.latest[r] for r in self.feeds[number])])
         before = bound - 1 - task.delay
         return before if (before % 2 == 1) == task.in_attention else before - 1
 
@@ -252,14 +251,19 @@ def free_window(windows: Windows, start: list[int], number: int) -> tuple[int, i
 
 
 def check_schedule(work: Work, schedule: Schedule) -> None:
-    """Every task after what it reads, in a sublayer of its kind (a bug in curta otherwise)."""
-    windows = Windows(work)
-    for number, task in enumerate(work.tasks):
-        low, high = free_window(windows, list(schedule.start), number)
-        at = schedule.start[number]
+    """Every task after what it reads, in a sublayer of its kind (a bug in curta otherwise).
+
+    Said without `Windows`, which the schedule was made with.
+    """
+    done = {
+        task.node: start + task.delay
+        for task, start in zip(work.tasks, schedule.start, strict=True)
+        if task.kind != "guard"
+    }
+    last = 2 * schedule.layers
+    for task, at in zip(work.tasks, schedule.start, strict=True):
+        low = 1 + max((done.get(wire, 0) for wire in task.inputs), default=0)
+        high = last + 2 if task.kind == "guard" else last - task.delay
         if not low <= at <= high or (at % 2 == 1) != task.in_attention:
             name = work.circuit.graph.name_of(task.node)
             raise AssertionError(f"{name} at sublayer {at}, allowed {low}..{high}")
-
-
-__all__ = ["OUTPUT", "Occupancy", "Schedule", "Task", "Windows", "work_to_schedule"]

@@ -258,6 +258,3 @@ def unembedding(layout: Layout) -> Matrix:
     for token in set(graph.tokens.values()) - ruled:
         matrix[token, 0] = -float(power_of_two(ceil_log2(lowest)))
     return matrix
-
-
-__all__ = ["ONE", "Carrier", "layout_to_plans", "plans_to_weights"]
