@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler.nodes import Mean
-from curta.compiler.tasks import Carrier, Task, Work
+from curta.compiler.tasks import Carrier, Work
 
 OUTPUT = -1
 """Stands for the readers of the last residual stream: the unembedding."""
