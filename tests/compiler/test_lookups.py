@@ -8,6 +8,7 @@ import pytest
 from agreement import agreed, carrying, said_by
 
 from curta.compiler import Graph, Model, Node, compile
+from curta.compiler.derived import count_reached
 from curta.compiler.numbers import ceil_log2
 from curta.engine import load
 from curta.errors import CertificateError
@@ -87,19 +88,27 @@ def test_more_digits_for_larger_keys(max_tokens: int, bits: int, digits: int) ->
     assert agreed(model, ORDER)[:2] == [0, 4]
 
 
-@pytest.mark.parametrize("bits", [27, 32])
-@pytest.mark.xfail(
-    strict=True,
-    raises=CertificateError,
-    reason="derived.split_top: its partial sums, not the scores, end keys at 26 bits",
-)
-def test_addresses_of_32_bits(bits: int) -> None:
-    """Documented: three digits of 11 bits cover 32-bit addresses and 2**26 tokens."""
-    assert digits_or_error(bits, 2**20) > 1
+@pytest.mark.parametrize(("max_tokens", "digits"), [(2**20, 2), (2**21, 3), (2**26, 3)])
+def test_addresses_of_32_bits(max_tokens: int, digits: int) -> None:
+    """Three digits of 11 bits are enough for all addresses and 2**26 tokens."""
+    model = compile(filed(0, 2**32 - 1, 7), max_tokens)
+    assert len(head_of(model)["key"]) == digits  # type: ignore[arg-type]
+    assert agreed(model, ORDER)[:2] == [0, 4]
 
 
-def digits_or_error(bits: int, max_tokens: int) -> int:
-    return len(head_of(compile(filed(0, 2**bits - 1, 7), max_tokens))["key"])  # type: ignore[arg-type]
+@pytest.mark.parametrize("missing", [0, "stop"])
+def test_words_of_32_bits_at_addresses_of_32_bits(missing: Literal["stop"] | int) -> None:
+    """What a computer's memory needs: the products of a default's gates stay small."""
+    names = [f"t{number}" for number in range(4)]
+    graph = Graph(names)
+    words = [0, 7, 2**31 + 5, 2**32 - 1]
+    word = graph.feature("word", dict(zip(names, words, strict=True)))
+    asked = graph.feature("asked", dict(zip(names, (words[i] for i in (0, 1, 3, 2)), strict=True)))
+    value = graph.lookup(query=asked, key=word, value=word, missing=missing).named("memory")
+    graph.emit(names, count_reached(value, words[1:]))
+    model = compile(graph, 2**26)
+    said = agreed(model, [0, 1, 2, 3, 2, 1])
+    assert said == ([0, 1, 0, 2, 3, 1] if missing == 0 else [0, 1, -1])
 
 
 def test_addresses_of_32_bits_in_digits_of_the_user() -> None:

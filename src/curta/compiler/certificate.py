@@ -3,7 +3,7 @@
 Every value is a multiple of 2**step below 2**(53 + step) in magnitude, partial sums included, so
 float64 rounds nowhere and the order of summation does not matter. What is checked, one by one:
 
-    sum       a form that some gate, head or rule reads, summed over slots in any order
+    sum       a form that some gate, head or rule reads: slots times weights, in any order
     product   relu(condition) * value of a gate
     slot      a carrier, while its members are being added up
     score     2 q . k - |k|^2 + recency of a head: exact, so two keys never seem equal unless they
@@ -26,8 +26,18 @@ from math import isqrt
 
 from curta.compiler.layout import Layout
 from curta.compiler.nodes import Gate, Restore, Retrieve
-from curta.compiler.numbers import MANTISSA_BITS, Number, Range, ceil_log2, power_of_two
-from curta.compiler.tasks import Form, Task, partial_sums
+from curta.compiler.numbers import (
+    MANTISSA_BITS,
+    STEP_OF_ZERO,
+    Number,
+    Range,
+    ceil_log2,
+    distance,
+    power_of_two,
+    simplify,
+    step_of,
+)
+from curta.compiler.tasks import ONE, Form, Task, partial_sums
 from curta.errors import CertificateError
 
 
@@ -96,15 +106,16 @@ def prove(layout: Layout) -> Certificate:
 
 def claims(layout: Layout) -> Iterator[Claim]:
     work = layout.work
+    slots = Slots(layout)
     name_of = work.circuit.graph.name_of
     for task in work.tasks:
         name = name_of(task.node)
         for form in task.reads:
-            yield sum_claim(layout, "sum", name, form)
+            yield slots.claim(name, form)
         if task.kind == "gate":
-            yield product_claim(layout, task, name)
+            yield product_claim(slots, task, name)
         elif task.kind == "attention" and len(task.reads) > 1:
-            yield score_claim(layout, task, name)
+            yield score_claim(slots, task, name)
         elif task.kind == "restore":
             total = work.circuit.ranges[task.node]
             bits = bits_needed(total.magnitude, total.step)
@@ -115,7 +126,7 @@ def claims(layout: Layout) -> Iterator[Claim]:
     for rule in work.outputs:
         for digit, token in enumerate(rule.tokens):
             name = f"score of token {list(work.circuit.graph.tokens)[token]!r}"
-            yield sum_claim(layout, "sum", name, rule.logit(digit))
+            yield slots.claim(name, rule.logit(digit))
 
 
 def bits_needed(magnitude: Number, step: int) -> int:
@@ -123,43 +134,60 @@ def bits_needed(magnitude: Number, step: int) -> int:
     return ceil_log2(Fraction(magnitude) / power_of_two(step))
 
 
-def slot_form(layout: Layout, form: Form) -> Form:
-    """The form as the matrices evaluate it: whole carriers, all their members included."""
-    carrier_of = layout.work.carrier_of
-    wires = dict(form.terms)
-    for carrier in {carrier_of[w] for w in form.wires if w in carrier_of}:
-        members = layout.work.carriers[carrier].members
-        lead = next(Fraction(wires[w]) / weight for w, weight in members if w in wires)
-        wires.update({wire: lead * weight for wire, weight in members})
-    return Form(tuple(wires.items()))
-
-
-def sum_claim(layout: Layout, kind: str, name: str, form: Form) -> Claim:
-    terms = slot_form(layout, form).terms
-    return Claim(kind, name, bits_needed(*partial_sums(layout.work.circuit, terms)))
-
-
-def product_claim(layout: Layout, task: Task, name: str) -> Claim:
-    opening, amount = (partial_sums(layout.work.circuit, form.terms) for form in task.reads)
-    operation = layout.work.circuit.graph.operations[task.node]
+def product_claim(slots: Slots, task: Task, name: str) -> Claim:
+    opening, amount = (slots.sums(form) for form in task.reads)
+    operation = slots.work.circuit.graph.operations[task.node]
     assert isinstance(operation, Gate)
-    ranges = layout.work.circuit.ranges
+    ranges = slots.work.circuit.ranges
     condition, value = ranges[operation.condition], ranges[operation.value]
     largest = max(condition.high, 0) * value.magnitude
     return Claim("product", name, bits_needed(largest, opening[1] + amount[1]))
 
 
-def score_claim(layout: Layout, task: Task, name: str) -> Claim:
+def score_claim(slots: Slots, task: Task, name: str) -> Claim:
     """All partial sums of 2 q . k - |k|^2 + recency * position, in steps of the recency."""
-    ranges = layout.work.circuit.ranges
-    operation = layout.work.circuit.graph.operations[task.node]
+    ranges = slots.work.circuit.ranges
+    operation = slots.work.circuit.graph.operations[task.node]
     assert isinstance(operation, Retrieve)
     total = Range.constant(1 if operation.recency else 0)
     for q, k in zip(operation.query, operation.key, strict=True):
         largest = 2 * ranges[q].magnitude * ranges[k].magnitude + ranges[k].magnitude ** 2
         total = total + Range(0, largest, ranges[q].step + ranges[k].step)
-    penalty = partial_sums(layout.work.circuit, task.reads[-2].terms)
+    penalty = slots.sums(task.reads[-2])
     return Claim("score", name, bits_needed(total.high, min(total.step, penalty[1])))
+
+
+class Slots:
+    """What the slots of a layout hold when they are read: the range of every carrier.
+
+    Relus that cancel each other within a carrier have done so by then.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self.work = layout.work
+        ranges = layout.work.circuit.ranges
+        self.held = [ranges.sum_of(carrier.members) for carrier in layout.work.carriers]
+
+    def sums(self, form: Form) -> tuple[Number, int]:
+        """(largest magnitude, step) of the partial sums of a form; a matrix reads whole slots."""
+        weights = dict(form.terms)
+        parts = [(Range.constant(1), weights.pop(ONE, 0))]
+        while weights:
+            wire, weight = weights.popitem()
+            carrier = self.work.carrier_of[wire]
+            members = dict(self.work.carriers[carrier].members)
+            for member in members:
+                weights.pop(member, None)
+            parts.append((self.held[carrier], simplify(Fraction(weight) / members[wire])))
+        total: Number = 0
+        step = STEP_OF_ZERO
+        for held, factor in parts:
+            total += held.magnitude * distance(factor, 0)
+            step = min(step, held.step + step_of(factor))
+        return simplify(total), step
+
+    def claim(self, name: str, form: Form) -> Claim:
+        return Claim("sum", name, bits_needed(*self.sums(form)))
 
 
 def softmax_tokens(layout: Layout) -> int:

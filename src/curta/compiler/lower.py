@@ -2,7 +2,8 @@
 
     lookup       Retrieve the value; with missing="stop" promise that the retrieved key is the
                  query; with a default d also retrieve the key, and let z = retrieved key - query:
-                 d + [z == 0] * (value - d), three gates
+                 d + [z == 0] * (value - d), three gates; or, if their products are too large,
+                 d + relu(1 - |z|) * (value - d), three gates in two layers
     running sum  Mean, then Restore (times the count, rounded)
     gates        of token features alone are features themselves; gates that never open vanish;
                  relu of what is never negative is the thing itself
@@ -19,27 +20,38 @@ three and four, each half, a third and a quarter as long: the sum of squares shr
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from curta.compiler.derived import split_top
+from curta.compiler.derived import STAGE_BITS, absolute, split_top
 from curta.compiler.graph import Family, Graph, Node
 from curta.compiler.nodes import (
     Assume,
     Gate,
     Linear,
     Lookup,
+    Operation,
     PositionFeature,
     Retrieve,
     RunningSum,
     TokenFeature,
 )
-from curta.compiler.numbers import MANTISSA_BITS, Number, ceil_log2, power_of_two, simplify
+from curta.compiler.numbers import (
+    MANTISSA_BITS,
+    Number,
+    ceil_log2,
+    fits_float64,
+    power_of_two,
+    simplify,
+)
 from curta.compiler.ranges import RangeAnalysis
 from curta.compiler.resolve import copy_operation
 from curta.errors import CertificateError
 
 MOST_DIGITS = 4
+LARGEST_SPLIT = MANTISSA_BITS - STAGE_BITS - 1
+"""Bits of a key that can be split: twice 2**STAGE_BITS relus of it are added up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +73,72 @@ def lower(graph: Graph, max_tokens: int) -> Circuit:
     return lowering.finish()
 
 
+class CircuitGraph(Graph):
+    """The graph of a circuit. It knows ranges, and makes no gate that something simpler equals."""
+
+    def __init__(self, tokens: Iterable[str], max_tokens: int) -> None:
+        super().__init__(tokens)
+        self.ranges = RangeAnalysis(self, max_tokens)
+        self.owner: str | None = None
+        self.owners: dict[int, str] = {}
+
+    def intern(self, operation: Operation) -> Node:
+        """The node of an operation; a new one is said to belong to the look-up being lowered."""
+        node = super().intern(operation)
+        if self.owner is not None and node.index == len(self.operations) - 1:
+            self.owners.setdefault(node.index, self.owner)
+        return node
+
+    def name_of(self, index: int) -> str:
+        name = super().name_of(index)
+        owned = index in self.owners and index not in self.names
+        return f"{name} of {self.owners[index]}" if owned else name
+
+    def gate(self, condition: object, value: object) -> Node:
+        condition, value = self.node(condition), self.node(value)
+        opening, amount = self.ranges[condition.index], self.ranges[value.index]
+        if opening.high <= 0 or amount == amount.constant(0):
+            return self.constant(0)
+        if opening.is_constant:
+            return value * opening.low
+        if opening.low >= 0 and amount.is_constant:
+            return condition * amount.low
+        openings, amounts = self.token_table(condition), self.token_table(value)
+        if openings is not None and amounts is not None:
+            products = (simplify(max(b, 0) * a) for b, a in zip(openings, amounts, strict=True))
+            return self.intern(TokenFeature(tuple(products)))
+        return super().gate(condition, value)
+
+    def folded(self, node: Node) -> Node:
+        """A sum of token features as one token feature; other nodes as they are."""
+        table = self.token_table(node)
+        return node if table is None else self.intern(TokenFeature(tuple(map(simplify, table))))
+
+    def token_table(self, node: Node) -> list[Number] | None:
+        """The node's value for every token, if it depends on nothing but the token."""
+        match node.operation:
+            case TokenFeature(values):
+                return list(values)
+            case Linear(terms, constant):
+                table: list[Number] = [constant] * len(self.tokens)
+                for index, coefficient in terms:
+                    operation = self.operations[index]
+                    if not isinstance(operation, TokenFeature):
+                        return None
+                    table = [
+                        t + coefficient * v for t, v in zip(table, operation.values, strict=True)
+                    ]
+                return table
+            case _:
+                return None
+
+
 class Lowering:
     def __init__(self, graph: Graph, max_tokens: int) -> None:
         self.source = graph
-        self.circuit = Graph(graph.tokens)
+        self.circuit = CircuitGraph(graph.tokens, max_tokens)
+        self.ranges = self.circuit.ranges
         self.position = self.circuit.position  # restored sums and recency read it
-        self.ranges = RangeAnalysis(self.circuit, max_tokens)
         self.max_tokens = max_tokens
         self.mapping: dict[int, Node] = {}
         self.guards: list[int] = []
@@ -74,9 +146,10 @@ class Lowering:
     def lower_node(self, index: int) -> None:
         operation = self.source.operations[index]
         name = self.source.names.get(index)
+        self.circuit.owner = self.source.name_of(index) if isinstance(operation, Lookup) else None
         match operation:
             case Gate(condition, value):
-                node = self.gate(self.mapping[condition], self.mapping[value])
+                node = self.circuit.gate(self.mapping[condition], self.mapping[value])
             case Lookup():
                 node = self.lookup(index, operation)
             case RunningSum(value):
@@ -108,40 +181,6 @@ class Lowering:
             {index: node.index for index, node in self.mapping.items()},
         )
 
-    # -- gates --------------------------------------------------------------------------------
-
-    def gate(self, condition: Node, value: Node) -> Node:
-        opening, amount = self.ranges[condition.index], self.ranges[value.index]
-        if opening.high <= 0 or amount == amount.constant(0):
-            return self.circuit.constant(0)
-        if opening.is_constant:
-            return value * opening.low
-        if opening.low >= 0 and amount.is_constant:
-            return condition * amount.low
-        openings, amounts = self.token_table(condition), self.token_table(value)
-        if openings is not None and amounts is not None:
-            products = (simplify(max(b, 0) * a) for b, a in zip(openings, amounts, strict=True))
-            return self.circuit.intern(TokenFeature(tuple(products)))
-        return self.circuit.gate(condition, value)
-
-    def token_table(self, node: Node) -> list[Number] | None:
-        """The node's value for every token, if it depends on nothing but the token."""
-        match node.operation:
-            case TokenFeature(values):
-                return list(values)
-            case Linear(terms, constant):
-                table: list[Number] = [constant] * len(self.circuit.tokens)
-                for index, coefficient in terms:
-                    operation = self.circuit.operations[index]
-                    if not isinstance(operation, TokenFeature):
-                        return None
-                    table = [
-                        t + coefficient * v for t, v in zip(table, operation.values, strict=True)
-                    ]
-                return table
-            case _:
-                return None
-
     def square(self, node: Node) -> Node:
         """node * node, from the embedding where that can hold it."""
         terms, constant = self.flat(node)
@@ -152,7 +191,7 @@ class Lowering:
                 if shift.denominator == 1 and operation.offset == 0:
                     squared = replace(operation, power=2, offset=-shift.numerator)
                     return self.circuit.intern(squared) * factor**2
-        return self.gate(node, node) + self.gate(-node, -node)
+        return self.circuit.gate(node, node) + self.circuit.gate(-node, -node)
 
     def flat(self, node: Node) -> tuple[tuple[tuple[int, Number], ...], Number]:
         operation = node.operation
@@ -181,8 +220,12 @@ class Lowering:
         proved = self.ranges[value.index]
         if low <= proved.low and proved.high <= high:
             return value
+        if proved.high < low or high < proved.low:
+            raise CertificateError(
+                f"{name} is assumed in [{low}, {high}], but it is proved to lie in "
+                f"[{proved.low}, {proved.high}]: every run would be stopped"
+            )
         node = self.circuit.assume(value, low, high).named(name)
-        assert self.ranges[node.index]
         self.guards.append(node.index)
         return node
 
@@ -203,13 +246,14 @@ class Lowering:
             return fetched
         default = operation.missing
         assert not isinstance(default, str)
+        gate = self.circuit.gate
         change = fetched - default
-        return (
-            default
-            + self.gate(away + 1, change)
-            - 2 * self.gate(away, change)
-            + self.gate(away - 1, change)
-        )
+        amount, distance = self.ranges[change.index], self.ranges[away.index]
+        if fits_float64(4 * (distance.magnitude + 1) * amount.magnitude, amount.step):
+            gates = gate(away + 1, change) - 2 * gate(away, change) + gate(away - 1, change)
+        else:
+            gates = gate(1 - absolute(away), change)
+        return default + gates
 
 
 class Heads:
@@ -234,9 +278,8 @@ class Heads:
         self.recency = not self.is_position(scaled, nearest)
         self.weights = self.mixed_radix(scaled)
         self.offset: Number = 0
-        self.code_of_query = self.combine([q for q, _ in scaled])
-        self.code = self.combine([k for _, k in scaled])
         self.query, self.key = self.narrowest(scaled)
+        self.code_of_query, self.code = self.combine(self.query), self.combine(self.key)
         total = lowering.circuit.constant(0)
         for digit in self.key:
             total = total + lowering.square(digit)
@@ -283,10 +326,10 @@ class Heads:
             weights.append(weights[-1] * power_of_two(ceil_log2(both.high - both.low + 1)))
         return tuple(reversed(weights))
 
-    def combine(self, digits: list[Node]) -> Node:
+    def combine(self, digits: tuple[Node, ...]) -> Node:
         return sum(
             (d * w for d, w in zip(digits, self.weights, strict=True)),
-            self.lowering.circuit.constant(0),
+            self.lowering.circuit.constant(self.offset),
         )
 
     def narrowest(
@@ -297,7 +340,7 @@ class Heads:
             found = self.attempt(digits, self.weights, 0, centre)
             if found is not None:
                 return found
-        if len(digits) == 1 and not self.nearest:
+        if len(digits) == 1 and not self.nearest and self.bits(*digits[0]) <= LARGEST_SPLIT:
             for count in range(2, MOST_DIGITS + 1):
                 parts, weights, low = self.split(*digits[0], count)
                 found = self.attempt(parts, weights, low, True)
@@ -327,12 +370,17 @@ class Heads:
         span = self.ranges[key.index]
         return (span.low + span.high) // 2
 
+    def bits(self, query: Node, key: Node) -> int:
+        """How many bits tell all keys and queries apart."""
+        both = self.ranges[query.index].union(self.ranges[key.index])
+        return ceil_log2(both.high - both.low + 1)
+
     def split(
         self, query: Node, key: Node, count: int
     ) -> tuple[list[tuple[Node, Node]], tuple[Number, ...], Number]:
         """(digits, their weights, offset) of both numbers in at most `count` digits."""
         both = self.ranges[query.index].union(self.ranges[key.index])
-        bits = ceil_log2(both.high - both.low + 1)
+        bits = self.bits(query, key)
         width = -(-bits // count)
         parts: list[tuple[Node, Node]] = []
         weights: list[Number] = []
@@ -354,7 +402,8 @@ class Heads:
                 unit = 1 << (bits - top)
                 circuit = self.lowering.circuit
                 return circuit.position_feature(unit), circuit.position_feature(1, unit)
-        return split_top(x, bits, top)
+        quotient, remainder = split_top(x, bits, top)
+        return self.lowering.circuit.folded(quotient), self.lowering.circuit.folded(remainder)
 
     def bound(self, digits: list[tuple[Node, Node]]) -> Number:
         """The largest partial sum of a score."""

@@ -4,15 +4,15 @@ Plain interval arithmetic forgets that relu(x + 1) and relu(x) rise together, an
 function in [-K, K]. So a sum is first split into groups of gates whose conditions are
 `alpha * u + beta` for one common direction u. Within a group everything is a function of u alone,
 linear between the bends -beta / alpha; its extremes over the lattice on which u lives lie next to
-the bends or at the ends of u's interval, and are found exactly. The groups are then added up as
-intervals.
+the bends or at the ends of u's interval, and are found exactly. Token features are added up token
+by token. The groups are then added up as intervals.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd
+from math import gcd, lcm
 
 from curta.compiler.graph import Graph
 from curta.compiler.nodes import (
@@ -25,8 +25,7 @@ from curta.compiler.nodes import (
     Retrieve,
     TokenFeature,
 )
-from curta.compiler.numbers import Number, Range, power_of_two, simplify, step_of
-from curta.errors import CertificateError
+from curta.compiler.numbers import STEP_OF_ZERO, Number, Range, power_of_two, simplify, step_of
 
 Terms = tuple[tuple[int, Number], ...]
 
@@ -48,6 +47,7 @@ class RangeAnalysis:
         self.circuit = circuit
         self.max_tokens = max_tokens
         self._known: dict[int, Range] = {}
+        self._directions: dict[int, tuple[Terms, Number, Number]] = {}
         self._groups: dict[tuple[Terms, tuple[tuple[int, Number], ...], Number], Range] = {}
 
     def __getitem__(self, index: int) -> Range:
@@ -70,7 +70,7 @@ class RangeAnalysis:
                 smallest = 0 if least <= 0 <= most else min(least**2, most**2)
                 return Range(smallest, max(least**2, most**2), 0)
             case Linear(terms, constant):
-                return self._sum(terms, constant)
+                return self.sum_of(terms, constant)
             case Gate(condition, value):
                 return self._gate(condition, value)
             case Retrieve(_, _, _, value) | Mean(value):
@@ -80,18 +80,10 @@ class RangeAnalysis:
                 many = self.max_tokens
                 return Range(min(low, low * many), max(high, high * many), step)
             case Assume(value, least, most):
-                return self._assumed(index, self[value], least, most)
+                proved = self[value]
+                return Range(max(proved.low, least), min(proved.high, most), proved.step)
             case operation:
                 raise TypeError(f"{operation} is no circuit node")
-
-    def _assumed(self, index: int, proved: Range, low: Number, high: Number) -> Range:
-        bottom, top = max(proved.low, low), min(proved.high, high)
-        if bottom > top:
-            raise CertificateError(
-                f"{self.circuit.name_of(index)} is assumed in [{low}, {high}], but it is proved "
-                f"to lie in [{proved.low}, {proved.high}]: every run would be stopped"
-            )
-        return Range(bottom, top, proved.step)
 
     def _gate(self, condition: int, value: int) -> Range:
         gate = self[condition].rectified()
@@ -101,13 +93,14 @@ class RangeAnalysis:
 
     # -- sums ---------------------------------------------------------------------------------
 
-    def _sum(self, terms: Terms, constant: Number) -> Range:
+    def sum_of(self, terms: Terms, constant: Number = 0) -> Range:
+        """The range of a weighted sum of nodes."""
         rest = dict(terms)
         groups: dict[Terms, list[int]] = {}
         for index in rest:
             operation = self.circuit.operations[index]
             if isinstance(operation, Gate) and operation.condition != operation.value:
-                direction = direction_of(self._flat(operation.condition)[0])
+                direction = self._direction(operation.condition)[0]
                 groups.setdefault(direction, []).append(index)
         total = Range.constant(constant)
         # A direction absorbs the terms that it is made of, so it goes before the group of a gate
@@ -117,9 +110,31 @@ class RangeAnalysis:
             if members:
                 slope = absorb(rest, direction)
                 total = total + self._group(direction, members, slope)
+        total = total + self._features(rest)
         for index, coefficient in rest.items():
             total = total + self[index].scaled(coefficient)
         return total
+
+    def _features(self, rest: dict[int, Number]) -> Range:
+        """The range of the token features among the terms, which are taken out: token by token."""
+        sums: list[Number] = [0] * len(self.circuit.tokens)
+        step = STEP_OF_ZERO
+        for index in list(rest):
+            operation = self.circuit.operations[index]
+            if isinstance(operation, TokenFeature):
+                factor = rest.pop(index)
+                sums = [s + factor * v for s, v in zip(sums, operation.values, strict=True)]
+                step = min(step, self[index].step + step_of(factor))
+        return Range(simplify(min(sums, default=0)), simplify(max(sums, default=0)), step)
+
+    def _direction(self, condition: int) -> tuple[Terms, Number, Number]:
+        """(u, alpha, beta) of a condition alpha * u + beta."""
+        if condition not in self._directions:
+            terms, beta = self._flat(condition)
+            alpha = common_factor(terms)
+            u = tuple((index, simplify(Fraction(c) / alpha)) for index, c in terms)
+            self._directions[condition] = u, alpha, beta
+        return self._directions[condition]
 
     def _flat(self, index: int) -> tuple[Terms, Number]:
         operation = self.circuit.operations[index]
@@ -133,36 +148,36 @@ class RangeAnalysis:
         key = (direction, members, slope)
         if key not in self._groups:
             bends = [self._bend(index, coefficient) for index, coefficient in members]
-            u = self._sum(direction, 0)
+            u = self.sum_of(direction)
             self._groups[key] = range_of_bends(u, bends, slope)
         return self._groups[key]
 
     def _bend(self, index: int, coefficient: Number) -> Bend:
         operation = self.circuit.operations[index]
         assert isinstance(operation, Gate)
-        terms, beta = self._flat(operation.condition)
-        lead = direction_of(terms)[0][1]
-        return Bend(
-            simplify(Fraction(terms[0][1]) / lead), beta, coefficient, self[operation.value]
-        )
+        _, alpha, beta = self._direction(operation.condition)
+        return Bend(alpha, beta, coefficient, self[operation.value])
 
 
-def direction_of(terms: Terms) -> Terms:
-    """The terms divided by what divides all of them: integers still, so that steps stay dyadic."""
-    common = Fraction(gcd(*(Fraction(c).numerator for _, c in terms)))
-    common /= max(Fraction(c).denominator for _, c in terms)
-    lead = common if terms[0][1] > 0 else -common
-    return tuple((index, simplify(Fraction(c) / lead)) for index, c in terms)
+def common_factor(terms: Terms) -> Number:
+    """What divides all coefficients, with the sign of the first.
+
+    Divided by it they are whole numbers still, so that steps stay powers of two.
+    """
+    numerators, denominators = zip(*(c.as_integer_ratio() for _, c in terms), strict=True)
+    factor = Fraction(gcd(*numerators), lcm(*denominators))
+    return simplify(factor if terms[0][1] > 0 else -factor)
 
 
 def absorb(rest: dict[int, Number], direction: Terms) -> Number:
     """Take slope * direction out of the rest, if the rest holds such a multiple."""
-    slopes = {simplify(Fraction(rest.get(index, 0)) / c) for index, c in direction}
-    if len(slopes) != 1 or slopes == {0}:
+    first, lead = direction[0]
+    held = rest.get(first, 0)
+    if held == 0 or any(rest.get(index, 0) * lead != held * c for index, c in direction):
         return 0
     for index, _ in direction:
         del rest[index]
-    return slopes.pop()
+    return simplify(Fraction(held) / lead)
 
 
 def range_of_bends(u: Range, bends: list[Bend], slope: Number) -> Range:
