@@ -142,12 +142,10 @@ def test_no_warnings(residuals: bool, tmp_path: Path) -> None:
         assert not warnings_of(source, tmp_path / f"{kind.replace(' ', '_')}.c"), kind
 
 
-@pytest.mark.xfail(strict=True, reason="tables.comment leaves /* in a name: -Wcomment")
 def test_no_warnings_about_names(tmp_path: Path) -> None:
     assert not warnings_of(model_to_c(compile(named_graph("a /* b"), 8)), tmp_path / "names.c")
 
 
-@pytest.mark.xfail(strict=True, reason="symbolic.mean names a sum after its addend only")
 def test_the_name_of_a_running_sum_is_in_the_c() -> None:
     graph = Graph(["0", "1"])
     graph.emit(["0", "1"], graph.running_sum(graph.is_token("1")).named("ones so far"))

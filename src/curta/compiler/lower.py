@@ -220,12 +220,13 @@ class Lowering:
         proved = self.ranges[value.index]
         if low <= proved.low and proved.high <= high:
             return value
-        if proved.high < low or high < proved.low:
+        least, most = proved.inside(low, high)
+        if least > most:
             raise CertificateError(
-                f"{name} is assumed in [{low}, {high}], but it is proved to lie in "
-                f"[{proved.low}, {proved.high}]: every run would be stopped"
+                f"{name} is assumed in [{low}, {high}], but it is proved to lie in {proved}: "
+                "every run would be stopped"
             )
-        node = self.circuit.assume(value, low, high).named(name)
+        node = self.circuit.assume(value, least, most).named(name)
         self.guards.append(node.index)
         return node
 

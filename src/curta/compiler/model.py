@@ -24,7 +24,8 @@ import safetensors.numpy
 from curta.compiler.certificate import Certificate
 from curta.compiler.graph import Graph
 from curta.compiler.layout import Layout
-from curta.compiler.nodes import Mean, Retrieve
+from curta.compiler.lower import Circuit
+from curta.compiler.nodes import Mean, Restore, Retrieve
 from curta.compiler.numbers import Number, Range
 from curta.compiler.serialize import graph_from_json, graph_to_json
 from curta.compiler.tasks import partial_sums
@@ -173,7 +174,7 @@ def describe_head(layout: Layout, head: HeadPlan) -> dict[str, Any]:
         assert isinstance(operation, Retrieve | Mean)
         described["values"].append(
             {
-                "name": circuit.graph.name_of(operation.value),
+                "name": name_of_value(circuit, task.node, operation),
                 "is_key": isinstance(operation, Retrieve) and operation.is_key,
                 **describe_range(circuit.ranges[operation.value]),
             }
@@ -191,6 +192,16 @@ def describe_head(layout: Layout, head: HeadPlan) -> dict[str, Any]:
         described["nearest"] = head.nearest
         described["score_exponent"] = score_exponent(layout, head)
     return described
+
+
+def name_of_value(circuit: Circuit, node: int, operation: Retrieve | Mean) -> str:
+    """What a head returns: for a mean, the name of the running sum that it is for."""
+    if isinstance(operation, Retrieve):
+        return circuit.graph.name_of(operation.value)
+    for index, reader in enumerate(circuit.graph.operations):
+        if isinstance(reader, Restore) and reader.mean == node:
+            return circuit.graph.name_of(index)
+    return circuit.graph.name_of(node)
 
 
 def describe_slot(layout: Layout, carrier: int) -> dict[str, Any]:

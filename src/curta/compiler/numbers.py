@@ -120,6 +120,12 @@ class Range:
     def contains(self, value: Number) -> bool:
         return self.low <= value <= self.high and value % power_of_two(self.step) == 0
 
+    def inside(self, low: Number, high: Number) -> tuple[Number, Number]:
+        """The least and the greatest value that lies in [low, high]; none if they cross."""
+        unit = power_of_two(self.step)
+        least, most = -(-Fraction(low) // unit) * unit, (Fraction(high) // unit) * unit
+        return simplify(max(self.low, least)), simplify(min(self.high, most))
+
     def fits_float64(self) -> bool:
         return fits_float64(self.magnitude, self.step)
 

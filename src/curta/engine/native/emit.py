@@ -9,11 +9,12 @@ from __future__ import annotations
 from fractions import Fraction
 
 from curta.compiler.model import Model
-from curta.compiler.numbers import Number, power_of_two, simplify, step_of
+from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify, step_of
 from curta.engine.native.symbolic import (
     CONSTANT,
     Column,
     Fetched,
+    Held,
     MeanValue,
     PositionValue,
     Product,
@@ -188,6 +189,8 @@ class Emitter:
                 text = f"rectified({opening})"
                 if factor != Sum(((CONSTANT, 1),)):
                     text += f" * ({self.expression(factor, self.sum_step(factor))})"
+            case Held(total):
+                text = self.expression(total, value.step)
             case Total(addend):
                 text = f"s->total{number} += {self.expression(addend, value.step)}"
             case MeanValue():
@@ -238,8 +241,8 @@ class Emitter:
     def fetched(self, table: int, place: int) -> str:
         """A value of the row that was found. If there is none: a key that is not the query.
 
-        That key has to lie in the range that is proved for keys, since gates may rely on it: the
-        lowest, or the next if the query is the lowest.
+        That key has to be one that is possible, since gates may rely on it: the lowest, or the
+        next if the query is the lowest.
         """
         described, code = self.program.tables[table], self.tables[table]
         stored = described.stored[place]
@@ -251,8 +254,12 @@ class Emitter:
             raise AssertionError(f"{described.name}: the key that is fetched is not the key")
         if code.kind == "by position":
             shift += position_shift(self.program, described.key) or 0
-        key = f"(int64_t)(row{table} ? query{table} : !query{table})"
-        return f"{key} + {int(shift)}".replace("+ -", "- ") if shift else key
+        unit = int(power_of_two(max(stored.step, 0)))
+        other = f"!query{table}" + (f" * {unit}" if unit > 1 else "")
+        key = f"(int64_t)(row{table} ? query{table} : {other})"
+        if shift:
+            key = f"{key} + {int(shift)}".replace("+ -", "- ")
+        return f"({key}) / {unit}" if unit > 1 else key
 
     def promise(self, number: int, promise: Promise) -> str:
         step = self.promise_step(promise)
@@ -270,17 +277,27 @@ class Emitter:
         return min(self.sum_step(promise.total), step_of(promise.low), step_of(promise.high))
 
     def choice(self) -> list[str]:
-        """Compare the best token of every rule."""
+        """Compare the best token of every rule.
+
+        Scores are below 2**53 steps of their rule. In a common step they may be too large for
+        int64_t; then they are compared as doubles, which hold each of them exactly.
+        """
         rules = self.program.rules
-        steps = [self.sum_step(s) for r in rules for s in (r.base, r.linear, r.square)]
-        step = min(steps)
-        lines = ["    int64_t best = INT64_MIN;", "    int32_t said = 0;"]
-        for number, rule in enumerate(rules):
-            lines += self.rule(number, rule, step)
+        steps = [min(map(self.sum_step, (r.base, r.linear, r.square))) for r in rules]
+        common = max(steps) - min(steps) + MANTISSA_BITS < 63
+        lines = ["    int64_t best = INT64_MIN;" if common else "    double best = -INFINITY;"]
+        lines.append("    int32_t said = 0;")
+        for number, (rule, step) in enumerate(zip(rules, steps, strict=True)):
+            lines += self.rule(number, rule, min(steps) if common else step, exact=common)
         return [*lines, "    return said;"]
 
-    def rule(self, number: int, rule: Rule, step: int) -> list[str]:
+    def rule(self, number: int, rule: Rule, step: int, *, exact: bool) -> list[str]:
         base = self.expression(rule.base, step)
+        kind = "int64_t" if exact else "double"
+
+        def in_unit(score: str) -> str:
+            return score if exact else f"(double)({score}) * {float(power_of_two(step)).hex()}"
+
         earlier = [t for r in self.program.rules[:number] for t in r.tokens]
         rising = all(token < rule.tokens[0] for token in earlier)
         first, size = rule.tokens[0], len(rule.tokens)
@@ -289,7 +306,7 @@ class Emitter:
                 "score > best" if rising else f"score > best || (score == best && {first} < said)"
             )
             return [
-                f"    {{ const int64_t score = {base};",
+                f"    {{ const {kind} score = {in_unit(base)};",
                 f"      if ({beats}) best = score, said = {first}; }}",
             ]
         linear, square = self.expression(rule.linear, step), self.expression(rule.square, step)
@@ -301,7 +318,7 @@ class Emitter:
             "    {" + ("" if whole else f" static const int32_t tokens[] = {{{names}}};"),
             f"      const int64_t linear = {linear}, square = {square};",
             f"      const int64_t digit = vertex(linear, square, {size - 1});",
-            f"      const int64_t score = {base} + digit * (linear - digit * square);",
+            f"      const {kind} score = {in_unit(f'{base} + digit * (linear - digit * square)')};",
             f"      const int32_t token = {token};",
             f"      if ({beats}) best = score, said = token; }}",
         ]
@@ -399,7 +416,7 @@ def reads(program: Program, value: int) -> list[Sum]:
     match program.values[value].definition:
         case Product(gate, factor):
             return [gate, factor]
-        case Total(addend):
+        case Total(addend) | Held(addend):
             return [addend]
         case MeanValue(total):
             return [Sum(((total, 1),))]

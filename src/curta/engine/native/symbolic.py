@@ -92,7 +92,14 @@ class Fetched:
     place: int
 
 
-Definition = Column | PositionValue | Product | Total | MeanValue | Fetched
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What a slot holds, if that is the sum of several products: added up once, read often."""
+
+    total: Sum
+
+
+Definition = Column | PositionValue | Product | Total | MeanValue | Fetched | Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,8 +256,8 @@ class Tracer:
         self.streams.append(tuple(self.slots))
 
     def mean(self, addend: Sum, stored: dict[str, Any]) -> Sum:
-        total = self.define(Total(addend), f"sum of {stored['name']}", stored["step"])
-        return self.define(MeanValue(total.terms[0][0]), f"mean of {stored['name']}", 0)
+        total = self.define(Total(addend), stored["name"], stored["step"])
+        return self.define(MeanValue(total.terms[0][0]), f"mean for {stored['name']}", 0)
 
     def geometry(self, prefix: str, first: int, head: dict[str, Any]) -> tuple[Any, ...]:
         """(name, nearest, query, key, size) of a retrieving head, from its score weights."""
@@ -284,9 +291,7 @@ class Tracer:
         self.tables.append(Table(query, key, size, nearest, stored, name))
         for place, (column, described, _) in enumerate(retrievals):
             fetched = Fetched(len(self.tables) - 1, place)
-            # A key that stands for a miss is any integer, not only a multiple of the keys' step.
-            step = 0 if described["is_key"] else described["step"]
-            value = self.define(fetched, f"{described['name']} fetched", step)
+            value = self.define(fetched, f"{described['name']} fetched", described["step"])
             self.write(output[:, column], value, after)
 
     def feed_forward(self, number: int, layer: dict[str, Any]) -> None:
@@ -299,8 +304,16 @@ class Tracer:
         for place, name in enumerate(layer["units"]):
             result = self.unit(self.row(gates[place]), self.row(expands[place]), name)
             self.write(self.weights[f"{prefix}.contract.weight"][:, place], result, after)
-        self.slots = after
+        self.slots = [self.held(total) for total in after]
         self.streams.append(tuple(self.slots))
+
+    def held(self, total: Sum) -> Sum:
+        """The content of a slot under a name of its own, if it is long and made of products."""
+        values = [self.values[v] for v, _ in total.terms if v != CONSTANT]
+        if len(values) < 3 or not all(isinstance(v.definition, Product) for v in values):
+            return total
+        name = f"{values[0].name} and {len(values) - 1} more"
+        return self.define(Held(total), name, self.step_of_sum(total))
 
     def unit(self, gate: Sum, expand: Sum, name: str) -> Sum:
         """relu(gate) * expand, as simply as it can be said."""

@@ -288,16 +288,8 @@ def position_shift(program: Program, key: Sum) -> int | None:
 
 
 def comment(text: str) -> str:
-    """Text that cannot end a comment."""
-    return text.replace("*/", "* /").replace("\n", " ")
-
-
-def is_position(program: Program, key: Sum) -> bool:
-    """Whether the key is the position itself."""
-    terms = [(v, c) for v, c in key.terms if v != CONSTANT]
-    if len(terms) != 1 or terms[0][1] != 1 or len(key.terms) != 1:
-        return False
-    return program.values[terms[0][0]].definition == PositionValue(1, 0, 1, 0)
+    """Text that neither ends a comment nor begins one."""
+    return text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ")
 
 
 def track_type(codes: list[TableCode]) -> str:
