@@ -57,7 +57,7 @@ def a_running_sum(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
 
 
 def a_lookup(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
-    missing = draw(st.sampled_from(["nearest", 0, -2, 7, 0.5]))
+    missing = draw(st.sampled_from(["nearest", 0, -2, 7, 0.5, "stop"]))
     return graph.lookup(query=pick() + draw(small), key=pick(), value=pick(), missing=missing)
 
 
@@ -79,12 +79,17 @@ def a_look_back(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
         query=graph.position - draw(st.integers(0, 4)),
         key=graph.position,
         value=pick(),
-        missing=draw(st.sampled_from(["nearest", 0, 5])),
+        missing=draw(st.sampled_from(["nearest", 0, 5, "stop"])),
     )
 
 
 def a_position_feature(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
     return graph.position_feature(draw(st.integers(1, 3)), draw(st.integers(0, 4)))
+
+
+def a_promise(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
+    low = draw(st.sampled_from([-(2.0**80), -300, -20, -3, -0.3, 2.0**-40]))
+    return graph.assume(pick(), low, draw(st.sampled_from([0.5, 1, 12, 300, 2.0**70])))
 
 
 def whole(node: Node) -> Node:
@@ -106,6 +111,7 @@ OPERATIONS = (
     a_wide_lookup,
     a_look_back,
     a_position_feature,
+    a_promise,
 )
 
 

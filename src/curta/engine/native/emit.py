@@ -367,14 +367,35 @@ class Emitter:
             assert not isinstance(value.definition, MeanValue), f"v{number} shares a slot"
         step = self.sum_step(total)
         text = f"(double)({self.expression(total, step)}) * {float(power_of_two(step)).hex()}"
-        undefined = [
-            f"row{value.definition.table}"
-            for _, value in values
-            if isinstance(value.definition, Fetched)
-            and not self.program.tables[value.definition.table].nearest
-        ]
-        found = " && ".join(dict.fromkeys(undefined))
+        found = " && ".join(f"row{table}" for table in sorted(self.tables_behind(total)))
         return f"({found}) ? {text} : (double)NAN" if found else text
+
+    def tables_behind(self, total: Sum) -> set[int]:
+        """Tables whose rows a sum shows: after a miss it is not what attention would show.
+
+        Those are fetched values and their distance from the query, before either is masked.
+        """
+        tables: set[int] = set()
+        for value in (self.program.values[v].definition for v, _ in total.terms if v != CONSTANT):
+            match value:
+                case Fetched(table) if not self.program.tables[table].nearest:
+                    tables.add(table)
+                case Held(held):
+                    tables |= self.tables_behind(held)
+                case Product(gate, factor) if factor.constant is not None:
+                    tables |= self.tables_behind(
+                        Sum(tuple(t for t in gate.terms if self.is_key(t[0])))
+                    )
+        return tables
+
+    def is_key(self, value: int) -> bool:
+        """Whether a value is the key that a table found."""
+        if value == CONSTANT:
+            return False
+        definition = self.program.values[value].definition
+        if not isinstance(definition, Fetched):
+            return False
+        return self.program.tables[definition.table].stored[definition.place].is_key
 
 
 def integer(value: Number) -> int:
