@@ -145,14 +145,14 @@ def test_an_edited_weight(path: Path, model: Model) -> None:
         tensor.flat[-1] += 1
         changed = Model({**model.weights, name: tensor}, model.plan, model.certificate, model.graph)
         changed.save(path)
-        with pytest.raises(FileError, match=f"tensor {name} is not what the graph compiles to"):
+        with pytest.raises(FileError, match=f"tensor {name} is not what (the|a) graph compiles to"):
             verify(load_model(path))
 
 
 @pytest.mark.parametrize("version", [0, FORMAT_VERSION + 1, "1", None])
 def test_another_version(path: Path, version: object) -> None:
     rewrite(path, put(version, "version"), sign=True)
-    with pytest.raises(FileError, match=f"format version {version}, this curta reads"):
+    with pytest.raises(FileError, match=f"format version {version!r}, this curta reads"):
         load_model(path)
 
 

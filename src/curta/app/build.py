@@ -17,15 +17,15 @@ from curta.errors import UserError
 def run(name: str, emit: str, output: str, max_tokens: int | None) -> None:
     """Compile the program and write the file or folder."""
     graph, default = find_graph(name)
-    model = compile_cached(graph, max_tokens or default)
+    model = compile_cached(graph, default if max_tokens is None else max_tokens)
     path = Path(output)
     try:
         if emit == "safetensors":
-            path.write_bytes(model.to_bytes())
+            model.save(path)
         elif emit == "c":
             from curta.engine.native import model_to_c
 
-            path.write_text(model_to_c(model))
+            path.write_text(model_to_c(model), encoding="utf-8")
         else:
             write_torch(model, path)
     except OSError as error:
