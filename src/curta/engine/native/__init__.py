@@ -122,7 +122,7 @@ class NativeSession(Session):
         self.library = library
         self.state = library.create()
         if not self.state:
-            raise MemoryError("no memory for the native engine's state")
+            raise RegionError("no memory left for the native engine's state")
         self.check()
 
     def __del__(self) -> None:
