@@ -54,7 +54,8 @@ def find_graph(name: str) -> tuple[Graph, int]:
     except CurtaError:
         raise
     except Exception as error:  # whatever the user's own code raises
-        raise UserError(f"{where(path, error)}: {type(error).__name__}: {error}") from error
+        text = " ".join(str(error).split())
+        raise UserError(f"{where(path, error)}: {type(error).__name__}: {text}") from error
     if not isinstance(graph, Graph):
         raise UserError(f"{name}: build() returned {short(graph)}, expected a Graph")
     return graph, DEFAULT_MAX_TOKENS

@@ -444,5 +444,8 @@ def checked_text(text: str, what: str) -> str:
 
 
 def is_text(value: object) -> bool:
-    """Whether this is a string without lone surrogates, which no encoding can hold."""
-    return isinstance(value, str) and not any("\ud800" <= c <= "\udfff" for c in value)
+    """Whether this is a string that can be written down: lone surrogates cannot."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False

@@ -28,27 +28,28 @@ STEP_OF_ZERO = 64
 def exact(value: object) -> Number:
     """The given number as an exact dyadic one: an int, float or Fraction, or NumPy's."""
     if isinstance(value, int | np.integer | np.bool_):
-        fraction = Fraction(int(value))
+        number: Number = int(value)
     elif isinstance(value, float | np.floating | Fraction):
         if value != value or value in (float("inf"), float("-inf")):
             raise GraphError(f"{value} is not a number that a graph can hold; use finite values")
-        fraction = Fraction(*value.as_integer_ratio())
+        number = simplify(Fraction(*value.as_integer_ratio()))
     else:
         raise GraphError(
             f"{short(value)} is a {type(value).__name__}; expected an int, float or Fraction"
         )
-    if fraction.denominator & (fraction.denominator - 1):
+    numerator, denominator = number.numerator, number.denominator
+    if denominator & (denominator - 1):
         raise GraphError(
-            f"{value} is not dyadic (its denominator is no power of two), so float64 cannot "
-            "hold it; scale the graph so that its coefficients are integers"
+            f"{short(value)} is not dyadic (its denominator is no power of two), so float64 "
+            "cannot hold it; scale the graph so that its coefficients are integers"
         )
-    if abs(fraction) >= LARGEST or fraction.denominator > LARGEST_DENOMINATOR:
+    if abs(numerator) >= LARGEST * denominator or denominator > LARGEST_DENOMINATOR:
         raise GraphError(
-            f"a number of {fraction.numerator.bit_length()} bits, divided by "
-            f"2**{fraction.denominator.bit_length() - 1}, is out of reach of float64 (below "
-            "2**1024, in steps of 2**-1074); scale the graph"
+            f"a number of {numerator.bit_length()} bits, divided by "
+            f"2**{denominator.bit_length() - 1}, is out of reach of float64 (below 2**1024, in "
+            "steps of 2**-1074); scale the graph"
         )
-    return simplify(fraction)
+    return number
 
 
 def integer(value: object, what: str, error: type[UserError] = GraphError) -> int:
@@ -63,6 +64,8 @@ def short(value: object) -> str:
     """The value in a few words, on one line, for errors."""
     if isinstance(value, int) and value.bit_length() > 256:
         return f"an integer of {value.bit_length()} bits"
+    if isinstance(value, Fraction):
+        return f"{short(value.numerator)}/{short(value.denominator)}"
     return " ".join(reprlib.repr(value).split())
 
 

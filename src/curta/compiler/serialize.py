@@ -15,7 +15,7 @@ from typing import Any
 
 from curta.compiler import nodes
 from curta.compiler.graph import Family, Graph, is_text
-from curta.compiler.numbers import exact, short
+from curta.compiler.numbers import LARGEST, exact, short
 from curta.compiler.resolve import check_output, copy_operation
 from curta.errors import FileError, GraphError
 
@@ -96,10 +96,8 @@ class Leaf:
 
 Form = Any
 """A Leaf; [form], a list of any length; (form, ...), a list of just these; {key: form}, an object
-of just these keys; {ANY: form}, an object of any keys; or a function from the value to its form.
+of just these keys; or a function from the value to its form.
 """
-
-ANY = "any key"
 
 
 def check_form(value: Any, form: Form, place: str) -> None:
@@ -117,10 +115,10 @@ def check_form(value: Any, form: Form, place: str) -> None:
             check_form(part, inner, f"{place}[{number}]")
     elif isinstance(form, dict):
         require(isinstance(value, dict), place, value, "an object")
-        wanted = dict.fromkeys(value, form[ANY]) if ANY in form else form
-        for key in sorted(wanted.keys() ^ value.keys()):
-            raise FileError(f"{place} {'lacks' if key in wanted else 'has an odd entry'} {key!r}")
-        for key, inner in wanted.items():
+        for key in sorted(form.keys() ^ value.keys()):
+            what = "lacks" if key in form else "has an odd entry"
+            raise FileError(f"{place} {what} {short(key)}; build the file again")
+        for key, inner in form.items():
             check_form(value[key], inner, f"{place}.{key}")
     else:
         check_form(value, form(value), place)
@@ -146,20 +144,24 @@ def or_null(leaf: Leaf) -> Leaf:
 
 
 def is_number(value: object) -> bool:
-    return type(value) is int or (type(value) is float and isfinite(value))
+    """Whether this is a number that float64 reaches."""
+    if type(value) is int:
+        return abs(value) < LARGEST
+    return type(value) is float and isfinite(value)
 
 
 def is_exact_number(value: object) -> bool:
     """Whether from_json makes a number of it."""
     if not isinstance(value, dict):
-        return type(value) is int
+        return type(value) is int and is_number(value)
     try:
         exact(Fraction(value["fraction"]))
-    except (KeyError, TypeError, ValueError, ZeroDivisionError, GraphError):
+    except (KeyError, TypeError, ValueError, ArithmeticError, GraphError):
         return False
     return True
 
 
+KIND = one_of(*KINDS)
 TEXT = Leaf("a string", is_text)
 FLAG = Leaf("true or false", lambda value: isinstance(value, bool))
 COUNT = integer_in(0, 2**62)
@@ -167,6 +169,9 @@ POSITIVE = integer_in(1, 2**62)
 EXPONENT = integer_in(-(2**16), 2**16)
 NUMBER = Leaf("a number", is_number)
 EXACT = Leaf("an integer or a fraction", is_exact_number)
+MISSING = Leaf(
+    "nearest, stop or a number", lambda value: value in ("nearest", "stop") or EXACT.holds(value)
+)
 RANGE = {"low": NUMBER, "high": NUMBER, "step": EXPONENT}
 
 
@@ -186,28 +191,30 @@ def graph_form(graph: Any) -> Form:
     token = integer_in(0, size(graph, "tokens") - 1)
     node = integer_in(0, size(graph, "nodes") - 1)
 
+    fields_of: dict[object, tuple[Form, ...]] = {
+        "TokenFeature": ((EXACT,) * size(graph, "tokens"),),
+        "PositionFeature": (POSITIVE, COUNT, one_of(1, 2), one_of(0)),
+        "Linear": ([(node, EXACT)], EXACT),
+        "Gate": (node, node),
+        "Lookup": ([node], [node], node, MISSING),
+        "RunningSum": (node,),
+        "Assume": (node, EXACT, EXACT),
+    }
+
     def node_form(data: Any) -> Form:
         """A kind and its fields."""
-        kind = data[0] if isinstance(data, list) and data and isinstance(data[0], str) else ""
-        shapes: dict[str, tuple[Form, ...]] = {
-            "TokenFeature": ((EXACT,) * size(graph, "tokens"),),
-            "PositionFeature": (POSITIVE, COUNT, one_of(1, 2), one_of(0)),
-            "Linear": ([(node, EXACT)], EXACT),
-            "Gate": (node, node),
-            "Lookup": ([node], [node], node, missing),
-            "RunningSum": (node,),
-            "Assume": (node, EXACT, EXACT),
-        }
-        return (one_of(*KINDS), *shapes.get(kind, ()))
+        kind = data[0] if isinstance(data, list) and data and isinstance(data[0], str) else None
+        return (KIND, *fields_of.get(kind, ()))
 
-    missing = Leaf(
-        "nearest, stop or a number", lambda v: v in ("nearest", "stop") or EXACT.holds(v)
-    )
-    names = [str(index) for index in range(size(graph, "nodes"))]
+    def names_form(names: Any) -> Form:
+        """Names by index, for some of the nodes."""
+        given = names if isinstance(names, dict) else {}
+        return {key: TEXT for key in map(str, range(size(graph, "nodes"))) if key in given}
+
     return {
         "tokens": [TEXT],
         "nodes": [node_form],
-        "names": lambda given: {key: TEXT for key in names if key in given},
+        "names": names_form,
         "families": [([token], node, node, node, or_null(node))],
         "stops": [token],
     }

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from curta.errors import UserError
 
+
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
     """What the engine takes from its surroundings."""

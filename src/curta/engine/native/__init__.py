@@ -159,6 +159,8 @@ class NativeSession(Session):
     def generate(self, first: int, count: int) -> Ids:
         """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
         first = self.engine.check_token(first)
+        if count < 1:
+            return np.zeros(0, dtype=np.int32)
         if self.length + count - 1 > self.engine.max_tokens:
             raise self.engine.too_long()
         said = np.empty(count, dtype=np.int32)
