@@ -255,6 +255,15 @@ def test_a_name_given_later_is_the_one_that_counts() -> None:
     assert graph.is_token("0", "2").name == "is 0 2"
 
 
+def test_a_promise_is_called_what_it_is_about() -> None:
+    _, x = small()
+    node = x
+    for high in range(5000):
+        node = x.graph.assume(node, 0, high)
+    assert node.name == "x"
+    assert x.graph.assume(node, 0, 7).named("small").name == "small"
+
+
 def test_names_are_in_errors_plan_and_c() -> None:
     graph = Graph(["0", "1"])
     weight = graph.feature("x", {"1": 5}).named("weight")

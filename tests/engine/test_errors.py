@@ -174,6 +174,8 @@ def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
         model().save(tmp_path / "missing" / "model.safetensors")
     with pytest.raises(FileError, match="Is a directory; choose another place"):
         model().save(tmp_path)
+    with pytest.raises(FileError, match="null byte; choose another place"):
+        model().save(tmp_path / "a\0b")
 
 
 # -- tokens, at every level ---------------------------------------------------------------------

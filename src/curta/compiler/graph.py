@@ -379,6 +379,8 @@ class Graph:
 
     def name_of(self, index: int) -> str:
         """The node's name, or its expression in a few words."""
+        while index not in self.names and isinstance(promise := self.operations[index], Assume):
+            index = promise.value
         if index in self.names:
             return self.names[index]
         match self.operations[index]:
@@ -404,8 +406,6 @@ class Graph:
                 return f"mean({self._short(value)})"
             case Restore(mean):
                 return f"count*{self._short(mean)}"
-            case Assume(value):
-                return self.name_of(value)
             case operation:
                 return f"{type(operation).__name__.lower()}{index}"
 

@@ -76,10 +76,9 @@ class Model:
         content = self.to_bytes()
         try:
             Path(path).write_bytes(content)
-        except OSError as error:
-            raise FileError(
-                f"cannot write {path}: {error.strerror}; choose another place"
-            ) from error
+        except (OSError, ValueError, TypeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise FileError(f"cannot write {path}: {reason}; choose another place") from error
 
 
 def load_model(path: str | Path) -> Model:
