@@ -33,7 +33,7 @@ class CertificateError(UserError):
 
 
 class FileError(UserError):
-    """A file is not a curta model, or not one that this version can trust."""
+    """A file is not a curta model, is not one that this version can trust, or cannot be written."""
 
 
 class TokenError(UserError):

@@ -20,7 +20,7 @@ from curta.compiler import Model, compile, load_model
 from curta.compiler.model import digest, model_from_parts
 from curta.compiler.verify import verify
 from curta.engine import LEVELS, Level, load
-from curta.errors import CurtaError, FileError
+from curta.errors import CurtaError, FileError, TokenError
 
 
 def counting() -> Model:
@@ -29,20 +29,7 @@ def counting() -> Model:
     return compile(graph, 64)
 
 
-@pytest.mark.parametrize(
-    "dtype",
-    [
-        torch.float16,
-        pytest.param(
-            torch.bfloat16,
-            marks=pytest.mark.xfail(strict=True, reason="load_model: TypeError from NumPy"),
-        ),
-        pytest.param(
-            torch.float8_e4m3fn,
-            marks=pytest.mark.xfail(strict=True, reason="load_model: AttributeError from NumPy"),
-        ),
-    ],
-)
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16, torch.float8_e4m3fn])
 def test_a_language_model_is_no_curta_model(dtype: torch.dtype, tmp_path: Path) -> None:
     path = tmp_path / "model.safetensors"
     save_file({"weight": torch.zeros(4, dtype=dtype)}, path)
@@ -52,7 +39,6 @@ def test_a_language_model_is_no_curta_model(dtype: torch.dtype, tmp_path: Path) 
 
 # -- metadata that somebody edited, with the digest made again ----
 
-CRASHES = pytest.mark.xfail(strict=True, reason="no FileError, but whatever Python raises")
 Edit = Callable[[dict[str, Any]], object]
 
 
@@ -75,8 +61,6 @@ EDITS: dict[str, Edit] = {
     "token twice": graph_part("tokens", ["a", "a", "b"]),
     "unknown node": graph_part("nodes", [["Unknown", 1]]),
     "empty plan": lambda content: content.update(plan={}),
-}
-CRASHING: dict[str, Edit] = {
     "no plan": lambda content: content.pop("plan"),
     "names as a list": graph_part("names", []),
     "length as text": renamed("max_tokens", "many"),
@@ -85,15 +69,13 @@ CRASHING: dict[str, Edit] = {
 }
 
 
-@pytest.mark.parametrize(
-    "edit", [*EDITS, *(pytest.param(name, marks=CRASHES) for name in CRASHING)]
-)
+@pytest.mark.parametrize("edit", EDITS)
 def test_what_an_edit_with_a_new_digest_comes_to(edit: str) -> None:
     model = counting()
     path_free = json.loads(json.dumps(content_of(model)))
-    {**EDITS, **CRASHING}[edit](path_free)
+    EDITS[edit](path_free)
     path_free["digest"] = digest(model.weights, path_free)
-    with pytest.raises(CurtaError):
+    with pytest.raises(FileError):
         verify(model_from_parts("edited", model.weights, {"curta": json.dumps(path_free)}))
 
 
@@ -115,9 +97,8 @@ def test_what_no_edit_comes_to() -> None:
     verify(model_from_parts("same", model.weights, {"curta": json.dumps(content)}))
 
 
-@pytest.mark.xfail(strict=True, raises=RecursionError, reason="json.loads of deep nesting")
 def test_metadata_without_an_end() -> None:
-    with pytest.raises(FileError):
+    with pytest.raises(FileError, match="metadata cannot be read"):
         model_from_parts("deep", {}, {"curta": "[" * 100_000})
 
 
@@ -151,8 +132,6 @@ WRONG: dict[str, Any] = {
     "negative": [-1],
     "too large": [3],
     "too long": [0] * 65,
-}
-ACCEPTED_OR_CRASHING: dict[str, Any] = {
     "names instead of ids": ["t0"],
     "digits as text": ["1", "2"],
     "fractions": [1.7],
@@ -160,20 +139,14 @@ ACCEPTED_OR_CRASHING: dict[str, Any] = {
     "beyond int64": [2**70],
     "nothing": None,
 }
-UNCHECKED = pytest.mark.xfail(
-    strict=True, reason="base.check_prompt: np.asarray(prompt, dtype=int64) takes or breaks on it"
-)
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [*WRONG, *(pytest.param(name, marks=UNCHECKED) for name in ACCEPTED_OR_CRASHING)],
-)
+@pytest.mark.parametrize("prompt", WRONG)
 @pytest.mark.parametrize("level", LEVELS)
 def test_prompts_that_are_no_prompts(level: Level, prompt: str) -> None:
     engine = load(counting(), level)
-    with pytest.raises(CurtaError):
-        engine.run({**WRONG, **ACCEPTED_OR_CRASHING}[prompt], 1)
+    with pytest.raises(TokenError):
+        engine.run(WRONG[prompt], 1)
 
 
 @pytest.mark.parametrize("level", LEVELS)

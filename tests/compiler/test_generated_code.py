@@ -206,9 +206,6 @@ def test_a_session_that_was_stopped_stays_stopped() -> None:
 
 @pytest.mark.parametrize("token", [99, 2, -1])
 @pytest.mark.parametrize("level", ["evaluate", "plain", "native"])
-@pytest.mark.xfail(
-    strict=True, reason="Session.feed checks no token: native reads outside its tables"
-)
 def test_tokens_fed_to_a_session_are_checked(level: str, token: int) -> None:
     graph, x = carrying([0, 1])
     graph.emit(["t0", "t1"], graph.running_sum(x))

@@ -18,7 +18,7 @@ from curta.engine.toolchain import (
     find_compiler,
     load_library,
 )
-from curta.errors import CompilerNotFoundError, ToolchainError
+from curta.errors import CompilerNotFoundError, ToolchainError, UserError
 
 SOURCE = "int answer(void) { return 42; }\n"
 
@@ -115,6 +115,12 @@ def test_the_chosen_compiler_does_not_exist(settings: EngineSettings) -> None:
         build_library(SOURCE, name="answer", settings=chosen)
 
 
+def test_the_chosen_compiler_has_an_open_quotation(settings: EngineSettings) -> None:
+    chosen = EngineSettings('gcc "-O2', settings.cache_directory, settings.search_path)
+    with pytest.raises(CompilerNotFoundError, match="CURTA_CC is set to 'gcc \"-O2'"):
+        build_library(SOURCE, name="answer", settings=chosen)
+
+
 def test_the_chosen_compiler_does_not_compile(settings: EngineSettings) -> None:
     chosen = EngineSettings(sys.executable, settings.cache_directory, settings.search_path)
     with pytest.raises(ToolchainError, match="CURTA_CC"):
@@ -142,6 +148,30 @@ def test_an_unwritable_cache_is_named(settings: EngineSettings, tmp_path: Path) 
     blocked = EngineSettings(None, tmp_path / "file", settings.search_path)
     with pytest.raises(ToolchainError, match="Set CURTA_CACHE"):
         build_library(SOURCE, name="answer", settings=blocked)
+
+
+def test_a_cache_with_too_long_a_name_is_named(settings: EngineSettings, tmp_path: Path) -> None:
+    blocked = EngineSettings(None, tmp_path / ("name" * 100), settings.search_path)
+    with pytest.raises(ToolchainError, match="Set CURTA_CACHE"):
+        build_library(SOURCE, name="answer", settings=blocked)
+
+
+def test_a_disk_that_fills_up_is_named(
+    settings: EngineSettings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: object, target: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(toolchain.os, "replace", full)
+    with pytest.raises(ToolchainError, match="No space left on device"):
+        build_library(SOURCE, name="answer", settings=settings)
+    assert not list((settings.cache_directory / "libraries").iterdir())
+
+
+def test_a_cache_in_nobodys_home_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CURTA_CACHE", "~no_such_user/cache")
+    with pytest.raises(UserError, match="CURTA_CACHE is set to '~no_such_user/cache'"):
+        read_settings()
 
 
 def test_a_version_is_reported(settings: EngineSettings) -> None:

@@ -5,27 +5,30 @@ from __future__ import annotations
 import importlib.util
 import shutil
 import sys
+import traceback
 from pathlib import Path
+from types import ModuleType
 
 from curta.app.gallery import find_program
 from curta.compiler import Graph, Model
 from curta.compiler.compile import DEFAULT_MAX_TOKENS
+from curta.compiler.numbers import short
 from curta.engine.model_cache import compile_cached
-from curta.errors import UserError
+from curta.errors import CurtaError, UserError
 
 
 def run(name: str, emit: str, output: str, max_tokens: int | None) -> None:
     """Compile the program and write the file or folder."""
     graph, default = find_graph(name)
-    model = compile_cached(graph, max_tokens or default)
+    model = compile_cached(graph, default if max_tokens is None else max_tokens)
     path = Path(output)
     try:
         if emit == "safetensors":
-            path.write_bytes(model.to_bytes())
+            model.save(path)
         elif emit == "c":
             from curta.engine.native import model_to_c
 
-            path.write_text(model_to_c(model))
+            path.write_text(model_to_c(model), encoding="utf-8")
         else:
             write_torch(model, path)
     except OSError as error:
@@ -43,25 +46,49 @@ def find_graph(name: str) -> tuple[Graph, int]:
     path = Path(name)
     if not path.exists():
         raise UserError(f"{name}: no such file")
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    try:
+        module = run_file(path)
+        if not callable(getattr(module, "build", None)):
+            raise UserError(f"{name} has no function build() that returns a Graph")
+        graph = module.build()
+    except CurtaError:
+        raise
+    except Exception as error:  # whatever the user's own code raises
+        text = " ".join(str(error).split())
+        raise UserError(f"{where(path, error)}: {type(error).__name__}: {text}") from error
+    if not isinstance(graph, Graph):
+        raise UserError(f"{name}: build() returned {short(graph)}, expected a Graph")
+    return graph, DEFAULT_MAX_TOKENS
+
+
+def run_file(path: Path) -> ModuleType:
+    """A Python file as a module, under a name that hides no other module."""
+    name = f"program in {path.name}"
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    if not hasattr(module, "build"):
-        raise UserError(f"{name} has no function build() that returns a Graph")
-    graph = module.build()
-    if not isinstance(graph, Graph):
-        raise UserError(f"{name}: build() returned a {type(graph).__name__}, expected a Graph")
-    return graph, DEFAULT_MAX_TOKENS
+    return module
+
+
+def where(path: Path, error: Exception) -> str:
+    """The file, and the last of its lines that the error came through."""
+    if isinstance(error, SyntaxError) and error.lineno:
+        return f"{path}, line {error.lineno}"
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename) == path.absolute()]
+    return f"{path}, line {lines[-1]}" if lines else str(path)
 
 
 def write_torch(model: Model, folder: Path) -> None:
     """The weights beside the module that loads them: runs with torch and safetensors alone."""
+    for token in model.vocabulary:
+        if token.splitlines() != [token]:
+            raise UserError(f"token {token!r}: vocabulary.txt has one line per token; rename it")
     source = Path(__file__).parent.parent / "engine" / "transformer.py"
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, folder / "transformer.py")
     (folder / "model.safetensors").write_bytes(model.to_bytes())
     vocabulary = "".join(f"{token}\n" for token in model.vocabulary)
-    (folder / "vocabulary.txt").write_text(vocabulary)
+    (folder / "vocabulary.txt").write_text(vocabulary, encoding="utf-8")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from typing import NoReturn
 
 from curta import __version__
@@ -18,13 +19,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; print an error as one line."""
     options = parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], int] = options.command
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # tokens may be any characters
     try:
-        return command(options)
+        code = command(options)
+        sys.stdout.flush()
+        return code
     except CurtaError as error:
         print(f"curta: {error}", file=sys.stderr)
         return 1 if isinstance(error, ProgramError) else 2
     except BrokenPipeError:
         sys.stderr.close()
+        return 1
+    except OSError as error:
+        print(f"curta: {error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("curta: interrupted", file=sys.stderr)

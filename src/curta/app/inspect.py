@@ -14,7 +14,7 @@ from curta.compiler.verify import verify as prove_again
 def run(path: str, *, verify: bool = False) -> None:
     """Print the model's plan and certificate; with `verify`, prove them again first."""
     model = load_model(path)
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, emoji=False)  # names hold anything
     show_summary(console, path, model)
     console.print(layers_table(model))
     console.print(slots_table(model))
@@ -36,8 +36,7 @@ def show_summary(console: Console, path: str, model: Model) -> None:
     schedule = plan["schedule"]
     console.print(
         f"schedule: {schedule['method']} (at most {schedule['peak']} slots in use, "
-        f"none below {schedule['lower_bound']})",
-        markup=False,
+        f"none below {schedule['lower_bound']})"
     )
 
 
@@ -78,10 +77,10 @@ def slots_table(model: Model) -> Table:
 
 def show_certificate(console: Console, model: Model) -> None:
     certificate = model.certificate
-    console.print(f"certificate: {certificate}", markup=False)
+    console.print(f"certificate: {certificate}")
     console.print(f"{certificate.bounds_checked:,} bounds checked; the tightest of each kind:")
     for claim in certificate.tightest:
         line = f"  {claim.kind:<8} {claim.bits:g} of {claim.limit} bits  {claim.node}"
-        console.print(line, markup=False)
+        console.print(line)
     for promise in certificate.promises:
-        console.print(f"  checked at run time: {promise}", markup=False)
+        console.print(f"  checked at run time: {promise}")

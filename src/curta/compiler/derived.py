@@ -8,10 +8,14 @@ c ? a : b     = relu(c) a + relu(1 - c) b            (c is 0 or 1)
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from curta.compiler.graph import Graph, Node
+from curta.compiler.graph import Graph, Node, listed
+from curta.compiler.numbers import Number, exact, integer, short
 from curta.errors import GraphError
+
+Value = object
+"""A node, or a number; at least one operand of every operation is a node."""
 
 
 def graph_of(*values: object) -> Graph:
@@ -19,60 +23,73 @@ def graph_of(*values: object) -> Graph:
     for value in values:
         if isinstance(value, Node):
             return value.graph
-    raise GraphError("expected at least one node; constants alone belong to no graph")
+    raise GraphError(
+        f"expected at least one node, got {', '.join(map(short, values)) or 'nothing'}; "
+        "constants alone belong to no graph"
+    )
 
 
 def relu(x: Node) -> Node:
     """The larger of x and 0."""
-    return x.graph.gate(x, 1)
+    return graph_of(x).gate(x, 1)
 
 
-def at_least(x: Node, bound: object) -> Node:
+def at_least(x: Value, bound: Value) -> Node:
     """1 if x >= bound, else 0."""
-    above = x - x.graph.node(bound)
+    above = difference(x, bound)
     return relu(above + 1) - relu(above)
 
 
-def at_most(x: Node, bound: object) -> Node:
+def at_most(x: Value, bound: Value) -> Node:
     """1 if x <= bound, else 0."""
-    return at_least(-x, -x.graph.node(bound))
+    return at_least(bound, x)
 
 
-def equals(x: Node, other: object) -> Node:
+def equals(x: Value, other: Value) -> Node:
     """1 if x == other, else 0."""
-    away = x - x.graph.node(other)
+    away = difference(x, other)
     return relu(away + 1) - 2 * relu(away) + relu(away - 1)
 
 
-def product(a: Node, b: Node) -> Node:
+def difference(a: Value, b: Value) -> Node:
+    """a - b, where either may be a number."""
+    graph = graph_of(a, b)
+    return graph.node(a) - graph.node(b)
+
+
+def product(a: Value, b: Value) -> Node:
     """a * b, for any dyadic values; b decides the gates, so make it the narrower one."""
-    return a.graph.gate(b, a) - a.graph.gate(-b, a)
+    graph = graph_of(a, b)
+    return graph.gate(b, a) - graph.gate(-graph.node(b), a)
 
 
-def select(condition: Node, then: object, otherwise: object) -> Node:
+def select(condition: Value, then: Value, otherwise: Value) -> Node:
     """`then` where the condition is 1, `otherwise` where it is 0."""
-    graph = condition.graph
-    return graph.gate(condition, then) + graph.gate(1 - condition, otherwise)
+    graph = graph_of(condition, then, otherwise)
+    return graph.gate(condition, then) + graph.gate(1 - graph.node(condition), otherwise)
 
 
 def invert(condition: Node) -> Node:
     """1 - condition."""
-    return 1 - condition
+    return 1 - graph_of(condition).node(condition)
 
 
-def both(*conditions: Node) -> Node:
+def both(*conditions: Value) -> Node:
     """1 if all of the conditions are 1."""
-    return relu(sum(conditions[1:], conditions[0]) - (len(conditions) - 1))
+    graph = graph_of(*conditions)
+    return relu(sum(map(graph.node, conditions), graph.constant(1 - len(conditions))))
 
 
-def either(*conditions: Node) -> Node:
+def either(*conditions: Value) -> Node:
     """1 if any of the conditions is 1."""
-    return 1 - both(*(1 - condition for condition in conditions))
+    graph = graph_of(*conditions)
+    return 1 - both(*(1 - graph.node(condition) for condition in conditions))
 
 
-def differ(a: Node, b: Node) -> Node:
+def differ(a: Value, b: Value) -> Node:
     """1 if exactly one of two conditions is 1."""
-    return a + b - 2 * both(a, b)
+    graph = graph_of(a, b)
+    return graph.node(a) + graph.node(b) - 2 * both(a, b)
 
 
 def absolute(x: Node) -> Node:
@@ -80,35 +97,38 @@ def absolute(x: Node) -> Node:
     return relu(x) + relu(-x)
 
 
-def maximum(a: Node, b: object) -> Node:
+def maximum(a: Value, b: Value) -> Node:
     """The larger of a and b."""
-    other = a.graph.node(b)
-    return other + relu(a - other)
+    return relu(difference(a, b)) + b
 
 
-def minimum(a: Node, b: object) -> Node:
+def minimum(a: Value, b: Value) -> Node:
     """The smaller of a and b."""
-    other = a.graph.node(b)
-    return other - relu(other - a)
+    return b - relu(difference(b, a))
 
 
-def clamp(x: Node, low: int, high: int) -> Node:
+def clamp(x: Node, low: object, high: object) -> Node:
     """x, moved into [low, high]."""
-    return low + relu(x - low) - relu(x - high)
+    if exact(low) > exact(high):
+        raise GraphError(f"clamp to [{low}, {high}]: the interval is empty")
+    return relu(difference(x, low)) - relu(difference(x, high)) + low
 
 
-def function_table(x: Node, values: Sequence[int] | Mapping[int, int]) -> Node:
+def function_table(x: Node, values: Iterable[object] | Mapping[int, object]) -> Node:
     """values[x] for the integers that `values` covers: a piecewise linear function of x.
 
     Between two neighbouring keys the function is a straight line, so its bends, one relu each,
     are all that it costs. Outside of the keys it goes on as a constant.
     """
-    table = dict(enumerate(values)) if isinstance(values, Sequence) else dict(values)
+    given = values.items() if isinstance(values, Mapping) else enumerate(listed(values, "values"))
+    table = {integer(key, "key"): exact(value) for key, value in given}
     keys = sorted(table)
-    if keys != list(range(keys[0], keys[-1] + 1)):
+    if not keys:
+        raise GraphError("function_table needs a value for at least one integer")
+    if keys[-1] - keys[0] >= len(keys):
         raise GraphError(f"function_table needs a value for every integer {keys[0]}..{keys[-1]}")
-    result = x.graph.constant(table[keys[0]])
-    slope = 0
+    result = graph_of(x).constant(table[keys[0]])
+    slope: Number = 0
     for key in keys[:-1]:
         new = table[key + 1] - table[key]
         if new != slope:
@@ -117,9 +137,10 @@ def function_table(x: Node, values: Sequence[int] | Mapping[int, int]) -> Node:
     return result - slope * relu(x - keys[-1]) if slope else result
 
 
-def count_reached(x: Node, thresholds: Sequence[int]) -> Node:
+def count_reached(x: Node, thresholds: Iterable[object]) -> Node:
     """How many of the thresholds x has reached."""
-    return sum((at_least(x, threshold) for threshold in thresholds), x.graph.constant(0))
+    steps = (at_least(x, threshold) for threshold in listed(thresholds, "thresholds"))
+    return sum(steps, graph_of(x).constant(0))
 
 
 STAGE_BITS = 5
@@ -139,28 +160,46 @@ def split_top(x: Node, bits: int, top: int) -> tuple[Node, Node]:
     return quotient, remainder
 
 
+MOST_STEPS = 2**16
+"""More steps than this in one table are a mistake: every step is two gates."""
+
+
 def remainder_of(x: Node, modulus: int, largest: int) -> Node:
     """x mod modulus for x in [0, largest]."""
-    return x - modulus * count_reached(x, range(modulus, largest + 1, modulus))
+    return x - modulus * quotient_of(x, modulus, largest)
 
 
 def quotient_of(x: Node, divisor: int, largest: int) -> Node:
     """x // divisor for x in [0, largest]."""
+    divisor, largest = integer(divisor, "divisor"), integer(largest, "largest")
+    if divisor < 1 or largest < 0:
+        raise GraphError(
+            f"dividing 0..{short(largest)} by {short(divisor)}: the divisor must be at least 1, "
+            "the largest number at least 0"
+        )
+    if largest // divisor > MOST_STEPS:
+        raise GraphError(
+            f"dividing 0..{short(largest)} by {divisor} takes more than {MOST_STEPS:,} steps, two "
+            "gates each; divide by several smaller divisors in a row, or say the digits with "
+            "emit_quotient"
+        )
     return count_reached(x, range(divisor, largest + 1, divisor))
 
 
 # -- looking back ---------------------------------------------------------------------------------
 
 
-def at_position(position: Node, value: object) -> Node:
+def at_position(position: Value, value: Value) -> Node:
     """The value that an earlier position (or this one) had."""
-    graph = position.graph
+    graph = graph_of(position, value)
     return graph.lookup(query=position, key=graph.position, value=value, missing="stop")
 
 
-def back(distance: int, value: Node, default: int = 0) -> Node:
+def back(distance: int, value: Node, default: float = 0) -> Node:
     """The value `distance` positions ago; the default before the beginning."""
-    graph = value.graph
+    if integer(distance, "distance") < 0:
+        raise GraphError(f"back({short(distance)}): no position can see what comes after it")
+    graph = graph_of(value)
     return graph.lookup(
         query=graph.position - distance, key=graph.position, value=value, missing=default
     )

@@ -1,7 +1,8 @@
 """The language: a graph of numbers that every token of a sequence computes.
 
 A Graph owns its nodes. A node is immutable and interned: building the same operation twice gives
-the same node, so `is` compares nodes and nothing is ever computed twice.
+the same node, so `is` compares nodes and nothing is ever computed twice. A name counts for all
+uses of a node; the first one given with `named` stays.
 
 What the model says next is described by *families* of tokens. Token number d of a family with
 nodes (linear, square, base) scores `base + d * linear - d * d * square`; the best score wins and
@@ -12,9 +13,12 @@ beats one whose condition does not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from fractions import Fraction
+from typing import Any, Literal, NoReturn
+
+import numpy as np
 
 from curta.compiler.nodes import (
     Assume,
@@ -30,8 +34,20 @@ from curta.compiler.nodes import (
     RunningSum,
     TokenFeature,
 )
-from curta.compiler.numbers import Number, exact, simplify
+from curta.compiler.numbers import Number, exact, integer, short
 from curta.errors import GraphError
+
+LARGEST_DIVISOR = 2**62
+"""Divisors and moduli of positions are 64-bit integers."""
+
+
+def refused(what: str, remedy: str) -> Callable[..., NoReturn]:
+    """An operator that nodes do not have, though Python might give it a meaning of its own."""
+
+    def refuse(node: Node, *others: object) -> NoReturn:
+        raise GraphError(f"{node.name}: nodes have no {what}; use {remedy}")
+
+    return refuse
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -40,6 +56,9 @@ class Node:
 
     graph: Graph
     index: int
+
+    __array_ufunc__ = None  # NumPy numbers leave arithmetic to the node
+    __hash__ = object.__hash__
 
     @property
     def operation(self) -> Operation:
@@ -51,7 +70,7 @@ class Node:
 
     def named(self, name: str) -> Node:
         """The same node, called `name` in errors, tables and generated code."""
-        self.graph.names.setdefault(self.index, name)
+        self.graph.rename(self, name)
         return self
 
     def __add__(self, other: object) -> Node:
@@ -78,6 +97,20 @@ class Node:
     def __neg__(self) -> Node:
         return self.graph.linear([(self, -1)])
 
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, int | float | Fraction | np.number):
+            raise GraphError(f"{self.name} == {other}: nodes have no values yet; use equals")
+        return self is other
+
+    __lt__ = __le__ = __gt__ = __ge__ = refused("order", "at_least or at_most")
+    __bool__ = refused("truth value", "select, both, either or invert")
+    __truediv__ = __floordiv__ = __rtruediv__ = __rfloordiv__ = refused(
+        "division", "quotient_of, or multiply by a constant"
+    )
+    __mod__ = __rmod__ = refused("remainder", "remainder_of")
+    __pow__ = __rpow__ = refused("powers", "product")
+    __abs__ = refused("abs()", "absolute")
+
     def __repr__(self) -> str:
         return f"<{type(self.operation).__name__} {self.name}>"
 
@@ -103,8 +136,10 @@ class Graph:
         self.families: list[Family] = []
         self.stops: set[int] = set()
         self.definitions: dict[int, int] = {}
-        self._interned: dict[Operation, int] = {}
-        self.add_tokens(*tokens)
+        self._nodes: list[Node] = []
+        self._interned: dict[Operation, Node] = {}
+        self._named: set[int] = set()
+        self.add_tokens(*listed(tokens, "the tokens of a graph"))
 
     # -- vocabulary ---------------------------------------------------------------------------
 
@@ -113,29 +148,34 @@ class Graph:
         if any(isinstance(operation, TokenFeature) for operation in self.operations):
             raise GraphError("declare all tokens before the first feature")
         for token in tokens:
-            if token in self.tokens:
+            if checked_text(token, "a token") in self.tokens:
                 raise GraphError(f"token {token!r} is declared twice")
             self.tokens[token] = len(self.tokens)
 
     def token_id(self, token: str) -> int:
-        if token not in self.tokens:
-            known = " ".join(list(self.tokens)[:12])
-            raise GraphError(f"unknown token {token!r}; declared are: {known} ...")
+        if not isinstance(token, str) or token not in self.tokens:
+            known = " ".join(list(self.tokens)[:12]) + (" ..." if len(self.tokens) > 12 else "")
+            raise GraphError(f"unknown token {short(token)}; declared are: {known}")
         return self.tokens[token]
 
     # -- nodes --------------------------------------------------------------------------------
 
     def feature(self, name: str, values: Mapping[str, object], default: object = 0) -> Node:
         """A number carried by each token: `values`, and `default` for tokens not named."""
+        checked_text(name, "a feature's name")
+        if not isinstance(values, Mapping):
+            raise GraphError(f"feature {name!r}: expected {{token: number}}, got {short(values)}")
         table = [exact(default)] * len(self.tokens)
         for token, value in values.items():
             table[self.token_id(token)] = exact(value)
-        return self.intern(TokenFeature(tuple(table))).named(name)
+        node = self.intern(TokenFeature(tuple(table)))
+        self.names.setdefault(node.index, name)
+        return node
 
     def is_token(self, *tokens: str) -> Node:
         """1 on the given tokens, 0 on all others."""
-        name = " ".join(tokens) if len(tokens) <= 4 else f"{tokens[0]} ... {tokens[-1]}"
-        return self.feature(f"is {name}", dict.fromkeys(tokens, 1))
+        ids = {self.token_id(token) for token in tokens}
+        return self.intern(TokenFeature(tuple(int(n in ids) for n in range(len(self.tokens)))))
 
     @property
     def one(self) -> Node:
@@ -148,11 +188,15 @@ class Graph:
 
     def position_feature(self, divisor: int, modulus: int = 0, power: int = 1) -> Node:
         """((position // divisor) mod modulus) ** power, from the positional embedding."""
-        if divisor < 1 or modulus < 0 or power not in (1, 2):
+        divisor, modulus = integer(divisor, "divisor"), integer(modulus, "modulus")
+        largest = max(divisor, modulus)
+        if divisor < 1 or modulus < 0 or largest > LARGEST_DIVISOR or power not in (1, 2):
             raise GraphError(
-                f"position_feature({divisor}, {modulus}, {power}): the divisor must be at least "
-                "1, the modulus at least 0 (none), the power 1 or 2"
+                f"position_feature({short(divisor)}, {short(modulus)}, {short(power)}): the "
+                "divisor must be at least 1, the modulus at least 0 (none), both at most 2**62, "
+                "and the power 1 or 2"
             )
+        power = int(power)
         return self.intern(PositionFeature(divisor, modulus, power))
 
     def constant(self, value: object) -> Node:
@@ -163,8 +207,8 @@ class Graph:
         total: dict[int, Number] = {}
         shift = exact(constant)
         for node, coefficient in terms:
-            factor = exact(coefficient)
             operation = self.own(node).operation
+            factor = exact(coefficient)
             if isinstance(operation, Linear):
                 shift += factor * operation.constant
                 parts: Sequence[tuple[int, Number]] = operation.terms
@@ -172,10 +216,10 @@ class Graph:
                 parts = [(node.index, 1)]
             for index, inner in parts:
                 total[index] = total.get(index, 0) + factor * inner
-        flat = tuple((i, simplify(c)) for i, c in sorted(total.items()) if c != 0)
-        shift = simplify(shift)
+        flat = tuple((i, exact(c)) for i, c in sorted(total.items()) if c != 0)
+        shift = exact(shift)
         if shift == 0 and len(flat) == 1 and flat[0][1] == 1:
-            return Node(self, flat[0][0])
+            return self.node_at(flat[0][0])
         return self.intern(Linear(flat, shift))
 
     def gate(self, condition: object, value: object) -> Node:
@@ -188,15 +232,17 @@ class Graph:
         query: object,
         key: object,
         value: object,
-        missing: Literal["nearest", "stop"] | float = "stop",
+        missing: Literal["nearest", "stop"] | float | Fraction = "stop",
     ) -> Node:
         """The value at the most recent position whose key equals the query (see nodes.Lookup)."""
-        queries = query if isinstance(query, tuple) else (query,)
-        keys = key if isinstance(key, tuple) else (key,)
+        queries = query if isinstance(query, tuple | list) else (query,)
+        keys = key if isinstance(key, tuple | list) else (key,)
         if len(queries) != len(keys) or not keys:
             raise GraphError(f"a query of {len(queries)} digits cannot match keys of {len(keys)}")
         if isinstance(missing, str) and missing not in ("nearest", "stop"):
             raise GraphError(f"missing={missing!r}: expected 'nearest', 'stop' or a number")
+        if isinstance(missing, Node):
+            raise GraphError("missing is a node: expected 'nearest', 'stop' or a number")
         if missing == "nearest" and len(keys) > 1:
             raise GraphError("missing='nearest' needs a key of one digit: nearness is a distance")
         return self.intern(
@@ -222,7 +268,9 @@ class Graph:
 
     def declare(self, name: str) -> Node:
         """A node to be defined later, with `define`."""
-        return self.intern(Declared(name)).named(name)
+        node = self.intern(Declared(checked_text(name, "a name")))
+        self.names.setdefault(node.index, name)
+        return node
 
     def define(self, declared: Node, value: object) -> None:
         if not isinstance(self.own(declared).operation, Declared):
@@ -244,12 +292,12 @@ class Graph:
 
     # -- what to say next ---------------------------------------------------------------------
 
-    def emit(self, tokens: Sequence[str], number: object, when: object | None = None) -> None:
+    def emit(self, tokens: Iterable[str], number: object, when: object | None = None) -> None:
         """Say the token whose place in `tokens` is nearest to the number (halves go down)."""
         self._family(tokens, self.node(number) * 2, self.one, when)
 
     def emit_quotient(
-        self, tokens: Sequence[str], dividend: object, divisor: object, when: object | None = None
+        self, tokens: Iterable[str], dividend: object, divisor: object, when: object | None = None
     ) -> None:
         """Say the token numbered floor(dividend / divisor); both integers, the divisor positive.
 
@@ -274,15 +322,18 @@ class Graph:
 
     def _family(
         self,
-        tokens: Sequence[str],
+        tokens: Iterable[str],
         linear: Node,
         square: Node,
         when: object | None,
         base: Node | None = None,
     ) -> None:
-        ids = tuple(self.token_id(token) for token in tokens)
+        said = listed(tokens, "the tokens to say")
+        if not said:
+            raise GraphError("an output rule needs at least one token to say")
+        ids = tuple(self.token_id(token) for token in said)
         taken = {token for family in self.families for token in family.tokens}
-        for token, number in zip(tokens, ids, strict=True):
+        for token, number in zip(said, ids, strict=True):
             if number in taken or ids.count(number) > 1:
                 raise GraphError(f"token {token!r} is scored twice; merge the two rules into one")
         self.families.append(
@@ -290,7 +341,7 @@ class Graph:
                 ids,
                 linear.index,
                 square.index,
-                (base or self.constant(0)).index,
+                (self.constant(0) if base is None else base).index,
                 None if when is None else self.node(when).index,
             )
         )
@@ -302,23 +353,42 @@ class Graph:
         return self.own(value) if isinstance(value, Node) else self.constant(value)
 
     def own(self, node: Node) -> Node:
+        if not isinstance(node, Node):
+            raise GraphError(f"expected a node of this graph, got {short(node)}")
         if node.graph is not self:
             raise GraphError(f"{node.name} belongs to another graph; nodes cannot be shared")
         return node
 
     def intern(self, operation: Operation) -> Node:
-        index = self._interned.get(operation)
-        if index is None:
-            index = len(self.operations)
+        node = self._interned.get(operation)
+        if node is None:
+            node = self._interned[operation] = Node(self, len(self.operations))
             self.operations.append(operation)
-            self._interned[operation] = index
-        return Node(self, index)
+            self._nodes.append(node)
+        return node
+
+    def node_at(self, index: int) -> Node:
+        """The node with this index."""
+        return self._nodes[index]
+
+    def rename(self, node: Node, name: str) -> None:
+        """Call the node by the first name it is given, not by the one its feature came with."""
+        if node.index not in self._named:
+            self.names[node.index] = checked_text(name, "a name")
+            self._named.add(node.index)
 
     def name_of(self, index: int) -> str:
         """The node's name, or its expression in a few words."""
+        while index not in self.names and isinstance(promise := self.operations[index], Assume):
+            index = promise.value
         if index in self.names:
             return self.names[index]
         match self.operations[index]:
+            case TokenFeature(values) if set(values) <= {0, 1}:
+                marked = [token for token, value in zip(self.tokens, values, strict=True) if value]
+                return (
+                    f"is {' '.join(marked if len(marked) <= 4 else (marked[0], '...', marked[-1]))}"
+                )
             case PositionFeature(divisor, modulus, power, offset):
                 text = "position" if divisor == 1 else f"position//{divisor}"
                 text += f" mod {modulus}" if modulus else ""
@@ -336,8 +406,6 @@ class Graph:
                 return f"mean({self._short(value)})"
             case Restore(mean):
                 return f"count*{self._short(mean)}"
-            case Assume(value):
-                return self.name_of(value)
             case operation:
                 return f"{type(operation).__name__.lower()}{index}"
 
@@ -353,6 +421,31 @@ class Graph:
         name = self.names.get(index)
         if name is not None:
             return name
-        if isinstance(self.operations[index], PositionFeature):
+        if isinstance(self.operations[index], TokenFeature | PositionFeature):
             return self.name_of(index)
         return f"n{index}"
+
+
+# -- what users hand in ---------------------------------------------------------------------------
+
+
+def listed(values: Iterable[Any], what: str) -> tuple[Any, ...]:
+    """Any iterable, once through."""
+    if not isinstance(values, Iterable):
+        raise GraphError(f"{what}: expected a list, got {short(values)}")
+    return tuple(values)
+
+
+def checked_text(text: str, what: str) -> str:
+    """The text, if it is one that can be written to a file."""
+    if not is_text(text):
+        raise GraphError(f"{what} has to be a string of Unicode characters, got {short(text)}")
+    return text
+
+
+def is_text(value: object) -> bool:
+    """Whether this is a string that can be written down: lone surrogates cannot."""
+    try:
+        return isinstance(value, str) and value.encode() is not None
+    except UnicodeEncodeError:
+        return False

@@ -26,11 +26,11 @@ from curta.compiler.graph import Graph
 from curta.compiler.layout import Layout
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Mean, Restore, Retrieve
-from curta.compiler.numbers import Number, Range
-from curta.compiler.serialize import graph_from_json, graph_to_json
+from curta.compiler.numbers import Number, Range, short
+from curta.compiler.serialize import CONTENT, check_form, graph_from_json, graph_to_json
 from curta.compiler.tasks import partial_sums
 from curta.compiler.weights import HeadPlan, LayerPlan, score_exponent
-from curta.errors import FileError
+from curta.errors import FileError, GraphError
 
 FORMAT_VERSION = 1
 
@@ -74,19 +74,38 @@ class Model:
 
     def save(self, path: str | Path) -> None:
         """Write the model file."""
-        Path(path).write_bytes(self.to_bytes())
+        content = self.to_bytes()
+        try:
+            Path(path).write_bytes(content)
+        except (OSError, ValueError, TypeError) as error:
+            reason = error.strerror if isinstance(error, OSError) else error
+            raise FileError(f"cannot write {path}: {reason}; choose another place") from error
 
 
 def load_model(path: str | Path) -> Model:
     """Read and check a model file."""
+    if not isinstance(path, str | Path):
+        raise FileError(f"expected the path of a model file, got {short(path)}")
     path = Path(path)
-    if not path.exists():
-        raise FileError(f"{path}: no such file")
     try:
+        if path.is_dir():
+            raise FileError(f"{path} is a folder; name the model file in it")
         with safetensors.safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
+            if "curta" not in metadata:
+                raise FileError(f"{path}: a safetensors file, but not one that curta wrote")
+            for name in sorted(file.keys()):
+                if (found := file.get_slice(name).get_dtype()) not in ("F64", "I64"):
+                    raise FileError(
+                        f"{path}: tensor {name} is {found}, expected F64 or I64; a model computes "
+                        "exactly only in the numbers it was compiled to, so build the file again"
+                    )
             weights = {name: file.get_tensor(name) for name in sorted(file.keys())}
-    except (safetensors.SafetensorError, OSError, ValueError) as error:
+    except FileNotFoundError as error:
+        raise FileError(f"{path}: no such file") from error
+    except OSError as error:
+        raise FileError(f"{path} cannot be read: {error}") from error
+    except (safetensors.SafetensorError, ValueError) as error:
         raise FileError(
             f"{path}: not a complete safetensors file ({error}); build it again with `curta build`"
         ) from error
@@ -94,30 +113,93 @@ def load_model(path: str | Path) -> Model:
 
 
 def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> Model:
-    """The model, if version and digest are right."""
-    if "curta" not in metadata:
-        raise FileError(f"{path}: a safetensors file, but not one that curta wrote")
+    """The model, if version, digest and form are right."""
     try:
         content = json.loads(metadata["curta"])
         version, claimed = content["version"], content.pop("digest")
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        actual = digest(weights, content)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise FileError(f"{path}: the curta metadata cannot be read ({error!r})") from error
     if version != FORMAT_VERSION:
         raise FileError(
-            f"{path}: format version {version}, this curta reads version {FORMAT_VERSION}; "
+            f"{path}: format version {short(version)}, this curta reads version {FORMAT_VERSION}; "
             "build the file again, or install the curta that wrote it"
         )
-    if digest(weights, content) != claimed:
+    if actual != claimed:
         raise FileError(
             f"{path}: weights, plan or certificate were changed after compilation (the digest "
             "does not match), so nothing is proved about them; build the file again"
         )
+    check_form(content, CONTENT, f"{path}: content")
     try:
-        certificate = Certificate.from_json(content["certificate"])
         graph = graph_from_json(content["graph"])
-    except (KeyError, TypeError, ValueError) as error:
-        raise FileError(f"{path}: the graph or certificate is malformed ({error!r})") from error
+    except GraphError as error:
+        raise FileError(f"{path}: graph: {error}") from error
+    check_plan(path, content["plan"], graph)
+    check_tensors(path, content["plan"], weights)
+    certificate = Certificate.from_json(content["certificate"])
     return Model(weights, content["plan"], certificate, graph)
+
+
+def check_plan(path: str, plan: Plan, graph: Graph) -> None:
+    """Vocabulary, stops and rules of the plan are those of the graph."""
+    of_graph = {
+        "vocabulary": list(graph.tokens),
+        "stops": sorted(graph.stops),
+        "families": [list(family.tokens) for family in graph.families],
+    }
+    for part, wanted in of_graph.items():
+        if plan[part] != wanted:
+            raise FileError(f"{path}: the {part} of plan and graph differ; build the file again")
+
+
+def check_tensors(path: str, plan: Plan, weights: Weights) -> None:
+    """The tensors are those that the plan speaks of; integers are within their limits."""
+    position = weights.get("position.weight", np.zeros((0, 0)))
+    wanted = tensor_shapes(plan, position.shape[-1] if position.ndim else 0)
+    for name in sorted(wanted.keys() | weights.keys()):
+        found = (weights[name].dtype.name, weights[name].shape) if name in weights else "missing"
+        if found != wanted.get(name, "none"):
+            raise FileError(
+                f"{path}: tensor {name} is {found}, expected {wanted.get(name, 'none')}; "
+                "build the file again"
+            )
+    limits = {"position.divisor": (1, 2**62), "position.modulus": (0, 2**62)}
+    limits |= {"position.power": (1, 2), "position.offset": (-(2**62), 2**62)}
+    for number, layer in enumerate(plan["layers"]):
+        limits[f"layers.{number}.attention.head_width"] = (layer["head_width"],) * 2
+    for name, (low, high) in limits.items():
+        if (weights[name] < low).any() or (weights[name] > high).any():
+            raise FileError(
+                f"{path}: tensor {name} is not what a graph compiles to (from {low} to {high}); "
+                "build the file again"
+            )
+
+
+def tensor_shapes(plan: Plan, features: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+    """Type and shape of every tensor."""
+    tokens, width = len(plan["vocabulary"]), plan["width"]
+    shapes: dict[str, tuple[int, ...]] = {
+        "embedding.weight": (tokens, width),
+        "unembedding.weight": (tokens, width),
+        "position.weight": (width, features),
+    }
+    integers: dict[str, tuple[int, ...]] = {
+        f"position.{field}": (features,) for field in ("divisor", "modulus", "power", "offset")
+    }
+    for number, layer in enumerate(plan["layers"]):
+        attention, feed_forward = f"layers.{number}.attention", f"layers.{number}.feed_forward"
+        inner, hidden = len(layer["heads"]) * layer["head_width"], len(layer["units"])
+        integers[f"{attention}.head_width"] = ()
+        shapes[f"{attention}.output.weight"] = (width, inner)
+        shapes[f"{feed_forward}.contract.weight"] = (width, hidden)
+        shapes |= {
+            f"{attention}.{part}.weight": (inner, width) for part in ("query", "key", "value")
+        }
+        shapes |= {f"{feed_forward}.{part}.weight": (hidden, width) for part in ("gate", "expand")}
+    return {name: ("float64", shape) for name, shape in shapes.items()} | {
+        name: ("int64", shape) for name, shape in integers.items()
+    }
 
 
 def digest(weights: Weights, content: dict[str, Any]) -> str:

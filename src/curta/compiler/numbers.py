@@ -7,34 +7,66 @@ and again: does the largest magnitude divided by 2**e stay within 2**53?
 
 from __future__ import annotations
 
+import reprlib
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import index
 
-from curta.errors import GraphError
+import numpy as np
+
+from curta.errors import GraphError, UserError
 
 Number = int | Fraction
 
 MANTISSA_BITS = 53
+LARGEST = 2**1024
+LARGEST_DENOMINATOR = 2**1074
 STEP_OF_ZERO = 64
 """Zero is a multiple of every step; this stands for "as coarse as you like"."""
 
 
 def exact(value: object) -> Number:
-    """The given int, float or fraction as an exact dyadic number."""
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
+    """The given number as an exact dyadic one: an int, float or Fraction, or NumPy's."""
+    if isinstance(value, int | np.integer | np.bool_):
+        number: Number = int(value)
+    elif isinstance(value, float | np.floating | Fraction):
         if value != value or value in (float("inf"), float("-inf")):
             raise GraphError(f"{value} is not a number that a graph can hold; use finite values")
-        return int(value) if value.is_integer() else Fraction(value)
+        number = simplify(Fraction(*value.as_integer_ratio()))
+    else:
+        raise GraphError(
+            f"{short(value)} is a {type(value).__name__}; expected an int, float or Fraction"
+        )
+    numerator, denominator = number.numerator, number.denominator
+    if denominator & (denominator - 1):
+        raise GraphError(
+            f"{short(value)} is not dyadic (its denominator is no power of two), so float64 "
+            "cannot hold it; scale the graph so that its coefficients are integers"
+        )
+    if abs(numerator) >= LARGEST * denominator or denominator > LARGEST_DENOMINATOR:
+        raise GraphError(
+            f"a number of {numerator.bit_length()} bits, divided by "
+            f"2**{denominator.bit_length() - 1}, is out of reach of float64 (below 2**1024, in "
+            "steps of 2**-1074); scale the graph"
+        )
+    return number
+
+
+def integer(value: object, what: str, error: type[UserError] = GraphError) -> int:
+    """The given integer of any integer type; `what` names it in the error."""
+    try:
+        return index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise error(f"{what}={short(value)}: expected an integer") from None
+
+
+def short(value: object) -> str:
+    """The value in a few words, on one line, for errors."""
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"an integer of {value.bit_length()} bits"
     if isinstance(value, Fraction):
-        if value.denominator & (value.denominator - 1):
-            raise GraphError(
-                f"{value} is not dyadic (its denominator is no power of two), so float64 cannot "
-                "hold it; scale the graph so that its coefficients are integers"
-            )
-        return simplify(value)
-    raise GraphError(f"{value!r} is a {type(value).__name__}; expected an int, float or Fraction")
+        return f"{short(value.numerator)}/{short(value.denominator)}"
+    return " ".join(reprlib.repr(value).split())
 
 
 def simplify(value: Number) -> Number:

@@ -19,11 +19,14 @@ from curta.compiler.nodes import (
     RunningSum,
     operands,
 )
+from curta.compiler.numbers import short
 from curta.errors import GraphError
 
 
 def resolve(graph: Graph) -> Graph:
     """The same program, checked, without declared or unused nodes."""
+    if not isinstance(graph, Graph):
+        raise GraphError(f"expected a Graph, got {short(graph)}")
     check_output(graph)
     resolved = Graph(graph.tokens)
     mapping: dict[int, Node] = {}
@@ -58,13 +61,11 @@ def copy_operation(target: Graph, operation: Operation, mapped: Callable[[int], 
         case Gate(condition, value):
             return target.gate(mapped(condition), mapped(value))
         case Lookup(query, key, value, missing):
-            return target.intern(
-                Lookup(
-                    tuple(mapped(i).index for i in query),
-                    tuple(mapped(i).index for i in key),
-                    mapped(value).index,
-                    missing,
-                )
+            return target.lookup(
+                query=tuple(mapped(i) for i in query),
+                key=tuple(mapped(i) for i in key),
+                value=mapped(value),
+                missing=missing,
             )
         case RunningSum(value):
             return target.running_sum(mapped(value))

@@ -1,15 +1,23 @@
-"""Graphs as JSON: one list per node, its kind first, then its fields in order."""
+"""The content of a model file as JSON: the graph, one list per node, and the form of all parts.
+
+Whoever edits a file can sign it again, so the digest says nothing about the form of the content.
+`check_form` compares a file's content with CONTENT, once, when it is read; what runs later relies
+on every key, type and index. (Whether the content is also true, `verify` finds out.)
+"""
 
 from __future__ import annotations
 
-from dataclasses import fields
+from collections.abc import Callable
+from dataclasses import dataclass, fields
 from fractions import Fraction
+from math import isfinite
 from typing import Any
 
 from curta.compiler import nodes
-from curta.compiler.graph import Family, Graph
-from curta.compiler.numbers import exact
-from curta.errors import GraphError
+from curta.compiler.graph import Family, Graph, is_text
+from curta.compiler.numbers import LARGEST, exact, short
+from curta.compiler.resolve import check_output, copy_operation
+from curta.errors import FileError, GraphError
 
 KINDS: dict[str, type] = {
     kind.__name__: kind
@@ -39,19 +47,22 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
 
 
 def graph_from_json(data: dict[str, Any]) -> Graph:
+    """The graph, if it is one that `resolve` could have made; `data` has the right form."""
     graph = Graph(data["tokens"])
     for place, (kind, *values) in enumerate(data["nodes"]):
         operation = KINDS[kind](*(from_json(value) for value in values))
-        if any(operand >= place or operand < 0 for operand in nodes.operands(operation)):
+        if any(operand >= place for operand in nodes.operands(operation)):
             raise GraphError(f"node {place} reads a node that comes after it")
-        if graph.intern(operation).index != place:
-            raise GraphError(f"node {place} is a copy of an earlier one")
-    graph.names = {int(index): name for index, name in data["names"].items()}
+        if copy_operation(graph, operation, graph.node_at).index != place:
+            raise GraphError(f"node {place} is a copy of an earlier one, or not in simplest form")
+    for index, name in data["names"].items():
+        graph.node_at(int(index)).named(name)
     graph.families = [
         Family(tuple(tokens), linear, square, base, when)
         for tokens, linear, square, base, when in data["families"]
     ]
     graph.stops = set(data["stops"])
+    check_output(graph)
     return graph
 
 
@@ -70,3 +81,221 @@ def from_json(value: object) -> Any:
     if isinstance(value, dict):
         return exact(Fraction(value["fraction"]))
     return value
+
+
+# -- the form of a file ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Leaf:
+    """A single value: what it has to be, in words and as a predicate."""
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+Form = Any
+"""A Leaf; [form], a list of any length; (form, ...), a list of just these; {key: form}, an object
+of just these keys; or a function from the value to its form.
+"""
+
+
+def check_form(value: Any, form: Form, place: str) -> None:
+    """Raise an error that names the first place where the value does not have the form."""
+    if isinstance(form, Leaf):
+        require(form.holds(value), place, value, form.words)
+    elif isinstance(form, list):
+        require(isinstance(value, list), place, value, "a list")
+        for number, part in enumerate(value):
+            check_form(part, form[0], f"{place}[{number}]")
+    elif isinstance(form, tuple):
+        fits = isinstance(value, list) and len(value) == len(form)
+        require(fits, place, value, f"a list of {len(form)}")
+        for number, (part, inner) in enumerate(zip(value, form, strict=True)):
+            check_form(part, inner, f"{place}[{number}]")
+    elif isinstance(form, dict):
+        require(isinstance(value, dict), place, value, "an object")
+        for key in sorted(form.keys() ^ value.keys()):
+            what = "lacks" if key in form else "has an odd entry"
+            raise FileError(f"{place} {what} {short(key)}; build the file again")
+        for key, inner in form.items():
+            check_form(value[key], inner, f"{place}.{key}")
+    else:
+        check_form(value, form(value), place)
+
+
+def require(holds: bool, place: str, value: object, words: str) -> None:
+    if not holds:
+        raise FileError(f"{place} is {short(value)}, expected {words}; build the file again")
+
+
+def integer_in(low: int, high: int) -> Leaf:
+    words = f"an integer from {low} to {high}"
+    return Leaf(words, lambda value: type(value) is int and low <= value <= high)
+
+
+def one_of(*choices: object) -> Leaf:
+    words = " or ".join(map(str, choices))
+    return Leaf(words, lambda value: any(value is c or value == c for c in choices))
+
+
+def or_null(leaf: Leaf) -> Leaf:
+    return Leaf(f"{leaf.words}, or null", lambda value: value is None or leaf.holds(value))
+
+
+def is_number(value: object) -> bool:
+    """Whether this is a number that float64 reaches."""
+    if type(value) is int:
+        return abs(value) < LARGEST
+    return type(value) is float and isfinite(value)
+
+
+def is_exact_number(value: object) -> bool:
+    """Whether from_json makes a number of it."""
+    if not isinstance(value, dict):
+        return type(value) is int and is_number(value)
+    try:
+        exact(Fraction(value["fraction"]))
+    except (KeyError, TypeError, ValueError, ArithmeticError, GraphError):
+        return False
+    return True
+
+
+KIND = one_of(*KINDS)
+TEXT = Leaf("a string", is_text)
+FLAG = Leaf("true or false", lambda value: isinstance(value, bool))
+COUNT = integer_in(0, 2**62)
+POSITIVE = integer_in(1, 2**62)
+EXPONENT = integer_in(-(2**16), 2**16)
+NUMBER = Leaf("a number", is_number)
+EXACT = Leaf("an integer or a fraction", is_exact_number)
+MISSING = Leaf(
+    "nearest, stop or a number", lambda value: value in ("nearest", "stop") or EXACT.holds(value)
+)
+RANGE = {"low": NUMBER, "high": NUMBER, "step": EXPONENT}
+
+
+def size(data: Any, key: str) -> int:
+    """How long a list is; what is no list is found when its own form is checked."""
+    part = data.get(key) if isinstance(data, dict) else None
+    return len(part) if isinstance(part, list) else 0
+
+
+def number(data: Any, key: str) -> int:
+    """An integer's value; what is none is found when its own form is checked."""
+    part = data.get(key) if isinstance(data, dict) else None
+    return part if isinstance(part, int) else 0
+
+
+def graph_form(graph: Any) -> Form:
+    token = integer_in(0, size(graph, "tokens") - 1)
+    node = integer_in(0, size(graph, "nodes") - 1)
+
+    fields_of: dict[object, tuple[Form, ...]] = {
+        "TokenFeature": ((EXACT,) * size(graph, "tokens"),),
+        "PositionFeature": (POSITIVE, COUNT, one_of(1, 2), one_of(0)),
+        "Linear": ([(node, EXACT)], EXACT),
+        "Gate": (node, node),
+        "Lookup": ([node], [node], node, MISSING),
+        "RunningSum": (node,),
+        "Assume": (node, EXACT, EXACT),
+    }
+
+    def node_form(data: Any) -> Form:
+        """A kind and its fields."""
+        kind = data[0] if isinstance(data, list) and data and isinstance(data[0], str) else None
+        return (KIND, *fields_of.get(kind, ()))
+
+    def names_form(names: Any) -> Form:
+        """Names by index, for some of the nodes."""
+        given = names if isinstance(names, dict) else {}
+        return {key: TEXT for key in map(str, range(size(graph, "nodes"))) if key in given}
+
+    return {
+        "tokens": [TEXT],
+        "nodes": [node_form],
+        "names": names_form,
+        "families": [([token], node, node, node, or_null(node))],
+        "stops": [token],
+    }
+
+
+def plan_form(plan: Any) -> Form:
+    layers = size(plan, "layers")
+    token = integer_in(0, size(plan, "vocabulary") - 1)
+    slot = integer_in(0, number(plan, "width") - 1)
+    period = integer_in(0, 2 * layers)
+    member = {"node": COUNT, "weight": NUMBER, "kind": TEXT, "written": period, **RANGE}
+    return {
+        "vocabulary": [TEXT],
+        "stops": [token],
+        "width": POSITIVE,
+        "schedule": {
+            "layers": one_of(layers),
+            "peak": COUNT,
+            "lower_bound": COUNT,
+            "method": TEXT,
+        },
+        "layers": [layer_form],
+        "slots": [
+            {
+                "slot": slot,
+                "first": period,
+                "last": period,
+                "erased": or_null(period),
+                "name": TEXT,
+                "members": [member],
+                "magnitude": NUMBER,
+                "step": EXPONENT,
+            }
+        ],
+        "guards": [
+            {
+                "name": TEXT,
+                "period": period,
+                "terms": [(slot, NUMBER)],
+                "low": NUMBER,
+                "high": NUMBER,
+            }
+        ],
+        "families": [[token]],
+    }
+
+
+def layer_form(layer: Any) -> Form:
+    width = number(layer, "head_width")
+
+    def head_form(head: Any) -> Form:
+        """Queries and keys of one digit or more, and a component for their squares."""
+        values = [{"name": TEXT, "is_key": FLAG, **RANGE}] * min(size(head, "values"), width)
+        mean = {"kind": one_of("mean", "retrieve"), "name": TEXT, "values": tuple(values)}
+        if not isinstance(head, dict) or head.get("kind") != "retrieve":
+            return mean
+        digits = max(1, min(size(head, "key"), width - 1))
+        return {
+            **mean,
+            "query": (RANGE,) * digits,
+            "key": (RANGE,) * digits,
+            "code": {"weights": (NUMBER,) * digits, "offset": NUMBER, **RANGE},
+            "recency": FLAG,
+            "nearest": FLAG,
+            "score_exponent": EXPONENT,
+        }
+
+    return {"head_width": integer_in(2, 2**16), "heads": [head_form], "units": [TEXT]}
+
+
+CERTIFICATE = {
+    "max_tokens": POSITIVE,
+    "softmax_tokens": COUNT,
+    "arithmetic": TEXT,
+    "bounds_checked": COUNT,
+    "tightest": [{"kind": TEXT, "node": TEXT, "bits": COUNT, "limit": COUNT}],
+    "promises": [TEXT],
+}
+CONTENT = {
+    "version": COUNT,
+    "graph": graph_form,
+    "plan": plan_form,
+    "certificate": CERTIFICATE,
+}

@@ -15,6 +15,8 @@ LEVELS: tuple[Level, ...] = ("evaluate", "plain", "hull", "native")
 
 def load(model: str | Path | Model, level: Level = "native") -> Engine:
     """A model file, or a model, ready to run at one of the levels."""
+    if level not in LEVELS:
+        raise UserError(f"level={level!r}: expected one of {', '.join(LEVELS)}")
     loaded = model if isinstance(model, Model) else load_model(model)
     match level:
         case "evaluate":
@@ -33,7 +35,6 @@ def load(model: str | Path | Model, level: Level = "native") -> Engine:
             from curta.engine.native import Native
 
             return Native(loaded)
-    raise UserError(f"level={level!r}: expected one of {', '.join(LEVELS)}")
 
 
 __all__ = ["LEVELS", "Engine", "Level", "Session", "load"]

@@ -8,6 +8,7 @@ stop tokens) is written here once, so that levels differ in nothing but how they
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from typing import ClassVar
 
@@ -15,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
+from curta.compiler.numbers import integer, short
 from curta.errors import RegionError, TokenError
 
 Ids = npt.NDArray[np.int32]
@@ -24,9 +26,29 @@ Residuals = npt.NDArray[np.float64]
 class Session(ABC):
     """One sequence in progress."""
 
-    @abstractmethod
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        self.length = 0
+        self.stopped: RegionError | None = None
+
     def feed(self, token: int) -> int:
         """Take the next token of the sequence; return what the model says after it."""
+        token = self.engine.check_token(token)
+        if self.stopped is not None:
+            raise self.stopped
+        if self.length >= self.engine.max_tokens:
+            raise self.engine.too_long()
+        try:
+            said = self._feed(token)
+        except RegionError as error:
+            self.stopped = error  # what follows would not be covered by the certificate either
+            raise
+        self.length += 1
+        return said
+
+    @abstractmethod
+    def _feed(self, token: int) -> int:
+        """The same for a token that is checked."""
 
 
 class Engine(ABC):
@@ -78,37 +100,68 @@ class Engine(ABC):
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """Token names as ids."""
-        if isinstance(tokens, str):
-            raise TokenError(f"{tokens!r} is one string; a prompt is a list of tokens, as in ['a']")
+        if isinstance(tokens, str) or not isinstance(tokens, Iterable):
+            kind = "one string" if isinstance(tokens, str) else f"a {type(tokens).__name__}"
+            raise TokenError(
+                f"{short(tokens)} is {kind}; a prompt is a list of tokens, as in "
+                f"{self.vocabulary[:1]}"
+            )
         names = list(tokens)
-        unknown = [token for token in names if token not in self._ids]
+        unknown = [name for name in names if not isinstance(name, str) or name not in self._ids]
         if unknown:
             known = " ".join(self.vocabulary[:16]) + (" ..." if len(self.vocabulary) > 16 else "")
-            raise TokenError(f"unknown token {unknown[0]!r}; this model knows: {known}")
+            raise TokenError(f"unknown token {short(unknown[0])}; this model knows: {known}")
         return [self._ids[token] for token in names]
 
     # -- shared by all levels -----------------------------------------------------------------
 
     def check_prompt(self, prompt: Sequence[int]) -> Ids:
-        ids = np.asarray(prompt, dtype=np.int64)
+        """The prompt as an array, if it is one that the model can take."""
+        ids = self.check_ids(prompt)
         if len(ids) == 0:
             raise TokenError("the prompt is empty; give at least one token")
-        wrong = ids[(ids < 0) | (ids >= len(self.vocabulary))]
-        if len(wrong):
-            raise TokenError(f"token id {wrong[0]}: this model has {len(self.vocabulary)} tokens")
         if len(ids) > self.max_tokens:
             raise TokenError(
                 f"the prompt has {len(ids):,} tokens, the certificate covers {self.max_tokens:,}; "
                 "compile the graph with a larger max_tokens"
             )
-        return ids.astype(np.int32)
+        return ids
+
+    def check_ids(self, tokens: Sequence[int] | Ids) -> Ids:
+        """Token ids as an array."""
+        try:
+            # For lists, array() is faster than NumPy, and takes nothing but integers.
+            ids = np.asarray(array("q", tokens) if isinstance(tokens, list | tuple) else tokens)
+        except (ValueError, TypeError, OverflowError):
+            ids = np.asarray(None)
+        if ids.ndim != 1 or ids.dtype.kind not in "iu":
+            raise TokenError(
+                f"{short(tokens)} is no list of token ids (integers from 0 to "
+                f"{len(self.vocabulary) - 1}); names become ids with encode, or use generate"
+            )
+        wrong = ids[(ids < 0) | (ids >= len(self.vocabulary))]
+        if len(wrong):
+            raise self.unknown_id(int(wrong[0]))
+        return ids.astype(np.int32, copy=False)
+
+    def check_token(self, token: int) -> int:
+        """One token id."""
+        number = integer(token, "token id", TokenError)
+        if not 0 <= number < len(self.vocabulary):
+            raise self.unknown_id(number)
+        return number
+
+    def unknown_id(self, number: int) -> TokenError:
+        count = len(self.vocabulary)
+        return TokenError(f"token id {short(number)}: this model has {count} tokens, from 0 on")
 
     def _end(self, length: int, max_new_tokens: int | None) -> int:
         if max_new_tokens is None:
             return self.max_tokens
-        if max_new_tokens < 0:
-            raise TokenError(f"max_new_tokens={max_new_tokens}: expected 0 or more")
-        return length + max_new_tokens
+        count = integer(max_new_tokens, "max_new_tokens", TokenError)
+        if count < 0:
+            raise TokenError(f"max_new_tokens={count}: expected 0 or more")
+        return length + count
 
     def _generate(self, prompt: Ids, end: int, unlimited: bool) -> Iterator[int]:
         session, following = self.session(), -1

@@ -32,8 +32,8 @@ class Evaluate(Engine):
         super().__init__(model)
         self.graph = model.graph
 
-    def session(self) -> GraphSession:
-        return GraphSession(self.graph)
+    def session(self) -> EvaluateSession:
+        return EvaluateSession(self)
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
         """The residual stream that exact arithmetic gives (see engine.expected)."""
@@ -42,8 +42,20 @@ class Evaluate(Engine):
         return expected_residuals(self.model, self.check_prompt(ids).tolist())
 
 
-class GraphSession(Session):
-    """The values of all nodes at the last position, and what earlier positions left behind."""
+class EvaluateSession(Session):
+    def __init__(self, engine: Evaluate) -> None:
+        super().__init__(engine)
+        self.graph = GraphSession(engine.graph)
+
+    def _feed(self, token: int) -> int:
+        return self.graph.feed(token)
+
+
+class GraphSession:
+    """The values of all nodes at the last position, and what earlier positions left behind.
+
+    It belongs to a graph alone: tokens and lengths are checked by the Session around it.
+    """
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph

@@ -27,6 +27,7 @@ from curta.compiler.nodes import (
 from curta.compiler.numbers import Number, ceil_log2, exact, power_of_two, simplify
 from curta.compiler.weights import rounding_constant
 from curta.engine.base import Residuals
+from curta.errors import FileError
 
 
 def expected_residuals(model: Model, ids: Sequence[int]) -> Residuals:
@@ -36,6 +37,9 @@ def expected_residuals(model: Model, ids: Sequence[int]) -> Residuals:
     periods = 2 * model.plan["schedule"]["layers"] + 1
     streams = np.zeros((len(ids), periods, model.plan["width"]))
     streams[:, :, 0] = 1.0
+    last = max((m["node"] for slot in model.plan["slots"] for m in slot["members"]), default=0)
+    if last >= len(graph.operations):
+        raise FileError(f"the plan speaks of node {last}, which the graph does not have")
     for carrier in model.plan["slots"]:
         end = periods if carrier["erased"] is None else carrier["erased"]
         for member in carrier["members"]:

@@ -111,16 +111,15 @@ class HullLevel(Engine):
 
 
 class HullSession(Session):
+    engine: HullLevel
+
     def __init__(self, engine: HullLevel) -> None:
-        self.engine = engine
-        self.position = 0
+        super().__init__(engine)
         layers = engine.model.plan["layers"]
         self.caches = [[new_cache(head) for head in layer["heads"]] for layer in layers]
         self.stream = np.zeros((2 * len(layers) + 1, engine.model.plan["width"]))
 
-    def feed(self, token: int) -> int:
-        if self.position >= self.engine.max_tokens:
-            raise self.engine.too_long()
+    def _feed(self, token: int) -> int:
         x = self.embed(token)
         streams = [x]
         for number, layer in enumerate(self.engine.layers):
@@ -130,14 +129,13 @@ class HullSession(Session):
             x = x + layer["feed_forward.contract"] @ (opened * (layer["feed_forward.expand"] @ x))
             streams.append(x)
         self.stream = np.stack(streams)
-        check_guards(self.engine.guards, self.stream[None], self.position)
-        self.position += 1
+        check_guards(self.engine.guards, self.stream[None], self.length)
         return int(np.argmax(self.engine.model.weights["unembedding.weight"] @ x))
 
     def embed(self, token: int) -> Vector:
         weights = self.engine.model.weights
         modulus, power = weights["position.modulus"], weights["position.power"]
-        digits = self.position // weights["position.divisor"]
+        digits = self.length // weights["position.divisor"]
         digits = np.where(modulus > 0, digits % np.maximum(modulus, 1), digits)
         features = (digits - weights["position.offset"]) ** power
         embedded: Vector = (

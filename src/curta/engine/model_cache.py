@@ -11,10 +11,13 @@ import hashlib
 import json
 import os
 import tempfile
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import curta.compiler
 from curta.compiler import Graph, Model, compile, load_model
+from curta.compiler.compile import checked_length
 from curta.compiler.resolve import resolve
 from curta.compiler.serialize import graph_to_json
 from curta.engine.settings import read_settings
@@ -22,24 +25,26 @@ from curta.errors import FileError
 
 
 def compile_cached(graph: Graph, max_tokens: int) -> Model:
-    """The compiled graph, from the cache if it was compiled before."""
-    path = (
-        read_settings().cache_directory / "models" / f"{graph_key(graph, max_tokens)}.safetensors"
-    )
-    if path.exists():
-        try:
-            return load_model(path)
-        except FileError:
-            path.unlink(missing_ok=True)  # damaged: compile again
-    model = compile(graph, max_tokens)
-    write_atomically(path, model.to_bytes())
+    """The compiled graph, from the cache if it was compiled before.
+
+    A cache that is damaged, or cannot be read or written, costs time and nothing else.
+    """
+    length = checked_length(max_tokens)
+    content = graph_to_json(resolve(graph))
+    path = read_settings().cache_directory / "models" / f"{graph_key(content, length)}.safetensors"
+    with suppress(FileError):
+        model = load_model(path)
+        if (graph_to_json(model.graph), model.certificate.max_tokens) == (content, length):
+            return model
+    model = compile(graph, length)
+    with suppress(OSError):
+        write_atomically(path, model.to_bytes())
     return model
 
 
-def graph_key(graph: Graph, max_tokens: int) -> str:
+def graph_key(content: dict[str, Any], max_tokens: int) -> str:
     total = hashlib.sha256(compiler_digest())
-    text = json.dumps([graph_to_json(resolve(graph)), max_tokens])
-    total.update(text.encode())
+    total.update(json.dumps([content, max_tokens]).encode())
     return total.hexdigest()[:32]
 
 

@@ -51,25 +51,24 @@ class Plain(Engine):
         session = PlainSession(self)
         said: list[int] = []
         for start in range(0, tokens.shape[1], block):
-            said += session.feed_block(tokens[:, start : start + block])
+            said += session.feed_block(tokens[:, start : start + block], start)
         return said
 
 
 class PlainSession(Session):
+    engine: Plain
+
     def __init__(self, engine: Plain) -> None:
-        self.engine = engine
+        super().__init__(engine)
         self.cache: Cache = []
-        self.length = 0
 
-    def feed(self, token: int) -> int:
-        return self.feed_block(torch.tensor([[token]], device=self.engine.device))[-1]
+    def _feed(self, token: int) -> int:
+        return self.feed_block(torch.tensor([[token]], device=self.engine.device), self.length)[-1]
 
-    def feed_block(self, tokens: torch.Tensor) -> list[int]:
-        if self.length + tokens.shape[1] > self.engine.max_tokens:
-            raise self.engine.too_long()
+    def feed_block(self, tokens: torch.Tensor, start: int) -> list[int]:
+        """Checked tokens, the first at position `start`."""
         streams = self.engine.transformer.residual_streams(tokens, self.cache)
-        check_guards(self.engine.guards, as_array(streams), self.length)
-        self.length += tokens.shape[1]
+        check_guards(self.engine.guards, as_array(streams), start)
         logits = self.engine.transformer.unembedding(streams[-1][0])
         said: list[int] = logits.argmax(dim=-1).tolist()
         return said

@@ -13,6 +13,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
+from curta.errors import UserError
+
 
 @dataclass(frozen=True, slots=True)
 class EngineSettings:
@@ -34,7 +36,10 @@ def read_settings() -> EngineSettings:
 
 def _cache_directory(override: str | None) -> Path:
     if override:
-        return Path(override).expanduser().absolute()
+        try:
+            return Path(override).expanduser().absolute()
+        except RuntimeError as error:
+            raise UserError(f"CURTA_CACHE is set to {override!r}: {error}") from error
     import platformdirs  # only when needed: start-up time is part of every run
 
     return Path(platformdirs.user_cache_dir("curta"))

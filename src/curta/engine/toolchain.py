@@ -29,6 +29,7 @@ import os
 import shlex
 import shutil
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,7 +119,10 @@ def load_library(path: Path) -> ctypes.CDLL:
 
 
 def _chosen_compiler(command_line: str, search_path: str) -> Compiler:
-    words = shlex.split(command_line, posix=os.name != "nt")
+    try:
+        words = shlex.split(command_line, posix=os.name != "nt")
+    except ValueError:
+        words = []  # a quotation without an end
     path = shutil.which(words[0], path=search_path) if words else None
     if path is None:
         raise CompilerNotFoundError(
@@ -171,10 +175,11 @@ def _content_digest(path: Path) -> str:
 
 
 def _find_cached(directory: Path, stem: str) -> Path | None:
-    for path in sorted(directory.glob(f"{stem}-*{_SUFFIX}")):
-        if _is_usable(path, stem):
-            return path
-        path.unlink(missing_ok=True)
+    with suppress(OSError):  # a cache that cannot be read is as good as none
+        for path in sorted(directory.glob(f"{stem}-*{_SUFFIX}")):
+            if _is_usable(path, stem):
+                return path
+            path.unlink(missing_ok=True)
     return None
 
 
@@ -195,19 +200,19 @@ def _compile(
 
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        workplace = tempfile.TemporaryDirectory(prefix=f".{stem}-", dir=directory)
+        with tempfile.TemporaryDirectory(prefix=f".{stem}-", dir=directory) as folder:
+            source_file = Path(folder) / "source.c"
+            built = Path(folder) / f"built{_SUFFIX}"
+            source_file.write_text(source, encoding="utf-8")
+            arguments = (*BASE_FLAGS, "-o", str(built), str(source_file), *flags)
+            _run_compiler(compiler, arguments, built)
+            final = directory / f"{stem}-{_content_digest(built)}{_SUFFIX}"
+            os.replace(built, final)
     except OSError as error:
         raise ToolchainError(
             f"the cache directory {directory} cannot be written ({error}). "
             "Set CURTA_CACHE to a directory that can."
         ) from error
-    with workplace as folder:
-        source_file = Path(folder) / "source.c"
-        built = Path(folder) / f"built{_SUFFIX}"
-        source_file.write_text(source, encoding="utf-8")
-        _run_compiler(compiler, (*BASE_FLAGS, "-o", str(built), str(source_file), *flags), built)
-        final = directory / f"{stem}-{_content_digest(built)}{_SUFFIX}"
-        os.replace(built, final)
     load_library(final)
     return final
 

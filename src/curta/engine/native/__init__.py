@@ -58,7 +58,7 @@ class Native(Engine):
 
     def _chunks(self, prompt: Ids, end: int, overrun: bool) -> Iterator[Ids]:
         session = self.session()
-        following = int(session.feed_many(prompt)[-1])
+        following = int(session.feed_checked(prompt)[-1])
         length = len(prompt)
         while length < end:
             said = session.generate(following, min(CHUNK, end - length))
@@ -74,11 +74,12 @@ class Native(Engine):
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
         """From a second library that also reports the residual stream."""
+        prompt = self.check_prompt(ids)
         library = Library(model_to_c(self.model, residuals=True))
         session = NativeSession(self, library)
         periods, width = 2 * len(self.model.plan["layers"]) + 1, self.model.plan["width"]
-        streams = np.zeros((len(ids), periods, width))
-        for position, token in enumerate(self.check_prompt(ids).tolist()):
+        streams = np.zeros((len(prompt), periods, width))
+        for position, token in enumerate(prompt.tolist()):
             session.feed(token)
             library.stream(session.state, streams[position].ctypes.data)
         return streams
@@ -114,13 +115,14 @@ def function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> A
 class NativeSession(Session):
     """One sequence: the state that the generated code keeps."""
 
+    engine: Native
+
     def __init__(self, engine: Native, library: Library) -> None:
-        self.engine = engine
+        super().__init__(engine)
         self.library = library
-        self.length = 0
         self.state = library.create()
         if not self.state:
-            raise MemoryError("no memory for the native engine's state")
+            raise RegionError("no memory left for the native engine's state")
         self.check()
 
     def __del__(self) -> None:
@@ -132,10 +134,19 @@ class NativeSession(Session):
         """Memory that the sequence occupies."""
         return int(self.library.bytes(self.state))
 
-    def feed(self, token: int) -> int:
-        return int(self.feed_many(np.array([token], dtype=np.int32))[0])
+    def _feed(self, token: int) -> int:
+        said = ctypes.c_int32()
+        given = ctypes.c_int32(token)
+        self.library.feed(self.state, ctypes.byref(given), 1, ctypes.byref(said))
+        self.check()
+        return said.value
 
-    def feed_many(self, tokens: Ids) -> Ids:
+    def feed_many(self, tokens: Sequence[int] | Ids) -> Ids:
+        """What the model says after each of the tokens that come next."""
+        return self.feed_checked(self.engine.check_ids(tokens))
+
+    def feed_checked(self, tokens: Ids) -> Ids:
+        """The same for ids that are in the vocabulary: the generated code looks no more."""
         said = np.empty(len(tokens), dtype=np.int32)
         given = np.ascontiguousarray(tokens, dtype=np.int32)
         if self.length + len(given) > self.engine.max_tokens:
@@ -147,6 +158,11 @@ class NativeSession(Session):
 
     def generate(self, first: int, count: int) -> Ids:
         """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
+        first = self.engine.check_token(first)
+        if count < 1:
+            return np.zeros(0, dtype=np.int32)
+        if self.length + count - 1 > self.engine.max_tokens:
+            raise self.engine.too_long()
         said = np.empty(count, dtype=np.int32)
         length = self.library.generate(self.state, first, said.ctypes.data, count)
         self.length += length - 1
