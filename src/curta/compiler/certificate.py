@@ -40,6 +40,9 @@ from curta.compiler.numbers import (
 from curta.compiler.tasks import ONE, Form, Task, partial_sums
 from curta.errors import CertificateError
 
+LARGEST_EXPONENT = 900
+"""Powers of two that float64 holds, with some to spare for the scaling of scores."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -111,27 +114,34 @@ def claims(layout: Layout) -> Iterator[Claim]:
     for task in work.tasks:
         name = name_of(task.node)
         for form in task.reads:
-            yield slots.claim(name, form)
+            yield claim("sum", name, slots.sums(form))
         if task.kind == "gate":
             yield product_claim(slots, task, name)
         elif task.kind == "attention" and len(task.reads) > 1:
             yield score_claim(slots, task, name)
         elif task.kind == "restore":
             total = work.circuit.ranges[task.node]
-            bits = bits_needed(total.magnitude, total.step)
-            yield Claim("total", name, bits, MANTISSA_BITS - 2)
+            bound = total.magnitude, total.step
+            yield claim("total", name, bound, MANTISSA_BITS - 2)
     for carrier in work.carriers:
         name = " + ".join(name_of(wire) for wire, _ in carrier.members[:3])
-        yield Claim("slot", name, bits_needed(*partial_sums(work.circuit, carrier.members)))
+        yield claim("slot", name, partial_sums(work.circuit, carrier.members))
     for rule in work.outputs:
         for digit, token in enumerate(rule.tokens):
             name = f"score of token {list(work.circuit.graph.tokens)[token]!r}"
-            yield slots.claim(name, rule.logit(digit))
+            yield claim("sum", name, slots.sums(rule.logit(digit)))
 
 
-def bits_needed(magnitude: Number, step: int) -> int:
-    """The smallest b >= 0 with magnitude <= 2**(b + step)."""
-    return ceil_log2(Fraction(magnitude) / power_of_two(step))
+def claim(kind: str, node: str, bound: tuple[Number, int], limit: int = MANTISSA_BITS) -> Claim:
+    """What a (magnitude, step) needs: the smallest b >= 0 with magnitude <= 2**(b + step)."""
+    magnitude, step = bound
+    if step < -LARGEST_EXPONENT or magnitude > power_of_two(LARGEST_EXPONENT):
+        raise CertificateError(
+            f"{node}: this {kind} may reach 2**{ceil_log2(magnitude)} in steps of 2**{step}, and "
+            f"has to stay between 2**-{LARGEST_EXPONENT} and 2**{LARGEST_EXPONENT}; scale the "
+            "operands"
+        )
+    return Claim(kind, node, ceil_log2(Fraction(magnitude) / power_of_two(step)), limit)
 
 
 def product_claim(slots: Slots, task: Task, name: str) -> Claim:
@@ -141,7 +151,7 @@ def product_claim(slots: Slots, task: Task, name: str) -> Claim:
     ranges = slots.work.circuit.ranges
     condition, value = ranges[operation.condition], ranges[operation.value]
     largest = max(condition.high, 0) * value.magnitude
-    return Claim("product", name, bits_needed(largest, opening[1] + amount[1]))
+    return claim("product", name, (largest, opening[1] + amount[1]))
 
 
 def score_claim(slots: Slots, task: Task, name: str) -> Claim:
@@ -154,7 +164,7 @@ def score_claim(slots: Slots, task: Task, name: str) -> Claim:
         largest = 2 * ranges[q].magnitude * ranges[k].magnitude + ranges[k].magnitude ** 2
         total = total + Range(0, largest, ranges[q].step + ranges[k].step)
     penalty = slots.sums(task.reads[-2])
-    return Claim("score", name, bits_needed(total.high, min(total.step, penalty[1])))
+    return claim("score", name, (total.high, min(total.step, penalty[1])))
 
 
 class Slots:
@@ -185,9 +195,6 @@ class Slots:
             total += held.magnitude * distance(factor, 0)
             step = min(step, held.step + step_of(factor))
         return simplify(total), step
-
-    def claim(self, name: str, form: Form) -> Claim:
-        return Claim("sum", name, bits_needed(*self.sums(form)))
 
 
 def softmax_tokens(layout: Layout) -> int:

@@ -122,8 +122,8 @@ class Engine(ABC):
             raise TokenError("the prompt is empty; give at least one token")
         if len(ids) > self.max_tokens:
             raise TokenError(
-                f"the prompt has {len(ids):,} tokens, the certificate covers {self.max_tokens:,}; "
-                "compile the graph with a larger max_tokens"
+                f"the prompt has {len(ids):,} tokens, the certificate covers {self.max_tokens:,}"
+                f"{self.remedy}"
             )
         return ids
 
@@ -182,9 +182,19 @@ class Engine(ABC):
 
     def too_long(self) -> RegionError:
         return RegionError(
-            f"the sequence reached the {self.max_tokens:,} tokens that the certificate covers at "
-            f"level {self.level!r}; compile the graph with a larger max_tokens"
+            f"the sequence reached the {self.max_tokens:,} tokens that the certificate covers"
+            f"{self.remedy}"
         )
+
+    @property
+    def remedy(self) -> str:
+        """What to do if a sequence is longer than that."""
+        if self.max_tokens < self.model.certificate.max_tokens:
+            return (
+                f" at level {self.level!r}, where softmax rounds running sums; use level 'hull' or "
+                "'native', or promise smaller values with assume"
+            )
+        return "; compile the graph with a larger max_tokens"
 
 
 def broken_promise(
