@@ -239,7 +239,7 @@ def test_length_limits(length: int, count: int | None, result: object) -> None:
 def test_sessions_stop_at_the_length_limit(level: str) -> None:
     session = load(compile(counting(100), 2), level).session()
     assert [session.feed(0), session.feed(0)] == [1, 1]
-    with pytest.raises(RegionError, match="reached the 2 tokens .* larger max_tokens"):
+    with pytest.raises(RegionError, match=r"reached the 2 tokens .* larger max_tokens"):
         session.feed(0)
 
 
