@@ -393,7 +393,9 @@ class Graph:
                 text = "position" if divisor == 1 else f"position//{divisor}"
                 text += f" mod {modulus}" if modulus else ""
                 text += f" - {offset}" if offset else ""
-                return f"({text})^2" if power == 2 else text
+                if power == 2:
+                    text = f"({text})^2" if " " in text or "/" in text else f"{text}^2"
+                return text
             case Linear(terms, constant):
                 return self._name_of_sum(terms, constant)
             case Gate(condition, value):
