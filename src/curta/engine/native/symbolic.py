@@ -221,12 +221,13 @@ class Tracer:
         }
         embedding = self.weights["embedding.weight"]
         for slot in range(embedding.shape[1]):
-            entries = tuple(exact(float(entry)) for entry in embedding[:, slot])
-            if len(set(entries)) == 1:
-                self.slots[slot] = Sum(((CONSTANT, entries[0]),) if entries[0] else ())
+            numbers, places = np.unique(embedding[:, slot], return_inverse=True)
+            different = [exact(number) for number in numbers.tolist()]
+            if len(different) == 1:
+                self.slots[slot] = Sum(((CONSTANT, different[0]),) if different[0] else ())
             else:
-                step = min(step_of(entry) for entry in entries)
-                column = Column(slot, entries)
+                step = min(step_of(entry) for entry in different)
+                column = Column(slot, tuple(different[place] for place in places.tolist()))
                 self.slots[slot] = self.define(column, names.get(slot, f"slot {slot}"), step)
         fields = [self.weights[f"position.{f}"] for f in ("divisor", "modulus", "power", "offset")]
         for number, numbers in enumerate(zip(*(f.tolist() for f in fields), strict=True)):
