@@ -1,0 +1,92 @@
+/* Doubles as pairs of words: shared by arithmetic and conversions. */
+#ifndef CURTA_RUNTIME_FLOAT64_H
+#define CURTA_RUNTIME_FLOAT64_H
+
+#include "words.h"
+
+#define SIGN 0x80000000u
+#define EXPONENT64 0x7ff00000u /* in the high word */
+#define HIDDEN64 0x00100000u
+#define FRACTION64 0x000fffffu
+#define QUIET64 0x00080000u
+#define BIAS64 1023
+#define HALF 0x80000000u /* of a last place, when the word below it is `rest` */
+
+INLINE u32 exponent64(u32 hi) {
+    return (hi >> 20) & 0x7ff;
+}
+
+INLINE u32 is_nan64(u32 lo, u32 hi) {
+    u32 magnitude = hi & ~SIGN;
+    return magnitude > EXPONENT64 || (magnitude == EXPONENT64 && lo != 0);
+}
+
+INLINE u32 is_zero64(u32 lo, u32 hi) {
+    return ((hi << 1) | lo) == 0;
+}
+
+/* What x86-64 gives for an invalid operation: the quiet NaN with the sign set. */
+INLINE wide default_nan64(void) {
+    return make_wide(0, SIGN | EXPONENT64 | QUIET64);
+}
+
+INLINE wide plus_one_place(u32 lo, u32 hi) {
+    lo += 1;
+    return make_wide(lo, hi + (lo == 0));
+}
+
+/* A packed double, and the bits below its last place as a fraction of 2^32: to nearest even.
+ * A carry out of the fraction raises the exponent, up to infinity, as it should. */
+INLINE wide rounded64(u32 lo, u32 hi, u32 rest) {
+    if ((i32)rest >= 0) {
+        return make_wide(lo, hi);
+    }
+    if (UNLIKELY(rest == HALF) && (lo & 1) == 0) {
+        return make_wide(lo, hi);
+    }
+    return plus_one_place(lo, hi);
+}
+
+/* The double nearest to (-1)^sign * hi:lo / 2^63 * 2^(exponent - 1023), bit 63 of hi:lo set;
+ * `sticky` says that there are more bits below. Subnormal and infinite results too. */
+wide pack64(u32 sign, i32 exponent, u32 lo, u32 hi, u32 sticky);
+
+typedef struct {
+    u32 lo, hi;
+    i32 exponent;
+} unpacked;
+
+/* Shift right by any count, or-ing what falls out into the last bit. */
+INLINE wide shift_right_jam(u32 lo, u32 hi, u32 count) {
+    if (count == 0) {
+        return make_wide(lo, hi);
+    }
+    if (count < 32) {
+        u32 lost = bits_below(lo, count) != 0;
+        wide shifted = wide_shift_right(lo, hi, count);
+        return make_wide(shifted.lo | lost, shifted.hi);
+    }
+    if (count < 64) {
+        u32 lost = (bits_below(hi, count) | lo) != 0;
+        return make_wide(shift_right(hi, count) | lost, 0);
+    }
+    return make_wide((lo | hi) != 0, 0);
+}
+
+/* A nonzero finite double's significand with bit 63 set, and its exponent. */
+INLINE unpacked unpack_normalized(u32 lo, u32 hi) {
+    u32 exponent = exponent64(hi);
+    u32 high = hi & FRACTION64;
+    if (exponent != 0) {
+        return (unpacked){lo << 11, ((high | HIDDEN64) << 11) | (lo >> 21), (i32)exponent};
+    }
+    if (high == 0) {
+        u32 shift = leading_zeros(lo);
+        return (unpacked){0, shift_left(lo, shift), (i32)(1 - 21 - shift)};
+    }
+    u32 shift = leading_zeros(high);
+    wide shifted = wide_shift_left(lo, high, shift);
+    return (unpacked){shifted.lo, shifted.hi, (i32)(1 + 11 - shift)};
+}
+
+#endif

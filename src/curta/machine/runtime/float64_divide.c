@@ -1,0 +1,188 @@
+/* Doubles: division and square root.
+ *
+ * Both make a reciprocal of about 30 bits from one i32.div_u and a Newton step, take the upper
+ * half of the result with it, and the lower half from the exact remainder. What is known of the
+ * error leaves the rounding open only when the bits below the last place lie within a few units
+ * of half; then an exact comparison with the midpoint decides. */
+#include "float64.h"
+
+/* At most 2^32 / B, and short of it by less than 8 / B + 2, where B (1 to 2) is a significand
+ * and `word` are its first 32 bits. The estimate is off by -2^-16 to 2^-15 of itself, which the
+ * Newton step squares to 2^-30 at most. Its factor is 2 to 1 units of 2^-31 too small, 1 more
+ * than truncation alone, to make up for the bits of B that `word` lacks. */
+INLINE u32 reciprocal(u32 word) {
+    u32 estimate = (0xffffffffu / (word >> 16)) << 15;
+    return mul_high(estimate, 0xfffffffeu - mul_high(word, estimate)) << 1;
+}
+
+/* ---- division ---- */
+
+/* Any operands, one quotient bit at a time. */
+RARE wide slow_divide(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    u32 sign = (ahi ^ bhi) & SIGN;
+    if (is_nan64(alo, ahi)) {
+        return make_wide(alo, ahi | QUIET64);
+    }
+    if (is_nan64(blo, bhi)) {
+        return make_wide(blo, bhi | QUIET64);
+    }
+    u32 b_infinite = (bhi & EXPONENT64) == EXPONENT64;
+    if ((ahi & EXPONENT64) == EXPONENT64) {
+        return b_infinite ? default_nan64() : make_wide(0, sign | EXPONENT64);
+    }
+    if (is_zero64(alo, ahi) || b_infinite) {
+        return is_zero64(blo, bhi) ? default_nan64() : make_wide(0, sign);
+    }
+    if (is_zero64(blo, bhi)) {
+        return make_wide(0, sign | EXPONENT64);
+    }
+    unpacked a = unpack_normalized(alo, ahi), b = unpack_normalized(blo, bhi);
+    i32 exponent = a.exponent - b.exponent + BIAS64;
+    if (a.lo == b.lo && a.hi == b.hi) {
+        return pack64(sign, exponent, 0, SIGN, 0);
+    }
+    wide rest = wide_shift_right(a.lo, a.hi, 1), divisor = wide_shift_right(b.lo, b.hi, 1);
+    if (wide_less(rest.lo, rest.hi, divisor.lo, divisor.hi)) {
+        rest = wide_shift_left(rest.lo, rest.hi, 1);
+        exponent -= 1;
+    }
+    wide quotient = {0, 0};
+    for (u32 bit = 0; bit < 64; bit++) {
+        quotient = wide_shift_left(quotient.lo, quotient.hi, 1);
+        if (!wide_less(rest.lo, rest.hi, divisor.lo, divisor.hi)) {
+            rest = wide_subtract(rest.lo, rest.hi, divisor.lo, divisor.hi);
+            quotient.lo |= 1;
+        }
+        rest = wide_shift_left(rest.lo, rest.hi, 1);
+    }
+    return pack64(sign, exponent, quotient.lo, quotient.hi, rest.lo | rest.hi);
+}
+
+/* Round a quotient's significand hi:lo. `window` are the units of `rest` that its error can
+ * span: it may be up to 9 units too small or 1 too large. `dividend` is the second word from
+ * below of the dividend's significand, shifted as the midpoint times the divisor is. */
+INLINE wide round_quotient(u32 lo, u32 hi, u32 base, u32 rest, u32 unit, u32 dividend, u32 blo,
+                           u32 bhi) {
+    if (rest < HALF - 9 * unit) {
+        return make_wide(lo, hi + base);
+    }
+    if (UNLIKELY(rest <= HALF + unit)) {
+        u32 middle_lo = (lo << 1) | 1, middle_hi = (hi << 1) | (lo >> 31);
+        u32 product = mul_high(middle_lo, blo) + middle_hi * blo +
+                      middle_lo * ((bhi & FRACTION64) | HIDDEN64);
+        if ((i32)(dividend - product - (middle_lo * blo != 0)) < 0) {
+            return make_wide(lo, hi + base);
+        }
+    }
+    return plus_one_place(lo, hi + base);
+}
+
+/* With A and B the significands (1 to 2) and X at most 2^32 / B:
+ *   q1 = floor(A 2^31 X / 2^32), short of 2^31 A/B by less than (4 A + 1)/B + A + 1;
+ *   R = 2^91 A - q1 2^60 B, below 15 * 2^60 < 2^64, of which the upper word is enough;
+ *   q2 = floor(R / 2^32 * X / 2^32);   A/B = (q1 2^28 + q2) / 2^59, 9 units short at most. */
+EXPORT("f64.div") wide f64_div(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    u32 ea = ahi & EXPONENT64, eb = bhi & EXPONENT64;
+    u32 exponent = ea - eb + ((u32)BIAS64 << 20);
+    if (UNLIKELY(ea - HIDDEN64 >= EXPONENT64 - HIDDEN64) ||
+        UNLIKELY(eb - HIDDEN64 >= EXPONENT64 - HIDDEN64) ||
+        UNLIKELY(exponent - 2 * HIDDEN64 >= 2045u << 20)) {
+        return slow_divide(alo, ahi, blo, bhi);
+    }
+    u32 base = ((ahi ^ bhi) & SIGN) + exponent;
+    u32 a = (ahi << 11) | (alo >> 21) | SIGN;
+    u32 b = (bhi << 11) | (blo >> 21) | SIGN;
+    u32 x = reciprocal(b);
+    u32 q1 = mul_high(a, x);
+    u32 remainder = (alo << 7) - q1 * (b >> 3) - mul_high(q1, blo << 8);
+    u32 q2 = mul_high(remainder, x);
+    if ((i32)q1 < 0) {
+        u32 low = q2 >> 7;
+        u32 lo = (q1 << 21) + low;
+        u32 hi = (q1 >> 11) + (lo < low);
+        return round_quotient(lo, hi, base - HIDDEN64, q2 << 25, 1u << 25, alo << 21, blo, bhi);
+    }
+    u32 low = q2 >> 6;
+    u32 lo = (q1 << 22) + low;
+    u32 hi = (q1 >> 10) + (lo < low);
+    if (UNLIKELY(hi >= 2 * HIDDEN64)) {
+        return slow_divide(alo, ahi, blo, bhi); /* the quotient is 1 or just above */
+    }
+    return round_quotient(lo, hi, base - 2 * HIDDEN64, q2 << 26, 1u << 26, alo << 22, blo, bhi);
+}
+
+/* ---- square root ---- */
+
+/* The root of m = hi:lo / 2^62, 1 <= m < 4, for a result whose exponent field is `base` plus
+ * the leading bit. `line` is 2^15 times a linear estimate of the root, 0.75% off at most.
+ *
+ * Heron's step from it, rounded up, is too large by less than 2.9 (units of 2^-15).
+ * A second one, with a 16-bit reciprocal for the division, is too large by less than 8 (units
+ * of 2^-31): `root` is too small by at most 8.
+ * With D = m - root^2 exact, root + D / (2 root) is in units of 2^-57 too large by at most 1
+ * (D^2 / 8) and too small by less than 4 (reciprocal and truncations): 32 make a last place. */
+INLINE wide root64(u32 lo, u32 hi, u32 line, u32 base) {
+    u32 heron = ((line + hi / line) >> 1) + 1;
+    u32 excess = ((heron * heron - hi) << 13) - (lo >> 19);
+    u32 root = (heron << 16) - mul_high(excess, (0xffffffffu / heron) << 2) - 8;
+    u32 estimate = (0xffffffffu / ((root >> 16) + 1)) << 15;
+    u32 half_inverse = mul_high(estimate, ~mul_high(root, estimate));
+    wide rest = wide_subtract(lo, hi, root * root, mul_high(root, root));
+    u32 q = mul_high((rest.hi << 27) | (rest.lo >> 5), half_inverse);
+    u32 low = q >> 5, below = q << 27, unit = 1u << 27;
+    u32 result_lo = (root << 21) + low;
+    u32 result_hi = (root >> 11) + (result_lo < low);
+    if (below < HALF - 4 * unit) {
+        return make_wide(result_lo, result_hi + base);
+    }
+    if (UNLIKELY(below <= HALF + unit)) {
+        u32 middle_lo = (result_lo << 1) | 1, middle_hi = (result_hi << 1) | (result_lo >> 31);
+        u32 square = mul_high(middle_lo, middle_lo) + 2 * middle_lo * middle_hi;
+        if ((i32)((lo << 12) - square - 1) < 0) { /* an odd square's low word takes 1 */
+            return make_wide(result_lo, result_hi + base);
+        }
+    }
+    return plus_one_place(result_lo, result_hi + base);
+}
+
+/* The significand with bit 63 set, and the biased exponent. An odd one is that of a number
+ * between 1 and 2 times an even power of two. The lines are the best for 1 to 2 and 2 to 4. */
+INLINE wide root_of_parts(u32 lo, u32 hi, i32 exponent) {
+    u32 base = (u32)((exponent + BIAS64) >> 1) << 20;
+    if (exponent & 1) {
+        u32 half_hi = hi >> 1, half_lo = (lo >> 1) | (hi << 31);
+        return root64(half_lo, half_hi, mul_high(half_hi, 54697) + 19338, base - HIDDEN64);
+    }
+    return root64(lo, hi, mul_high(hi, 38677) + 27349, base - HIDDEN64);
+}
+
+RARE wide slow_root(u32 lo, u32 hi) {
+    if (is_nan64(lo, hi)) {
+        return make_wide(lo, hi | QUIET64);
+    }
+    if (is_zero64(lo, hi)) {
+        return make_wide(lo, hi);
+    }
+    if ((i32)hi < 0) {
+        return default_nan64();
+    }
+    if (hi >= EXPONENT64) {
+        return make_wide(lo, hi);
+    }
+    unpacked x = unpack_normalized(lo, hi);
+    return root_of_parts(x.lo, x.hi, x.exponent);
+}
+
+EXPORT("f64.sqrt") wide f64_sqrt(u32 lo, u32 hi) {
+    if (UNLIKELY(hi - HIDDEN64 >= EXPONENT64 - HIDDEN64)) {
+        return slow_root(lo, hi);
+    }
+    u32 exponent = hi >> 20;
+    u32 base = ((exponent + BIAS64) >> 1 << 20) - HIDDEN64;
+    u32 fraction = (hi << 11) | (lo >> 21) | SIGN;
+    if (exponent & 1) {
+        u32 half = fraction >> 1;
+        return root64(lo << 10, half, mul_high(half, 54697) + 19338, base);
+    }
+    return root64(lo << 11, fraction, mul_high(fraction, 38677) + 27349, base);
+}

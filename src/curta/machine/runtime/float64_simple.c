@@ -1,0 +1,186 @@
+/* Doubles: comparisons, minimum and maximum, signs, rounding to integers.
+ *
+ * Of two positive doubles the larger has the larger bits, infinity included, and NaNs are above
+ * infinity; of two negative ones the smaller has the larger bits. */
+#include "float64.h"
+
+/* ---- comparisons ---- */
+
+/* a < b. Where the bits say so, only the operand that lies further out can be a NaN. */
+INLINE u32 less(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    if ((i32)(ahi | bhi) >= 0) {
+        return wide_less(alo, ahi, blo, bhi) && !is_nan64(blo, bhi);
+    }
+    if ((i32)(ahi & bhi) < 0) {
+        return wide_less(blo, bhi, alo, ahi) && !is_nan64(alo, ahi);
+    }
+    if ((i32)ahi >= 0 || is_nan64(alo, ahi) || is_nan64(blo, bhi)) {
+        return 0;
+    }
+    return !(is_zero64(alo, ahi) && is_zero64(blo, bhi));
+}
+
+INLINE u32 less_or_equal(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    if ((i32)(ahi | bhi) >= 0) {
+        return !wide_less(blo, bhi, alo, ahi) && !is_nan64(blo, bhi);
+    }
+    if ((i32)(ahi & bhi) < 0) {
+        return !wide_less(alo, ahi, blo, bhi) && !is_nan64(alo, ahi);
+    }
+    if (is_nan64(alo, ahi) || is_nan64(blo, bhi)) {
+        return 0;
+    }
+    return (i32)ahi < 0 || (is_zero64(alo, ahi) && is_zero64(blo, bhi));
+}
+
+INLINE u32 equal(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    if (alo != blo) {
+        return 0;
+    }
+    if (ahi == bhi) {
+        return !is_nan64(alo, ahi);
+    }
+    return (((ahi | bhi) << 1) | alo) == 0;
+}
+
+EXPORT("f64.eq") u32 f64_eq(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return equal(alo, ahi, blo, bhi);
+}
+
+EXPORT("f64.ne") u32 f64_ne(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return !equal(alo, ahi, blo, bhi);
+}
+
+EXPORT("f64.lt") u32 f64_lt(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return less(alo, ahi, blo, bhi);
+}
+
+EXPORT("f64.gt") u32 f64_gt(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return less(blo, bhi, alo, ahi);
+}
+
+EXPORT("f64.le") u32 f64_le(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return less_or_equal(alo, ahi, blo, bhi);
+}
+
+EXPORT("f64.ge") u32 f64_ge(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return less_or_equal(blo, bhi, alo, ahi);
+}
+
+/* ---- minimum, maximum, signs ---- */
+
+/* Whether a comes before b where -0 comes before +0; no NaNs. */
+INLINE u32 before(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    if ((i32)(ahi & bhi) < 0) {
+        return wide_less(blo, bhi, alo, ahi);
+    }
+    return ahi == bhi ? alo < blo : (i32)ahi < (i32)bhi;
+}
+
+/* Of two NaNs the second, as x86-64 code for minimum and maximum has it. */
+RARE wide last_nan(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return is_nan64(blo, bhi) ? make_wide(blo, bhi | QUIET64) : make_wide(alo, ahi | QUIET64);
+}
+
+EXPORT("f64.min") wide f64_min(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    if (UNLIKELY(is_nan64(alo, ahi)) || UNLIKELY(is_nan64(blo, bhi))) {
+        return last_nan(alo, ahi, blo, bhi);
+    }
+    return before(blo, bhi, alo, ahi) ? make_wide(blo, bhi) : make_wide(alo, ahi);
+}
+
+EXPORT("f64.max") wide f64_max(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    if (UNLIKELY(is_nan64(alo, ahi)) || UNLIKELY(is_nan64(blo, bhi))) {
+        return last_nan(alo, ahi, blo, bhi);
+    }
+    return before(alo, ahi, blo, bhi) ? make_wide(blo, bhi) : make_wide(alo, ahi);
+}
+
+EXPORT("f64.abs") wide f64_abs(u32 lo, u32 hi) {
+    return make_wide(lo, hi & ~SIGN);
+}
+
+EXPORT("f64.neg") wide f64_neg(u32 lo, u32 hi) {
+    return make_wide(lo, hi ^ SIGN);
+}
+
+EXPORT("f64.copysign") wide f64_copysign(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    (void)blo;
+    return make_wide(alo, (ahi & ~SIGN) | (bhi & SIGN));
+}
+
+/* ---- rounding to integers ---- */
+
+#define FIRST_INTEGER 1075 /* from this exponent on there are no fractional bits */
+
+/* No fractional bits: the number itself; a NaN becomes quiet. */
+INLINE wide whole(u32 lo, u32 hi) {
+    return is_nan64(lo, hi) ? make_wide(lo, hi | QUIET64) : make_wide(lo, hi);
+}
+
+/* Clear the lowest `count` bits, 1 <= count <= 52. */
+INLINE wide clear_low_bits(u32 lo, u32 hi, u32 count) {
+    if (count >= 32) {
+        return make_wide(0, shift_left(shift_right(hi, count), count));
+    }
+    return make_wide(shift_left(shift_right(lo, count), count), hi);
+}
+
+/* Away from zero to the next integer, if there is a fraction and `outwards`. */
+INLINE wide round_directed(u32 lo, u32 hi, u32 outwards) {
+    u32 exponent = exponent64(hi);
+    if (exponent < BIAS64) {
+        u32 one = outwards && !is_zero64(lo, hi);
+        return make_wide(0, (hi & SIGN) | (one ? (u32)BIAS64 << 20 : 0));
+    }
+    if (UNLIKELY(exponent >= FIRST_INTEGER)) {
+        return whole(lo, hi);
+    }
+    u32 count = FIRST_INTEGER - exponent;
+    if (outwards) {
+        /* Add one unit less one last place, then truncate. */
+        if (count >= 32) {
+            hi = hi + shift_left(1, count) - (lo == 0);
+        } else {
+            u32 sum = lo + shift_left(1, count) - 1;
+            hi += sum < lo;
+            lo = sum;
+        }
+    }
+    return clear_low_bits(lo, hi, count);
+}
+
+EXPORT("f64.trunc") wide f64_trunc(u32 lo, u32 hi) {
+    return round_directed(lo, hi, 0);
+}
+
+EXPORT("f64.ceil") wide f64_ceil(u32 lo, u32 hi) {
+    return (i32)hi < 0 ? round_directed(lo, hi, 0) : round_directed(lo, hi, 1);
+}
+
+EXPORT("f64.floor") wide f64_floor(u32 lo, u32 hi) {
+    return (i32)hi < 0 ? round_directed(lo, hi, 1) : round_directed(lo, hi, 0);
+}
+
+EXPORT("f64.nearest") wide f64_nearest(u32 lo, u32 hi) {
+    u32 exponent = exponent64(hi);
+    if (exponent < BIAS64) {
+        u32 above_half = exponent == BIAS64 - 1 && ((hi & FRACTION64) | lo) != 0;
+        return make_wide(0, (hi & SIGN) | (above_half ? (u32)BIAS64 << 20 : 0));
+    }
+    if (UNLIKELY(exponent >= FIRST_INTEGER)) {
+        return whole(lo, hi);
+    }
+    /* Add half a unit, less one last place if the integer is even, then truncate. The integer's
+     * last bit at count 52 is the exponent's last bit, 1 as it should be. */
+    u32 count = FIRST_INTEGER - exponent;
+    if (count > 32) {
+        u32 even = (~shift_right(hi, count)) & 1;
+        hi = hi + shift_left(1, count - 1) - (even & (lo == 0));
+        return make_wide(0, shift_left(shift_right(hi, count), count));
+    }
+    u32 even = count == 32 ? ~hi & 1 : ~shift_right(lo, count) & 1;
+    u32 sum = lo + shift_left(1, count - 1) - even;
+    hi += sum < lo;
+    return clear_low_bits(sum, hi, count);
+}

@@ -1,0 +1,99 @@
+/* What every part of the runtime library shares.
+ *
+ * The machine's only numbers are 32-bit words. A 64-bit value is two of them, low word first:
+ * two parameters on the way in, a `wide` on the way out (two results, by the multi-value ABI).
+ * Each function is exported under the name of the WebAssembly instruction that it stands for.
+ *
+ * Cost is the number of executed instructions, never the size of the code. So the usual case
+ * comes first in every function and stays free of selects that only rare cases need; rare cases
+ * leave through a call to a slow, plain function. Shift counts are taken modulo 32, as
+ * i32.shl and its like do: `(x << (n & 31))` compiles to one instruction.
+ *
+ * The code must compile to i32 instructions without memory: no address of a local may escape,
+ * and no constant table may appear (build.py turns the compiler's own tables off). */
+#ifndef CURTA_RUNTIME_WORDS_H
+#define CURTA_RUNTIME_WORDS_H
+
+typedef unsigned int u32;
+typedef int i32;
+
+typedef struct {
+    u32 lo, hi;
+} wide;
+
+/* Arguments of trap(). */
+enum trap_code {
+    TRAP_INTEGER_DIVIDE_BY_ZERO = 1,
+    TRAP_INTEGER_OVERFLOW = 2,
+    TRAP_INVALID_CONVERSION_TO_INTEGER = 3,
+};
+
+#define NATIVE(name) __attribute__((import_module("curta"), import_name(name)))
+#define EXPORT(name) __attribute__((export_name(name), noinline))
+#define INLINE static inline __attribute__((always_inline))
+#define RARE static __attribute__((noinline, cold))
+#define LIKELY(condition) __builtin_expect(!!(condition), 1)
+#define UNLIKELY(condition) __builtin_expect(!!(condition), 0)
+
+/* The high word of the 64-bit product of two unsigned words. */
+NATIVE("mul_high") __attribute__((const)) u32 mul_high(u32 a, u32 b);
+NATIVE("trap") _Noreturn void trap(u32 code);
+
+INLINE wide make_wide(u32 lo, u32 hi) {
+    return (wide){lo, hi};
+}
+
+INLINE u32 shift_left(u32 x, u32 count) {
+    return x << (count & 31);
+}
+
+INLINE u32 shift_right(u32 x, u32 count) {
+    return x >> (count & 31);
+}
+
+/* The bits that fall out of `x >> count` (0 <= count < 32), as the top of a word; 0 for 0. */
+INLINE u32 bits_below(u32 x, u32 count) {
+    return (x << 1) << (~count & 31);
+}
+
+/* The bits that fall out of `x << count` (0 <= count < 32), as the bottom of a word. */
+INLINE u32 bits_above(u32 x, u32 count) {
+    return (x >> 1) >> (~count & 31);
+}
+
+INLINE u32 leading_zeros(u32 x) {
+    return x == 0 ? 32 : (u32)__builtin_clz(x);
+}
+
+INLINE u32 trailing_zeros(u32 x) {
+    return x == 0 ? 32 : (u32)__builtin_ctz(x);
+}
+
+/* hi:lo shifted left, 0 <= count < 32. */
+INLINE wide wide_shift_left(u32 lo, u32 hi, u32 count) {
+    return make_wide(shift_left(lo, count), shift_left(hi, count) | bits_above(lo, count));
+}
+
+/* hi:lo shifted right, 0 <= count < 32. */
+INLINE wide wide_shift_right(u32 lo, u32 hi, u32 count) {
+    return make_wide(shift_right(lo, count) | bits_below(hi, count), shift_right(hi, count));
+}
+
+INLINE wide wide_add(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    u32 lo = alo + blo;
+    return make_wide(lo, ahi + bhi + (lo < blo));
+}
+
+INLINE wide wide_subtract(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return make_wide(alo - blo, ahi - bhi - (alo < blo));
+}
+
+INLINE wide wide_negate(u32 lo, u32 hi) {
+    return make_wide(0 - lo, 0 - hi - (lo != 0));
+}
+
+INLINE u32 wide_less(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return ahi == bhi ? alo < blo : ahi < bhi;
+}
+
+#endif

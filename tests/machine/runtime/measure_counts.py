@@ -1,0 +1,57 @@
+"""Prints how many instructions the library executes per operation, on average.
+
+    python tests/machine/runtime/measure_counts.py [PREFIX]
+
+Operands: normal floats with exponents within 10 of each other's and random fractions and signs;
+integers of random lengths and signs. The columns: all instructions but structure (block, loop,
+end, else, nop), and those that are no mere moves (local.get/set/tee, constants).
+"""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+from curta.machine.runtime.build import ARITHMETIC
+from runtime_counting import counted
+from runtime_harness import Harness
+from runtime_operands import near
+from runtime_operations import OPERATIONS, Operation
+
+OPS = tuple(o for o in OPERATIONS if f"{o.name}".encode() in ARITHMETIC.path.read_bytes())
+SAMPLE = 4000
+
+
+def measure(harness: Harness, operation: Operation, operands: list[np.ndarray]) -> list[float]:
+    """Average instructions and operations of one call."""
+    exports = harness.library.exports(harness.store)
+    counters = [exports["counter.instructions"], exports["counter.operations"]]
+    before = [counter.value(harness.store) for counter in counters]
+    traps = harness.run(operation, operands).traps
+    if traps.any():
+        keep = traps == 0
+        return measure(harness, operation, [column[keep] for column in operands])
+    return [
+        ((counter.value(harness.store) - start) & 0xFFFFFFFF) / len(operands[0])
+        for counter, start in zip(counters, before, strict=True)
+    ]
+
+
+def main() -> None:
+    """Print the table."""
+    prefix = sys.argv[1] if len(sys.argv) > 1 else ""
+    harness = Harness(counted(ARITHMETIC.path.read_bytes()), OPS)
+    print(f"{'operation':24} {'instructions':>12} {'operations':>10}")
+    for operation in OPS:
+        if operation.name.startswith(prefix):
+            operands = near(operation, SAMPLE, np.random.default_rng(1))
+            if operation.name.endswith("sqrt"):
+                operands = [column & np.uint64((1 << 63) - 1) for column in operands]
+                if operation.name == "f32.sqrt":
+                    operands = [column & np.uint64(0x7FFFFFFF) for column in operands]
+            instructions, operations = measure(harness, operation, operands)
+            print(f"{operation.name:24} {instructions:12.1f} {operations:10.1f}")
+
+
+if __name__ == "__main__":
+    main()
