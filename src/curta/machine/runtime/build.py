@@ -59,7 +59,7 @@ class Library:
         return FOLDER / f"{self.name}.wasm"
 
 
-ARITHMETIC = Library("arithmetic", ("int64.c", "float64.c", "float64_divide.c", "float64_simple.c"))
+ARITHMETIC = Library("arithmetic", ("int64.c", "float64.c", "float64_divide.c", "float64_simple.c", "float32.c", "float32_simple.c", "convert.c"))
 WASI = Library("wasi", ("wasi.c",))
 LIBRARIES = (ARITHMETIC, WASI)
 

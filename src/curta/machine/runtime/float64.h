@@ -4,13 +4,11 @@
 
 #include "words.h"
 
-#define SIGN 0x80000000u
 #define EXPONENT64 0x7ff00000u /* in the high word */
 #define HIDDEN64 0x00100000u
 #define FRACTION64 0x000fffffu
 #define QUIET64 0x00080000u
 #define BIAS64 1023
-#define HALF 0x80000000u /* of a last place, when the word below it is `rest` */
 
 INLINE u32 exponent64(u32 hi) {
     return (hi >> 20) & 0x7ff;

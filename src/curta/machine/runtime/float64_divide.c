@@ -6,15 +6,6 @@
  * of half; then an exact comparison with the midpoint decides. */
 #include "float64.h"
 
-/* At most 2^32 / B, and short of it by less than 8 / B + 2, where B (1 to 2) is a significand
- * and `word` are its first 32 bits. The estimate is off by -2^-16 to 2^-15 of itself, which the
- * Newton step squares to 2^-30 at most. Its factor is 2 to 1 units of 2^-31 too small, 1 more
- * than truncation alone, to make up for the bits of B that `word` lacks. */
-INLINE u32 reciprocal(u32 word) {
-    u32 estimate = (0xffffffffu / (word >> 16)) << 15;
-    return mul_high(estimate, 0xfffffffeu - mul_high(word, estimate)) << 1;
-}
-
 /* ---- division ---- */
 
 /* Any operands, one quotient bit at a time. */

@@ -6,31 +6,56 @@
 
 /* ---- comparisons ---- */
 
-/* a < b. Where the bits say so, only the operand that lies further out can be a NaN. */
-INLINE u32 less(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if ((i32)(ahi | bhi) >= 0) {
-        return wide_less(alo, ahi, blo, bhi) && !is_nan64(blo, bhi);
-    }
-    if ((i32)(ahi & bhi) < 0) {
-        return wide_less(blo, bhi, alo, ahi) && !is_nan64(alo, ahi);
-    }
-    if ((i32)ahi >= 0 || is_nan64(alo, ahi) || is_nan64(blo, bhi)) {
+RARE u32 slow_less(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    if (is_nan64(alo, ahi) || is_nan64(blo, bhi)) {
         return 0;
     }
-    return !(is_zero64(alo, ahi) && is_zero64(blo, bhi));
+    if ((i32)(ahi & bhi) < 0) {
+        return wide_less(blo, bhi, alo, ahi);
+    }
+    u32 zeros = is_zero64(alo, ahi) && is_zero64(blo, bhi);
+    return ahi == bhi ? alo < blo : (i32)ahi < (i32)bhi && !zeros;
+}
+
+/* a < b. Below an upper operand that is finite there is no NaN: such a case needs one check. */
+INLINE u32 less(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    if ((i32)(ahi | bhi) >= 0) {
+        return LIKELY(bhi < EXPONENT64) ? wide_less(alo, ahi, blo, bhi)
+                                        : slow_less(alo, ahi, blo, bhi);
+    }
+    if ((i32)(ahi & bhi) < 0) {
+        return LIKELY(ahi < (SIGN | EXPONENT64)) ? wide_less(blo, bhi, alo, ahi)
+                                                 : slow_less(alo, ahi, blo, bhi);
+    }
+    if ((i32)bhi < 0) {
+        return 0;
+    }
+    if (LIKELY(ahi < (SIGN | EXPONENT64)) && LIKELY(bhi < EXPONENT64)) {
+        return ((ahi << 1) | alo | bhi | blo) != 0;
+    }
+    return slow_less(alo, ahi, blo, bhi);
+}
+
+RARE u32 slow_less_or_equal(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return !is_nan64(alo, ahi) && !is_nan64(blo, bhi) && !slow_less(blo, bhi, alo, ahi);
 }
 
 INLINE u32 less_or_equal(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     if ((i32)(ahi | bhi) >= 0) {
-        return !wide_less(blo, bhi, alo, ahi) && !is_nan64(blo, bhi);
+        return LIKELY(bhi < EXPONENT64) ? !wide_less(blo, bhi, alo, ahi)
+                                        : slow_less_or_equal(alo, ahi, blo, bhi);
     }
     if ((i32)(ahi & bhi) < 0) {
-        return !wide_less(alo, ahi, blo, bhi) && !is_nan64(alo, ahi);
+        return LIKELY(ahi < (SIGN | EXPONENT64)) ? !wide_less(alo, ahi, blo, bhi)
+                                                 : slow_less_or_equal(alo, ahi, blo, bhi);
     }
-    if (is_nan64(alo, ahi) || is_nan64(blo, bhi)) {
-        return 0;
+    if ((i32)bhi < 0) {
+        return (alo | ahi | blo | (bhi << 1)) == 0;
     }
-    return (i32)ahi < 0 || (is_zero64(alo, ahi) && is_zero64(blo, bhi));
+    if (LIKELY(ahi < (SIGN | EXPONENT64)) && LIKELY(bhi < EXPONENT64)) {
+        return 1;
+    }
+    return slow_less_or_equal(alo, ahi, blo, bhi);
 }
 
 INLINE u32 equal(u32 alo, u32 ahi, u32 blo, u32 bhi) {
@@ -77,23 +102,33 @@ INLINE u32 before(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     return ahi == bhi ? alo < blo : (i32)ahi < (i32)bhi;
 }
 
-/* Of two NaNs the second, as x86-64 code for minimum and maximum has it. */
-RARE wide last_nan(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    return is_nan64(blo, bhi) ? make_wide(blo, bhi | QUIET64) : make_wide(alo, ahi | QUIET64);
+/* With infinities and NaNs: of two NaNs the second, as x86-64 code has it. */
+RARE wide slow_extreme(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 largest) {
+    if (is_nan64(blo, bhi)) {
+        return make_wide(blo, bhi | QUIET64);
+    }
+    if (is_nan64(alo, ahi)) {
+        return make_wide(alo, ahi | QUIET64);
+    }
+    return before(alo, ahi, blo, bhi) != largest ? make_wide(alo, ahi) : make_wide(blo, bhi);
+}
+
+INLINE u32 is_finite(u32 hi) {
+    return (hi & EXPONENT64) != EXPONENT64;
 }
 
 EXPORT("f64.min") wide f64_min(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if (UNLIKELY(is_nan64(alo, ahi)) || UNLIKELY(is_nan64(blo, bhi))) {
-        return last_nan(alo, ahi, blo, bhi);
+    if (LIKELY(is_finite(ahi)) && LIKELY(is_finite(bhi))) {
+        return before(blo, bhi, alo, ahi) ? make_wide(blo, bhi) : make_wide(alo, ahi);
     }
-    return before(blo, bhi, alo, ahi) ? make_wide(blo, bhi) : make_wide(alo, ahi);
+    return slow_extreme(alo, ahi, blo, bhi, 0);
 }
 
 EXPORT("f64.max") wide f64_max(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if (UNLIKELY(is_nan64(alo, ahi)) || UNLIKELY(is_nan64(blo, bhi))) {
-        return last_nan(alo, ahi, blo, bhi);
+    if (LIKELY(is_finite(ahi)) && LIKELY(is_finite(bhi))) {
+        return before(alo, ahi, blo, bhi) ? make_wide(blo, bhi) : make_wide(alo, ahi);
     }
-    return before(alo, ahi, blo, bhi) ? make_wide(blo, bhi) : make_wide(alo, ahi);
+    return slow_extreme(alo, ahi, blo, bhi, 1);
 }
 
 EXPORT("f64.abs") wide f64_abs(u32 lo, u32 hi) {

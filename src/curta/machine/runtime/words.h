@@ -28,6 +28,9 @@ enum trap_code {
     TRAP_INVALID_CONVERSION_TO_INTEGER = 3,
 };
 
+#define SIGN 0x80000000u
+#define HALF 0x80000000u /* of a last place, when the word below it is `rest` */
+
 #define NATIVE(name) __attribute__((import_module("curta"), import_name(name)))
 #define EXPORT(name) __attribute__((export_name(name), noinline))
 #define INLINE static inline __attribute__((always_inline))
@@ -94,6 +97,15 @@ INLINE wide wide_negate(u32 lo, u32 hi) {
 
 INLINE u32 wide_less(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     return ahi == bhi ? alo < blo : ahi < bhi;
+}
+
+/* At most 2^32 / B, and short of it by less than 8 / B + 2, where B (1 to 2) is a significand
+ * and `word` are its first 32 bits. The estimate is off by -2^-16 to 2^-15 of itself, which the
+ * Newton step squares to 2^-30 at most. Its factor is 2 to 1 units of 2^-31 too small, 1 more
+ * than truncation alone, to make up for the bits of B that `word` lacks. */
+INLINE u32 reciprocal(u32 word) {
+    u32 estimate = (0xffffffffu / (word >> 16)) << 15;
+    return mul_high(estimate, 0xfffffffeu - mul_high(word, estimate)) << 1;
 }
 
 #endif

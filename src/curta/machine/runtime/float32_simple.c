@@ -1,0 +1,180 @@
+/* Floats: comparisons, minimum and maximum, signs, rounding to integers (see float64_simple.c). */
+#include "float32.h"
+
+/* ---- comparisons ---- */
+
+RARE u32 slow_less(u32 a, u32 b) {
+    if (is_nan32(a) || is_nan32(b)) {
+        return 0;
+    }
+    if ((i32)(a & b) < 0) {
+        return b < a;
+    }
+    return (i32)a < (i32)b && ((a | b) << 1) != 0;
+}
+
+/* a < b. Below an upper operand that is finite there is no NaN: such a case needs one check. */
+INLINE u32 less(u32 a, u32 b) {
+    if ((i32)(a | b) >= 0) {
+        return LIKELY(b < EXPONENT32) ? a < b : slow_less(a, b);
+    }
+    if ((i32)(a & b) < 0) {
+        return LIKELY(a < (SIGN | EXPONENT32)) ? b < a : slow_less(a, b);
+    }
+    if ((i32)b < 0) {
+        return 0;
+    }
+    if (LIKELY(a < (SIGN | EXPONENT32)) && LIKELY(b < EXPONENT32)) {
+        return ((a << 1) | b) != 0;
+    }
+    return slow_less(a, b);
+}
+
+RARE u32 slow_less_or_equal(u32 a, u32 b) {
+    return !is_nan32(a) && !is_nan32(b) && !slow_less(b, a);
+}
+
+INLINE u32 less_or_equal(u32 a, u32 b) {
+    if ((i32)(a | b) >= 0) {
+        return LIKELY(b < EXPONENT32) ? a <= b : slow_less_or_equal(a, b);
+    }
+    if ((i32)(a & b) < 0) {
+        return LIKELY(a < (SIGN | EXPONENT32)) ? b <= a : slow_less_or_equal(a, b);
+    }
+    if ((i32)b < 0) {
+        return (a | (b << 1)) == 0;
+    }
+    if (LIKELY(a < (SIGN | EXPONENT32)) && LIKELY(b < EXPONENT32)) {
+        return 1;
+    }
+    return slow_less_or_equal(a, b);
+}
+
+INLINE u32 equal(u32 a, u32 b) {
+    return a == b ? !is_nan32(a) : ((a | b) << 1) == 0;
+}
+
+EXPORT("f32.eq") u32 f32_eq(u32 a, u32 b) {
+    return equal(a, b);
+}
+
+EXPORT("f32.ne") u32 f32_ne(u32 a, u32 b) {
+    return !equal(a, b);
+}
+
+EXPORT("f32.lt") u32 f32_lt(u32 a, u32 b) {
+    return less(a, b);
+}
+
+EXPORT("f32.gt") u32 f32_gt(u32 a, u32 b) {
+    return less(b, a);
+}
+
+EXPORT("f32.le") u32 f32_le(u32 a, u32 b) {
+    return less_or_equal(a, b);
+}
+
+EXPORT("f32.ge") u32 f32_ge(u32 a, u32 b) {
+    return less_or_equal(b, a);
+}
+
+/* ---- minimum, maximum, signs ---- */
+
+/* Whether a comes before b where -0 comes before +0; no NaNs. */
+INLINE u32 before(u32 a, u32 b) {
+    return (i32)(a & b) < 0 ? b < a : (i32)a < (i32)b;
+}
+
+/* With infinities and NaNs: of two NaNs the second, as x86-64 code has it. */
+RARE u32 slow_extreme(u32 a, u32 b, u32 largest) {
+    if (is_nan32(b)) {
+        return b | QUIET32;
+    }
+    if (is_nan32(a)) {
+        return a | QUIET32;
+    }
+    return before(a, b) != largest ? a : b;
+}
+
+INLINE u32 is_finite(u32 x) {
+    return (x & EXPONENT32) != EXPONENT32;
+}
+
+EXPORT("f32.min") u32 f32_min(u32 a, u32 b) {
+    if (LIKELY(is_finite(a)) && LIKELY(is_finite(b))) {
+        return before(b, a) ? b : a;
+    }
+    return slow_extreme(a, b, 0);
+}
+
+EXPORT("f32.max") u32 f32_max(u32 a, u32 b) {
+    if (LIKELY(is_finite(a)) && LIKELY(is_finite(b))) {
+        return before(a, b) ? b : a;
+    }
+    return slow_extreme(a, b, 1);
+}
+
+EXPORT("f32.abs") u32 f32_abs(u32 x) {
+    return x & ~SIGN;
+}
+
+EXPORT("f32.neg") u32 f32_neg(u32 x) {
+    return x ^ SIGN;
+}
+
+EXPORT("f32.copysign") u32 f32_copysign(u32 a, u32 b) {
+    return (a & ~SIGN) | (b & SIGN);
+}
+
+/* ---- rounding to integers ---- */
+
+#define FIRST_INTEGER 150 /* from this exponent on there are no fractional bits */
+
+INLINE u32 whole(u32 x) {
+    return is_nan32(x) ? x | QUIET32 : x;
+}
+
+/* Away from zero to the next integer, if there is a fraction and `outwards`. */
+INLINE u32 round_directed(u32 x, u32 outwards) {
+    u32 exponent = exponent32(x);
+    if (exponent < BIAS32) {
+        u32 one = outwards && !is_zero32(x);
+        return (x & SIGN) | (one ? (u32)BIAS32 << 23 : 0);
+    }
+    if (UNLIKELY(exponent >= FIRST_INTEGER)) {
+        return whole(x);
+    }
+    u32 count = FIRST_INTEGER - exponent;
+    if (outwards) {
+        x += shift_left(1, count) - 1; /* one unit less one last place, then truncate */
+    }
+    return shift_left(shift_right(x, count), count);
+}
+
+EXPORT("f32.trunc") u32 f32_trunc(u32 x) {
+    return round_directed(x, 0);
+}
+
+EXPORT("f32.ceil") u32 f32_ceil(u32 x) {
+    return (i32)x < 0 ? round_directed(x, 0) : round_directed(x, 1);
+}
+
+EXPORT("f32.floor") u32 f32_floor(u32 x) {
+    return (i32)x < 0 ? round_directed(x, 1) : round_directed(x, 0);
+}
+
+EXPORT("f32.nearest") u32 f32_nearest(u32 x) {
+    u32 exponent = exponent32(x);
+    if (exponent < BIAS32) {
+        u32 above_half = exponent == BIAS32 - 1 && (x & FRACTION32) != 0;
+        return (x & SIGN) | (above_half ? (u32)BIAS32 << 23 : 0);
+    }
+    if (UNLIKELY(exponent >= FIRST_INTEGER)) {
+        return whole(x);
+    }
+    /* Add half a unit, less one last place if the integer is even, then truncate. The last bit
+     * of 1 is the exponent's last bit, 1 as it should be. */
+    u32 count = FIRST_INTEGER - exponent;
+    x += shift_left(1, count - 1) - (~shift_right(x, count) & 1);
+    return shift_left(shift_right(x, count), count);
+}
