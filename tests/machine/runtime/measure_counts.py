@@ -12,37 +12,35 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from curta.machine.runtime.build import ARITHMETIC
 from runtime_counting import counted
-from runtime_harness import Harness
+from runtime_harness import Harness, Words
 from runtime_operands import near
 from runtime_operations import OPERATIONS, Operation
 
-OPS = tuple(o for o in OPERATIONS if f"{o.name}".encode() in ARITHMETIC.path.read_bytes())
+from curta.machine.runtime.build import ARITHMETIC
+
 SAMPLE = 4000
+COUNTERS = ("instructions", "operations")
 
 
-def measure(harness: Harness, operation: Operation, operands: list[np.ndarray]) -> list[float]:
+def measure(harness: Harness, operation: Operation, operands: list[Words]) -> list[float]:
     """Average instructions and operations of one call."""
-    exports = harness.library.exports(harness.store)
-    counters = [exports["counter.instructions"], exports["counter.operations"]]
-    before = [counter.value(harness.store) for counter in counters]
+    before = [harness.counter(name) for name in COUNTERS]
     traps = harness.run(operation, operands).traps
     if traps.any():
-        keep = traps == 0
-        return measure(harness, operation, [column[keep] for column in operands])
+        return measure(harness, operation, [column[traps == 0] for column in operands])
     return [
-        ((counter.value(harness.store) - start) & 0xFFFFFFFF) / len(operands[0])
-        for counter, start in zip(counters, before, strict=True)
+        ((harness.counter(name) - start) & 0xFFFFFFFF) / len(operands[0])
+        for name, start in zip(COUNTERS, before, strict=True)
     ]
 
 
 def main() -> None:
     """Print the table."""
     prefix = sys.argv[1] if len(sys.argv) > 1 else ""
-    harness = Harness(counted(ARITHMETIC.path.read_bytes()), OPS)
+    harness = Harness(counted(ARITHMETIC.path.read_bytes()), OPERATIONS)
     print(f"{'operation':24} {'instructions':>12} {'operations':>10}")
-    for operation in OPS:
+    for operation in OPERATIONS:
         if operation.name.startswith(prefix):
             operands = near(operation, SAMPLE, np.random.default_rng(1))
             if operation.name.endswith("sqrt"):

@@ -23,10 +23,20 @@ WITH_INDEX = {
     0x23: "global.get",
     0x24: "global.set",
 }
-_ACCESS = "i32.load i32.load8_s i32.load8_u i32.load16_s i32.load16_u i32.store i32.store8 i32.store16"
-ACCESSES = dict(zip((0x28, 0x2C, 0x2D, 0x2E, 0x2F, 0x36, 0x3A, 0x3B), _ACCESS.split(), strict=True))
+ACCESSES = {
+    0x28: "i32.load",
+    0x2C: "i32.load8_s",
+    0x2D: "i32.load8_u",
+    0x2E: "i32.load16_s",
+    0x2F: "i32.load16_u",
+    0x36: "i32.store",
+    0x3A: "i32.store8",
+    0x3B: "i32.store16",
+}
 _COMPARE = "eqz eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u"
-_ARITHMETIC = "clz ctz popcnt add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u rotl rotr"
+_ARITHMETIC = (
+    "clz ctz popcnt add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u rotl rotr"
+)
 NUMERIC = {0x45 + i: f"i32.{name}" for i, name in enumerate(_COMPARE.split())}
 NUMERIC |= {0x67 + i: f"i32.{name}" for i, name in enumerate(_ARITHMETIC.split())}
 NUMERIC |= {0xC0: "i32.extend8_s", 0xC1: "i32.extend16_s"}

@@ -13,20 +13,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import wasmtime
 from runtime_operations import Operation
+
+Words = npt.NDArray[np.uint64]
 
 CAPACITY = 1 << 17
 _SLOTS = CAPACITY * 8
 FIRST, SECOND, LIBRARY, NATIVE, TRAPS = (i * _SLOTS for i in range(5))
-PAGES = 5 * _SLOTS // 65536
-NATIVE_TRAP = 99  # the library trapped by itself: an i32.div_u by zero
 
 TRAP_CODES = {
     wasmtime.TrapCode.INTEGER_DIVISION_BY_ZERO: 1,
     wasmtime.TrapCode.INTEGER_OVERFLOW: 2,
     wasmtime.TrapCode.BAD_CONVERSION_TO_INTEGER: 3,
 }
+
+
+def trap_code(error: wasmtime.Trap) -> int:
+    """The library's code for a native trap."""
+    if error.trap_code is None:
+        raise error
+    return TRAP_CODES[error.trap_code]
+
 
 HOST = """(module
   (tag $trap (export "tag") (param i32))
@@ -53,9 +62,7 @@ def _library_loop(operation: Operation) -> str:
     for base, kind in zip((FIRST, SECOND), operation.operands, strict=False):
         arguments += [_load("i32", base + 4 * word) for word in range(_words(kind))]
     words = _words(operation.result)
-    stores = "".join(
-        f"(local.set $w{word})" for word in reversed(range(words))
-    ) + "".join(
+    stores = "".join(f"(local.set $w{word})" for word in reversed(range(words))) + "".join(
         f"(i32.store {_SLOT.format(base=LIBRARY + 4 * word)} (local.get $w{word}))"
         for word in range(words)
     )
@@ -108,9 +115,9 @@ def driver_text(operations: Sequence[Operation]) -> str:
 class Outcome:
     """Results of one operation on an array of operands; trap codes are 0 where none."""
 
-    library: np.ndarray
-    native: np.ndarray
-    traps: np.ndarray
+    library: Words
+    native: Words
+    traps: Words
 
 
 class Harness:
@@ -132,19 +139,28 @@ class Harness:
         linker.define(self.store, "env", "memory", self.host.exports(self.store)["memory"])
         self.library = instantiate("library", library)
         self.driver = instantiate("driver", wasmtime.wat2wasm(driver_text(operations)))
-        self.memory = self.host.exports(self.store)["memory"]
-        self.functions = self.driver.exports(self.store)
+        memory = self.host.exports(self.store)["memory"]
+        assert isinstance(memory, wasmtime.Memory)
+        self.memory = memory
 
-    def _write(self, base: int, words: np.ndarray) -> None:
+    def _write(self, base: int, words: Words) -> None:
         self.memory.write(self.store, np.ascontiguousarray(words, "<u8").tobytes(), base)
 
-    def _read(self, base: int, count: int) -> np.ndarray:
+    def _read(self, base: int, count: int) -> Words:
         data = self.memory.read(self.store, base, base + 8 * count)
         return np.frombuffer(bytes(data), "<u8").copy()
 
     def call(self, side: str, operation: Operation, start: int, end: int) -> None:
         """Run one of the driver's loops over the slots from `start` to `end`."""
-        self.functions[f"{side}:{operation.name}"](self.store, start, end)
+        function = self.driver.exports(self.store)[f"{side}:{operation.name}"]
+        assert isinstance(function, wasmtime.Func)
+        function(self.store, start, end)
+
+    def counter(self, name: str) -> int:
+        """One of the totals that runtime_counting adds to a library."""
+        total = self.library.exports(self.store)[f"counter.{name}"]
+        assert isinstance(total, wasmtime.Global)
+        return int(total.value(self.store))
 
     def _run_library(self, operation: Operation, count: int) -> None:
         start = 0
@@ -154,7 +170,7 @@ class Harness:
                 return
             except wasmtime.Trap as error:
                 # A native trap: find the slot it stopped at, file the code there, go on.
-                code = TRAP_CODES[error.trap_code]
+                code = trap_code(error)
                 start = self._first_untouched(start, count)
                 self.memory.write(self.store, code.to_bytes(8, "little"), TRAPS + 8 * start)
                 start += 1
@@ -164,7 +180,7 @@ class Harness:
         untouched = (results == UNTOUCHED) & (traps == 0)
         return start + int(np.argmax(untouched[start:]))
 
-    def run(self, operation: Operation, operands: Sequence[np.ndarray]) -> Outcome:
+    def run(self, operation: Operation, operands: Sequence[Words]) -> Outcome:
         """Both sides on operands given as 64-bit words (32-bit ones in the low half)."""
         count = len(operands[0])
         for base, words in zip((FIRST, SECOND), operands, strict=False):
@@ -185,7 +201,7 @@ class Harness:
         try:
             self.call("native", operation, slot, slot + 1)
         except wasmtime.Trap as error:
-            return TRAP_CODES[error.trap_code]
+            return trap_code(error)
         return 0
 
 

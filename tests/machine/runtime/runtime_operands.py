@@ -8,7 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+import numpy.typing as npt
 from runtime_operations import Operation
+
+Words = npt.NDArray[np.uint64]
 
 _FRACTION_BITS = {"f32": 23, "f64": 52}
 _EXPONENT_BITS = {"f32": 8, "f64": 11}
@@ -17,7 +20,7 @@ _WIDTH = {"i32": 32, "i64": 64, "f32": 32, "f64": 64}
 
 def _integer_edges(width: int) -> list[int]:
     values = {0, 1, 2, 3, 5, 7, 10, 100, 1000, 10**9, 0x5555555555555555, 0xAAAAAAAAAAAAAAAA}
-    for bit in (*range(0, 8), 15, 16, 17, *range(23, 34), 47, 48, 49, *range(52, 55), 62, 63):
+    for bit in (*range(8), 15, 16, 17, *range(23, 34), 47, 48, 49, *range(52, 55), 62, 63):
         values |= {(1 << bit) - 1, 1 << bit, (1 << bit) + 1}
     # Halves and neighbours where an integer becomes a float.
     for bits in (25, 26, 31, 32, 54, 55, 60, 63, 64):
@@ -38,23 +41,23 @@ def _float_edges(kind: str) -> list[int]:
     quiet = 1 << (fraction_bits - 1)
     fractions = {0, 1, 2, quiet, quiet - 1, quiet + 1, full, full - 1, 0x5555555555555 & full}
     exponents = {0, 1, 2, top - 2, top - 1, top}
-    near = (-2, -1, 0, 1, 2, 3, 4, 7, 8, 15, 16, 22, 23, 24, 29, 30, 31, 32, 33, 51, 52, 53, 62, 63, 64)
-    exponents |= {bias + e for e in near} | {bias - 22, bias - 24, bias - 52, bias - 54}
+    small = (*range(-2, 5), 7, 8, 15, 16, 22, 23, 24, *range(29, 34), 51, 52, 53, 62, 63, 64)
+    exponents |= {bias + e for e in small} | {bias - 22, bias - 24, bias - 52, bias - 54}
     if kind == "f64":  # where a double becomes a float
         exponents |= {bias + e for e in (-151, -150, -149, -148, -127, -126, -125, 126, 127, 128)}
         fractions |= {1 << 28, (1 << 28) - 1, (1 << 28) + 1, 3 << 28, full - (1 << 28), 1 << 29}
-    values = {exponent << fraction_bits | fraction for exponent in exponents for fraction in fractions}
+    values = {high << fraction_bits | low for high in exponents for low in fractions}
     width = 1 << (fraction_bits + exponent_bits)
     return sorted(values | {value | width for value in values})
 
 
-def edges(kind: str) -> np.ndarray:
+def edges(kind: str) -> Words:
     """All edge operands of a type."""
     values = _integer_edges(_WIDTH[kind]) if kind[0] == "i" else _float_edges(kind)
     return np.array(values, np.uint64)
 
 
-def edge_grid(operation: Operation, limit: int, rng: np.random.Generator) -> list[np.ndarray]:
+def edge_grid(operation: Operation, limit: int, rng: np.random.Generator) -> list[Words]:
     """Every pair of edges (every edge of a unary operation), or `limit` of them at random."""
     columns = [edges(kind) for kind in operation.operands]
     if len(columns) == 1:
@@ -66,7 +69,7 @@ def edge_grid(operation: Operation, limit: int, rng: np.random.Generator) -> lis
     return [first, second]
 
 
-def uniform(operation: Operation, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+def uniform(operation: Operation, count: int, rng: np.random.Generator) -> list[Words]:
     """Uniform bits."""
     return [
         rng.integers(0, 1 << _WIDTH[kind], count, np.uint64, endpoint=False)
@@ -76,7 +79,7 @@ def uniform(operation: Operation, count: int, rng: np.random.Generator) -> list[
     ]
 
 
-def _floats(kind: str, exponents: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+def _floats(kind: str, exponents: npt.NDArray[np.int64], rng: np.random.Generator) -> Words:
     fraction_bits, exponent_bits = _FRACTION_BITS[kind], _EXPONENT_BITS[kind]
     count = len(exponents)
     fractions = rng.integers(0, 1 << fraction_bits, count, np.uint64)
@@ -87,7 +90,7 @@ def _floats(kind: str, exponents: np.ndarray, rng: np.random.Generator) -> np.nd
 
 def near(
     operation: Operation, count: int, rng: np.random.Generator, spread: int = 10
-) -> list[np.ndarray]:
+) -> list[Words]:
     """Numbers of like size: normal floats with exponents within `spread`, and integers of
     random lengths and signs."""
     columns = []
@@ -104,7 +107,7 @@ def near(
     return columns
 
 
-def simple(operation: Operation, count: int, rng: np.random.Generator) -> list[np.ndarray]:
+def simple(operation: Operation, count: int, rng: np.random.Generator) -> list[Words]:
     """Floats with few significant bits, and close neighbours: ties, cancellation, exact results."""
     columns = near(operation, count, rng, 28)
     for index, kind in enumerate(operation.operands):
@@ -127,6 +130,6 @@ KINDS = {"uniform": uniform, "near": near, "simple": simple}
 
 def random_operands(
     operation: Operation, count: int, rng: np.random.Generator
-) -> Sequence[tuple[str, list[np.ndarray]]]:
+) -> Sequence[tuple[str, list[Words]]]:
     """`count` operands of each random kind."""
     return [(name, make(operation, count, rng)) for name, make in KINDS.items()]

@@ -16,9 +16,11 @@ import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import version
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
+BUILT_WITH = "0.17.0"  # the version of ziglang that the committed files come from
 
 FLAGS = (
     "--target=wasm32-freestanding",
@@ -30,6 +32,7 @@ FLAGS = (
     "-nostdlib",
     "-ffreestanding",
     "-fno-builtin",
+    "-fno-delete-null-pointer-checks",  # address 0 is as good as any
     "-fno-jump-tables",  # nor the look-up tables that a switch can become
     "-fno-vectorize",
     "-fno-slp-vectorize",
@@ -43,6 +46,7 @@ FLAGS = (
     "-Wl,--no-entry",
     "-Wl,--strip-all",
     "-Wl,--import-memory",
+    "-Wl,-z,stack-size=0",
 )
 
 
@@ -59,9 +63,25 @@ class Library:
         return FOLDER / f"{self.name}.wasm"
 
 
-ARITHMETIC = Library("arithmetic", ("int64.c", "float64.c", "float64_divide.c", "float64_simple.c", "float32.c", "float32_simple.c", "convert.c"))
-WASI = Library("wasi", ("wasi.c",))
+ARITHMETIC = Library(
+    "arithmetic",
+    (
+        "int64.c",
+        "float32.c",
+        "float32_simple.c",
+        "float64.c",
+        "float64_divide.c",
+        "float64_simple.c",
+        "convert.c",
+    ),
+)
+WASI = Library("wasi", ("wasi.c", "wasi_absent.c"))
 LIBRARIES = (ARITHMETIC, WASI)
+
+
+def compiler_version() -> str:
+    """The version of the installed ziglang."""
+    return version("ziglang")
 
 
 def compile_library(library: Library) -> bytes:
