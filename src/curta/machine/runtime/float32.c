@@ -93,20 +93,33 @@ INLINE u32 subtract_aligned(u32 x, u32 y, u32 distance, u32 exponent) {
     return rounded32(difference, rest << 1);
 }
 
-/* Any operands, the slow way; b as it is added. */
-INLINE u32 slow_add_numbers(u32 a, u32 b) {
-    if ((a & EXPONENT32) == EXPONENT32) {
-        u32 both = (b & EXPONENT32) == EXPONENT32;
-        return both && a != b ? DEFAULT_NAN32 : a;
+/* An infinity or a NaN among the operands; b before its sign is flipped. */
+RARE u32 add_not_finite(u32 a, u32 b, u32 flip) {
+    if (is_nan32(a)) {
+        return a | QUIET32;
     }
-    if ((b & EXPONENT32) == EXPONENT32) {
+    if (is_nan32(b)) {
+        return b | QUIET32;
+    }
+    b ^= flip;
+    if ((a & EXPONENT32) != EXPONENT32) {
         return b;
     }
-    if (is_zero32(b)) {
-        return is_zero32(a) ? a & b : a;
+    u32 both = (b & EXPONENT32) == EXPONENT32;
+    return both && a != b ? DEFAULT_NAN32 : a;
+}
+
+/* Any operands; zeros, the most frequent, first. */
+RARE u32 slow_add(u32 a, u32 b, u32 flip) {
+    if (UNLIKELY((a & EXPONENT32) == EXPONENT32) || UNLIKELY((b & EXPONENT32) == EXPONENT32)) {
+        return add_not_finite(a, b, flip);
     }
-    if (is_zero32(a)) {
-        return b;
+    b ^= flip;
+    if (LIKELY(is_zero32(a))) {
+        return is_zero32(b) ? a & b : b;
+    }
+    if (LIKELY(is_zero32(b))) {
+        return a;
     }
     if ((a & ~SIGN) < (b & ~SIGN)) {
         u32 swap = a;
@@ -133,34 +146,25 @@ INLINE u32 slow_add_numbers(u32 a, u32 b) {
     return pack32(a & SIGN, (i32)(ea + 1 - shift), shift_left(sum, shift), 0);
 }
 
-RARE u32 slow_add(u32 a, u32 b, u32 flip) {
-    if (is_nan32(a)) {
-        return a | QUIET32;
-    }
-    if (is_nan32(b)) {
-        return b | QUIET32;
-    }
-    return slow_add_numbers(a, b ^ flip);
-}
-
 /* a + b with b's sign flipped by `flip` (0 or SIGN). */
 INLINE u32 add32(u32 a, u32 b, u32 flip) {
     u32 ea = exponent32(a), eb = exponent32(b);
     u32 same_sign = flip ? (i32)(a ^ b) < 0 : (i32)(a ^ b) >= 0;
-    if (ea < eb) {
+    u32 distance = apart(ea - eb);
+    if ((i32)distance < 0) {
         if (UNLIKELY(ea == 0) || UNLIKELY(eb == 0xff)) {
             return slow_add(a, b, flip);
         }
-        return same_sign ? add_aligned(b ^ flip, a, eb - ea, eb)
-                         : subtract_aligned(b ^ flip, a, eb - ea, eb);
+        return same_sign ? add_aligned(b ^ flip, a, 0 - distance, eb)
+                         : subtract_aligned(b ^ flip, a, 0 - distance, eb);
     }
     if (UNLIKELY(eb == 0) || UNLIKELY(ea == 0xff)) {
         return slow_add(a, b, flip);
     }
     if (same_sign) {
-        return ea == eb ? add_level(a, b, ea) : add_aligned(a, b, ea - eb, ea);
+        return distance ? add_aligned(a, b, distance, ea) : add_level(a, b, ea);
     }
-    return ea == eb ? subtract_level(a, b, ea) : subtract_aligned(a, b, ea - eb, ea);
+    return distance ? subtract_aligned(a, b, distance, ea) : subtract_level(a, b, ea);
 }
 
 EXPORT("f32.add") u32 f32_add(u32 a, u32 b) {
@@ -175,17 +179,17 @@ EXPORT("f32.sub") u32 f32_sub(u32 a, u32 b) {
 
 RARE u32 slow_multiply(u32 a, u32 b) {
     u32 sign = (a ^ b) & SIGN;
-    if (is_nan32(a)) {
-        return a | QUIET32;
-    }
-    if (is_nan32(b)) {
-        return b | QUIET32;
-    }
     u32 zero = is_zero32(a) | is_zero32(b);
-    if ((a & EXPONENT32) == EXPONENT32 || (b & EXPONENT32) == EXPONENT32) {
+    if (UNLIKELY((a & EXPONENT32) == EXPONENT32) || UNLIKELY((b & EXPONENT32) == EXPONENT32)) {
+        if (is_nan32(a)) {
+            return a | QUIET32;
+        }
+        if (is_nan32(b)) {
+            return b | QUIET32;
+        }
         return zero ? DEFAULT_NAN32 : sign | EXPONENT32;
     }
-    if (zero) {
+    if (LIKELY(zero)) {
         return sign;
     }
     unpacked x = unpack_normalized(a), y = unpack_normalized(b);

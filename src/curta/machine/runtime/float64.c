@@ -42,7 +42,7 @@ INLINE wide pack_exact_difference(u32 sign, u32 exponent, u32 lo, u32 hi) {
     return make_wide(shifted.lo, sign + ((exponent - shift - 1) << 20) + shifted.hi);
 }
 
-/* What y's significand is, shifted down by 1 <= `distance` < 55: words and the fraction below. */
+/* What y's significand is, shifted down by `distance` >= 1: words and the fraction below. */
 typedef struct {
     u32 lo, hi, rest;
 } aligned;
@@ -53,6 +53,9 @@ INLINE aligned align64(u32 lo, u32 hi, u32 distance) {
         u32 back = 0 - distance;
         return (aligned){shift_right(lo, distance) | shift_left(high, back),
                          shift_right(high, distance), shift_left(lo, back)};
+    }
+    if (UNLIKELY(distance >= 55)) {
+        return (aligned){0, 0, 1}; /* less than half of a place, even in the binade below */
     }
     u32 rest = shift_right(lo, distance) | bits_below(high, distance);
     return (aligned){shift_right(high, distance), 0, rest | (bits_below(lo, distance) != 0)};
@@ -74,9 +77,6 @@ INLINE wide add_level(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 exponent) {
 
 /* x + y for normal numbers of one sign, y's exponent 1 <= `distance` below x's. */
 INLINE wide add_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 exponent) {
-    if (UNLIKELY(distance >= 55)) {
-        return make_wide(xlo, xhi);
-    }
     aligned y = align64(ylo, yhi, distance);
     wide sum = wide_add(xlo, xhi, y.lo, y.hi);
     if ((sum.hi ^ xhi) < HIDDEN64) {
@@ -112,9 +112,6 @@ INLINE wide subtract_level(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 exponent) {
 
 /* x - y for normal magnitudes, y's exponent 1 <= `distance` below x's. */
 INLINE wide subtract_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 exponent) {
-    if (UNLIKELY(distance >= 55)) {
-        return make_wide(xlo, xhi);
-    }
     aligned y = align64(ylo, yhi, distance);
     wide difference = wide_subtract(xlo, xhi, y.lo, y.hi);
     u32 lo = difference.lo, hi = difference.hi, rest = 0 - y.rest;
@@ -135,20 +132,33 @@ INLINE wide subtract_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u
     return rounded64((lo << 1) | (rest >> 31), hi, rest << 1);
 }
 
-/* Any operands, the slow way; b as it is added. */
-INLINE wide slow_add_numbers(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if ((ahi & EXPONENT64) == EXPONENT64) {
-        u32 both = (bhi & EXPONENT64) == EXPONENT64;
-        return both && ahi != bhi ? default_nan64() : make_wide(alo, ahi);
+/* An infinity or a NaN among the operands; b before its sign is flipped. */
+RARE wide add_not_finite(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
+    if (is_nan64(alo, ahi)) {
+        return make_wide(alo, ahi | QUIET64);
     }
-    if ((bhi & EXPONENT64) == EXPONENT64) {
+    if (is_nan64(blo, bhi)) {
+        return make_wide(blo, bhi | QUIET64);
+    }
+    bhi ^= flip;
+    if ((ahi & EXPONENT64) != EXPONENT64) {
         return make_wide(blo, bhi);
     }
-    if (is_zero64(blo, bhi)) {
-        return is_zero64(alo, ahi) ? make_wide(0, ahi & bhi) : make_wide(alo, ahi);
+    u32 both = (bhi & EXPONENT64) == EXPONENT64;
+    return both && ahi != bhi ? default_nan64() : make_wide(alo, ahi);
+}
+
+/* Any operands; zeros, the most frequent, first. */
+RARE wide slow_add(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
+    if (UNLIKELY((ahi & EXPONENT64) == EXPONENT64) || UNLIKELY((bhi & EXPONENT64) == EXPONENT64)) {
+        return add_not_finite(alo, ahi, blo, bhi, flip);
     }
-    if (is_zero64(alo, ahi)) {
-        return make_wide(blo, bhi);
+    bhi ^= flip;
+    if (LIKELY(is_zero64(alo, ahi))) {
+        return is_zero64(blo, bhi) ? make_wide(0, ahi & bhi) : make_wide(blo, bhi);
+    }
+    if (LIKELY(is_zero64(blo, bhi))) {
+        return make_wide(alo, ahi);
     }
     if (wide_less(alo, ahi & ~SIGN, blo, bhi & ~SIGN)) {
         u32 lo = alo, hi = ahi;
@@ -175,38 +185,28 @@ INLINE wide slow_add_numbers(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     return pack64(ahi & SIGN, (i32)(ea + 1 - shift), sum.lo, sum.hi, 0);
 }
 
-RARE wide slow_add(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
-    if (is_nan64(alo, ahi)) {
-        return make_wide(alo, ahi | QUIET64);
-    }
-    if (is_nan64(blo, bhi)) {
-        return make_wide(blo, bhi | QUIET64);
-    }
-    return slow_add_numbers(alo, ahi, blo, bhi ^ flip);
-}
-
 /* a + b with b's sign flipped by `flip` (0 or SIGN). */
 INLINE wide add64(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
     u32 ea = exponent64(ahi), eb = exponent64(bhi);
     u32 same_sign = flip ? (i32)(ahi ^ bhi) < 0 : (i32)(ahi ^ bhi) >= 0;
-    if (ea < eb) {
+    u32 distance = apart(ea - eb);
+    if ((i32)distance < 0) {
         if (UNLIKELY(ea == 0) || UNLIKELY(eb == 0x7ff)) {
             return slow_add(alo, ahi, blo, bhi, flip);
         }
-        if (same_sign) {
-            return add_aligned(blo, bhi ^ flip, alo, ahi, eb - ea, eb);
-        }
-        return subtract_aligned(blo, bhi ^ flip, alo, ahi, eb - ea, eb);
+        distance = 0 - distance;
+        return same_sign ? add_aligned(blo, bhi ^ flip, alo, ahi, distance, eb)
+                         : subtract_aligned(blo, bhi ^ flip, alo, ahi, distance, eb);
     }
     if (UNLIKELY(eb == 0) || UNLIKELY(ea == 0x7ff)) {
         return slow_add(alo, ahi, blo, bhi, flip);
     }
     if (same_sign) {
-        return ea == eb ? add_level(alo, ahi, blo, bhi, ea)
-                        : add_aligned(alo, ahi, blo, bhi, ea - eb, ea);
+        return distance ? add_aligned(alo, ahi, blo, bhi, distance, ea)
+                        : add_level(alo, ahi, blo, bhi, ea);
     }
-    return ea == eb ? subtract_level(alo, ahi, blo, bhi, ea)
-                    : subtract_aligned(alo, ahi, blo, bhi, ea - eb, ea);
+    return distance ? subtract_aligned(alo, ahi, blo, bhi, distance, ea)
+                    : subtract_level(alo, ahi, blo, bhi, ea);
 }
 
 EXPORT("f64.add") wide f64_add(u32 alo, u32 ahi, u32 blo, u32 bhi) {
@@ -222,17 +222,17 @@ EXPORT("f64.sub") wide f64_sub(u32 alo, u32 ahi, u32 blo, u32 bhi) {
 /* The product of any operands, the slow way: all 128 bits. */
 RARE wide slow_multiply(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     u32 sign = (ahi ^ bhi) & SIGN;
-    if (is_nan64(alo, ahi)) {
-        return make_wide(alo, ahi | QUIET64);
-    }
-    if (is_nan64(blo, bhi)) {
-        return make_wide(blo, bhi | QUIET64);
-    }
     u32 zero = is_zero64(alo, ahi) | is_zero64(blo, bhi);
-    if ((ahi & EXPONENT64) == EXPONENT64 || (bhi & EXPONENT64) == EXPONENT64) {
+    if (UNLIKELY((ahi & EXPONENT64) == EXPONENT64) || UNLIKELY((bhi & EXPONENT64) == EXPONENT64)) {
+        if (is_nan64(alo, ahi)) {
+            return make_wide(alo, ahi | QUIET64);
+        }
+        if (is_nan64(blo, bhi)) {
+            return make_wide(blo, bhi | QUIET64);
+        }
         return zero ? default_nan64() : make_wide(0, sign | EXPONENT64);
     }
-    if (zero) {
+    if (LIKELY(zero)) {
         return make_wide(0, sign);
     }
     unpacked a = unpack_normalized(alo, ahi), b = unpack_normalized(blo, bhi);

@@ -27,8 +27,8 @@ INLINE u32 divide_by_word(u32 lo, u32 hi, u32 divisor, u32 *remainder) {
     wide u = wide_shift_left(lo, hi, shift);
     u32 q1 = u.hi / top;
     u32 product = q1 * bottom;
-    u32 rest = u.hi - q1 * top;
-    if (rest < 0x10000 && ((rest << 16) | (u.lo >> 16)) < product) {
+    u32 rest = u.hi % apart(top);
+    if (((rest << 16) | (u.lo >> 16)) < product) { /* rest < top < 2^16 */
         q1 -= 1;
         rest += top;
         product -= bottom;
@@ -41,8 +41,8 @@ INLINE u32 divide_by_word(u32 lo, u32 hi, u32 divisor, u32 *remainder) {
     u32 middle = (rest << 16) + (u.lo >> 16) - product; /* below v: exact modulo 2^32 */
     u32 q0 = middle / top;
     product = q0 * bottom;
-    rest = middle - q0 * top;
-    if (rest < 0x10000 && ((rest << 16) | (u.lo & 0xffff)) < product) {
+    rest = middle % apart(top);
+    if (((rest << 16) | (u.lo & 0xffff)) < product) {
         q0 -= 1;
         rest += top;
         product -= bottom;
@@ -59,13 +59,13 @@ INLINE u32 divide_by_word(u32 lo, u32 hi, u32 divisor, u32 *remainder) {
 /* A divisor of one word (a divisor of 0 traps in the first i32.div_u). */
 INLINE division divide_wide_by_word(u32 alo, u32 ahi, u32 b) {
     u32 high_quotient = ahi / b;
-    u32 rest = ahi % b;
+    u32 rest = ahi % apart(b);
     u32 low_quotient, remainder;
     if (LIKELY(b < 0x10000)) {
         u32 upper = (rest << 16) | (alo >> 16);
-        u32 lower = ((upper % b) << 16) | (alo & 0xffff);
+        u32 lower = ((upper % apart(b)) << 16) | (alo & 0xffff);
         low_quotient = ((upper / b) << 16) + lower / b;
-        remainder = lower % b;
+        remainder = lower % apart(b);
     } else {
         low_quotient = divide_by_word(alo, rest, b, &remainder);
     }
@@ -81,7 +81,7 @@ INLINE division divide_wide_by_wide(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     u32 quotient;
     if (LIKELY(bhi >= 0x10000)) {
         quotient = ahi / bhi;
-        u32 rest = ahi - quotient * bhi;
+        u32 rest = ahi % apart(bhi);
         wide product = make_wide(quotient * blo, mul_high(quotient, blo));
         u32 too_large = wide_less(alo, rest, product.lo, product.hi);
         wide remainder = wide_subtract(alo, rest, product.lo, product.hi);

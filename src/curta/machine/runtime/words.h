@@ -46,6 +46,13 @@ INLINE wide make_wide(u32 lo, u32 hi) {
     return (wide){lo, hi};
 }
 
+/* The same number, of which the compiler then knows nothing. Keeps it from turning `a % b` beside
+ * `a / b` into a multiplication and a subtraction, and a known difference back into a compare. */
+INLINE u32 apart(u32 x) {
+    __asm__("" : "+r"(x));
+    return x;
+}
+
 INLINE u32 shift_left(u32 x, u32 count) {
     return x << (count & 31);
 }
