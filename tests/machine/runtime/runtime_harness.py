@@ -135,10 +135,11 @@ class Harness:
             linker.define_instance(self.store, name, instance)
             return instance
 
-        self.host = instantiate("curta", wasmtime.wat2wasm(HOST))
+        self.host = instantiate("curta", bytes(wasmtime.wat2wasm(HOST)))
         linker.define(self.store, "env", "memory", self.host.exports(self.store)["memory"])
         self.library = instantiate("library", library)
-        self.driver = instantiate("driver", wasmtime.wat2wasm(driver_text(operations)))
+        driver = bytes(wasmtime.wat2wasm(driver_text(operations)))
+        self.driver = instantiate("driver", driver)
         memory = self.host.exports(self.store)["memory"]
         assert isinstance(memory, wasmtime.Memory)
         self.memory = memory

@@ -85,7 +85,8 @@ def _floats(kind: str, exponents: npt.NDArray[np.int64], rng: np.random.Generato
     fractions = rng.integers(0, 1 << fraction_bits, count, np.uint64)
     signs = rng.integers(0, 2, count, np.uint64) << np.uint64(fraction_bits + exponent_bits)
     biased = exponents + ((1 << (exponent_bits - 1)) - 1)
-    return signs | fractions | (biased.astype(np.uint64) << np.uint64(fraction_bits))
+    words: Words = signs | fractions | (biased.astype(np.uint64) << np.uint64(fraction_bits))
+    return words
 
 
 def near(

@@ -14,58 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import wasmtime
+from runtime_wasi_signatures import SIGNATURES
 
 from curta.machine.runtime.build import WASI
-
-# i: 32 bits, I: 64 bits; every function but proc_exit and sched_yield's results is an errno.
-SIGNATURES = {
-    "args_get": "ii",
-    "args_sizes_get": "ii",
-    "clock_res_get": "ii",
-    "clock_time_get": "iIi",
-    "environ_get": "ii",
-    "environ_sizes_get": "ii",
-    "fd_advise": "iIIi",
-    "fd_allocate": "iII",
-    "fd_close": "i",
-    "fd_datasync": "i",
-    "fd_fdstat_get": "ii",
-    "fd_fdstat_set_flags": "ii",
-    "fd_fdstat_set_rights": "iII",
-    "fd_filestat_get": "ii",
-    "fd_filestat_set_size": "iI",
-    "fd_filestat_set_times": "iIIi",
-    "fd_pread": "iiiIi",
-    "fd_prestat_dir_name": "iii",
-    "fd_prestat_get": "ii",
-    "fd_pwrite": "iiiIi",
-    "fd_read": "iiii",
-    "fd_readdir": "iiiIi",
-    "fd_renumber": "ii",
-    "fd_seek": "iIii",
-    "fd_sync": "i",
-    "fd_tell": "ii",
-    "fd_write": "iiii",
-    "path_create_directory": "iii",
-    "path_filestat_get": "iiiii",
-    "path_filestat_set_times": "iiiiIIi",
-    "path_link": "iiiiiii",
-    "path_open": "iiiiiIIii",
-    "path_readlink": "iiiiii",
-    "path_remove_directory": "iii",
-    "path_rename": "iiiiii",
-    "path_symlink": "iiiii",
-    "path_unlink_file": "iii",
-    "poll_oneoff": "iiii",
-    "proc_exit": "i",
-    "proc_raise": "i",
-    "random_get": "ii",
-    "sched_yield": "",
-    "sock_accept": "iii",
-    "sock_recv": "iiiiii",
-    "sock_send": "iiiii",
-    "sock_shutdown": "ii",
-}
 
 
 def adapter_text() -> str:
@@ -171,7 +122,13 @@ class Machine:
     store: wasmtime.Store
     linker: wasmtime.Linker
     memory: wasmtime.Memory
-    functions: wasmtime.InstanceExports
+    library: wasmtime.Instance
+
+    def call(self, name: str, *arguments: int) -> int:
+        """Call one of the library's functions, in words."""
+        function = self.library.exports(self.store)[name]
+        assert isinstance(function, wasmtime.Func)
+        return int(function(self.store, *arguments) or 0)
 
 
 def make_machine(surroundings: Surroundings, pages: int = 2) -> Machine:
@@ -190,10 +147,17 @@ def make_machine(surroundings: Surroundings, pages: int = 2) -> Machine:
     linker.define(store, "env", "memory", memory)
     library = linker.instantiate(store, wasmtime.Module(engine, WASI.path.read_bytes()))
     linker.define_instance(store, "library", library)
-    adapter = wasmtime.Module(engine, wasmtime.wat2wasm(adapter_text()))
+    adapter = wasmtime.Module(engine, bytes(wasmtime.wat2wasm(adapter_text())))
     adapted = linker.instantiate(store, adapter)
     linker.define_instance(store, "wasi_snapshot_preview1", adapted)
-    return Machine(host, store, linker, memory, library.exports(store))
+    return Machine(host, store, linker, memory, library)
+
+
+def start(store: wasmtime.Store, instance: wasmtime.Instance) -> None:
+    """Run a program's _start."""
+    function = instance.exports(store)["_start"]
+    assert isinstance(function, wasmtime.Func)
+    function(store)
 
 
 def run_on_library(program: bytes, surroundings: Surroundings) -> Run:
@@ -202,7 +166,7 @@ def run_on_library(program: bytes, surroundings: Surroundings) -> Run:
     module = wasmtime.Module(machine.store.engine, program)
     instance = machine.linker.instantiate(machine.store, module)
     try:
-        instance.exports(machine.store)["_start"](machine.store)
+        start(machine.store, instance)
     except Exception:
         if not machine.host.exited:
             raise
@@ -226,7 +190,7 @@ def run_on_wasmtime(program: bytes, surroundings: Surroundings) -> Run:
         store.set_wasi(config)
         instance = linker.instantiate(store, wasmtime.Module(engine, program))
         try:
-            instance.exports(store)["_start"](store)
+            start(store, instance)
         except wasmtime.ExitTrap as exit_trap:
             run.code = exit_trap.code
         del store, instance

@@ -32,15 +32,15 @@ def harness() -> Harness:
 
 def is_nan(kind: str, words: Words) -> npt.NDArray[np.bool_]:
     if kind == "f32":
-        return (words & np.uint64(0x7FFFFFFF)) > np.uint64(0x7F800000)
+        return np.isnan(words.astype(np.uint32).view(np.float32))
     if kind == "f64":
-        return (words & np.uint64((1 << 63) - 1)) > np.uint64(0x7FF << 52)
-    return np.zeros(len(words), bool)
+        return np.isnan(words.view(np.float64))
+    return np.zeros(len(words), np.bool_)
 
 
 def differences(operation: Operation, library: Words, native: Words) -> npt.NDArray[np.bool_]:
     """Where the results differ; elsewhere than on x86-64 any NaN equals any other."""
-    differ = library != native
+    differ: npt.NDArray[np.bool_] = library != native
     bitwise = ("abs", "neg", "copysign")
     if not X86_64 and not operation.name.endswith(bitwise) and "reinterpret" not in operation.name:
         differ &= ~(is_nan(operation.result, library) & is_nan(operation.result, native))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from runtime_binary import ACCESSES, DATA, ELEMENT, START, Binary, BinaryError, read_binary
 from runtime_operations import OPERATIONS
+from runtime_wasi_signatures import SIGNATURES
 
 from curta.machine.runtime import build
 
@@ -69,12 +72,30 @@ def test_wasi_touches_memory_only_where_it_is_given_addresses() -> None:
     assert touching == WITH_POINTERS
 
 
-def test_all_instructions_are_exported_and_nothing_else() -> None:
-    exports = built("arithmetic").exports
-    assert {name for name, (kind, _) in exports.items() if kind == 0} == {
-        operation.name for operation in OPERATIONS
+def word_count(kinds: Iterable[str]) -> int:
+    """How many i32 values stand for values of these types (I: i64, in WASI's signatures)."""
+    return sum(2 if kind in ("i64", "f64", "I") else 1 for kind in kinds)
+
+
+def test_exports_are_the_instructions_and_the_functions_of_wasi() -> None:
+    expected = {
+        "arithmetic": {
+            item.name: (word_count(item.operands), word_count([item.result])) for item in OPERATIONS
+        },
+        "wasi": {
+            name: (word_count(signature), int(name != "proc_exit"))
+            for name, signature in SIGNATURES.items()
+        },
     }
-    assert all(kind == 0 for kind, _ in exports.values())
+    for name, functions in expected.items():
+        binary = built(name)
+        first = len(binary.imported_functions)
+        signatures = {}
+        for export, (kind, index) in binary.exports.items():
+            assert kind == 0, f"{export} is no function"
+            parameters, results = binary.types[binary.functions[index - first]]
+            signatures[export] = (len(parameters), len(results))
+        assert signatures == functions
 
 
 @pytest.mark.parametrize("name", LIBRARIES)
