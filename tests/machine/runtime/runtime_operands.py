@@ -109,7 +109,10 @@ def near(
 
 
 def simple(operation: Operation, count: int, rng: np.random.Generator) -> list[Words]:
-    """Floats with few significant bits, and close neighbours: ties, cancellation, exact results."""
+    """Ties, cancellation, exact results: floats with few significant bits or close to each other,
+    integers close to multiples."""
+    if operation.operands == ("i64", "i64"):
+        return _multiples(count, rng)
     columns = near(operation, count, rng, 28)
     for index, kind in enumerate(operation.operands):
         if kind[0] == "f":
@@ -124,6 +127,13 @@ def simple(operation: Operation, count: int, rng: np.random.Generator) -> list[W
         mask = np.uint64((1 << _WIDTH[operation.operands[0]]) - 1)
         columns[1] = np.where(close, neighbour & mask, columns[1])
     return columns
+
+
+def _multiples(count: int, rng: np.random.Generator) -> list[Words]:
+    """64-bit numbers at, just below and just above a multiple of the second."""
+    pair = Operation("", ("i64", "i64"), "i64")
+    divisor, quotient = near(pair, count, rng)
+    return [divisor * quotient + rng.integers(0, 3, count, np.uint64) - np.uint64(1), divisor]
 
 
 KINDS = {"uniform": uniform, "near": near, "simple": simple}

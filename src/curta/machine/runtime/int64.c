@@ -17,6 +17,19 @@ EXPORT("i64.mul") wide i64_mul(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     return make_wide(alo * blo, mul_high(alo, blo) + alo * bhi + ahi * blo);
 }
 
+/* (hi:lo) / divisor for hi < divisor < 2^27, not too small. The reciprocal X of the shifted
+ * divisor v = 2^31 B is short by less than 8/B + 2 units of 2^-32, so the product with the
+ * dividend's top word is short by 2 v/2^32 (8/B + 2) = 8 + 2 B, and by 2 + 2 more for what is cut
+ * off: what is left is below 17 divisors, one word, and native division finishes. */
+INLINE u32 divide_by_small_word(u32 lo, u32 hi, u32 divisor, u32 *remainder) {
+    u32 shift = leading_zeros(divisor);
+    u32 top = shift_left(hi, shift) | shift_right(lo, 0 - shift); /* shift >= 5 */
+    u32 quotient = mul_high(top, reciprocal(shift_left(divisor, shift))) << 1;
+    u32 rest = lo - quotient * divisor;
+    *remainder = rest % apart(divisor);
+    return quotient + rest / divisor;
+}
+
 /* (hi:lo) / divisor for hi < divisor, divisor >= 2^16. Two digits of 16 bits: each is first
  * taken from the divisor's top 16 bits (with the top bit set, so at most 2 too large), and put
  * right by comparing what the divisor's low 16 bits take away. */
@@ -66,6 +79,8 @@ INLINE division divide_wide_by_word(u32 alo, u32 ahi, u32 b) {
         u32 lower = ((upper % apart(b)) << 16) | (alo & 0xffff);
         low_quotient = ((upper / b) << 16) + lower / b;
         remainder = lower % apart(b);
+    } else if (b < 1u << 27) {
+        low_quotient = divide_by_small_word(alo, rest, b, &remainder);
     } else {
         low_quotient = divide_by_word(alo, rest, b, &remainder);
     }
@@ -115,28 +130,36 @@ INLINE division divide(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     return divide_wide_by_wide(alo, ahi, blo, bhi);
 }
 
-EXPORT("i64.div_u") wide i64_div_u(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if (LIKELY((ahi | bhi) == 0)) {
-        return make_wide(alo / blo, 0);
+/* The same with the case of two small numbers first; its quotient. */
+INLINE wide divide_magnitudes(wide a, wide b) {
+    if (LIKELY((a.hi | b.hi) == 0)) {
+        return make_wide(a.lo / b.lo, 0);
     }
-    return divide(alo, ahi, blo, bhi).quotient;
+    return divide(a.lo, a.hi, b.lo, b.hi).quotient;
+}
+
+INLINE wide remainder_of_magnitudes(wide a, wide b) {
+    if (LIKELY((a.hi | b.hi) == 0)) {
+        return make_wide(a.lo % b.lo, 0);
+    }
+    return divide(a.lo, a.hi, b.lo, b.hi).remainder;
+}
+
+EXPORT("i64.div_u") wide i64_div_u(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return divide_magnitudes(make_wide(alo, ahi), make_wide(blo, bhi));
 }
 
 EXPORT("i64.rem_u") wide i64_rem_u(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if (LIKELY((ahi | bhi) == 0)) {
-        return make_wide(alo % blo, 0);
-    }
-    return divide(alo, ahi, blo, bhi).remainder;
+    return remainder_of_magnitudes(make_wide(alo, ahi), make_wide(blo, bhi));
 }
 
 EXPORT("i64.div_s") wide i64_div_s(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if (LIKELY((ahi | bhi) == 0)) {
-        return make_wide(alo / blo, 0);
-    }
-    u32 sign = ahi ^ bhi;
     wide a = {alo, ahi}, b = {blo, bhi};
+    if (LIKELY((i32)(ahi | bhi) >= 0)) {
+        return divide_magnitudes(a, b);
+    }
     if ((i32)bhi < 0) {
-        if ((blo & bhi) == 0xffffffff && alo == 0 && ahi == 0x80000000) {
+        if ((blo & bhi) == 0xffffffff && alo == 0 && ahi == SIGN) {
             trap(TRAP_INTEGER_OVERFLOW);
         }
         b = wide_negate(blo, bhi);
@@ -144,21 +167,24 @@ EXPORT("i64.div_s") wide i64_div_s(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     if ((i32)ahi < 0) {
         a = wide_negate(alo, ahi);
     }
-    wide quotient = divide(a.lo, a.hi, b.lo, b.hi).quotient;
-    return (i32)sign < 0 ? wide_negate(quotient.lo, quotient.hi) : quotient;
+    wide quotient = divide_magnitudes(a, b);
+    return (i32)(ahi ^ bhi) < 0 ? wide_negate(quotient.lo, quotient.hi) : quotient;
 }
 
 EXPORT("i64.rem_s") wide i64_rem_s(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if (LIKELY((ahi | bhi) == 0)) {
-        return make_wide(alo % blo, 0);
+    wide a = {alo, ahi}, b = {blo, bhi};
+    if (LIKELY((i32)(ahi | bhi) >= 0)) {
+        return remainder_of_magnitudes(a, b);
     }
-    wide b = (i32)bhi < 0 ? wide_negate(blo, bhi) : make_wide(blo, bhi);
-    if ((i32)ahi < 0) {
-        wide a = wide_negate(alo, ahi);
-        wide remainder = divide(a.lo, a.hi, b.lo, b.hi).remainder;
-        return wide_negate(remainder.lo, remainder.hi);
+    if ((i32)bhi < 0) {
+        b = wide_negate(blo, bhi);
     }
-    return divide(alo, ahi, b.lo, b.hi).remainder;
+    if ((i32)ahi >= 0) {
+        return remainder_of_magnitudes(a, b);
+    }
+    a = wide_negate(alo, ahi);
+    wide remainder = remainder_of_magnitudes(a, b);
+    return wide_negate(remainder.lo, remainder.hi);
 }
 
 EXPORT("i64.and") wide i64_and(u32 alo, u32 ahi, u32 blo, u32 bhi) {

@@ -189,22 +189,26 @@ EXPORT("fd_read") u32 fd_read(u32 file, u32 buffers, u32 buffer_count, u32 count
     }
     u32 total = 0;
     for (u32 end = buffers + 8 * buffer_count; buffers != end; buffers += 8) {
-        u32 to = load32(buffers);
-        u32 stop = to + load32(buffers + 4);
+        u32 start = load32(buffers);
+        u32 to = start, stop = start + load32(buffers + 4);
         while (to != stop) {
             u32 byte = native_read();
-            if (byte == END_OF_BYTES) {
-                goto done;
-            }
-            store8(to, byte);
-            to += 1;
-            total += 1;
-            if (byte == NEWLINE) {
-                goto done;
+            if (UNLIKELY((i32)byte <= NEWLINE)) { /* one check for the end and the line's end */
+                if (byte != END_OF_BYTES) {
+                    store8(to, byte);
+                    to += 1;
+                }
+                if (byte == NEWLINE || byte == END_OF_BYTES) {
+                    store32(count_read, total + (to - start));
+                    return SUCCESS;
+                }
+            } else {
+                store8(to, byte);
+                to += 1;
             }
         }
+        total += to - start;
     }
-done:
     store32(count_read, total);
     return SUCCESS;
 }
