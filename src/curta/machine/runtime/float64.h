@@ -30,7 +30,10 @@ INLINE wide default_nan64(void) {
 
 INLINE wide plus_one_place(u32 lo, u32 hi) {
     lo += 1;
-    return make_wide(lo, hi + (lo == 0));
+    if (UNLIKELY(lo == 0)) {
+        return make_wide(0, apart(hi) + 1); /* apart: a branch, not a sum with a comparison */
+    }
+    return make_wide(lo, hi);
 }
 
 /* A packed double, and the bits below its last place as a fraction of 2^32: to nearest even.
