@@ -47,6 +47,11 @@ class AttendedMany(NamedTuple):
     weights: Floats
 
 
+def check_k(k: int) -> None:
+    if not isinstance(k, int) or not 1 <= k <= LARGEST_K:
+        raise HullError(f"k={k!r}: expected a whole number from 1 to {LARGEST_K}")
+
+
 class TopKCache:
     """The k keys in the plane that score highest, and the softmax over them.
 
@@ -62,8 +67,7 @@ class TopKCache:
         self, k: int, value_width: int, scale: float = 1.0, backend: Backend = "auto"
     ) -> None:
         check_options(value_width, "latest")
-        if not isinstance(k, int) or not 1 <= k <= LARGEST_K:
-            raise HullError(f"k={k!r}: expected a whole number from 1 to {LARGEST_K}")
+        check_k(k)
         if not (math.isfinite(scale) and scale >= 0):
             raise HullError(f"scale={scale!r}: expected a finite number, 0 or more")
         self.k = k
