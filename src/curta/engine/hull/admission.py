@@ -43,7 +43,17 @@ def check_values(numbers: Sequence[float]) -> None:
             raise HullError(_value_message(number))
 
 
-def check_coordinate_array(array: Floats, what: str) -> None:
+def check_points(keys: Floats, values: Floats) -> None:
+    """Arrays of shape [..., width]; rows are counted through."""
+    _check_coordinate_array(keys.reshape(-1, keys.shape[-1]), "key")
+    _check_value_array(values.reshape(-1, values.shape[-1]))
+
+
+def check_queries(queries: Floats) -> None:
+    _check_coordinate_array(queries.reshape(-1, queries.shape[-1]), "query")
+
+
+def _check_coordinate_array(array: Floats, what: str) -> None:
     size = np.abs(array)
     good = (array == 0.0) | ((size >= SMALLEST_COORDINATE) & (size <= LARGEST_COORDINATE))
     if not good.all():
@@ -52,7 +62,7 @@ def check_coordinate_array(array: Floats, what: str) -> None:
         raise HullError(_coordinate_message(float(bad), f"{what} {row}"))
 
 
-def check_value_array(array: Floats) -> None:
+def _check_value_array(array: Floats) -> None:
     good = np.abs(array) <= LARGEST_VALUE
     if not good.all():
         row = int(np.argmin(good.all(axis=1)))

@@ -86,12 +86,14 @@ EXPORT int64_t hull3d_query_many(hull3d *h, int64_t n, const double *queries, do
     return -1;
 }
 
-EXPORT int64_t hull3d_step_many(hull3d *h, int64_t n, const double *keys, const double *values,
-                                const double *queries, double *answers, int64_t *positions) {
-    int width = h->contents.width;
-    int64_t refused = first_refused(3 * n, keys, n * width, values, 3 * n, queries);
+EXPORT int64_t hull3d_step_rows(hull3d *const *caches, int64_t rows, int64_t n, const double *keys,
+                                const double *values, const double *queries, double *answers,
+                                int64_t *positions) {
+    int64_t steps = rows * n, width = rows ? caches[0]->contents.width : 0;
+    int64_t refused = first_refused(3 * steps, keys, steps * width, values, 3 * steps, queries);
     if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < steps; i++) {
+        hull3d *h = caches[i / n];
         space_insert_one(&h->contents, keys + 3 * i, values + width * i);
         answer_3d(h, queries + 3 * i, answers + width * i, positions + i);
     }
@@ -113,5 +115,5 @@ EXPORT int64_t hull3d_query(hull3d *h) {
 
 EXPORT int64_t hull3d_step(hull3d *h) {
     double *key = h->exchange, *value = key + 3, *query = value + h->contents.width;
-    return hull3d_step_many(h, 1, key, value, query, query + 3, &h->position);
+    return hull3d_step_rows(&h, 1, 1, key, value, query, query + 3, &h->position);
 }

@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from curta.engine.hull.admission import Floats, Positions
+from curta.engine.hull.admission import Floats, Positions, check_points, check_queries
 from curta.engine.hull.chain import Chain, Cursor, Keeper, Policy, Record
 from curta.engine.hull.predicates import dot_sign
 from curta.engine.hull.reference import Vector
@@ -162,15 +162,19 @@ class PythonTopK:
         return (self.vertices() + 3 * self.k) * (400 + 64 * self.width)
 
     def insert_many(self, keys: Floats, values: Floats) -> None:
+        check_points(keys, values)
         for key, value in zip(keys.tolist(), values.tolist(), strict=True):
             self._insert(key, value)
 
     def query_many(self, queries: Floats) -> tuple[Floats, Positions, Floats]:
+        check_queries(queries)
         return self._as_arrays([self._attend(*query) for query in queries.tolist()])
 
     def insert_and_query_many(
         self, keys: Floats, values: Floats, queries: Floats
     ) -> tuple[Floats, Positions, Floats]:
+        check_points(keys, values)
+        check_queries(queries)
         found = []
         for key, value, query in zip(keys.tolist(), values.tolist(), queries.tolist(), strict=True):
             self._insert(key, value)

@@ -53,6 +53,7 @@ typedef struct {
     candidate *heap;
     int heap_count;
     uint32_t *winners;
+    double *weights; /* of the winners */
 } topk;
 
 static void onion_open(onion *o, int k, double sign) {
@@ -231,27 +232,34 @@ static int rank_winners(topk *t, const double *query) {
 
 /* Softmax over the winners: weights exp(scale * (score - best score)), normalised. The difference
  * is taken between the keys first, so that large scores lose nothing. */
-static void attend(topk *t, const double *query, double *value, int64_t *positions,
-                   double *weights) {
-    int found = rank_winners(t, query);
+static double weigh(topk *t, int found, const double *query) {
     const record *best = at(&t->records, t->winners[0]);
     double total = 0.0;
     for (int i = 0; i < found; i++) {
         const record *r = at(&t->records, t->winners[i]);
         double difference = query[0] * (r->x - best->x) + query[1] * (r->y - best->y);
-        weights[i] = exp(t->scale * difference);
-        total += weights[i];
-        positions[i] = r->position;
+        t->weights[i] = exp(t->scale * difference);
+        total += t->weights[i];
     }
+    return total;
+}
+
+/* `positions` and `weights`, k of each, may be NULL. */
+static void attend(topk *t, const double *query, double *value, int64_t *positions,
+                   double *weights) {
+    int found = rank_winners(t, query);
+    double total = weigh(t, found, query);
     for (int j = 0; j < t->width; j++) value[j] = 0.0;
     for (int i = 0; i < found; i++) {
         const record *r = at(&t->records, t->winners[i]);
-        weights[i] /= total;
-        for (int j = 0; j < t->width; j++) value[j] += weights[i] * r->value[j];
+        double weight = t->weights[i] / total;
+        for (int j = 0; j < t->width; j++) value[j] += weight * r->value[j];
+        if (positions != NULL) positions[i] = r->position;
+        if (weights != NULL) weights[i] = weight;
     }
     for (int i = found; i < t->k; i++) {
-        positions[i] = -1;
-        weights[i] = 0.0;
+        if (positions != NULL) positions[i] = -1;
+        if (weights != NULL) weights[i] = 0.0;
     }
 }
 
@@ -281,6 +289,7 @@ EXPORT topk *topk_create(int width, int k, double scale) {
         rankings[i]->ids = checked(malloc(sizeof(uint32_t) * (size_t)k));
     t->heap = checked(malloc(sizeof(candidate) * (size_t)(3 * k + 3)));
     t->winners = checked(malloc(sizeof(uint32_t) * (size_t)k));
+    t->weights = checked(malloc(sizeof(double) * (size_t)k));
     open_topk_contents(t);
     return t;
 }
@@ -299,6 +308,7 @@ EXPORT void topk_free(topk *t) {
     free(t->leaving.items);
     free(t->heap);
     free(t->winners);
+    free(t->weights);
     free(t);
 }
 
@@ -311,7 +321,7 @@ EXPORT int64_t topk_vertices(const topk *t) {
 
 EXPORT int64_t topk_bytes(const topk *t) {
     size_t bytes = sizeof *t + t->records.stride * t->records.capacity;
-    bytes += (size_t)t->k * (2 * sizeof(chain) + 4 * sizeof(uint32_t) + 3 * sizeof(candidate));
+    bytes += (size_t)t->k * (2 * sizeof(chain) + 4 * sizeof(uint32_t) + sizeof(double) + 3 * sizeof(candidate));
     for (int i = 0; i < t->upper.used; i++) bytes += chain_bytes(&t->upper.layers[i]);
     for (int i = 0; i < t->lower.used; i++) bytes += chain_bytes(&t->lower.layers[i]);
     return (int64_t)bytes;
@@ -333,15 +343,17 @@ EXPORT int64_t topk_query_many(topk *t, int64_t n, const double *queries, double
     return -1;
 }
 
-EXPORT int64_t topk_step_many(topk *t, int64_t n, const double *keys, const double *values,
-                              const double *queries, double *answers, int64_t *positions,
-                              double *weights) {
-    int64_t refused = first_refused(2 * n, keys, n * t->width, values, 2 * n, queries);
+EXPORT int64_t topk_step_rows(topk *const *caches, int64_t rows, int64_t n, const double *keys,
+                              const double *values, const double *queries, double *answers,
+                              int64_t *positions, double *weights) {
+    int64_t steps = rows * n, width = rows ? caches[0]->width : 0;
+    int64_t refused = first_refused(2 * steps, keys, steps * width, values, 2 * steps, queries);
     if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++) {
-        topk_insert_one(t, keys + 2 * i, values + t->width * i);
-        attend(t, queries + 2 * i, answers + t->width * i, positions + t->k * i,
-               weights + t->k * i);
+    for (int64_t i = 0; i < steps; i++) {
+        topk *t = caches[i / n];
+        topk_insert_one(t, keys + 2 * i, values + width * i);
+        attend(t, queries + 2 * i, answers + width * i, positions ? positions + t->k * i : NULL,
+               weights ? weights + t->k * i : NULL);
     }
     return -1;
 }

@@ -17,19 +17,18 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from curta.engine.hull.admission import Floats, check_coordinate_array, check_value_array
+from curta.engine.hull.admission import Floats
 from curta.engine.hull.cache import Backend, HullCache, HullCache3D, check_options
 from curta.engine.hull.reference import Ties
+from curta.engine.hull.rows import CacheRows
 from curta.engine.hull.topk import TopKCache, check_k
 from curta.errors import HullError
 
 Mode = Literal["hard", "topk"]
-Cache = HullCache | HullCache3D | TopKCache
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +60,13 @@ class AttentionOptions:
             remedy = "hull caches are for heads of width 2 (or 3, with mode='hard')"
         raise HullError(f"{where} has heads of width {width}: {remedy}")
 
-    def new_cache(self, key_width: int, value_width: int, scale: float) -> Cache:
+    def new_rows(self, rows: int, key_width: int, value_width: int, scale: float) -> CacheRows:
         if self.mode == "topk":
-            return TopKCache(self.k, value_width, scale, self.backend)
+            return CacheRows(
+                [TopKCache(self.k, value_width, scale, self.backend) for _ in range(rows)]
+            )
         hard = HullCache if key_width == 2 else HullCache3D
-        return hard(value_width, self.ties, self.backend)
+        return CacheRows([hard(value_width, self.ties, self.backend) for _ in range(rows)])
 
 
 class HullAttention:
@@ -87,11 +88,11 @@ class HullAttention:
     def reset(self) -> None:
         """Forget the sequence; the next may have another batch size."""
         self.tokens = 0
-        self._caches: list[Cache] = []
+        self._rows: CacheRows | None = None
         self._expected: tuple[torch.Size, int, int] | None = None
 
     def memory_bytes(self) -> int:
-        return sum(cache.memory_bytes() for cache in self._caches)
+        return self._rows.memory_bytes() if self._rows else 0
 
     def feed(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Append the tokens of `key` and `value`, and answer each of them under its `query`.
@@ -101,24 +102,17 @@ class HullAttention:
         """
         self._check_shapes(query, key, value)
         queries, keys, values = (_as_rows(tensor) for tensor in (query, key, value))
-        check_coordinate_array(keys.reshape(-1, keys.shape[-1]), "key")
-        check_value_array(values.reshape(-1, values.shape[-1]))
-        check_coordinate_array(queries.reshape(-1, queries.shape[-1]), "query")
-        if self._expected is None:
-            self._open(key, value)
-        answers = np.empty_like(values)
-        for row, cache in enumerate(self._caches):
-            found = cache.insert_and_query_many(keys[row], values[row], queries[row])
-            answers[row] = found.values
+        rows = self._rows or self._new_rows(key, value)
+        answers = rows.insert_and_query_many(keys, values, queries)
+        self._rows = rows
+        self._expected = (key.shape[:-2], key.shape[-1], value.shape[-1])
         self.tokens += key.shape[-2]
         return torch.from_numpy(answers).reshape(value.shape).to(value)
 
-    def _open(self, key: Tensor, value: Tensor) -> None:
-        rows = math.prod(key.shape[:-2])
+    def _new_rows(self, key: Tensor, value: Tensor) -> CacheRows:
         key_width, value_width = key.shape[-1], value.shape[-1]
         scale = 1.0 / math.sqrt(key_width) if self.scale is None else self.scale
-        self._expected = (key.shape[:-2], key_width, value_width)
-        self._caches = [self.options.new_cache(key_width, value_width, scale) for _ in range(rows)]
+        return self.options.new_rows(math.prod(key.shape[:-2]), key_width, value_width, scale)
 
     def _check_shapes(self, query: Tensor, key: Tensor, value: Tensor) -> None:
         shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
