@@ -174,11 +174,11 @@ static void answer(const hull2d *h, const double *query, double *value, int64_t 
 
 static int64_t first_refused(int64_t keys, const double *key, int64_t values, const double *value,
                              int64_t queries, const double *query) {
-    int64_t good = admitted_prefix(keys, key);
+    int64_t good = finite_prefix(keys, key);
     if (good < keys) return good;
     good = value_prefix(values, value);
     if (good < values) return keys + good;
-    good = admitted_prefix(queries, query);
+    good = finite_prefix(queries, query);
     return good < queries ? keys + values + good : -1;
 }
 

@@ -58,12 +58,11 @@ EXPORT int64_t hull3d_vertices(const hull3d *h) {
 static void answer_3d(hull3d *h, const double *query, double *value, int64_t *position) {
     space *s = &h->contents;
     search *f = &h->found;
-    f->query = query;
     if (query[0] == 0.0 && query[1] == 0.0 && query[2] == 0.0) {
         f->ties.length = 0;
         push_id(&f->ties, s->all);
     } else {
-        search_space(s, f);
+        search_space(s, f, query);
     }
     write_answer(&s->records, (int)f->ties.length, f->ties.items, value, position);
 }

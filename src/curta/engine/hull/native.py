@@ -17,6 +17,7 @@ from curta.engine.toolchain import build_library, load_library
 from curta.errors import CompilerNotFoundError, HullError
 
 SOURCE_FILES = (
+    "wide.c",
     "predicates.c",
     "records.c",
     "tree.c",

@@ -14,8 +14,10 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import total_ordering
-from math import exp
+from math import exp, isfinite
+from sys import float_info
 from typing import NamedTuple
 
 import numpy as np
@@ -23,8 +25,9 @@ import numpy as np
 from curta.engine.hull.admission import Floats, Positions, check_points, check_queries
 from curta.engine.hull.chain import Chain, Cursor, Keeper, Policy, Record
 from curta.engine.hull.predicates import dot_sign
-from curta.engine.hull.reference import Vector
+from curta.engine.hull.reference import Vector, score
 
+LARGEST_FLOAT = float_info.max
 Direction = tuple[float, float]
 
 
@@ -139,6 +142,15 @@ def _rightward(chain: Chain, cursor: Cursor | None, edge: list[Record]) -> Itera
         cursor = chain.successor(cursor)
 
 
+def _score_below(query: Direction, record: Record, best: Record) -> float:
+    """q . (key - best), the keys' difference taken first; no key scores higher than the best."""
+    difference = query[0] * (record.x - best.x) + query[1] * (record.y - best.y)
+    if not isfinite(difference):
+        exact = score((record.x, record.y), query) - score((best.x, best.y), query)
+        difference = float(max(exact, -Fraction(LARGEST_FLOAT)))
+    return difference
+
+
 class PythonTopK:
     """The k best keys by exact score, ties by the latest, and the softmax over them."""
 
@@ -202,10 +214,10 @@ class PythonTopK:
         return [record for record, _ in zip(ranked, range(self.k), strict=False)]
 
     def _attend(self, qx: float, qy: float) -> Attended:
-        """Weights exp(scale * (score - best score)), the keys' difference taken first."""
+        """Weights exp(scale * (score - best score))."""
         winners = self._winners(qx, qy)
         best = winners[0]
-        weights = [exp(self.scale * (qx * (r.x - best.x) + qy * (r.y - best.y))) for r in winners]
+        weights = [exp(self.scale * _score_below((qx, qy), r, best)) for r in winners]
         total = sum(weights)
         shares = tuple(weight / total for weight in weights)
         value = [0.0] * self.width

@@ -230,15 +230,24 @@ static int rank_winners(topk *t, const double *query) {
     return r->count;
 }
 
-/* Softmax over the winners: weights exp(scale * (score - best score)), normalised. The difference
- * is taken between the keys first, so that large scores lose nothing. */
+/* q . (key - best): the difference is taken between the keys first, so that large scores lose
+ * nothing. No key scores higher than the best. */
+static double score_below(const double *q, const record *r, const record *best) {
+    double difference = q[0] * (r->x - best->x) + q[1] * (r->y - best->y);
+    if (!isfinite(difference)) {
+        const double wide[8] = {q[0], r->x, -q[0], best->x, q[1], r->y, -q[1], best->y};
+        difference = wide_products(4, wide);
+    }
+    return fmax(difference, -DBL_MAX);
+}
+
+/* Softmax over the winners: weights exp(scale * (score - best score)), not yet normalised. */
 static double weigh(topk *t, int found, const double *query) {
     const record *best = at(&t->records, t->winners[0]);
     double total = 0.0;
     for (int i = 0; i < found; i++) {
         const record *r = at(&t->records, t->winners[i]);
-        double difference = query[0] * (r->x - best->x) + query[1] * (r->y - best->y);
-        t->weights[i] = exp(t->scale * difference);
+        t->weights[i] = exp(t->scale * score_below(query, r, best));
         total += t->weights[i];
     }
     return total;

@@ -21,7 +21,8 @@
  *
  * Rounding: a bound is raised by 2^-48 of the sum of the sizes of its terms (it takes fewer than 16
  * operations, each off by 2^-53 of such a term) and by 2^-1000 for what underflows; the score it is
- * compared with is lowered likewise. Scores that differ do so by at least 2^-904.
+ * compared with is lowered likewise. Queries are scaled by a power of two to a size near 2^-6, so
+ * that nothing overflows. If that would lose bits of a small coordinate, nothing is cut off.
  */
 #define BUFFER_CAPACITY 128
 #define BUCKET_CAPACITY 8
@@ -58,10 +59,10 @@ typedef struct {
 } space;
 
 typedef struct {
-    const double *query;
+    double query[3]; /* scaled */
+    int may_cut_off;
     spot best;
     double floor; /* no more than the best score */
-    int tied;     /* entries in `ties` */
     id_list ties;
 } search;
 
@@ -69,8 +70,10 @@ typedef struct {
 static int dot_sign_3d(const double *q, const double *a, const double *b) {
     double x = q[0] * (a[0] - b[0]), y = q[1] * (a[1] - b[1]), z = q[2] * (a[2] - b[2]);
     double sum = x + y + z, bound = 0x1p-50 * (fabs(x) + fabs(y) + fabs(z)); /* > (4 + ..)u */
-    if (sum > bound) return 1;
-    if (sum < -bound) return -1;
+    if (sum > bound + UNDERFLOW_BOUND) return 1;
+    if (sum < -bound - UNDERFLOW_BOUND) return -1;
+    const double wide[12] = {q[0], a[0], -q[0], b[0], q[1], a[1], -q[1], b[1], q[2], a[2], -q[2], b[2]};
+    if (!all_moderate(12, wide)) return sign_of_wide_products(6, wide);
     double terms[12];
     for (int i = 0; i < 3; i++) {
         terms[4 * i] = two_product(q[i], a[i], &terms[4 * i + 1]);
@@ -98,6 +101,12 @@ static void measure_box(volume *v, const spot *spots, int64_t count) {
         }
 }
 
+static double largest_coordinate(const volume *v) {
+    double largest = 0.0;
+    for (int i = 0; i < 3; i++) largest = fmax(largest, fmax(fabs(v->low[i]), fabs(v->high[i])));
+    return largest;
+}
+
 /* One Jacobi rotation that clears m[p][q] of a symmetric matrix; v collects the rotations. */
 static void rotate(double m[3][3], double v[3][3], int p, int q) {
     if (m[p][q] == 0.0) return;
@@ -119,8 +128,14 @@ static void rotate(double m[3][3], double v[3][3], int p, int q) {
     }
 }
 
-/* The direction of least spread; any direction would give right answers. */
-static void find_normal(volume *v, const spot *spots, int64_t count, double extent) {
+/* The direction of least spread; any direction would give right answers, and so does none. */
+static void find_normal(volume *v, const spot *spots, int64_t count) {
+    double extent = 0.0;
+    for (int i = 0; i < 3; i++) {
+        v->normal[i] = 0.0;
+        extent = fmax(extent, v->high[i] - v->low[i]);
+    }
+    if (!(extent > 0.0 && largest_coordinate(v) <= 0x1p1000)) return; /* or a slab might overflow */
     double mean[3] = {0, 0, 0}, m[3][3] = {{0}}, axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     for (int64_t s = 0; s < count; s++)
         for (int i = 0; i < 3; i++) mean[i] += (spots[s].c[i] - v->low[i]) / extent;
@@ -155,7 +170,7 @@ static void measure_slab(volume *v, const spot *spots, int64_t count) {
             along += v->normal[i] * spots[s].c[i];
             sizes += fabs(v->normal[i] * spots[s].c[i]);
         }
-        double slack = SLACK * sizes;
+        double slack = SLACK * sizes + UNDERFLOW_BOUND;
         if (along - slack < v->slab_low) v->slab_low = along - slack;
         if (along + slack > v->slab_high) v->slab_high = along + slack;
     }
@@ -223,11 +238,9 @@ static void build_volume(tree3d *t, pool *p, spot *spots, int64_t count) {
     volume v;
     measure_box(&v, spots, count);
     int axis = widest_axis(&v);
-    double extent = v.high[axis] - v.low[axis];
-    v.normal[0] = v.normal[1] = v.normal[2] = 0.0;
-    if (extent > 0.0) find_normal(&v, spots, count, extent);
+    find_normal(&v, spots, count);
     measure_slab(&v, spots, count);
-    if (count <= BUCKET_CAPACITY || extent == 0.0) {
+    if (count <= BUCKET_CAPACITY || v.high[axis] == v.low[axis]) {
         write_bucket(t, p, &v, spots, count);
         t->volumes[here] = v;
         return;
@@ -310,7 +323,7 @@ static void consider(search *f, const spot *candidate, int first) {
     f->ties.length = 0;
     push_id(&f->ties, candidate->mass);
     f->best = *candidate;
-    f->floor = score - slack;
+    if (f->may_cut_off) f->floor = score - slack;
 }
 
 static void search_volume(search *f, const tree3d *t, int64_t index) {
@@ -334,7 +347,19 @@ static void search_volume(search *f, const tree3d *t, int64_t index) {
     if (far_bound >= f->floor) search_volume(f, t, far);
 }
 
-static void search_space(space *s, search *f) {
+static void scale_query(search *f, const double *query) {
+    int exponent;
+    frexp(fmax(fabs(query[0]), fmax(fabs(query[1]), fabs(query[2]))), &exponent);
+    f->may_cut_off = 1;
+    for (int i = 0; i < 3; i++) {
+        f->query[i] = ldexp(query[i], -5 - exponent);
+        if (ldexp(f->query[i], 5 + exponent) != query[i]) f->may_cut_off = 0;
+    }
+    if (!f->may_cut_off) memcpy(f->query, query, sizeof f->query);
+}
+
+static void search_space(space *s, search *f, const double *query) {
+    scale_query(f, query);
     f->floor = -INFINITY;
     f->ties.length = 0;
     consider(f, &s->buffer[0], 1); /* never empty: filled again in the step that empties it */
