@@ -20,6 +20,7 @@ from torch import Tensor, nn  # noqa: E402
 
 from curta.engine.hull import (  # noqa: E402
     AttentionOptions,
+    Backend,
     CausalAttention,
     HullAttention,
     attach,
@@ -122,9 +123,12 @@ def test_all_keys_are_softmax_attention(dtype: torch.dtype, scale: float | None)
     torch.testing.assert_close(found, expected)
 
 
-def test_any_division_of_a_sequence_gives_the_same() -> None:
+def test_any_division_of_a_sequence_gives_the_same(backend: Backend) -> None:
     query, key, value = torch.randn(3, 2, 30, 2, dtype=torch.float64)
-    for options in (AttentionOptions("hard"), AttentionOptions("topk", 4)):
+    for options in (
+        AttentionOptions("hard", backend=backend),
+        AttentionOptions("topk", 4, backend=backend),
+    ):
         whole = HullAttention(options).feed(query, key, value)
         attention = HullAttention(options)
         parts = [
@@ -136,8 +140,9 @@ def test_any_division_of_a_sequence_gives_the_same() -> None:
         assert attention.memory_bytes() > 0
 
 
-def test_a_refused_token_changes_nothing() -> None:
-    attention = HullAttention(AttentionOptions("hard"))
+@pytest.mark.parametrize("mode", ["hard", "topk"])
+def test_a_refused_token_changes_nothing(mode: str, backend: Backend) -> None:
+    attention = HullAttention(AttentionOptions(mode, backend=backend))
     good = torch.ones(2, 1, 2)
     attention.feed(good, good, good)
     bad = good.clone()
@@ -150,6 +155,8 @@ def test_a_refused_token_changes_nothing() -> None:
         attention.feed(good[:1], good[:1], good[:1])
     attention.reset()
     assert attention.feed(good[:1], good[:1], good[:1]).shape == (1, 1, 2)
+    attention.reset()
+    assert attention.feed(good[:0], good[:0], good[:0]).shape == (0, 1, 2)
 
 
 def test_tensors_that_do_not_fit_are_named() -> None:

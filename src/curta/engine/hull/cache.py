@@ -158,8 +158,8 @@ class HullCache(HardMaximumCache):
 class HullCache3D(HardMaximumCache):
     """The same for keys in space, (x, y, z).
 
-    Not by a hull: by a forest of bounding volumes searched with exact scores (tree3d.c says why).
-    It keeps every distinct key. Without a compiler every query scans all keys.
+    Not by a hull: by a forest of bounding volumes searched with exact scores (forest3d.c says why).
+    Keys inside the hull are forgotten, most of them. Without a compiler every query scans all keys.
 
         >>> cache = HullCache3D(1, "average", backend="python")
         >>> cache.insert_many([(0, 0, 1), (1, 0, 1), (0, 1, 0)], [[1], [2], [30]])

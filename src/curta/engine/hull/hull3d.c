@@ -1,4 +1,4 @@
-/* The forest of tree3d.c as Python calls it; results as in hull2d.c. */
+/* The forest of forest3d.c as Python calls it; results as in hull2d.c. */
 typedef struct {
     space contents;
     search found;
@@ -15,7 +15,7 @@ static void open_space(space *s, int width, policy what) {
 
 static void close_space(space *s) {
     pool_close(&s->records);
-    for (int i = 0; i < LEVELS; i++) close_tree(&s->levels[i]);
+    for (int i = 0; i < s->tree_count; i++) close_tree(&s->trees[i]);
 }
 
 EXPORT hull3d *hull3d_create(int width, int average) {
@@ -42,16 +42,17 @@ EXPORT void hull3d_reset(hull3d *h) {
 EXPORT int64_t hull3d_bytes(const hull3d *h) {
     const space *s = &h->contents;
     size_t bytes = sizeof *h + s->records.stride * s->records.capacity;
-    for (int i = 0; i < LEVELS; i++)
-        bytes += sizeof(spot) * (size_t)s->levels[i].spot_count +
-                 sizeof(volume) * (size_t)s->levels[i].volume_capacity;
+    for (int i = 0; i < s->tree_count; i++)
+        bytes += sizeof(spot) * (size_t)s->trees[i].spot_count +
+                 sizeof(volume) * (size_t)s->trees[i].volume_capacity;
     return (int64_t)bytes;
 }
 
-/* Points kept, equal ones in the buffer counted apart. */
+/* Points kept; equal ones in the buffer are counted apart. */
 EXPORT int64_t hull3d_vertices(const hull3d *h) {
-    int64_t count = h->contents.buffered;
-    for (int i = 0; i < LEVELS; i++) count += h->contents.levels[i].spot_count;
+    const space *s = &h->contents;
+    int64_t count = s->buffered;
+    for (int i = 0; i < s->tree_count; i++) count += s->trees[i].spot_count;
     return count;
 }
 

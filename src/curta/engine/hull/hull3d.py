@@ -1,8 +1,9 @@
 """Space, without a compiler: a scan over all keys in NumPy, decided exactly.
 
-Scores rounded in float64 are off by less than 2^-48 of the sum of their terms' sizes (and 2^-1000
-where something underflows; where something overflows that sum is infinite). Keys whose rounded score could reach the highest are compared in
-rational arithmetic. O(n) per query: the C implementation has the trees.
+Scores rounded in float64 are off by less than 2^-48 of the sum of their terms' sizes, and 2^-1000
+where something underflows; where something overflows that sum is infinite. Keys whose rounded score
+could reach the highest are compared in rational arithmetic. O(n) per query: the C implementation
+has the trees.
 """
 
 from __future__ import annotations

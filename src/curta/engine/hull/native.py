@@ -25,6 +25,8 @@ SOURCE_FILES = (
     "hull2d.c",
     "topk.c",
     "tree3d.c",
+    "prune3d.c",
+    "forest3d.c",
     "hull3d.c",
 )
 

@@ -13,6 +13,7 @@ first k. Points that fall out of layer k are forgotten; points only ever arrive,
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import total_ordering
@@ -164,7 +165,8 @@ class PythonTopK:
         self.points = 0
         self.upper = Onion(self.k, 1.0)
         self.lower = Onion(self.k, -1.0)
-        self.rankings: dict[int, list[Record]] = {1: [], -1: [], 0: []}
+        self.rankings: dict[int, list[tuple[float, int, Record]]] = {1: [], -1: []}
+        self.recent: deque[Record] = deque(maxlen=self.k)
 
     def vertices(self) -> int:
         return sum(len(chain) for o in (self.upper, self.lower) for chain in o.layers)
@@ -199,16 +201,18 @@ class PythonTopK:
         self.points += 1
         self.upper.insert(record)
         self.lower.insert(record)
+        self.recent.appendleft(record)
         for sign, ranking in self.rankings.items():
-            place = len(ranking)
-            while place > 0 and sign * ranking[place - 1].x <= sign * record.x:
-                place -= 1
-            ranking.insert(place, record)
-            del ranking[self.k :]
+            heapq.heappush(ranking, (sign * x, record.position, record))
+            if len(ranking) > self.k:
+                heapq.heappop(ranking)
 
     def _winners(self, qx: float, qy: float) -> list[Record]:
+        if qx == qy == 0.0:
+            return list(self.recent)
         if qy == 0.0:
-            return self.rankings[(qx > 0.0) - (qx < 0.0)]
+            ranking = self.rankings[1 if qx > 0.0 else -1]
+            return [record for _, _, record in sorted(ranking, reverse=True)]
         onion = self.upper if qy > 0.0 else self.lower
         ranked = onion.ranked(qx, abs(qy))
         return [record for record, _ in zip(ranked, range(self.k), strict=False)]

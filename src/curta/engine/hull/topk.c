@@ -16,6 +16,8 @@
  * all layers, and O(m log n) when the cascade moves m points; each point moves down at most k times,
  * so it is O(k log n) amortised.
  *
+ * Directions with qy = 0, where columns tie, are answered by rankings by x, of O(log k) an insertion.
+ *
  * Query. The best of layer i comes before everything in layer i+1. So: a heap of candidates; when
  * the first point of the deepest open layer is taken, open the next; when a vertex is taken, its
  * neighbour away from the summit follows. With L layers opened, O(L log n + k log k); L <= k.
@@ -26,9 +28,11 @@ typedef struct {
     double sign; /* 1: upper, -1: of the mirrored points */
 } onion;
 
+/* The k points with the largest sign * x, of equals the latest: a heap, the last of them on top. */
 typedef struct {
-    uint32_t *ids; /* k of them, best first */
+    uint32_t *ids;
     int count;
+    double sign;
 } ranking;
 
 typedef enum { STOP, LEFTWARD, RIGHTWARD } heading;
@@ -48,7 +52,8 @@ typedef struct {
     int64_t points;
     pool records;
     onion upper, lower;
-    ranking left, right, recent;
+    ranking left, right;
+    uint32_t *recent; /* a ring: position modulo k */
     id_list arriving, leaving;
     candidate *heap;
     int heap_count;
@@ -117,25 +122,52 @@ static void onion_insert(topk *t, onion *o, int64_t position, const double *key,
         free_record(&t->records, t->arriving.items[i]);
 }
 
-/* Keep the k best; the new point, being the latest, comes before those it ties with. */
-static void rank_insert(topk *t, ranking *r, double sign, int64_t position, const double *key,
+static int ranks_after(const topk *t, double sign, uint32_t first, uint32_t second) {
+    const record *a = at(&t->records, first), *b = at(&t->records, second);
+    return sign * a->x < sign * b->x || (a->x == b->x && a->position < b->position);
+}
+
+static void sink(const topk *t, double sign, uint32_t *ids, int count) {
+    uint32_t id = ids[0];
+    int i = 0;
+    for (int child; (child = 2 * i + 1) < count; i = child) {
+        if (child + 1 < count && ranks_after(t, sign, ids[child + 1], ids[child])) child++;
+        if (!ranks_after(t, sign, ids[child], id)) break;
+        ids[i] = ids[child];
+    }
+    ids[i] = id;
+}
+
+/* The new point, being the latest, comes before those it ties with. */
+static void rank_insert(topk *t, ranking *r, int64_t position, const double *key,
                         const double *value) {
-    int i = r->count;
-    while (i > 0 && sign * at(&t->records, r->ids[i - 1])->x <= sign * key[0]) i--;
-    if (i == t->k) return;
-    if (r->count == t->k) free_record(&t->records, r->ids[--r->count]);
-    for (int j = r->count; j > i; j--) r->ids[j] = r->ids[j - 1];
-    r->ids[i] = new_record(&t->records, position, key[0], key[1], value);
-    r->count++;
+    if (r->count == t->k) {
+        if (r->sign * key[0] < r->sign * at(&t->records, r->ids[0])->x) return;
+        free_record(&t->records, r->ids[0]);
+        r->ids[0] = new_record(&t->records, position, key[0], key[1], value);
+        sink(t, r->sign, r->ids, r->count);
+        return;
+    }
+    uint32_t id = new_record(&t->records, position, key[0], key[1], value);
+    int i = r->count++;
+    for (; i > 0 && ranks_after(t, r->sign, id, r->ids[(i - 1) / 2]); i = (i - 1) / 2)
+        r->ids[i] = r->ids[(i - 1) / 2];
+    r->ids[i] = id;
+}
+
+static void keep_recent(topk *t, int64_t position, const double *key, const double *value) {
+    uint32_t *place = &t->recent[position % t->k];
+    if (position >= t->k) free_record(&t->records, *place);
+    *place = new_record(&t->records, position, key[0], key[1], value);
 }
 
 static void topk_insert_one(topk *t, const double *key, const double *value) {
     int64_t position = t->points++;
     onion_insert(t, &t->upper, position, key, value);
     onion_insert(t, &t->lower, position, key, value);
-    rank_insert(t, &t->left, -1.0, position, key, value);
-    rank_insert(t, &t->right, 1.0, position, key, value);
-    rank_insert(t, &t->recent, 0.0, position, key, value); /* all tie: the latest first */
+    rank_insert(t, &t->left, position, key, value);
+    rank_insert(t, &t->right, position, key, value);
+    keep_recent(t, position, key, value);
 }
 
 /* ---- the search ---- */
@@ -221,13 +253,31 @@ static int search_onion(topk *t, const onion *o, double qx, double up) {
     return found;
 }
 
-static int rank_winners(topk *t, const double *query) {
+/* Heapsort: the last of the rest goes to the end. */
+static int sort_ranking(topk *t, const ranking *r) {
+    memcpy(t->winners, r->ids, sizeof(uint32_t) * (size_t)r->count);
+    for (int rest = r->count - 1; rest > 0; rest--) {
+        uint32_t last = t->winners[0];
+        t->winners[0] = t->winners[rest];
+        t->winners[rest] = last;
+        sink(t, r->sign, t->winners, rest);
+    }
+    return r->count;
+}
+
+static int list_recent(topk *t) {
+    int count = t->points < t->k ? (int)t->points : t->k;
+    for (int i = 0; i < count; i++) t->winners[i] = t->recent[(t->points - 1 - i) % t->k];
+    return count;
+}
+
+static int find_winners(topk *t, const double *query) {
     double qx = query[0], qy = query[1];
     if (qy > 0.0) return search_onion(t, &t->upper, qx, qy);
     if (qy < 0.0) return search_onion(t, &t->lower, qx, -qy);
-    const ranking *r = qx > 0.0 ? &t->right : qx < 0.0 ? &t->left : &t->recent;
-    memcpy(t->winners, r->ids, sizeof(uint32_t) * (size_t)r->count);
-    return r->count;
+    if (qx > 0.0) return sort_ranking(t, &t->right);
+    if (qx < 0.0) return sort_ranking(t, &t->left);
+    return list_recent(t); /* all tie */
 }
 
 /* q . (key - best): the difference is taken between the keys first, so that large scores lose
@@ -256,7 +306,7 @@ static double weigh(topk *t, int found, const double *query) {
 /* `positions` and `weights`, k of each, may be NULL. */
 static void attend(topk *t, const double *query, double *value, int64_t *positions,
                    double *weights) {
-    int found = rank_winners(t, query);
+    int found = find_winners(t, query);
     double total = weigh(t, found, query);
     for (int j = 0; j < t->width; j++) value[j] = 0.0;
     for (int i = 0; i < found; i++) {
@@ -279,7 +329,7 @@ static void open_topk_contents(topk *t) {
     pool_open(&t->records, t->width, PASS_DOWN);
     onion_open(&t->upper, t->k, 1.0);
     onion_open(&t->lower, t->k, -1.0);
-    t->left.count = t->right.count = t->recent.count = 0;
+    t->left.count = t->right.count = 0;
 }
 
 static void close_topk_contents(topk *t) {
@@ -293,9 +343,11 @@ EXPORT topk *topk_create(int width, int k, double scale) {
     t->width = width;
     t->k = k;
     t->scale = scale;
-    ranking *rankings[3] = {&t->left, &t->right, &t->recent};
-    for (int i = 0; i < 3; i++)
-        rankings[i]->ids = checked(malloc(sizeof(uint32_t) * (size_t)k));
+    t->left.sign = -1.0;
+    t->right.sign = 1.0;
+    t->left.ids = checked(malloc(sizeof(uint32_t) * (size_t)k));
+    t->right.ids = checked(malloc(sizeof(uint32_t) * (size_t)k));
+    t->recent = checked(malloc(sizeof(uint32_t) * (size_t)k));
     t->heap = checked(malloc(sizeof(candidate) * (size_t)(3 * k + 3)));
     t->winners = checked(malloc(sizeof(uint32_t) * (size_t)k));
     t->weights = checked(malloc(sizeof(double) * (size_t)k));
@@ -312,7 +364,7 @@ EXPORT void topk_free(topk *t) {
     close_topk_contents(t);
     free(t->left.ids);
     free(t->right.ids);
-    free(t->recent.ids);
+    free(t->recent);
     free(t->arriving.items);
     free(t->leaving.items);
     free(t->heap);
