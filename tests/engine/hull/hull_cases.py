@@ -148,4 +148,5 @@ def directions(rng: random.Random, points: Points, count: int) -> Points:
         found.append(tuple(sign * component for component in normal))
         found.append(tuple(rng.gauss(0, 1) for _ in range(width)))
         found.append(tuple(float(rng.randint(-3, 3)) for _ in range(width)))
+        found += _as_large_as_they_come(rng, 1, width)
     return [query for query in found if admitted(query)]

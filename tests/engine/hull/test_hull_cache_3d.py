@@ -85,6 +85,16 @@ def test_backends_find_the_same_in_a_ball(backend: Backend) -> None:
     np.testing.assert_array_equal(found.values, python.values)
 
 
+def test_queries_that_no_scaling_brings_into_range(backend: Backend) -> None:
+    """Every bound of a volume overflows to infinity minus infinity."""
+    keys = np.random.default_rng(5).uniform(10, 20, size=(400, 3)).tolist()
+    values = [(float(i),) for i in range(400)]
+    cache = HullCache3D(1, backend=backend)
+    cache.insert_many(keys, values)
+    for query in ((1.7e308, -1.7e308, 5e-324), (-1.7e308, 1e308, 1e308), (1e308, 1e-308, -1e308)):
+        assert cache.find(query) == hard_maximum(keys, values, query)
+
+
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("shape", ["grid", "ball", "rising"])
 def test_keys_inside_are_forgotten_and_no_others(shape: str, ties: Ties, backend: Backend) -> None:

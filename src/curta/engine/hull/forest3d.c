@@ -90,12 +90,16 @@ static int dot_sign_3d(const double *q, const double *a, const double *b) {
     return sign_of_sum(12, terms);
 }
 
+static int may_reach(const search *f, double bound) {
+    return !f->may_cut_off || bound >= f->floor;
+}
+
 static void consider(search *f, const spot *candidate, int first) {
     const double *q = f->query, *c = candidate->c;
     double x = q[0] * c[0], y = q[1] * c[1], z = q[2] * c[2];
     double score = x + y + z, slack = SLACK * (fabs(x) + fabs(y) + fabs(z)) + UNDERFLOW_SLACK;
     if (!first) {
-        if (score + slack < f->floor) return;
+        if (!may_reach(f, score + slack)) return;
         int sign = dot_sign_3d(q, c, f->best.c);
         if (sign < 0) return;
         if (sign == 0) {
@@ -106,7 +110,7 @@ static void consider(search *f, const spot *candidate, int first) {
     f->ties.length = 0;
     push_id(&f->ties, candidate->mass);
     f->best = *candidate;
-    if (f->may_cut_off) f->floor = score - slack;
+    f->floor = score - slack;
 }
 
 static void search_volume(search *f, const tree3d *t, int64_t index) {
@@ -126,8 +130,8 @@ static void search_volume(search *f, const tree3d *t, int64_t index) {
         near_bound = far_bound;
         far_bound = bound;
     }
-    if (near_bound >= f->floor) search_volume(f, t, near);
-    if (far_bound >= f->floor) search_volume(f, t, far);
+    if (may_reach(f, near_bound)) search_volume(f, t, near);
+    if (may_reach(f, far_bound)) search_volume(f, t, far);
 }
 
 static void scale_query(search *f, const double *query) {
@@ -147,7 +151,7 @@ static void search_space(space *s, search *f, const double *query) {
     f->ties.length = 0;
     consider(f, &s->buffer[0], 1); /* never empty: filled again in the step that empties it */
     for (int i = 0; i < s->tree_count; i++)
-        if (upper_bound(s->trees[i].volumes, f->query) >= f->floor)
+        if (may_reach(f, upper_bound(s->trees[i].volumes, f->query)))
             search_volume(f, &s->trees[i], 0);
     for (int i = 1; i < s->buffered; i++) consider(f, &s->buffer[i], 0);
 }
