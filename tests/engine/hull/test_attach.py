@@ -289,6 +289,8 @@ def test_detached_is_as_before() -> None:
         pass
     with pytest.raises(HullError, match="detached"):
         hulls.__enter__()
+    with pytest.raises(HullError, match="detached"):
+        _ = hulls.tokens
 
 
 def test_a_copy_of_an_attached_model_uses_its_own_weights() -> None:

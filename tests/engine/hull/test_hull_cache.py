@@ -37,7 +37,7 @@ def agrees(found: Found, expected: Found) -> bool:
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("case", CASES)
 def test_every_prefix_answers_by_definition(case: str, ties: Ties, backend: Backend) -> None:
-    for seed in range(4):
+    for seed in range(3):
         rng = random.Random(f"{case} {seed}")
         points = CASES[case](rng, 24, 2)
         values = [(float(rng.randint(-9, 9)), float(i)) for i in range(len(points))]

@@ -77,6 +77,7 @@ class Attached:
     @property
     def tokens(self) -> int:
         """Tokens in the caches: in a stream, the position of the next one."""
+        self._check_attached()
         counts = {forward.attention.tokens for forward in self._forwards}
         if len(counts) > 1:
             raise HullError(

@@ -115,24 +115,29 @@ class HullAttention:
         return self.options.new_rows(math.prod(key.shape[:-2]), key_width, value_width, scale)
 
     def _check_shapes(self, query: Tensor, key: Tensor, value: Tensor) -> None:
-        shapes = f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
         if key.dim() < 2 or query.shape != key.shape or value.shape[:-1] != key.shape[:-1]:
             raise HullError(
-                f"{shapes}: expected [..., tokens, width], query and key alike and a value for "
-                "each key. Hull caches answer self-attention; repeat keys that heads share."
+                f"{_shapes(query, key, value)}: expected [..., tokens, width], query and key alike "
+                "and a value for each key. Hull caches answer self-attention; repeat keys that "
+                "heads share."
             )
         self.options.check_width(key.shape[-1], "the key")
         found = (key.shape[:-2], key.shape[-1], value.shape[-1])
         if self._expected is not None and found != self._expected:
             rows, key_width, value_width = self._expected
             raise HullError(
-                f"{shapes}: this sequence began with rows {list(rows)}, keys of width {key_width} "
-                f"and values of width {value_width}. Call reset() before another one."
+                f"{_shapes(query, key, value)}: this sequence began with rows {list(rows)}, keys "
+                f"of width {key_width} and values of width {value_width}. Call reset() before "
+                "another one."
             )
         if torch.is_grad_enabled() and any(t.requires_grad for t in (query, key, value)):
             raise HullError(
                 "hull caches have no gradients: run under torch.inference_mode() or torch.no_grad()"
             )
+
+
+def _shapes(query: Tensor, key: Tensor, value: Tensor) -> str:
+    return f"query {list(query.shape)}, key {list(key.shape)}, value {list(value.shape)}"
 
 
 def hull_attention(
