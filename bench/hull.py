@@ -65,6 +65,11 @@ def parabola(j: Floats) -> Floats:
     return np.stack([2 * j, -j * j], axis=1)
 
 
+def rising(n: int) -> Floats:
+    """Every key enters the outermost hull and pushes others down: the worst case of the onion."""
+    return np.stack([np.arange(n) / n, np.random.default_rng(n).normal(size=n)], axis=1)
+
+
 def shuffled(n: int) -> Floats:
     return np.random.default_rng(n).permutation(n).astype(float)
 
@@ -86,6 +91,7 @@ def positions(m: int, n: int) -> Floats:
 DISC = Workload("disc", disc, lambda m, _: disc(m))
 ORDERED = Workload("parabola in order", lambda n: parabola(np.arange(n, dtype=float)), positions)
 SHUFFLED = Workload("parabola shuffled", lambda n: parabola(shuffled(n)), positions)
+RISING = Workload("x rising", rising, lambda m, _: disc(m))
 BALL = Workload("ball", ball, lambda m, _: sphere(m))
 SPHERE = Workload("sphere", sphere, lambda m, _: sphere(m + 1)[1:])
 
@@ -214,8 +220,8 @@ def top_k(largest: int) -> None:
     for k in (1, 8, 64):
         rows = [
             measure(lambda k=k: TopKCache(k, VALUE_WIDTH, SCALE, "c"), workload, 10**e, k)
-            for workload in (DISC, SHUFFLED)
-            for e in range(3, largest + 1)
+            for workload in (DISC, SHUFFLED, RISING)
+            for e in range(3, largest + 1 if workload is not RISING else 6)
         ]
         print_table(f"TopKCache: softmax over the {k} best, 2D keys", HEADER, rows)
 
