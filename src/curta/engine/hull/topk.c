@@ -382,7 +382,8 @@ EXPORT int64_t topk_vertices(const topk *t) {
 
 EXPORT int64_t topk_bytes(const topk *t) {
     size_t bytes = sizeof *t + t->records.stride * t->records.capacity;
-    bytes += (size_t)t->k * (2 * sizeof(chain) + 4 * sizeof(uint32_t) + sizeof(double) + 3 * sizeof(candidate));
+    bytes += (size_t)t->k * (2 * sizeof(chain) + 4 * sizeof(uint32_t) + sizeof(double) +
+                             3 * sizeof(candidate));
     for (int i = 0; i < t->upper.used; i++) bytes += chain_bytes(&t->upper.layers[i]);
     for (int i = 0; i < t->lower.used; i++) bytes += chain_bytes(&t->lower.layers[i]);
     return (int64_t)bytes;
