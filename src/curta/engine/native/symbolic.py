@@ -230,8 +230,8 @@ class Tracer:
                 column = Column(slot, tuple(different[place] for place in places.tolist()))
                 self.slots[slot] = self.define(column, names.get(slot, f"slot {slot}"), step)
         fields = [self.weights[f"position.{f}"] for f in ("divisor", "modulus", "power", "offset")]
-        for number, numbers in enumerate(zip(*(f.tolist() for f in fields), strict=True)):
-            value = self.define(PositionValue(*numbers), f"position feature {number}", 0)
+        for number, parameters in enumerate(zip(*(f.tolist() for f in fields), strict=True)):
+            value = self.define(PositionValue(*parameters), f"position feature {number}", 0)
             self.write(self.weights["position.weight"][:, number], value, self.slots)
         self.streams.append(tuple(self.slots))
 
