@@ -12,7 +12,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
 
 from curta.compiler.graph import Graph
 from curta.compiler.nodes import (
@@ -25,7 +24,15 @@ from curta.compiler.nodes import (
     Retrieve,
     TokenFeature,
 )
-from curta.compiler.numbers import STEP_OF_ZERO, Number, Range, power_of_two, simplify, step_of
+from curta.compiler.numbers import (
+    STEP_OF_ZERO,
+    Number,
+    Range,
+    common_factor,
+    power_of_two,
+    simplify,
+    step_of,
+)
 
 Terms = tuple[tuple[int, Number], ...]
 
@@ -131,7 +138,7 @@ class RangeAnalysis:
         """(u, alpha, beta) of a condition alpha * u + beta."""
         if condition not in self._directions:
             terms, beta = self._flat(condition)
-            alpha = common_factor(terms)
+            alpha = common_factor(c for _, c in terms)
             u = tuple((index, simplify(Fraction(c) / alpha)) for index, c in terms)
             self._directions[condition] = u, alpha, beta
         return self._directions[condition]
@@ -157,16 +164,6 @@ class RangeAnalysis:
         assert isinstance(operation, Gate)
         _, alpha, beta = self._direction(operation.condition)
         return Bend(alpha, beta, coefficient, self[operation.value])
-
-
-def common_factor(terms: Terms) -> Number:
-    """What divides all coefficients, with the sign of the first.
-
-    Divided by it they are whole numbers still, so that steps stay powers of two.
-    """
-    numerators, denominators = zip(*(c.as_integer_ratio() for _, c in terms), strict=True)
-    factor = Fraction(gcd(*numerators), lcm(*denominators))
-    return simplify(factor if terms[0][1] > 0 else -factor)
 
 
 def absorb(rest: dict[int, Number], direction: Terms) -> Number:

@@ -37,6 +37,7 @@ from curta.compiler.numbers import (
     Number,
     Range,
     ceil_log2,
+    common_factor,
     distance,
     fits_float64,
     power_of_two,
@@ -268,11 +269,9 @@ def share_carriers(circuit: Circuit, wires: list[Wire], readers: list[Form]) -> 
 
 def split_by_exactness(circuit: Circuit, group: list[tuple[Wire, Number]]) -> list[Carrier]:
     """One carrier if its partial sums are exact whatever their order, else one per wire."""
-    lead = group[0][1]
-    weights = [Fraction(c) / lead for _, c in group]
-    dyadic = all(w.denominator & (w.denominator - 1) == 0 for w in weights)
-    members = tuple((w, simplify(f)) for (w, _), f in zip(group, weights, strict=True))
-    if dyadic and fits_float64(*partial_sums(circuit, members)):
+    unit = common_factor(coefficient for _, coefficient in group)
+    members = tuple((wire, simplify(Fraction(c) / unit)) for wire, c in group)
+    if fits_float64(*partial_sums(circuit, members)):
         return [Carrier(members)]
     return [Carrier(((wire, 1),)) for wire, _ in group]
 
