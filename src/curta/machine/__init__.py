@@ -1,0 +1,1 @@
+"""The machine: a WebAssembly computer as one fixed set of transformer weights."""
