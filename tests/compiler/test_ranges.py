@@ -6,11 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from agreement import agreed, kept
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from random_graphs import TOKENS, graphs
 
+from agreement import agreed, kept
 from curta.compiler import Graph, Node, at_least, clamp, compile, equals
 from curta.compiler.lower import lower
 from curta.compiler.numbers import Number, Range, power_of_two
@@ -19,6 +18,7 @@ from curta.compiler.resolve import resolve
 from curta.engine.evaluate import GraphSession
 from curta.engine.expected import wire_values
 from curta.errors import CertificateError, RegionError
+from random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64
 
