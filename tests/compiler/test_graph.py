@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from agreement import agreed, carrying
 
+from agreement import agreed, carrying
 from curta.compiler import (
     Graph,
     Node,

@@ -3,7 +3,7 @@
 Plain interval arithmetic forgets that relu(x + 1) and relu(x) rise together, and would put a step
 function in [-K, K]. So a sum is first split into groups of gates whose conditions are
 `alpha * u + beta` for one common direction u. Within a group everything is a function of u alone,
-linear between the bends -beta / alpha; its extremes over the lattice on which u lives lie next to
+linear between the bends -beta / alpha, times the values of the gates; its extremes over the lattice on which u lives lie next to
 the bends or at the ends of u's interval, and are found exactly. Token features are added up token
 by token. The groups are then added up as intervals.
 """
@@ -45,6 +45,8 @@ class Bend:
     beta: Number
     coefficient: Number
     value: Range
+    node: int
+    """Which node the value is: bends of one node rise and fall with it together."""
 
 
 class RangeAnalysis:
@@ -163,7 +165,7 @@ class RangeAnalysis:
         operation = self.circuit.operations[index]
         assert isinstance(operation, Gate)
         _, alpha, beta = self._direction(operation.condition)
-        return Bend(alpha, beta, coefficient, self[operation.value])
+        return Bend(alpha, beta, coefficient, self[operation.value], operation.value)
 
 
 def absorb(rest: dict[int, Number], direction: Terms) -> Number:
@@ -182,16 +184,18 @@ def range_of_bends(u: Range, bends: list[Bend], slope: Number) -> Range:
     step = min([u.step + step_of(slope)] + [bend_step(u, bend) for bend in bends])
     places = lattice_places(u, bends)
     fixed = [b for b in bends if b.value.is_constant]
-    loose = [b for b in bends if not b.value.is_constant]
+    loose: dict[tuple[int, Range], list[Bend]] = {}
+    for bend in bends:
+        if not bend.value.is_constant:
+            loose.setdefault((bend.node, bend.value), []).append(bend)
     low: Number | None = None
     high: Number | None = None
     for place, base in zip(places, sweep(places, fixed, slope), strict=True):
         bottom, top = base, base
-        for bend in loose:
-            opening = bend.alpha * place + bend.beta
-            if opening > 0:
-                part = bend.value.scaled(bend.coefficient * opening)
-                bottom, top = bottom + part.low, top + part.high
+        for (_, value), members in loose.items():
+            openings = (b.coefficient * max(b.alpha * place + b.beta, 0) for b in members)
+            part = value.scaled(simplify(sum(openings)))
+            bottom, top = bottom + part.low, top + part.high
         low = bottom if low is None else min(low, bottom)
         high = top if high is None else max(high, top)
     assert low is not None
