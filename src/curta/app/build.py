@@ -51,8 +51,12 @@ def find_graph(name: str) -> tuple[Graph, int]:
         if not callable(getattr(module, "build", None)):
             raise UserError(f"{name} has no function build() that returns a Graph")
         graph = module.build()
-    except CurtaError:
-        raise
+    except CurtaError as error:
+        raise type(error)(f"{where(path, error)}: {error}") from error
+    except SystemExit as error:
+        raise UserError(
+            f"{name} ended Python (SystemExit {error.code}) instead of building"
+        ) from error
     except Exception as error:  # whatever the user's own code raises
         text = " ".join(str(error).split())
         raise UserError(f"{where(path, error)}: {type(error).__name__}: {text}") from error
