@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 import sys
 import traceback
@@ -94,5 +95,11 @@ def write_torch(model: Model, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, folder / "transformer.py")
     (folder / "model.safetensors").write_bytes(model.to_bytes())
+    limits = {
+        "max_tokens": model.certificate.softmax_tokens,
+        "stops": model.plan["stops"],
+        "promises": model.plan["guards"],
+    }
+    (folder / "limits.json").write_text(json.dumps(limits, indent=1), encoding="utf-8")
     vocabulary = "".join(f"{token}\n" for token in model.vocabulary)
     (folder / "vocabulary.txt").write_text(vocabulary, encoding="utf-8")
