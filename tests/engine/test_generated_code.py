@@ -362,3 +362,14 @@ def test_coarse_keys_of_queries_that_always_miss() -> None:
     found = graph.lookup(query=key - 1, key=key, value=graph.position, missing=2)
     graph.emit(["t0", "t1", "t2", "t3"], kept(found))
     assert agreed(compile(graph, 64), [0, 1, 1, 3]) == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1000])
+@pytest.mark.parametrize("keys", [63, 64, 65, 4095, 4096, 4097])
+def test_the_nearest_key_from_above_in_tables_of_every_size(keys: int, beyond: int) -> None:
+    """A power of 64 fills the tree of bitmaps to its last bit."""
+    graph, x = carrying([0, keys - 1, 1, keys // 2])
+    found = graph.lookup(query=keys + beyond, key=x, value=x, missing="nearest")
+    said = equals(found, 0) + 2 * equals(found, 1) + 3 * equals(found, keys // 2)
+    graph.emit(["t1", "t0", "t2", "t3"], said)
+    assert agreed(compile(graph, 64), [0, 2, 3, 1, 0]) == [0, 2, 3, 1, 1]

@@ -3,9 +3,9 @@
 Plain interval arithmetic forgets that relu(x + 1) and relu(x) rise together, and would put a step
 function in [-K, K]. So a sum is first split into groups of gates whose conditions are
 `alpha * u + beta` for one common direction u. Within a group everything is a function of u alone,
-linear between the bends -beta / alpha, times the values of the gates; its extremes over the lattice on which u lives lie next to
-the bends or at the ends of u's interval, and are found exactly. Token features are added up token
-by token. The groups are then added up as intervals.
+linear between the bends -beta / alpha, times the values of the gates. Its extremes over the lattice
+on which u lives lie next to the bends or at the ends of u's interval, and are found exactly. Token
+features are added up token by token. The groups are then added up as intervals.
 """
 
 from __future__ import annotations

@@ -134,7 +134,7 @@ class Emitter:
     def memory(self) -> str:
         codes = self.tables.values()
         return (
-            "static int grow(State *s) {\n"
+            "static inline int grow(State *s) {\n"
             "    const int64_t capacity = s->capacity ? s->capacity * 2 : 4096;\n"
             "    s->track = resize(s, s->track, sizeof(Track), capacity);\n"
             "    if (!s->exhausted) s->capacity = capacity;\n"

@@ -25,6 +25,9 @@ static inline int64_t vertex(int64_t linear, int64_t square, int64_t most) {
 """
 
 ENTRY_POINTS = """\
+/* Use: curta_create; curta_feed the prompt; curta_generate from the last token that feed said;
+   curta_destroy. Tokens have to be in the vocabulary, and the sequence within the certificate:
+   neither is checked here. If fewer tokens come back than were asked for, see curta_broken. */
 State *curta_create(void) {
     State *s = calloc(1, sizeof(State));
     if (!s) return 0;
