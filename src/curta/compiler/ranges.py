@@ -109,7 +109,7 @@ class RangeAnalysis:
         for index in rest:
             operation = self.circuit.operations[index]
             if isinstance(operation, Gate) and operation.condition != operation.value:
-                direction = self._direction(operation.condition)[0]
+                direction = self.direction_of(operation.condition)[0]
                 groups.setdefault(direction, []).append(index)
         total = Range.constant(constant)
         # A direction absorbs the terms that it is made of, so it goes before the group of a gate
@@ -136,7 +136,7 @@ class RangeAnalysis:
                 step = min(step, self[index].step + step_of(factor))
         return Range(simplify(min(sums, default=0)), simplify(max(sums, default=0)), step)
 
-    def _direction(self, condition: int) -> tuple[Terms, Number, Number]:
+    def direction_of(self, condition: int) -> tuple[Terms, Number, Number]:
         """(u, alpha, beta) of a condition alpha * u + beta."""
         if condition not in self._directions:
             terms, beta = self._flat(condition)
@@ -164,7 +164,7 @@ class RangeAnalysis:
     def _bend(self, index: int, coefficient: Number) -> Bend:
         operation = self.circuit.operations[index]
         assert isinstance(operation, Gate)
-        _, alpha, beta = self._direction(operation.condition)
+        _, alpha, beta = self.direction_of(operation.condition)
         return Bend(alpha, beta, coefficient, self[operation.value], operation.value)
 
 
