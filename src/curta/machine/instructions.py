@@ -22,14 +22,50 @@ GLOBALS = 1 << 15
 FIRST_FRAME = 1 << 16
 WORD = 1 << 32
 
-VALUE_OPERATIONS = (
-    "copy add sub mul mul_high and or xor shl shr_u shr_s rotl clz ctz popcnt "
-    "eq ne lt_u lt_s le_u le_s select extend8 extend16 "
-    "load8_u load8_s load16_u load16_s load32"
-).split()
-JUMP_OPERATIONS = (
-    "jump jump_eq jump_ne jump_lt_u jump_lt_s jump_le_u jump_le_s jump_to call call_to return"
-).split()
+VALUE_OPERATIONS = [
+    "copy",
+    "add",
+    "sub",
+    "mul",
+    "mul_high",
+    "and",
+    "or",
+    "xor",
+    "shl",
+    "shr_u",
+    "shr_s",
+    "rotl",
+    "clz",
+    "ctz",
+    "popcnt",
+    "eq",
+    "ne",
+    "lt_u",
+    "lt_s",
+    "le_u",
+    "le_s",
+    "select",
+    "extend8",
+    "extend16",
+    "load8_u",
+    "load8_s",
+    "load16_u",
+    "load16_s",
+    "load32",
+]
+JUMP_OPERATIONS = [
+    "jump",
+    "jump_eq",
+    "jump_ne",
+    "jump_lt_u",
+    "jump_lt_s",
+    "jump_le_u",
+    "jump_le_s",
+    "jump_to",
+    "call",
+    "call_to",
+    "return",
+]
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(VALUE_OPERATIONS, "value"),
     "div_u": "divide",

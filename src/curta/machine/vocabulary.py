@@ -1,16 +1,16 @@
 """The tokens of the machine.
 
-    L0 ... L4095       the last digit of a word: the step is over
-    M0 ... M4095       a digit with more to come, most significant first, in base 4096
-    Q0 ... Q255        a digit of a quotient with more to come, in base 256; R0 ... the last one
-    J-2048 ... J2047   a jump, by so many instructions; H-256 ... H255 before it: by 4096 times so many
-    stored             memory was written
-    out0 ... out255    a byte is said
-    read               a word of input is wanted; the host appends it, as digits
-    exit, trap         the end
-    add, add#, ...     the program: an operation, with two registers or a register and an immediate
-    P0 ... P255        the program: a byte of its operands
-    start              the program is complete
+L0 ... L4095       the last digit of a word: the step is over
+M0 ... M4095       a digit with more to come, most significant first, in base 4096
+Q0 ... Q255        a digit of a quotient with more to come, in base 256; R0 ... the last one
+J-2048 ... J2047   a jump, by so many instructions; H-256 ... H255 before it: by 4096 times so many
+stored             memory was written
+out0 ... out255    a byte is said
+read               a word of input is wanted; the host appends it, as digits
+exit, trap         the end
+add, add#, ...     the program: an operation, with two registers or a register and an immediate
+P0 ... P255        the program: a byte of its operands
+start              the program is complete
 """
 
 from __future__ import annotations

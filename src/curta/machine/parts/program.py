@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, back, equals, select
-from curta.machine.instructions import GLOBALS, OPERATIONS
+from curta.machine.instructions import OPERATIONS
 from curta.machine.parts.token import Token
 from curta.machine.vocabulary import BYTES, FIELDS, OPERATION_TOKENS, RECORD
 
