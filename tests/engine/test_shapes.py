@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -45,3 +46,17 @@ def test_the_generated_code_shows_what_was_meant() -> None:
         load(model, "native").run(prompt, 20).tolist()
         == load(model, "evaluate").run(prompt, 20).tolist()
     )
+
+
+@pytest.mark.parametrize("powers", [2, 3, 31])
+def test_jumps_far_apart_are_comparisons(powers: int) -> None:
+    """Counting leading zeros: a table would have 2**31 entries."""
+    graph = Graph([str(number) for number in range(32)])
+    x = graph.running_sum(graph.feature("x", {"1": 1, "2": 2**12, "3": 2**29}))
+    bits = count_reached(x, [2**n for n in range(powers)])
+    graph.emit(list(graph.tokens), bits)
+    model = compile(graph, 64)
+    assert "shape" not in model_to_c(model)
+    prompt = [1, 1, 1, 2, 2, 3, 3, 1]
+    said = [load(model, level).run(prompt, 1).tolist() for level in ("evaluate", "native")]
+    assert said[0] == said[1]

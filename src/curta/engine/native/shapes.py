@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from curta.compiler.numbers import Number
 
 MOST_JUMPS = 4096
+MOST_ENTRIES = 4096
 
 Jumps = tuple[tuple[int, Number], ...]
 """(place, height): the function rises by `height` at the whole number `place`."""
@@ -51,4 +52,11 @@ def staircase_of(jumps: Jumps) -> tuple[int, int, int] | None:
 def needs_table(jumps: Jumps) -> bool:
     """Whether the function is more than one comparison, or one staircase."""
     is_test = len(jumps) == 1 or (len(jumps) == 2 and jumps[0][1] == -jumps[1][1])
-    return not is_test and staircase_of(jumps) is None
+    return not is_test and staircase_of(jumps) is None and not is_scattered(jumps)
+
+
+def is_scattered(jumps: Jumps) -> bool:
+    """Whether the jumps are few and far apart, such as all powers of two."""
+    return (
+        len(jumps) > 2 and staircase_of(jumps) is None and jumps[-1][0] - jumps[0][0] > MOST_ENTRIES
+    ) or (len(jumps) == 2 and jumps[0][1] != -jumps[1][1])

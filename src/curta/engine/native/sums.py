@@ -6,7 +6,7 @@ from fractions import Fraction
 from itertools import accumulate
 
 from curta.compiler.numbers import Number, power_of_two, step_of
-from curta.engine.native.shapes import needs_table, staircase_of
+from curta.engine.native.shapes import is_scattered, needs_table, staircase_of
 from curta.engine.native.symbolic import CONSTANT, Program, Shape, Sum
 from curta.engine.native.tables import comment, integer_type
 
@@ -46,6 +46,9 @@ class Sums:
         unit = power_of_two(own - step)
         (first, height), (last, _) = shape.jumps[0], shape.jumps[-1]
         times = "" if factor == "1" else f" * ({factor})"
+        if is_scattered(shape.jumps):
+            tests = (f"({argument} >= {u} ? {integer(h * unit)} : 0)" for u, h in shape.jumps)
+            return f"({' + '.join(tests)}){times}"
         if needs_table(shape.jumps):
             return f"shape{number}[clamped({argument} - {first - 1}, {last - first + 1})]{times}"
         by = integer(height * unit)
