@@ -102,7 +102,12 @@ class ToolchainError(ProgramError):
 
 
 class Trap(ProgramError):  # noqa: N818 (what WebAssembly calls it)
-    """A WebAssembly program did what it must not do."""
+    """A WebAssembly program did what it must not do: the reason, and where it did."""
+
+    def __init__(self, reason: str, where: str = "") -> None:
+        super().__init__(f"{reason} ({where})" if where else reason)
+        self.reason = reason
+        self.where = where
 
 
 class FuelError(ProgramError):
