@@ -62,7 +62,9 @@ def _check_sizes(spaces: IndexSpaces) -> None:
                 )
         _check_limits(memory.limits, "memory")
     if len(spaces.tables) > 1:
-        raise InvalidModuleError(f"multiple tables: {len(spaces.tables)} of them, at most one")
+        raise UnsupportedFeatureError(
+            f"reference types: multiple tables, {len(spaces.tables)} of them; compile without them"
+        )
     if len(spaces.memories) > 1:
         raise InvalidModuleError(f"multiple memories: {len(spaces.memories)} of them, at most one")
 
