@@ -7,15 +7,17 @@ stay on, because compilers write table indices in the form that came with them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import wasmtime
 from wasm_cases import Call
 
 from curta.errors import FuelError, ModuleError, Trap, UnsupportedFeatureError
-from curta.machine.wasm import Instance, Module, RunLimits, decode, validate
+from curta.machine.wasm import Instance, Instruction, Module, RunLimits, decode, validate
 from curta.machine.wasm.floats import F32, F64, Format, is_nan
+from curta.machine.wasm.interpret import Frame
 from curta.machine.wasm.module import FunctionType
+from curta.machine.wasm.store import FunctionObject
 
 Outcome = tuple[int, ...] | str
 """Results, or the reason of a trap."""
@@ -77,7 +79,7 @@ class Wasmtime:
         self,
         engine: wasmtime.Engine,
         binary: bytes,
-        imports: Sequence[object] = (),
+        imports: Callable[[wasmtime.Store], list[wasmtime.Func]] = lambda _: [],
         *,
         fuel: int | None = None,
     ) -> None:
@@ -85,7 +87,9 @@ class Wasmtime:
         if fuel is not None:
             self.store.set_fuel(fuel)
         module = wasmtime.Module(engine, binary)
-        self.exports = wasmtime.Instance(self.store, module, list(imports)).exports(self.store)
+        self.exports = wasmtime.Instance(self.store, module, imports(self.store)).exports(
+            self.store
+        )
 
     def invoke(self, type_: FunctionType, name: str, arguments: Sequence[int]) -> Outcome:
         given = [
@@ -102,6 +106,9 @@ class Wasmtime:
         return tuple(
             _from_wasmtime(kind, value) for kind, value in zip(type_.results, results, strict=True)
         )
+
+    def global_value(self, kind: str, name: str) -> int:
+        return _from_wasmtime(kind, self.exports[name].value(self.store))
 
 
 def trap_reason(trap: wasmtime.Trap) -> str:
@@ -124,6 +131,18 @@ def _from_wasmtime(kind: str, value: float) -> int:
         return int(value) % (1 << int(kind[1:]))
     packed = struct.pack("<f" if kind == "f32" else "<d", value)
     return int.from_bytes(packed, "little")
+
+
+class CheckedInstance(Instance):
+    """The interpreter, which holds the validator to what it said about operand heights."""
+
+    def _step(self, frame: Frame, instruction: Instruction) -> FunctionObject | None:
+        if instruction.opcode not in ("end", "else"):
+            height = frame.info.heights[frame.at]
+            assert height == len(frame.stack), (instruction, height, frame.stack)
+            for type_, value in zip(frame.info.types_before(frame.at), frame.stack, strict=True):
+                assert value < 1 << int(type_[1:])
+        return super()._step(frame, instruction)
 
 
 def ours(instance: Instance, name: str, arguments: Sequence[int]) -> Outcome:
@@ -153,7 +172,7 @@ def one_nan(type_: FunctionType, outcome: Outcome) -> Outcome:
 
 def check_calls(module: Module, binary: bytes, calls: Sequence[Call]) -> None:
     """Interpreter and wasmtime do the same on one instance each, call after call."""
-    instance = Instance(module, limits=RunLimits(call_depth=300))
+    instance = CheckedInstance(module, limits=RunLimits(call_depth=300))
     reference = Wasmtime(make_engine(), binary)
     for number, (name, arguments, _) in enumerate(calls):
         type_ = function_type(module, name)
