@@ -64,7 +64,8 @@ _KINDS: dict[int, ExternalKind] = {0: "func", 1: "table", 2: "memory", 3: "globa
 
 def decode(data: bytes) -> Module:
     """The module in `data`; an error says what is wrong with it, and at which byte."""
-    reader = Reader(bytes(data))
+    data = bytes(data)
+    reader = Reader(data, 0, len(data))
     _read_header(reader)
     found: dict[str, Any] = {}
     names: tuple[tuple[int, str], ...] = ()
@@ -170,7 +171,7 @@ def _check_no_data_indices(
 def _value_type(reader: Reader) -> ValueType:
     byte = reader.byte()
     if byte not in VALUE_TYPES:
-        at = reader.offset - 1
+        at = reader.at - 1
         if byte == 0x7B:
             _unsupported("SIMD", f"the type v128 (at byte {at})")
         if byte in (0x63, 0x64, *range(0x69, 0x76)):
@@ -191,7 +192,7 @@ def _function_type(reader: Reader) -> FunctionType:
 def _limits(reader: Reader, what: str) -> Limits:
     flags = reader.byte()
     if flags > 1:
-        at = reader.offset - 1
+        at = reader.at - 1
         if flags < 16 and what == "memory":
             names = {2: "threads", 4: "memory64", 8: "custom page sizes"}
             feature = next(name for bit, name in names.items() if flags & bit)
@@ -296,7 +297,7 @@ def _element_expression(reader: Reader) -> int | None:
         decode_expression(reader)
         raise InvalidModuleError(
             "type mismatch: the expression of an element must be ref.func or ref.null func "
-            f"(at byte {reader.base + at})"
+            f"(at byte {at})"
         )
     if reader.byte() != 0x0B:
         raise InvalidModuleError(

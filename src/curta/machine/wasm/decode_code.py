@@ -26,7 +26,7 @@ def decode_expression(reader: Reader) -> tuple[Instruction, ...]:
     """Instructions up to the matching end."""
     code: list[Instruction] = []
     append = code.append
-    data, base, limit = reader.data, reader.base, reader.end
+    data, limit = reader.data, reader.end
     names, kinds, one_number, none = _NAMES, _KINDS, _ONE_NUMBER, Immediates.NONE
     opened: list[int] = []  # indices of the constructs that wait for their end
     at = reader.at
@@ -36,18 +36,18 @@ def decode_expression(reader: Reader) -> tuple[Instruction, ...]:
         at += 1
         kind = kinds[number]
         if kind is none:
-            append(Instruction(names[number], (), base + start))
+            append(Instruction(names[number], (), start))
             continue
         if one_number[number] and at < limit and data[at] < 0x80:
-            append(Instruction(names[number], (data[at],), base + start))
+            append(Instruction(names[number], (data[at],), start))
             at += 1
             continue
         reader.at = at
         if kind is Immediates.BLOCK:
             opened.append(len(code))
-            append(Instruction(names[number], (_block_type(reader), 0), base + start))
+            append(Instruction(names[number], (_block_type(reader), 0), start))
         elif kind is Immediates.END:
-            append(Instruction("end", (), base + start))
+            append(Instruction("end", (), start))
             if not opened:
                 return tuple(code)
             _close(code, opened.pop())
@@ -55,7 +55,7 @@ def decode_expression(reader: Reader) -> tuple[Instruction, ...]:
             _switch(code, opened, reader, start)
         elif kind is Immediates.ACCESS:
             operands = _access(reader)
-            append(Instruction(names[number], operands, base + start))
+            append(Instruction(names[number], operands, start))
         else:
             append(_other(reader, number, start))
         at = reader.at
@@ -77,7 +77,7 @@ def _switch(code: list[Instruction], opened: list[int], reader: Reader, start: i
     """An `else`: it ends the part before it, and waits for the end in its place."""
     if not opened or code[opened[-1]].opcode != "if":
         raise reader.error("illegal opcode: else without an if that it belongs to", start)
-    code.append(Instruction("else", (0,), reader.base + start))
+    code.append(Instruction("else", (0,), start))
     _close(code, opened[-1])
     opened[-1] = len(code) - 1
 
@@ -95,7 +95,7 @@ def _block_type(reader: Reader) -> BlockType:
         if first in _REFUSED_BLOCK_TYPES:
             raise UnsupportedFeatureError(
                 f"{_REFUSED_BLOCK_TYPES[first]}: block type 0x{first:02x} "
-                f"(at byte {reader.base + at}); compile the program without them"
+                f"(at byte {at}); compile the program without them"
             )
         raise reader.error("malformed block type", at)
     return index
@@ -107,7 +107,7 @@ def _access(reader: Reader) -> tuple[int, int]:
     if alignment >= 32:
         if 64 <= alignment < 128:
             raise UnsupportedFeatureError(
-                f"multi-memory: a memory index in a load or store (at byte {reader.base + at}); "
+                f"multi-memory: a memory index in a load or store (at byte {at}); "
                 "compile the program without it"
             )
         raise reader.error("malformed memop flags: alignment too large", at)
@@ -154,7 +154,7 @@ def _other(reader: Reader, number: int, start: int) -> Instruction:
             operands = ()
         case _:
             operands = (reader.unsigned(),)
-    return Instruction(row.name, operands, reader.base + start)
+    return Instruction(row.name, operands, start)
 
 
 def _only_memory(reader: Reader) -> None:
@@ -162,8 +162,7 @@ def _only_memory(reader: Reader) -> None:
     index = reader.unsigned()
     if index:
         raise UnsupportedFeatureError(
-            f"multi-memory: memory {index} (at byte {reader.base + at}); "
-            "compile the program without it"
+            f"multi-memory: memory {index} (at byte {at}); compile the program without it"
         )
 
 
@@ -172,7 +171,6 @@ def _unknown(reader: Reader, number: int, start: int) -> Exception:
     feature = unsupported_code(number)
     if feature:
         return UnsupportedFeatureError(
-            f"{feature}: opcode {code} (at byte {reader.base + start}); "
-            "compile the program without them"
+            f"{feature}: opcode {code} (at byte {start}); compile the program without them"
         )
     return reader.error(f"illegal opcode {code}", start)

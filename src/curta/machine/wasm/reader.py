@@ -15,25 +15,21 @@ Item = TypeVar("Item")
 
 
 class Reader:
-    """A cursor over data[at:end]. Offsets in errors count from `base` before data[0]."""
+    """A cursor over data[at:end], which is all of the file or a part of it."""
 
-    __slots__ = ("at", "base", "data", "end")
+    __slots__ = ("at", "data", "end", "is_part")
 
-    def __init__(self, data: bytes, at: int = 0, end: int | None = None, base: int = 0) -> None:
+    def __init__(self, data: bytes, at: int, end: int, *, is_part: bool = False) -> None:
         self.data = data
         self.at = at
-        self.end = len(data) if end is None else end
-        self.base = base
-
-    @property
-    def offset(self) -> int:
-        return self.base + self.at
+        self.end = end
+        self.is_part = is_part
 
     def error(self, message: str, at: int | None = None) -> MalformedModuleError:
-        return MalformedModuleError(message, self.base + (self.at if at is None else at))
+        return MalformedModuleError(message, self.at if at is None else at)
 
     def ends(self) -> MalformedModuleError:
-        where = "" if self.end == len(self.data) and not self.base else " of section or function"
+        where = " of section or function" if self.is_part else ""
         return self.error(f"unexpected end{where}", self.end)
 
     def byte(self) -> int:
@@ -109,4 +105,4 @@ class Reader:
         if size > self.end - at:
             raise self.error("unexpected end: length out of bounds")
         self.at = at + size
-        return Reader(self.data, at, at + size, self.base)
+        return Reader(self.data, at, at + size, is_part=True)
