@@ -129,7 +129,7 @@ class CodeText:
         cursor, at = level.cursor, level.cursor.at
         word = cursor.take_word("an instruction")
         if level.kind in ("plain", "if"):
-            cursor.source.fail(f"unexpected token {word}", at)
+            cursor.source.fail(f"unexpected token {word}: operands stand in parentheses", at)
         if word in ("block", "loop", "if"):
             label = cursor.take_id()
             level.flat.append((word, label))

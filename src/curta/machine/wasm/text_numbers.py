@@ -74,7 +74,8 @@ def _magnitude(match: re.Match[str], base: int, form: Format) -> int:
     places = len(fraction)
     if len(digits) > _MOST_DIGITS:
         places -= len(digits) - _MOST_DIGITS - 1
-        digits = digits[:_MOST_DIGITS] + "1"
+        more = digits[_MOST_DIGITS:].strip("0")
+        digits = digits[:_MOST_DIGITS] + ("1" if more else "0")
     exponent = _exponent(match[3] or "0")
     value = int(digits, base)
     if base == 16:
