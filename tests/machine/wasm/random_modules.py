@@ -39,7 +39,7 @@ Number = Callable[[int], int]
 VALUES: Types = tuple(VALUE_TYPE_CODES)
 HOST_TYPE = FunctionType(("i32", "i64"), ("i32",))
 FUEL = 60
-STATEMENT_BUDGET = 40
+STATEMENT_BUDGET = 50
 FUEL_GLOBAL = 0
 TABLE_SIZE = 12
 DATA_SEGMENTS = 2
@@ -164,6 +164,7 @@ class CodeDraw:
     # -- one value
 
     def expression(self, type_: ValueType) -> None:
+        self.budget -= 1
         if self.budget <= 0:
             self.leaf(type_)
             return

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 
 from curta.errors import FuelError, LinkError, Trap, UserError
 from curta.machine.wasm.execute import EXECUTE, MARKERS
-from curta.machine.wasm.module import MAX_PAGES, Expression, Instruction, Module
+from curta.machine.wasm.module import Expression, Instruction, Module
 from curta.machine.wasm.numeric import NUMERIC
 from curta.machine.wasm.opcodes import OPCODES, ValueType
 from curta.machine.wasm.store import (
@@ -34,11 +34,17 @@ from curta.machine.wasm.validate_code import FunctionInfo
 
 @dataclass(frozen=True, slots=True)
 class RunLimits:
-    """`fuel` is how many instructions may be executed by all calls together; None: any number."""
+    """`fuel` is how many instructions all calls together may execute; None: any number.
+
+    A memory that starts larger than `memory_pages`, or a table larger than `table_elements`, is an
+    error; a memory that would grow beyond is told that there is no more, as the specification
+    allows.
+    """
 
     fuel: int | None = None
     call_depth: int = 1000
-    memory_pages: int = MAX_PAGES
+    memory_pages: int = 16384  # 1 GiB
+    table_elements: int = 10_000_000
 
 
 @dataclass(slots=True)
@@ -106,9 +112,10 @@ class Instance:
         for function, info in zip(module.functions, infos, strict=True):
             index = len(self.functions)
             self.functions.append(DefinedFunction(self, index, info.type, function, info))
-        self.tables += [Table(entry.limits) for entry in module.tables]
-        for entry in module.memories:
-            self.memories.append(Memory(entry.limits, self.limits.memory_pages))
+        for table in module.tables:
+            self.tables.append(Table(table.limits, self.limits.table_elements))
+        for memory in module.memories:
+            self.memories.append(Memory(memory.limits, self.limits.memory_pages))
         for definition in module.globals:
             self.globals.append(GlobalCell(definition.type, self._constant(definition.initial)))
         self.elements: list[list[FunctionObject | None]] = [
@@ -242,9 +249,15 @@ _ARITY = {name: len(row.signature.parameters) for name, row in OPCODES.items() i
 def call_host(caller: Instance, function: HostFunction, arguments: list[int]) -> list[int]:
     """Calls into Python, and checks what comes back."""
     returned = function.call(caller, *arguments)
-    if returned is None:
-        returned = ()
-    results = [returned] if isinstance(returned, int) else list(returned)
+    match returned:
+        case None:
+            results = []
+        case int():
+            results = [returned]
+        case list() | tuple():
+            results = list(returned)
+        case _:
+            raise LinkError(f"a host function of type {function.type} returned {returned!r}")
     types = function.type.results
     if len(results) != len(types):
         raise LinkError(f"a host function of type {function.type} returned {results}")

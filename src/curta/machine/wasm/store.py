@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class HostFunction:
     """A function in Python. It gets the instance that calls it, then the arguments as unsigned
-    bit patterns, and returns its results in the same form: a sequence, one integer, or None.
+    bit patterns, and returns its results in the same form: a list or tuple, one integer, or None.
     """
 
     type: FunctionType
@@ -100,9 +100,15 @@ class Table:
     """References to functions; None is null."""
 
     limits: Limits
+    most_elements: int = 10_000_000
     elements: list[FunctionObject | None] = field(init=False)
 
     def __post_init__(self) -> None:
+        if self.limits.minimum > self.most_elements:
+            raise LinkError(
+                f"a table of {self.limits.minimum} elements, {self.most_elements} are allowed; "
+                "allow more with RunLimits.table_elements"
+            )
         self.elements = [None] * self.limits.minimum
 
     def read(self, index: int, count: int) -> list[FunctionObject | None]:
