@@ -42,13 +42,15 @@ def _require(index: int, count: int, what: str, where: str) -> None:
 
 
 def _check_types(module: Module) -> None:
+    count = len(module.types)
     for entry in module.imports:
         if isinstance(entry.description, int):
             where = f'import "{entry.module}" "{entry.name}"'
-            _require(entry.description, len(module.types), "type", where)
+            _require(entry.description, count, "type", where)
     for number, function in enumerate(module.functions, len(module.imported("func"))):
-        where = f"function {module.function_name(number)}"
-        _require(function.type_index, len(module.types), "type", where)
+        if function.type_index >= count:
+            where = f"function {module.function_name(number)}"
+            _require(function.type_index, count, "type", where)
 
 
 def _check_sizes(spaces: IndexSpaces) -> None:
