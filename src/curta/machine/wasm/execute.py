@@ -158,7 +158,6 @@ def _data_drop(frame: Frame, segment: int) -> None:
 def _memory_copy(frame: Frame) -> None:
     destination, source, count = _three(frame)
     memory = frame.instance.memories[0]
-    memory.check(destination, count)
     memory.write(destination, memory.read(source, count))
 
 

@@ -94,7 +94,7 @@ class CodeText:
             self.levels.append(Level("if", inner, pending, label))
         else:
             if head in ("then", "else", "end"):
-                inner.source.fail(f"unexpected token {head}", inner.group.at)
+                inner.source.fail(f"unexpected token {head} in parentheses", inner.group.at)
             pending = self._plain(inner, head, inner.group.items[0].at)
             self.levels.append(Level("plain", inner, pending))
 
@@ -189,8 +189,9 @@ class CodeText:
             case Immediates.ACCESS:
                 return self._access(cursor, row.width)
             case Immediates.MEMORY_BYTE | Immediates.MEMORY | Immediates.MEMORIES:
-                for _ in range(2 if kind is Immediates.MEMORIES else 1):
-                    if _index_is_next(cursor):
+                if _index_is_next(cursor):
+                    self._memory(cursor)
+                    if kind is Immediates.MEMORIES:
                         self._memory(cursor)
                 return ()
             case Immediates.DATA_MEMORY:

@@ -95,7 +95,7 @@ def _table(module: ModuleText, cursor: Cursor) -> None:
     index = _external(module, cursor, "table")
     if index is None:
         return
-    if (cursor.next_word() or "0")[0].isdigit():
+    if cursor.next_word() != "funcref" and cursor.next_word() not in REFUSED_TYPES:
         module.lists.tables.append(module.table_type(cursor))
         if isinstance(cursor.next(), Group):
             raise UnsupportedFeatureError(
@@ -116,8 +116,11 @@ def _memory(module: ModuleText, cursor: Cursor) -> None:
     index = _external(module, cursor, "memory")
     if index is None:
         return
+    place = cursor.place
+    cursor.accept("i32")  # the address type, as in limits
     inner = cursor.accept_group("data")
     if inner is None:
+        cursor.place = place
         module.lists.memories.append(MemoryType(module.limits(cursor)))
         return
     content = _strings(inner)

@@ -102,6 +102,7 @@ class ModuleText:
         self.counts[space] += 1
         if space == "type":
             self.lists.types.append(self._type_definition(inner))
+            inner.finish()
         # The inline segment of a table or a memory, which has no name.
         for kind, segment in (("table", "elem"), ("memory", "data")):
             if space == kind and any(
@@ -226,6 +227,7 @@ class ModuleText:
     def limits(self, cursor: Cursor) -> Limits:
         if cursor.next_word() == "i64":
             raise UnsupportedFeatureError("memory64: limits of 64 bits; use 32 bits")
+        cursor.accept("i32")  # the address type, which goes without saying
         minimum = self.natural(cursor, "a size")
         word = cursor.next_word() or ""
         maximum = self.natural(cursor, "a size") if word[:1].isdigit() else None
