@@ -136,13 +136,13 @@ def _from_wasmtime(kind: str, value: float) -> int:
 class CheckedInstance(Instance):
     """The interpreter, which holds the validator to what it said about operand heights."""
 
-    def _step(self, frame: Frame, instruction: Instruction) -> FunctionObject | None:
+    def step(self, frame: Frame, instruction: Instruction) -> FunctionObject | None:
         if instruction.opcode not in ("end", "else"):
             height = frame.info.heights[frame.at]
             assert height == len(frame.stack), (instruction, height, frame.stack)
             for type_, value in zip(frame.info.types_before(frame.at), frame.stack, strict=True):
                 assert value < 1 << int(type_[1:])
-        return super()._step(frame, instruction)
+        return super().step(frame, instruction)
 
 
 def ours(instance: Instance, name: str, arguments: Sequence[int]) -> Outcome:

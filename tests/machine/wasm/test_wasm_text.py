@@ -295,6 +295,44 @@ def test_integers_of_any_length() -> None:
     assert parse_integer("+1", 32, signed=False) is None
 
 
+def literal(random: Random) -> str:
+    """Something like a number; most are well-formed."""
+    digits = "0123456789abcdefABCDEF" if random.random() < 0.5 else "0123456789"
+
+    def some(least: int = 1) -> str:
+        text = "".join(random.choices(digits, k=random.randint(least, 12)))
+        return "_".join((text[:3], text[3:])) if random.random() < 0.1 else text
+
+    text = random.choice(("", "", "+", "-")) + random.choice(("", "0x")) + some()
+    if random.random() < 0.6:
+        text += "." + some(0)
+    if random.random() < 0.6:
+        exponent = str(random.randrange(random.choice((3, 45, 160, 400, 1100))))
+        text += random.choice("eEpP") + random.choice(("", "+", "-")) + exponent
+    if random.random() < 0.1:
+        text = random.choice(("nan", "inf", "nan:0x", "+", "0x", text + "_")) + text
+    return text
+
+
+def test_numbers_mean_what_they_mean_to_wasmtime() -> None:
+    random, read = Random(3), 0
+    for number in range(6000):
+        type_ = ("i32", "i64", "f32", "f64")[number % 4]
+        text = f"(global {type_} ({type_}.const {literal(random)}))"
+        mine = read_by_us(text)
+        assert mine == read_by_wasmtime(text), text
+        read += isinstance(mine, Module)
+    assert read > 1500
+
+
+def test_nesting_has_no_limit() -> None:
+    depth = 30_000
+    text = f"(func {'(block ' * depth}{')' * depth})"
+    assert len(parse_text(text).functions[0].body) == 2 * depth + 1
+    text = f"(func (result i32) {'(i32.eqz ' * depth}(i32.const 0){')' * depth})"
+    assert len(parse_text(text).functions[0].body) == depth + 2
+
+
 # -- changed texts --------------------------------------------------------------------------------
 
 

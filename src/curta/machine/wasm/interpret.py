@@ -6,6 +6,9 @@
 Values are unsigned bit patterns, those of floats too. Every function call has a frame with a stack
 of its own; what a branch does was worked out by the validator. Instructions are counted: all but
 block, loop, else, end and nop, which only mark places.
+
+After a trap an instance can be used again, as the specification has it. After a FuelError it can
+too, but the call that ran out is lost half-way.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ class RunLimits:
     """
 
     fuel: int | None = None
-    call_depth: int = 1000
+    call_depth: int = 10_000
     memory_pages: int = 16384  # 1 GiB
     table_elements: int = 10_000_000
 
@@ -201,7 +204,7 @@ class Instance:
                 continue
             instruction = frame.body[frame.at]
             try:
-                callee = self._step(frame, instruction)
+                callee = self.step(frame, instruction)
                 if callee is not None:
                     first = len(frame.stack) - len(callee.type.parameters)
                     passed = frame.stack[first:]
@@ -221,8 +224,11 @@ class Instance:
         self.depth += 1
         frames.append(Frame(function, arguments))
 
-    def _step(self, frame: Frame, instruction: Instruction) -> FunctionObject | None:
-        """Executes one instruction; the function that it calls is left to the caller."""
+    def step(self, frame: Frame, instruction: Instruction) -> FunctionObject | None:
+        """Executes one instruction; the function that it calls, if any, is left to the caller.
+
+        Made to be overridden by whoever wants to watch.
+        """
         opcode = instruction.opcode
         frame.at += 1
         if opcode not in MARKERS:

@@ -8,7 +8,7 @@ before every instruction can be kept without copying it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from curta.errors import InvalidModuleError
@@ -45,7 +45,7 @@ class FunctionInfo:
     locals: Types  # parameters included
     heights: tuple[int | None, ...]
     branches: dict[int, tuple[Branch, ...]]
-    stacks: tuple[Chain, ...]
+    stacks: tuple[Chain, ...] = field(repr=False, compare=False)
 
     def types_before(self, index: int) -> Types:
         """The operand types before a reachable instruction, the top of the stack last."""
