@@ -1,7 +1,9 @@
 """Validate: may this module run? The rules for everything outside of function bodies.
 
 `validate` returns what it found out about each function (see `FunctionInfo`): operand heights and
-types before every instruction that can be reached, and what every branch does.
+types before every instruction that can be reached, and what every branch does. It takes the targets
+of block, loop, if and else as `decode` computed them: a module made by hand goes through `encode`
+and `decode` first.
 """
 
 from __future__ import annotations
