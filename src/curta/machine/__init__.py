@@ -1,1 +1,1 @@
-"""The machine: a WebAssembly computer as one fixed set of transformer weights."""
+"""The WebAssembly computer: a machine inside the weights, and what brings programs to it."""

@@ -5,8 +5,8 @@ from the current frame, others stand for themselves. The last source operand may
 
     value    computes a word from the sources and writes it to register d
     jump     goes to an instruction
-    store    writes bytes of memory
     write    says a byte
+    read     asks for a word of input
     end      says how the run ended
 """
 
@@ -15,63 +15,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["value", "divide", "read", "jump", "store", "write", "end"]
+Kind = Literal["value", "read", "jump", "write", "end"]
 
 GLOBALS = 1 << 15
 """Registers from here on are the same in every frame."""
 FIRST_FRAME = 1 << 16
 WORD = 1 << 32
 
-VALUE_OPERATIONS = [
-    "copy",
-    "add",
-    "sub",
-    "mul",
-    "mul_high",
-    "and",
-    "or",
-    "xor",
-    "shl",
-    "shr_u",
-    "shr_s",
-    "rotl",
-    "clz",
-    "ctz",
-    "popcnt",
-    "eq",
-    "ne",
-    "lt_u",
-    "lt_s",
-    "le_u",
-    "le_s",
-    "select",
-    "extend8",
-    "extend16",
-    "load8_u",
-    "load8_s",
-    "load16_u",
-    "load16_s",
-    "load32",
-]
-JUMP_OPERATIONS = [
-    "jump",
-    "jump_eq",
-    "jump_ne",
-    "jump_lt_u",
-    "jump_lt_s",
-    "jump_le_u",
-    "jump_le_s",
-    "jump_to",
-    "call",
-    "call_to",
-    "return",
-]
+_VALUES = (
+    "copy add sub mul mul_high and or xor shl shr_u shr_s rotl clz ctz popcnt "
+    "eq ne lt_u lt_s le_u le_s select extend8 extend16"
+)
+_JUMPS = "jump jump_eq jump_ne jump_lt_u jump_lt_s jump_le_u jump_le_s jump_to call call_to return"
 KINDS: dict[str, Kind] = {
-    **dict.fromkeys(VALUE_OPERATIONS, "value"),
-    "div_u": "divide",
+    **dict.fromkeys(_VALUES.split(), "value"),
+    **dict.fromkeys(_JUMPS.split(), "jump"),
     "read": "read",
-    **dict.fromkeys(JUMP_OPERATIONS, "jump"),
-    **dict.fromkeys(("store8", "store16", "store32"), "store"),
     "write": "write",
     "exit": "end",
     "trap": "end",

@@ -3,7 +3,8 @@
 L0 ... L4095       the last digit of a word: the step is over
 M0 ... M4095       a digit with more to come, most significant first, in base 4096
 Q0 ... Q255        a digit of a quotient with more to come, in base 256; R0 ... the last one
-J-2048 ... J2047   a jump, by so many instructions; H-256 ... H255 before it: by 4096 times so many
+J-2048 ... J2047   a jump, by so many instructions
+    H-256 ... H255     before it: by 4096 times so many
 stored             memory was written
 out0 ... out255    a byte is said
 read               a word of input is wanted; the host appends it, as digits
@@ -18,11 +19,8 @@ from __future__ import annotations
 from curta.machine.instructions import OPERATIONS
 
 DIGIT = 4096
-QUOTIENT_DIGIT = 256
 LAST = [f"L{d}" for d in range(DIGIT)]
 MORE = [f"M{d}" for d in range(DIGIT)]
-QUOTIENT_MORE = [f"Q{d}" for d in range(QUOTIENT_DIGIT)]
-QUOTIENT_LAST = [f"R{d}" for d in range(QUOTIENT_DIGIT)]
 JUMPS = [f"J{d}" for d in range(-2048, 2048)]
 FAR_JUMPS = [f"H{d}" for d in range(-256, 256)]
 OUTPUT = [f"out{b}" for b in range(256)]
@@ -32,11 +30,8 @@ ENDS = ["exit.", "trap."]
 TOKENS = [
     *LAST,
     *MORE,
-    *QUOTIENT_MORE,
-    *QUOTIENT_LAST,
     *JUMPS,
     *FAR_JUMPS,
-    "stored.",
     *OUTPUT,
     "read.",
     *ENDS,

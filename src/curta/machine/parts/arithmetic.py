@@ -55,7 +55,8 @@ def comparisons(a: Word, b: Word) -> Results:
 def extended(a: Word, digits: int) -> Node:
     """The lowest digits, with the sign of the last of them."""
     low, sign = from_digits(a.digits[:digits]), a.bits[4 * digits - 1]
-    return low + (WORD - 16**digits) * sign
+    fill: int = WORD - 16**digits
+    return low + fill * sign
 
 
 def multiplied(a: Word, b: Word) -> Results:

@@ -12,13 +12,9 @@ from curta.machine.vocabulary import (
     LAST,
     MORE,
     OUTPUT,
-    QUOTIENT_DIGIT,
-    QUOTIENT_LAST,
-    QUOTIENT_MORE,
 )
 
 MOST_DIGITS = 3
-MOST_QUOTIENT_DIGITS = 4
 
 
 @dataclass(frozen=True)
@@ -27,7 +23,7 @@ class Token:
 
     digit: Node
     ends_word: Node
-    """1 on the last digit of a word or of a quotient."""
+    """1 on the last digit of a word."""
     word: Node
     """The word that ends here."""
     is_jump: Node
@@ -39,36 +35,26 @@ class Token:
     """The same of the token before."""
     digits: tuple[Node, Node]
     """Digits of the unfinished word, the newest first: the digit plus 1, or 0 if there is none."""
-    quotient_digits: tuple[Node, Node, Node]
-    """The same of the unfinished quotient."""
 
 
 def token_parts(graph: Graph) -> Token:
-    numbers = {**_numbered(LAST), **_numbered(MORE), **_numbered(QUOTIENT_LAST)}
-    digit = graph.feature("digit", {**numbers, **_numbered(QUOTIENT_MORE)})
+    digit = graph.feature("digit", {**_numbered(LAST), **_numbered(MORE)})
     jump = {name: d for d, name in enumerate(JUMPS, start=-2048)}
     far = {name: 4096 * h for h, name in enumerate(FAR_JUMPS, start=-256)}
-    one = dict.fromkeys([*LAST, *QUOTIENT_LAST, *OUTPUT, "stored."], 1)
+    one = dict.fromkeys([*LAST, *OUTPUT], 1)
     step = graph.feature("step", {**one, **jump, **far})
     unfinished = graph.feature("unfinished far jump", far)
     more = graph.feature("digit with more to come", _numbered(MORE, first=1))
-    quotient = graph.feature("quotient digit with more to come", _numbered(QUOTIENT_MORE, first=1))
     before = _chain([more, *(back(n, more) for n in range(1, MOST_DIGITS))])
-    quotients = _chain([quotient, *(back(n, quotient) for n in range(1, MOST_QUOTIENT_DIGITS))])
     return Token(
         digit=digit,
-        ends_word=graph.is_token(*LAST, *QUOTIENT_LAST).named("ends a word"),
-        word=_word(digit, before, DIGIT) + _word(graph.constant(0), quotients, QUOTIENT_DIGIT),
+        ends_word=graph.is_token(*LAST).named("ends a word"),
+        word=_word(digit, before),
         is_jump=graph.is_token(*JUMPS).named("is a jump"),
         step=step,
         far=unfinished,
         far_before=back(1, unfinished),
         digits=(more, graph.gate(at_least(more, 1), before[1])),
-        quotient_digits=(
-            quotient,
-            graph.gate(at_least(quotient, 1), quotients[1]),
-            graph.gate(at_least(quotient, 1), quotients[2]),
-        ),
     )
 
 
@@ -86,9 +72,9 @@ def _chain(marks: list[Node]) -> list[Node]:
     return chained
 
 
-def _word(last: Node, marks: list[Node], base: int) -> Node:
+def _word(last: Node, marks: list[Node]) -> Node:
     """The number whose last digit is here; marks[1:] are the digits before it, plus 1."""
     word = last
     for place, mark in enumerate(marks[1:], start=1):
-        word = word + base**place * (mark - at_least(mark, 1))
+        word = word + DIGIT**place * (mark - at_least(mark, 1))
     return word
