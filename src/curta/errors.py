@@ -7,10 +7,18 @@ CurtaError
 │   ├── FileError                 a malformed, truncated, tampered or too new model file
 │   ├── TokenError                a token that is not in the vocabulary, a prompt too long
 │   ├── HullError                 keys or queries that a hull cache cannot hold
-│   └── CompilerNotFoundError     no C compiler for the native engine
+│   ├── CompilerNotFoundError     no C compiler for the native engine
+│   └── ModuleError               a WebAssembly module that cannot be run
+│       ├── MalformedModuleError  bytes that are not a module
+│       ├── TextFormatError       text that is not a module
+│       ├── InvalidModuleError    a module that breaks the rules of validation
+│       ├── UnsupportedFeatureError  a later addition to WebAssembly that curta leaves out
+│       └── LinkError             imports that are missing or of another type
 └── ProgramError                  the program's failure: the command line exits 1
     ├── RegionError               a run that would leave the certified region
-    └── ToolchainError            the C compiler failed
+    ├── ToolchainError            the C compiler failed
+    ├── Trap                      a WebAssembly program did what it must not
+    └── FuelError                 a WebAssembly program ran longer than it was allowed to
 """
 
 from __future__ import annotations
@@ -48,6 +56,39 @@ class CompilerNotFoundError(UserError):
     """There is no C compiler to build native code with."""
 
 
+class ModuleError(UserError):
+    """A WebAssembly module cannot be run."""
+
+
+class MalformedModuleError(ModuleError):
+    """The bytes are not in WebAssembly's binary format."""
+
+    def __init__(self, message: str, offset: int) -> None:
+        super().__init__(f"{message} (at byte {offset})")
+        self.offset = offset
+
+
+class TextFormatError(ModuleError):
+    """The source is not in WebAssembly's text format. Lines and columns count from 1."""
+
+    def __init__(self, message: str, line: int, column: int) -> None:
+        super().__init__(f"{message} (line {line}, column {column})")
+        self.line = line
+        self.column = column
+
+
+class InvalidModuleError(ModuleError):
+    """The module is well-formed and breaks a rule of validation."""
+
+
+class UnsupportedFeatureError(ModuleError):
+    """The module uses a feature of WebAssembly that curta leaves out."""
+
+
+class LinkError(ModuleError):
+    """What a module imports is missing, or of another type."""
+
+
 class ProgramError(CurtaError):
     """The program was understood, and failed while it ran."""
 
@@ -58,3 +99,16 @@ class RegionError(ProgramError):
 
 class ToolchainError(ProgramError):
     """The C compiler did not accept the generated code."""
+
+
+class Trap(ProgramError):  # noqa: N818 (what WebAssembly calls it)
+    """A WebAssembly program did what it must not do: the reason, and where it did."""
+
+    def __init__(self, reason: str, where: str = "") -> None:
+        super().__init__(f"{reason} ({where})" if where else reason)
+        self.reason = reason
+        self.where = where
+
+
+class FuelError(ProgramError):
+    """A WebAssembly program executed more instructions than it was given."""

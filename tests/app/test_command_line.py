@@ -95,15 +95,37 @@ def test_the_torch_folder_needs_nothing_of_curta(tmp_path: Path, capsys: Capture
         "import sys; sys.modules['curta'] = None\n"
         "from transformer import Transformer\n"
         "names = open('vocabulary.txt').read().splitlines()\n"
-        "model = Transformer.from_file('model.safetensors')\n"
-        "said = model.generate([names.index(t) for t in '0111='], 1)\n"
-        "print(names[said[0]])\n"
+        "model = Transformer.from_folder('.')\n"
+        "said = model.generate([names.index(t) for t in '0111='], 10)\n"
+        "print([names[token] for token in said])\n"
     )
     finished = subprocess.run(
         [sys.executable, "-c", code], cwd=folder, capture_output=True, text=True, check=False
     )
-    assert (finished.stdout, finished.stderr) == ("odd\n", "")
+    assert (finished.stdout, finished.stderr) == ("['odd', '.']\n", "")
     assert torch.__version__
+
+
+def test_the_torch_folder_stops_where_curta_stops(tmp_path: Path, capsys: Capture) -> None:
+    from curta.engine.transformer import Transformer
+
+    program = tmp_path / "program.py"
+    program.write_text(
+        "from curta.compiler import Graph\n"
+        "def build():\n"
+        "    graph = Graph('ab')\n"
+        "    graph.emit('ab', graph.assume(graph.running_sum(graph.is_token('b')), 0, 1))\n"
+        "    return graph\n"
+    )
+    folder = tmp_path / "model"
+    arguments = ("--emit", "torch", "-o", str(folder), "--max-tokens", "6")
+    assert run(capsys, "build", str(program), *arguments)[0] == 0
+    model = Transformer.from_folder(folder)
+    assert model.generate([0, 0], 3) == [0, 0, 0]
+    with pytest.raises(ValueError, match="proved exact for 6 tokens"):
+        model.generate([0, 0], 6)
+    with pytest.raises(ValueError, match=r"position 2: .* leaves \[0, 1\]"):
+        model.generate([0, 1], 3)
 
 
 def test_inspect_names_heads_and_bounds(tmp_path: Path, capsys: Capture) -> None:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 import torch
-from agreement import carrying
 from safetensors.torch import save_file
 
 import curta.engine.transformer as transformer
+from agreement import carrying
 from curta.compiler import Model, compile, load_model
 from curta.compiler.model import digest, model_from_parts
 from curta.compiler.verify import verify

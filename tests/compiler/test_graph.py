@@ -8,8 +8,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from agreement import agreed, carrying
 
+from agreement import agreed, carrying
 from curta.compiler import (
     Graph,
     Node,
@@ -32,7 +32,7 @@ from curta.compiler.nodes import Linear
 from curta.engine import LEVELS, load
 from curta.engine.evaluate import GraphSession
 from curta.engine.native import model_to_c
-from curta.errors import GraphError, RegionError
+from curta.errors import CertificateError, GraphError, RegionError
 
 
 def small() -> tuple[Graph, Node]:
@@ -305,8 +305,8 @@ def test_np_numbers_are_exact_numbers() -> None:
 def test_conditions_come_before_scores_and_ties_go_to_the_first_declared() -> None:
     graph = Graph(["a", "b", "c", "d"])
     x = graph.feature("x", {"a": 2, "b": 1000, "c": 5})
-    graph.emit(["b", "a"], 1, when=graph.feature("first", {"b": 2, "a": 1}))
-    graph.emit(["d", "c"], x, when=graph.feature("second", {"a": 3}))
+    graph.emit(["b", "a"], 1, when=graph.is_token("b"))
+    graph.emit(["d", "c"], x, when=graph.is_token("a"))
     assert agreed(compile(graph, 8), [0, 1, 2, 3]) == [2, 0, 2, 0]
 
 
@@ -331,3 +331,15 @@ def test_names_may_hold_anything() -> None:
     model = compile(graph, 16)
     assert agreed(model, range(12)) == [0] * 12
     assert load(model, "native").encode(odd) == list(range(12))
+
+
+def test_a_condition_is_0_or_1() -> None:
+    """Proved, promised, or refused."""
+    graph, x = carrying([0, 1, 2])
+    graph.emit_token("t0", when=x)
+    graph.emit_token("t1", when=1 - graph.is_token("t1"))
+    assert agreed(compile(graph, 8), [0, 1, 2]) == [1, 0, -1]
+    graph, x = carrying([0, 0.5, 1])
+    graph.emit_token("t0", when=x.named("half"))
+    with pytest.raises(CertificateError, match="half: `when` has to be 0 or 1"):
+        compile(graph, 8)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import pytest
-from agreement import agreed, carrying, said_by
 
+from agreement import agreed, carrying, said_by
 from curta.compiler import Graph, Model, Node, compile
 from curta.compiler.derived import count_reached
 from curta.compiler.numbers import ceil_log2

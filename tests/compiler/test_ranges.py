@@ -6,11 +6,10 @@ from collections.abc import Callable
 from fractions import Fraction
 
 import pytest
-from agreement import agreed, kept
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from random_graphs import TOKENS, graphs
 
+from agreement import agreed, kept
 from curta.compiler import Graph, Node, at_least, clamp, compile, equals
 from curta.compiler.lower import lower
 from curta.compiler.numbers import Number, Range, power_of_two
@@ -19,6 +18,7 @@ from curta.compiler.resolve import resolve
 from curta.engine.evaluate import GraphSession
 from curta.engine.expected import wire_values
 from curta.errors import CertificateError, RegionError
+from random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64
 
@@ -67,12 +67,13 @@ def bends(draw: st.DrawFn) -> Bend:
     value = draw(
         st.sampled_from([Range.constant(low), Range(low, low + draw(st.integers(0, 5)), 0)])
     )
-    return Bend(draw(slopes), draw(small) * draw(steps), draw(slopes), value)
+    node = draw(st.integers(0, 2))
+    return Bend(draw(slopes), draw(small) * draw(steps), draw(slopes), value, node)
 
 
 @given(small, st.integers(0, 12), st.integers(-2, 1), st.lists(bends(), max_size=5), small)
 @settings(deadline=None, max_examples=300)
-@example(-2, 4, 0, [Bend(3, -1, 1, Range.constant(1)), Bend(3, 0, -1, Range.constant(1))], 0)
+@example(-2, 4, 0, [Bend(3, -1, 1, Range.constant(1), 0), Bend(3, 0, -1, Range.constant(1), 0)], 0)
 def test_bends_against_every_point_of_the_lattice(
     first: int, count: int, step: int, found: list[Bend], slope: int
 ) -> None:
@@ -88,13 +89,14 @@ def test_bends_against_every_point_of_the_lattice(
 
 
 def extremes(place: Number, found: list[Bend], slope: Number) -> tuple[Number, Number]:
-    """The least and the largest value at one place."""
-    low = high = slope * place
+    """The least and the largest value at one place: every node at either end of its range."""
+    openings: dict[tuple[int, Range], Number] = {}
     for bend in found:
         opening = max(bend.alpha * place + bend.beta, 0) * bend.coefficient
-        ends = (opening * bend.value.low, opening * bend.value.high)
-        low, high = low + min(ends), high + max(ends)
-    return low, high
+        node = bend.node, bend.value
+        openings[node] = openings.get(node, 0) + opening
+    ends = [(o * value.low, o * value.high) for (_, value), o in openings.items()]
+    return slope * place + sum(map(min, ends)), slope * place + sum(map(max, ends))
 
 
 def two_totals() -> tuple[Graph, Node, Node]:

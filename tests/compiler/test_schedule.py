@@ -11,11 +11,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from agreement import agreed, carrying, kept
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from random_graphs import TOKENS, graphs
 
+from agreement import agreed, carrying, kept
 from curta.compiler import Graph, Node, at_least, at_position, compile
 from curta.compiler.layout import check_layout, schedule_to_layout
 from curta.compiler.lower import lower
@@ -29,6 +28,7 @@ from curta.compiler.schedule import (
 )
 from curta.compiler.tasks import Work, circuit_to_work
 from curta.errors import CertificateError
+from random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64
 searching = settings(

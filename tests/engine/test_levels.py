@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
-from random_graphs import TOKENS, graphs
 
 from curta.compiler import Graph, Model, compile
 from curta.engine import LEVELS, Level, load
 from curta.errors import CertificateError, RegionError
+from random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import random
 import re
 import shutil
@@ -17,7 +16,7 @@ import pytest
 from curta.compiler import Graph, Model, compile
 from curta.engine import LEVELS, load
 from curta.engine.native import CHUNK, model_to_c
-from curta.errors import CompilerNotFoundError, RegionError
+from curta.errors import RegionError
 
 SAID = tuple("abcdefgh")
 
@@ -86,22 +85,6 @@ def test_ties_between_neighbours_go_to_the_later() -> None:
             expected = predictions(model, "evaluate", ids)
             for level in LEVELS[1:]:
                 assert predictions(model, level, ids) == expected, (level, scale, ids)
-
-
-def test_a_hashed_table_grows() -> None:
-    """Thousands of keys, far apart: the table is widened several times and forgets nothing."""
-    graph = Graph(["0", "1", "miss"])
-    key = graph.position * 24
-    asked = graph.position_feature(2) * 24
-    bit = graph.is_token("1")
-    found = graph.lookup(query=(asked, asked), key=(key, key), value=bit, missing=2)
-    graph.emit(["0", "1", "miss"], found)
-    model = compile(graph, 2**13)
-    assert "Entry0 *entries0;" in model_to_c(model)
-    generator = random.Random(3)
-    ids = [generator.randrange(2) for _ in range(2**13)]
-    said = predictions(model, "native", ids)
-    assert said == [ids[place // 2] for place in range(len(ids))]
 
 
 def named_graph(name: str) -> Graph:
@@ -223,23 +206,6 @@ def test_sessions_do_not_share_anything() -> None:
     alone = predictions(engine.model, "native", [0, 1, 2, 3])
     assert [one.feed(t) for t in (0, 1, 2, 3)] == alone
     assert [other.feed(t) for t in (0, 1, 2, 3)] == alone
-
-
-def test_no_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", "")
-    monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
-    monkeypatch.delenv("CURTA_CC", raising=False)
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *rest: None if name == "ziglang" else find(name, *rest),
-    )
-    model = table_model("direct")
-    with pytest.raises(CompilerNotFoundError, match=r"(?s)ziglang.*hull"):
-        load(model, "native")
-    hull, expected = load(model, "hull"), load(model, "evaluate")
-    assert hull.run([0, 1, 2], 3).tolist() == expected.run([0, 1, 2], 3).tolist()
 
 
 def test_the_title_names_size_and_certificate() -> None:

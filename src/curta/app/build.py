@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import shutil
 import sys
 import traceback
@@ -51,8 +52,12 @@ def find_graph(name: str) -> tuple[Graph, int]:
         if not callable(getattr(module, "build", None)):
             raise UserError(f"{name} has no function build() that returns a Graph")
         graph = module.build()
-    except CurtaError:
-        raise
+    except CurtaError as error:
+        raise type(error)(f"{where(path, error)}: {error}") from error
+    except SystemExit as error:
+        raise UserError(
+            f"{name} ended Python (SystemExit {error.code}) instead of building"
+        ) from error
     except Exception as error:  # whatever the user's own code raises
         text = " ".join(str(error).split())
         raise UserError(f"{where(path, error)}: {type(error).__name__}: {text}") from error
@@ -90,5 +95,11 @@ def write_torch(model: Model, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(source, folder / "transformer.py")
     (folder / "model.safetensors").write_bytes(model.to_bytes())
+    limits = {
+        "max_tokens": model.certificate.softmax_tokens,
+        "stops": model.plan["stops"],
+        "promises": model.plan["guards"],
+    }
+    (folder / "limits.json").write_text(json.dumps(limits, indent=1), encoding="utf-8")
     vocabulary = "".join(f"{token}\n" for token in model.vocabulary)
     (folder / "vocabulary.txt").write_text(vocabulary, encoding="utf-8")

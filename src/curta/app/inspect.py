@@ -49,8 +49,9 @@ def layers_table(model: Model) -> Table:
             table.add_row(str(number), "head", values, describe_head(head))
         units = layer["units"]
         if units:
-            names = ", ".join(dict.fromkeys(units[:6])) + (" ..." if len(units) > 6 else "")
-            table.add_row(str(number), "gates", names, f"{len(units)} hidden units")
+            names = list(dict.fromkeys(name.split(" of ")[-1] for name in units))
+            text = ", ".join(names[:6]) + (" ..." if len(names) > 6 else "")
+            table.add_row(str(number), "gates", text, f"{len(units)} hidden units")
     return table
 
 

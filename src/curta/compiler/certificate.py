@@ -124,7 +124,7 @@ def claims(layout: Layout) -> Iterator[Claim]:
             bound = total.magnitude, total.step
             yield claim("total", name, bound, MANTISSA_BITS - 2)
     for carrier in work.carriers:
-        name = " + ".join(name_of(wire) for wire, _ in carrier.members[:3])
+        name = work.circuit.graph.name_of_terms(carrier.members)
         yield claim("slot", name, partial_sums(work.circuit, carrier.members))
     for rule in work.outputs:
         for digit, token in enumerate(rule.tokens):

@@ -98,8 +98,9 @@ class Node:
         return self.graph.linear([(self, -1)])
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, int | float | Fraction | np.number):
-            raise GraphError(f"{self.name} == {other}: nodes have no values yet; use equals")
+        if isinstance(other, Node | int | float | Fraction | np.number) and other is not self:
+            name = other.name if isinstance(other, Node) else other
+            raise GraphError(f"{self.name} == {name}: nodes have no values yet; use equals")
         return self is other
 
     __lt__ = __le__ = __gt__ = __ge__ = refused("order", "at_least or at_most")
@@ -293,7 +294,11 @@ class Graph:
     # -- what to say next ---------------------------------------------------------------------
 
     def emit(self, tokens: Iterable[str], number: object, when: object | None = None) -> None:
-        """Say the token whose place in `tokens` is nearest to the number (halves go down)."""
+        """Say the token whose place in `tokens` is nearest to the number.
+
+        Of two that are equally near the one declared first is said. With `when`, which is 0 or 1
+        (a promise, if it cannot be proved), this rule counts only where `when` is 1.
+        """
         self._family(tokens, self.node(number) * 2, self.one, when)
 
     def emit_quotient(
@@ -342,7 +347,7 @@ class Graph:
                 linear.index,
                 square.index,
                 (self.constant(0) if base is None else base).index,
-                None if when is None else self.node(when).index,
+                None if when is None else self.assume(when, 0, 1).index,
             )
         )
 
@@ -397,7 +402,7 @@ class Graph:
                     text = f"({text})^2" if " " in text or "/" in text else f"{text}^2"
                 return text
             case Linear(terms, constant):
-                return self._name_of_sum(terms, constant)
+                return self.name_of_terms(terms, constant)
             case Gate(condition, value):
                 return f"gate{index}({self._short(condition)}, {self._short(value)})"
             case Lookup(_, _, value) | Retrieve(_, _, _, value):
@@ -411,13 +416,13 @@ class Graph:
             case operation:
                 return f"{type(operation).__name__.lower()}{index}"
 
-    def _name_of_sum(self, terms: tuple[tuple[int, Number], ...], constant: Number) -> str:
-        if not terms:
-            return str(constant)
-        parts = [(self._short(i) if c == 1 else f"{c}*{self._short(i)}") for i, c in terms[:3]] + [
-            "..."
-        ] * (len(terms) > 3)
-        return " + ".join(parts) + (f" + {constant}" if constant else "")
+    def name_of_terms(self, terms: Sequence[tuple[int, Number]], constant: Number = 0) -> str:
+        """A weighted sum in a few words."""
+        if len(terms) == 1 and terms[0][1] == 1 and not constant:
+            return self.name_of(terms[0][0])
+        parts = [(self._short(i) if c == 1 else f"{c}*{self._short(i)}") for i, c in terms[:3]]
+        parts += ["..."] * (len(terms) > 3) + [str(constant)] * (constant != 0 or not terms)
+        return " + ".join(parts).replace("+ -1*", "- ").replace("+ -", "- ")
 
     def _short(self, index: int) -> str:
         name = self.names.get(index)

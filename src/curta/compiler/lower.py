@@ -160,7 +160,19 @@ class Lowering:
                 node = copy_operation(self.circuit, operation, lambda i: self.mapping[i])
         self.mapping[index] = node if name is None else node.named(name)
 
+    def check_conditions(self) -> None:
+        """Conditions of output rules are 0 or 1: in [0, 1] by a promise, and whole numbers."""
+        for family in self.source.families:
+            if family.when is not None:
+                condition = self.ranges[self.mapping[family.when].index]
+                if not condition.is_integer:
+                    raise CertificateError(
+                        f"{self.source.name_of(family.when)}: `when` has to be 0 or 1, and this is "
+                        f"in {condition}; make it a step, with at_least or equals"
+                    )
+
     def finish(self) -> Circuit:
+        self.check_conditions()
         circuit = self.circuit
         circuit.families = [
             Family(

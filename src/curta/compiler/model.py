@@ -38,7 +38,7 @@ Weights = dict[str, npt.NDArray[Any]]
 Plan = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Model:
     """A compiled program: an ordinary transformer and all that is known about it."""
 
@@ -46,6 +46,10 @@ class Model:
     plan: Plan
     certificate: Certificate
     graph: Graph
+
+    def __repr__(self) -> str:
+        layers, width = len(self.plan["layers"]), self.plan["width"]
+        return f"<Model of {layers} layers, width {width}, {self.certificate}>"
 
     @property
     def vocabulary(self) -> list[str]:
@@ -296,7 +300,7 @@ def describe_slot(layout: Layout, carrier: int) -> dict[str, Any]:
         "first": layout.first[carrier],
         "last": layout.last[carrier],
         "erased": layout.erased[carrier],
-        "name": " + ".join(circuit.graph.name_of(wire) for wire, _ in members[:4]),
+        "name": circuit.graph.name_of_terms(members),
         "members": [
             {
                 "node": wire,

@@ -8,8 +8,10 @@ and again: does the largest magnitude divided by 2**e stay within 2**53?
 from __future__ import annotations
 
 import reprlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
+from math import gcd, lcm
 from operator import index
 
 import numpy as np
@@ -83,6 +85,14 @@ def step_of(value: Number) -> int:
     if isinstance(value, int):
         return (value & -value).bit_length() - 1
     return -(value.denominator.bit_length() - 1)
+
+
+def common_factor(numbers: Iterable[Number]) -> Number:
+    """What divides all of the numbers, with the sign of the first: quotients are whole."""
+    ratios = [number.as_integer_ratio() for number in numbers]
+    numerators, denominators = zip(*ratios, strict=True)
+    factor = Fraction(gcd(*numerators), lcm(*denominators))
+    return simplify(factor if numerators[0] > 0 else -factor)
 
 
 def power_of_two(exponent: int) -> Number:

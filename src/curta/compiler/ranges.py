@@ -3,16 +3,15 @@
 Plain interval arithmetic forgets that relu(x + 1) and relu(x) rise together, and would put a step
 function in [-K, K]. So a sum is first split into groups of gates whose conditions are
 `alpha * u + beta` for one common direction u. Within a group everything is a function of u alone,
-linear between the bends -beta / alpha; its extremes over the lattice on which u lives lie next to
-the bends or at the ends of u's interval, and are found exactly. Token features are added up token
-by token. The groups are then added up as intervals.
+linear between the bends -beta / alpha, times the values of the gates. Its extremes over the lattice
+on which u lives lie next to the bends or at the ends of u's interval, and are found exactly. Token
+features are added up token by token. The groups are then added up as intervals.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
-from math import gcd, lcm
 
 from curta.compiler.graph import Graph
 from curta.compiler.nodes import (
@@ -25,7 +24,15 @@ from curta.compiler.nodes import (
     Retrieve,
     TokenFeature,
 )
-from curta.compiler.numbers import STEP_OF_ZERO, Number, Range, power_of_two, simplify, step_of
+from curta.compiler.numbers import (
+    STEP_OF_ZERO,
+    Number,
+    Range,
+    common_factor,
+    power_of_two,
+    simplify,
+    step_of,
+)
 
 Terms = tuple[tuple[int, Number], ...]
 
@@ -38,6 +45,8 @@ class Bend:
     beta: Number
     coefficient: Number
     value: Range
+    node: int
+    """Which node the value is: bends of one node rise and fall with it together."""
 
 
 class RangeAnalysis:
@@ -100,7 +109,7 @@ class RangeAnalysis:
         for index in rest:
             operation = self.circuit.operations[index]
             if isinstance(operation, Gate) and operation.condition != operation.value:
-                direction = self._direction(operation.condition)[0]
+                direction = self.direction_of(operation.condition)[0]
                 groups.setdefault(direction, []).append(index)
         total = Range.constant(constant)
         # A direction absorbs the terms that it is made of, so it goes before the group of a gate
@@ -127,11 +136,11 @@ class RangeAnalysis:
                 step = min(step, self[index].step + step_of(factor))
         return Range(simplify(min(sums, default=0)), simplify(max(sums, default=0)), step)
 
-    def _direction(self, condition: int) -> tuple[Terms, Number, Number]:
+    def direction_of(self, condition: int) -> tuple[Terms, Number, Number]:
         """(u, alpha, beta) of a condition alpha * u + beta."""
         if condition not in self._directions:
             terms, beta = self._flat(condition)
-            alpha = common_factor(terms)
+            alpha = common_factor(c for _, c in terms)
             u = tuple((index, simplify(Fraction(c) / alpha)) for index, c in terms)
             self._directions[condition] = u, alpha, beta
         return self._directions[condition]
@@ -155,18 +164,8 @@ class RangeAnalysis:
     def _bend(self, index: int, coefficient: Number) -> Bend:
         operation = self.circuit.operations[index]
         assert isinstance(operation, Gate)
-        _, alpha, beta = self._direction(operation.condition)
-        return Bend(alpha, beta, coefficient, self[operation.value])
-
-
-def common_factor(terms: Terms) -> Number:
-    """What divides all coefficients, with the sign of the first.
-
-    Divided by it they are whole numbers still, so that steps stay powers of two.
-    """
-    numerators, denominators = zip(*(c.as_integer_ratio() for _, c in terms), strict=True)
-    factor = Fraction(gcd(*numerators), lcm(*denominators))
-    return simplify(factor if terms[0][1] > 0 else -factor)
+        _, alpha, beta = self.direction_of(operation.condition)
+        return Bend(alpha, beta, coefficient, self[operation.value], operation.value)
 
 
 def absorb(rest: dict[int, Number], direction: Terms) -> Number:
@@ -185,16 +184,18 @@ def range_of_bends(u: Range, bends: list[Bend], slope: Number) -> Range:
     step = min([u.step + step_of(slope)] + [bend_step(u, bend) for bend in bends])
     places = lattice_places(u, bends)
     fixed = [b for b in bends if b.value.is_constant]
-    loose = [b for b in bends if not b.value.is_constant]
+    loose: dict[tuple[int, Range], list[Bend]] = {}
+    for bend in bends:
+        if not bend.value.is_constant:
+            loose.setdefault((bend.node, bend.value), []).append(bend)
     low: Number | None = None
     high: Number | None = None
     for place, base in zip(places, sweep(places, fixed, slope), strict=True):
         bottom, top = base, base
-        for bend in loose:
-            opening = bend.alpha * place + bend.beta
-            if opening > 0:
-                part = bend.value.scaled(bend.coefficient * opening)
-                bottom, top = bottom + part.low, top + part.high
+        for (_, value), members in loose.items():
+            openings = (b.coefficient * max(b.alpha * place + b.beta, 0) for b in members)
+            part = value.scaled(simplify(sum(openings)))
+            bottom, top = bottom + part.low, top + part.high
         low = bottom if low is None else min(low, bottom)
         high = top if high is None else max(high, top)
     assert low is not None

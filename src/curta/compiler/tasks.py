@@ -37,6 +37,7 @@ from curta.compiler.numbers import (
     Number,
     Range,
     ceil_log2,
+    common_factor,
     distance,
     fits_float64,
     power_of_two,
@@ -267,14 +268,29 @@ def share_carriers(circuit: Circuit, wires: list[Wire], readers: list[Form]) -> 
 
 
 def split_by_exactness(circuit: Circuit, group: list[tuple[Wire, Number]]) -> list[Carrier]:
-    """One carrier if its partial sums are exact whatever their order, else one per wire."""
-    lead = group[0][1]
-    weights = [Fraction(c) / lead for _, c in group]
-    dyadic = all(w.denominator & (w.denominator - 1) == 0 for w in weights)
-    members = tuple((w, simplify(f)) for (w, _), f in zip(group, weights, strict=True))
-    if dyadic and fits_float64(*partial_sums(circuit, members)):
+    """One carrier if its partial sums are exact whatever their order.
+
+    Else one for every set of gates that bend one value along one direction, such as the three gates
+    that mask a look-up: these may be large, and their sum small. Else one per wire.
+    """
+    unit = common_factor(coefficient for _, coefficient in group)
+    members = tuple((wire, simplify(Fraction(c) / unit)) for wire, c in group)
+    if fits_float64(*partial_sums(circuit, members)):
         return [Carrier(members)]
-    return [Carrier(((wire, 1),)) for wire, _ in group]
+    parts: dict[object, list[tuple[Wire, Number]]] = {}
+    for wire, coefficient in group:
+        parts.setdefault(bend_of(circuit, wire), []).append((wire, coefficient))
+    if len(parts) == 1:
+        return [Carrier(((wire, 1),)) for wire, _ in group]
+    return [carrier for part in parts.values() for carrier in split_by_exactness(circuit, part)]
+
+
+def bend_of(circuit: Circuit, wire: Wire) -> object:
+    """What gates that can only be bounded together have in common."""
+    operation = circuit.graph.operations[wire]
+    if isinstance(operation, Gate):
+        return circuit.ranges.direction_of(operation.condition)[0], operation.value
+    return wire
 
 
 def partial_sums(circuit: Circuit, members: Iterable[tuple[Wire, Number]]) -> tuple[Number, int]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from curta.compiler.compile import compile
 from curta.compiler.model import Model
 from curta.errors import FileError
@@ -16,7 +14,8 @@ def verify(model: Model) -> None:
         names = sorted(again.weights.keys() ^ model.weights.keys())
         raise FileError(f"the graph compiles to other tensors: {', '.join(names[:4])}")
     for name, tensor in again.weights.items():
-        if not np.array_equal(tensor, model.weights[name]):
+        other = model.weights[name]
+        if tensor.dtype != other.dtype or tensor.tobytes() != other.tobytes():
             raise FileError(
                 f"tensor {name} is not what the graph compiles to; build the file again (or, if "
                 "another version of curta wrote it, verify with that version)"

@@ -2,8 +2,9 @@
 
 A 2D head is a hull cache: the winning key is the vertex that lies farthest in the direction of the
 query. A mean is a sum and a count. Wider heads, whose keys are split into digits, file their keys
-in a dictionary: the certificate says that a key equal to the query wins, and the latest of equals;
-only where no key is equal are the scores of all positions compared.
+in a dictionary: the certificate says that a key equal to the query wins, and the latest of equals.
+Only where no key is equal do scores matter: 3D heads have a cache for that too, for wider ones the
+scores of all positions are compared.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from curta.compiler.model import Model
 from curta.engine.base import Engine, Residuals, Session
 from curta.engine.guards import check_guards, guards_of
-from curta.engine.hull import HullCache
+from curta.engine.hull import HullCache, HullCache3D
 
 Vector = npt.NDArray[np.float64]
 
@@ -53,25 +54,44 @@ class PlaneCache:
 
 
 class DigitCache:
-    """A wider head: keys filed by their digits, all scores compared if none is equal."""
+    """A wider head: keys filed by their digits; another cache answers if none is equal."""
 
-    def __init__(self, digits: int) -> None:
+    def __init__(self, digits: int, width: int) -> None:
         self.digits = digits
         self.latest: dict[bytes, Vector] = {}
-        self.keys: list[Vector] = []
-        self.values: list[Vector] = []
+        self.others = HullCache3D(width) if digits == 2 else ScanCache(digits + 1, width)
 
-    def step(self, query: Vector, key: Vector, value: Vector) -> Vector:
-        self.keys.append(key)
-        self.values.append(value)
+    def step(self, query: Vector, key: Vector, value: Vector) -> Sequence[float] | Vector:
+        self.others.insert(key.tolist(), value.tolist())
         # Keys are filed doubled; adding 0.0 makes -0.0 and 0.0 the same bytes.
         self.latest[(key[: self.digits] * 0.5 + 0.0).tobytes()] = value
         hardness = query[self.digits]
         asked = (query[: self.digits] / hardness + 0.0).tobytes()
         if asked in self.latest:
             return self.latest[asked]
-        scores = np.stack(self.keys) @ query
-        return self.values[len(scores) - 1 - int(np.argmax(scores[::-1]))]
+        return self.others.query(query.tolist())
+
+
+class ScanCache:
+    """All keys and values, one after the other; a query looks at every one."""
+
+    def __init__(self, key_width: int, value_width: int) -> None:
+        self.count = 0
+        self.keys = np.empty((64, key_width))
+        self.values = np.empty((64, value_width))
+
+    def insert(self, key: Sequence[float], value: Sequence[float]) -> None:
+        if self.count == len(self.keys):
+            self.keys = np.concatenate([self.keys, np.empty_like(self.keys)])
+            self.values = np.concatenate([self.values, np.empty_like(self.values)])
+        self.keys[self.count], self.values[self.count] = key, value
+        self.count += 1
+
+    def query(self, query: Sequence[float]) -> Vector:
+        """The value of the key with the highest score, the latest of equals."""
+        scores = self.keys[: self.count] @ np.asarray(query)
+        found: Vector = self.values[self.count - 1 - int(np.argmax(scores[::-1]))]
+        return found
 
 
 class HullLevel(Engine):
@@ -169,4 +189,4 @@ def new_cache(head: dict[str, Any]) -> HeadCache:
         return MeanCache(len(head["values"]))
     if len(head["key"]) == 1:
         return PlaneCache(len(head["values"]))
-    return DigitCache(len(head["key"]))
+    return DigitCache(len(head["key"]), len(head["values"]))

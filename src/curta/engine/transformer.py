@@ -2,15 +2,20 @@
 
     model = Transformer.from_file("parity.safetensors")
     logits = model(torch.tensor([[0, 1, 1]]))          # [batch, position, token]
+    said = Transformer.from_folder("parity").generate([0, 1, 1, 2], 10)
 
 Nothing in it knows about curta: softmax attention over the whole prefix, gated feed-forward parts,
-greedy decoding by argmax. Positions enter as a few integer functions, so that a million of them
-need no table: ((position // divisor) mod modulus - offset) ** power.
+greedy decoding by argmax. The weights are proved exact for sequences that keep some limits; a model
+from a folder has them beside its weights, and `generate` stops with an error where they end.
+`forward` computes logits and checks nothing. Positions enter as a few integer functions, so that a
+million of them need no table: ((position // divisor) mod modulus - offset) ** power.
 """
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -124,10 +129,19 @@ class Transformer(nn.Module):
         self.unembedding = Projection(width, vocabulary)
         self.load_state_dict(tensors)
         self.requires_grad_(False)
+        self.limits: dict[str, Any] = {"max_tokens": None, "stops": [], "promises": []}
 
     @staticmethod
     def from_file(path: str | Path) -> Transformer:
+        """The weights, without their limits."""
         return Transformer(load_file(path))
+
+    @staticmethod
+    def from_folder(folder: str | Path) -> Transformer:
+        """The weights of `model.safetensors`, with the limits of `limits.json`."""
+        model = Transformer.from_file(Path(folder) / "model.safetensors")
+        model.limits = json.loads((Path(folder) / "limits.json").read_text(encoding="utf-8"))
+        return model
 
     def residual_streams(self, tokens: Tensor, cache: Cache | None = None) -> list[Tensor]:
         """The residual stream after the embedding and after every half layer.
@@ -154,11 +168,31 @@ class Transformer(nn.Module):
         return logits
 
     def generate(self, tokens: list[int], count: int) -> list[int]:
-        """The `count` most likely tokens after a prompt, one after the other."""
+        """The `count` most likely tokens after a prompt, fewer if one of them is a stop token."""
         cache: Cache = []
-        fresh, said = list(tokens), []
-        for _ in range(count):
-            logits = self(torch.tensor([fresh], device=self.embedding.weight.device), cache)
-            fresh = [int(logits[0, -1].argmax())]
+        fresh, said = list(tokens), list[int]()
+        while len(said) < count:
+            start = len(tokens) + len(said) - len(fresh)
+            longest = self.limits["max_tokens"]
+            if longest is not None and start + len(fresh) > longest:
+                raise ValueError(f"proved exact for {longest} tokens; the sequence gets longer")
+            device = self.embedding.weight.device
+            streams = self.residual_streams(torch.tensor([fresh], device=device), cache)
+            self.check_promises(streams, start)
+            fresh = [int(self.unembedding(streams[-1][0, -1]).argmax())]
             said += fresh
+            if fresh[0] in self.limits["stops"]:
+                break
         return said
+
+    def check_promises(self, streams: list[Tensor], start: int) -> None:
+        """Sums of slots that have to stay in an interval; an error names one that does not."""
+        for promise in self.limits["promises"]:
+            stream = streams[promise["period"]][0]
+            value = sum((w * stream[:, slot] for slot, w in promise["terms"]), stream[:, 0] * 0)
+            broken = ((value < promise["low"]) | (value > promise["high"])).nonzero()
+            if len(broken):
+                raise ValueError(
+                    f"position {start + int(broken[0])}: {promise['name']} leaves "
+                    f"[{promise['low']}, {promise['high']}], for which the weights are exact"
+                )

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from curta.compiler import Graph, Node, at_least, equals
+from curta.compiler import Graph, Node, at_least, both, either, equals, invert
 from curta.gallery.histogram import encode
 from curta.gallery.pieces import (
     LETTERS,
@@ -47,9 +47,9 @@ def build() -> Graph:
     )
     finished = equals(index, 2 * length + 1)
     copying_ends = equals(index, length)
-    graph.emit(list(COPIED.values()), copied, when=1 - answering - copying_ends)
+    graph.emit(list(COPIED.values()), copied, when=1 - either(answering, copying_ends))
     graph.emit_token("~", when=copying_ends)
-    graph.emit(LETTERS, graph.assume(following, 0, 25), when=answering - finished)
+    graph.emit(LETTERS, graph.assume(following, 0, 25), when=both(answering, invert(finished)))
     graph.emit_token(".", when=finished)
     graph.stop_after(".")
     return graph

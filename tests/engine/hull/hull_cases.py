@@ -74,6 +74,20 @@ def _huge_and_tiny(rng: random.Random, n: int, width: int) -> Points:
     return [tuple(coordinate() for _ in range(width)) for _ in range(n)]
 
 
+def _as_large_as_they_come(rng: random.Random, n: int, width: int) -> Points:
+    """Products of these over- and underflow."""
+    sizes = [
+        rng.choice((5e-324, 2.0**-1022, 1e-300, 1e-160, 1.0, 1e160, 1e300, 2.0**1023)) for _ in "ab"
+    ]
+
+    def coordinate() -> float:
+        size = rng.choice(sizes)
+        factor = rng.choice((rng.uniform(-1, 1), rng.randint(-1, 1)))
+        return factor * size if rng.random() < 0.9 else -0.0
+
+    return [tuple(coordinate() for _ in range(width)) for _ in range(n)]
+
+
 def _one_axis_fixed(axis: int) -> Callable[[random.Random, int, int], Points]:
     def build(rng: random.Random, n: int, width: int) -> Points:
         points = _integers(rng, n, width)
@@ -98,6 +112,7 @@ CASES: dict[str, Callable[[random.Random, int, int], Points]] = {
     "parabola reversed": _parabola_reversed,
     "parabola shuffled": _parabola_shuffled,
     "huge and tiny": _huge_and_tiny,
+    "as large as they come": _as_large_as_they_come,
     "all the same x": _one_axis_fixed(0),
     "all the same y": _one_axis_fixed(1),
     "one point": _one_point,
@@ -105,7 +120,7 @@ CASES: dict[str, Callable[[random.Random, int, int], Points]] = {
 
 
 def admitted(vector: tuple[float, ...]) -> bool:
-    return all(c == 0 or 2.0**-400 <= abs(c) <= 2.0**400 for c in vector)
+    return all(map(math.isfinite, vector))
 
 
 def directions(rng: random.Random, points: Points, count: int) -> Points:
@@ -133,4 +148,5 @@ def directions(rng: random.Random, points: Points, count: int) -> Points:
         found.append(tuple(sign * component for component in normal))
         found.append(tuple(rng.gauss(0, 1) for _ in range(width)))
         found.append(tuple(float(rng.randint(-3, 3)) for _ in range(width)))
+        found += _as_large_as_they_come(rng, 1, width)
     return [query for query in found if admitted(query)]

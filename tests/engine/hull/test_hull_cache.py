@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hull_cases import CASES, directions
+from hull_cases import CASES, admitted, directions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,7 +22,7 @@ from curta.errors import CompilerNotFoundError, HullError
 TIES: tuple[Ties, ...] = ("latest", "average")
 coordinates = st.one_of(
     st.integers(-4, 4).map(float),
-    st.floats(-(2.0**400), 2.0**400).filter(lambda x: x == 0 or abs(x) >= 2.0**-400),
+    st.floats(allow_nan=False, allow_infinity=False),
 )
 vectors = st.tuples(coordinates, coordinates)
 
@@ -37,7 +37,7 @@ def agrees(found: Found, expected: Found) -> bool:
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("case", CASES)
 def test_every_prefix_answers_by_definition(case: str, ties: Ties, backend: Backend) -> None:
-    for seed in range(4):
+    for seed in range(3):
         rng = random.Random(f"{case} {seed}")
         points = CASES[case](rng, 24, 2)
         values = [(float(rng.randint(-9, 9)), float(i)) for i in range(len(points))]
@@ -58,7 +58,7 @@ def test_arbitrary_points(
 ) -> None:
     values = [(float(i),) for i in range(len(points))]
     queries = [query] + [(b[1] - a[1], a[0] - b[0]) for a, b in pairwise(points)]
-    queries = [q for q in queries if all(c == 0 or 2.0**-400 <= abs(c) <= 2.0**400 for c in q)]
+    queries = [q for q in queries if admitted(q)]
     for backend in ("python", "auto"):
         cache = HullCache(1, ties, backend)
         cache.insert_many(points, values)
@@ -155,7 +155,7 @@ def test_an_empty_cache_has_no_answer(backend: Backend) -> None:
     assert cache.query_many(np.empty((0, 2))).values.shape == (0, 1)
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), -(2.0**401), 2.0**-401])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), float("-inf")])
 def test_refused_coordinates_are_named(bad: float, backend: Backend) -> None:
     cache = HullCache(1, backend=backend)
     for key in ((bad, 1.0), (1.0, bad)):
@@ -243,3 +243,4 @@ def test_the_exact_predicate_sees_one_unit_in_the_last_place() -> None:
     assert orientation(0, 0, 2, 2, 1, 1 + tiny) == 1
     assert orientation(0, 0, 2, 2, 1, 1 - tiny) == -1
     assert orientation(0, 0, 2.0**400, 2.0**400, 2.0**-400, 2.0**-400) == 0
+    assert orientation(0, 0, 2.0**1023, 2.0**1023, 5e-324, 1e-323) == 1

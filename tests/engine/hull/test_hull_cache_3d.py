@@ -85,6 +85,39 @@ def test_backends_find_the_same_in_a_ball(backend: Backend) -> None:
     np.testing.assert_array_equal(found.values, python.values)
 
 
+def test_queries_that_no_scaling_brings_into_range(backend: Backend) -> None:
+    """Every bound of a volume overflows to infinity minus infinity."""
+    keys = np.random.default_rng(5).uniform(10, 20, size=(400, 3)).tolist()
+    values = [(float(i),) for i in range(400)]
+    cache = HullCache3D(1, backend=backend)
+    cache.insert_many(keys, values)
+    for query in ((1.7e308, -1.7e308, 5e-324), (-1.7e308, 1e308, 1e308), (1e308, 1e-308, -1e308)):
+        assert cache.find(query) == hard_maximum(keys, values, query)
+
+
+@pytest.mark.parametrize("ties", TIES)
+@pytest.mark.parametrize("shape", ["grid", "ball", "rising"])
+def test_keys_inside_are_forgotten_and_no_others(shape: str, ties: Ties, backend: Backend) -> None:
+    """Integer keys, so that a scan in float64 is exact; faces, edges and duplicates that tie."""
+    random_numbers = np.random.default_rng(11)
+    keys = random_numbers.integers(-9, 10, size=(6000, 3)).astype(float)
+    if shape == "ball":
+        keys = np.round(random_numbers.normal(size=(6000, 3)) * 40)
+    elif shape == "rising":
+        keys[:, 0] += np.arange(6000) // 50
+    values = random_numbers.integers(-9, 10, size=(6000, 1)).astype(float)
+    cache = HullCache3D(1, ties, backend)
+    queries = [*np.eye(3), *-np.eye(3), *random_numbers.integers(-4, 5, size=(40, 3)).astype(float)]
+    for part in np.array_split(np.arange(6000), 3):
+        cache.insert_many(keys[part], values[part])
+        for query in queries:
+            scores = keys[: part[-1] + 1] @ query
+            winners = np.flatnonzero(scores == scores.max())
+            expected = values[winners[-1:] if ties == "latest" else winners].mean()
+            assert cache.find(query.tolist()) == Found((pytest.approx(expected),), winners[-1])
+    assert backend == "python" or shape == "rising" or cache.hull_vertices() < 3000
+
+
 def test_equal_keys_become_one(backend: Backend) -> None:
     cache = HullCache3D(1, "average", backend)
     cache.insert_many(np.ones((1000, 3)), np.arange(1000.0)[:, None])

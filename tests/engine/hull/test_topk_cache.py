@@ -17,7 +17,7 @@ from curta.errors import HullError
 small_vectors = st.tuples(st.integers(-3, 3).map(float), st.integers(-3, 3).map(float))
 
 
-@pytest.mark.parametrize("k", [1, 3, 8, 40])
+@pytest.mark.parametrize("k", [1, 4, 40])
 @pytest.mark.parametrize("case", CASES)
 def test_every_prefix_ranks_by_definition(case: str, k: int, backend: Backend) -> None:
     rng = random.Random(f"{case} {k}")

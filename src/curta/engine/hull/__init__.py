@@ -5,14 +5,33 @@
 | `HullCache`   | 2D    | the hard maximum, ties to the latest or averaged     |
 | `HullCache3D` | 3D    | the same                                             |
 | `TopKCache`   | 2D    | the softmax over the k highest scores                |
+
+With PyTorch installed there are also, for tensors and models:
+
+`attach`           lets hull caches answer the attention of a trained model; returns `Attached`
+`CausalAttention`  attention for a model of one's own, to train and then attach to
+`hull_attention`   attention over a sequence, in one call
+`HullAttention`    the same a few tokens at a time, with `AttentionOptions`
 """
 
 from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from curta.engine.hull.cache import Backend, FoundMany, HullCache, HullCache3D
 from curta.engine.hull.onion import Attended
 from curta.engine.hull.reference import Found, Ties
 from curta.engine.hull.topk import AttendedMany, TopKCache
+from curta.errors import UserError
+
+if TYPE_CHECKING:
+    from curta.engine.hull.torch_attach import Attached as Attached
+    from curta.engine.hull.torch_attach import attach as attach
+    from curta.engine.hull.torch_attention import AttentionOptions as AttentionOptions
+    from curta.engine.hull.torch_attention import CausalAttention as CausalAttention
+    from curta.engine.hull.torch_attention import HullAttention as HullAttention
+    from curta.engine.hull.torch_attention import hull_attention as hull_attention
 
 __all__ = [
     "Attended",
@@ -25,3 +44,27 @@ __all__ = [
     "Ties",
     "TopKCache",
 ]
+
+_NEED_TORCH = {
+    "Attached": "torch_attach",
+    "attach": "torch_attach",
+    "AttentionOptions": "torch_attention",
+    "CausalAttention": "torch_attention",
+    "HullAttention": "torch_attention",
+    "hull_attention": "torch_attention",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """What needs PyTorch is imported when it is asked for."""
+    if name not in _NEED_TORCH:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = import_module(f"{__name__}.{_NEED_TORCH[name]}")
+    except ModuleNotFoundError as error:
+        raise UserError(f"{name} needs PyTorch: pip install 'curta[torch]'") from error
+    return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_NEED_TORCH])

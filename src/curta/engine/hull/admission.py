@@ -1,12 +1,12 @@
 """What a hull cache takes in, and how it says no.
 
-Coordinates of keys and queries are 0 or have 2^-400 <= |c| <= 2^400. Within that range no exact
-predicate under- or overflows (the head of predicates.c has the bounds). Values are finite with
-|v| <= 2^900, so that no sum of fewer than 2^63 of them overflows.
+Keys and queries are finite numbers of any size. Values are finite with |v| <= 2^900, so that no sum
+of fewer than 2^63 of them overflows.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,45 +14,43 @@ from numpy.typing import ArrayLike, NDArray
 
 from curta.errors import HullError
 
-SMALLEST_COORDINATE = 2.0**-400
-LARGEST_COORDINATE = 2.0**400
 LARGEST_VALUE = 2.0**900
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 
-def is_coordinate(number: float) -> bool:
-    """False for NaN too."""
-    return number == 0.0 or SMALLEST_COORDINATE <= abs(number) <= LARGEST_COORDINATE
-
-
-def is_value(number: float) -> bool:
-    return abs(number) <= LARGEST_VALUE
-
-
 def check_coordinates(numbers: Sequence[float], what: str) -> None:
     for number in numbers:
-        if not is_coordinate(number):
+        if not math.isfinite(number):
             raise HullError(_coordinate_message(number, what))
 
 
 def check_values(numbers: Sequence[float]) -> None:
     for number in numbers:
-        if not is_value(number):
+        if not abs(number) <= LARGEST_VALUE:
             raise HullError(_value_message(number))
 
 
-def check_coordinate_array(array: Floats, what: str) -> None:
-    size = np.abs(array)
-    good = (array == 0.0) | ((size >= SMALLEST_COORDINATE) & (size <= LARGEST_COORDINATE))
+def check_points(keys: Floats, values: Floats) -> None:
+    """Arrays of shape [..., width]; rows are counted through."""
+    _check_coordinate_array(keys.reshape(-1, keys.shape[-1]), "key")
+    _check_value_array(values.reshape(-1, values.shape[-1]))
+
+
+def check_queries(queries: Floats) -> None:
+    _check_coordinate_array(queries.reshape(-1, queries.shape[-1]), "query")
+
+
+def _check_coordinate_array(array: Floats, what: str) -> None:
+    good = np.isfinite(array)
     if not good.all():
         row = int(np.argmin(good.all(axis=1)))
         bad = array[row][~good[row]][0]
         raise HullError(_coordinate_message(float(bad), f"{what} {row}"))
 
 
-def check_value_array(array: Floats) -> None:
+def _check_value_array(array: Floats) -> None:
     good = np.abs(array) <= LARGEST_VALUE
     if not good.all():
         row = int(np.argmin(good.all(axis=1)))
@@ -95,10 +93,7 @@ def empty_error() -> HullError:
 
 
 def _coordinate_message(number: float, what: str) -> str:
-    return (
-        f"{what} has the coordinate {number!r}: expected 0 or a number between 2^-400 and 2^400 "
-        "in size. Scale keys and queries into that range; scaling does not change which key wins."
-    )
+    return f"{what} has the coordinate {number!r}: expected finite numbers"
 
 
 def _value_message(number: float, where: str = "") -> str:

@@ -51,27 +51,27 @@ def check_options(value_width: int, ties: str) -> None:
 class HardMaximumCache:
     """What the caches for 2D and 3D heads have in common."""
 
-    _implementation: ClassVar[type[PythonHull]]
+    _python_class: ClassVar[type[PythonHull]]
 
     def __init__(self, value_width: int, ties: Ties = "latest", backend: Backend = "auto") -> None:
         check_options(value_width, ties)
         self.value_width = value_width
         self.ties = ties
         self.backend = choose_backend(backend)
-        self._hull: NativeHull | PythonHull
+        self.implementation: NativeHull | PythonHull
         if self.backend == "c":
-            self._hull = NativeHull(self.key_width, value_width, ties)
+            self.implementation = NativeHull(self.key_width, value_width, ties)
         else:
-            self._hull = self._implementation(value_width, ties)
+            self.implementation = self._python_class(value_width, ties)
 
     @property
     def key_width(self) -> int:
         """Coordinates of a key: 2 or 3."""
-        return self._implementation.dimension
+        return self._python_class.dimension
 
     def __len__(self) -> int:
         """The number of keys inserted, kept on the hull or not."""
-        return self._hull.points
+        return self.implementation.points
 
     def __repr__(self) -> str:
         return (
@@ -84,7 +84,7 @@ class HardMaximumCache:
 
     def insert(self, key: Vector, value: Vector) -> None:
         """File `value` under `key`, at the next position."""
-        self._hull.insert(key, value)
+        self.implementation.insert(key, value)
 
     def query(self, query: Vector) -> tuple[float, ...]:
         """The value of the key with the highest score."""
@@ -92,27 +92,27 @@ class HardMaximumCache:
 
     def find(self, query: Vector) -> Found:
         """The value, and the position of the latest key with the highest score."""
-        if not self._hull.points:
+        if not self.implementation.points:
             raise empty_error()
-        return self._hull.query(query)
+        return self.implementation.query(query)
 
     def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
         """One step of causal attention: insert, then query, in one call."""
-        return self._hull.insert_and_query(key, value, query)
+        return self.implementation.insert_and_query(key, value, query)
 
     def insert_many(self, keys: ArrayLike, values: ArrayLike) -> None:
         """Insert keys [n, key_width] with values [n, value_width], in order; all or none."""
         key_rows = as_rows(keys, self.key_width, "keys")
         value_rows = as_rows(values, self.value_width, "values")
         check_same_length(keys=key_rows, values=value_rows)
-        self._hull.insert_many(key_rows, value_rows)
+        self.implementation.insert_many(key_rows, value_rows)
 
     def query_many(self, queries: ArrayLike) -> FoundMany:
         """Answer n queries [n, key_width]."""
         rows = as_rows(queries, self.key_width, "queries")
-        if len(rows) and not self._hull.points:
+        if len(rows) and not self.implementation.points:
             raise empty_error()
-        return FoundMany(*self._hull.query_many(rows))
+        return FoundMany(*self.implementation.query_many(rows))
 
     def insert_and_query_many(
         self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike
@@ -122,19 +122,21 @@ class HardMaximumCache:
         value_rows = as_rows(values, self.value_width, "values")
         query_rows = as_rows(queries, self.key_width, "queries")
         check_same_length(keys=key_rows, values=value_rows, queries=query_rows)
-        return FoundMany(*self._hull.insert_and_query_many(key_rows, value_rows, query_rows))
+        return FoundMany(
+            *self.implementation.insert_and_query_many(key_rows, value_rows, query_rows)
+        )
 
     def hull_vertices(self) -> int:
         """Keys kept: in the plane the corners of the upper hull and of the lower one."""
-        return self._hull.vertices()
+        return self.implementation.vertices()
 
     def memory_bytes(self) -> int:
         """Memory held; an estimate for the Python backend."""
-        return self._hull.memory_bytes()
+        return self.implementation.memory_bytes()
 
     def reset(self) -> None:
         """Forget everything and free the memory."""
-        self._hull.reset()
+        self.implementation.reset()
 
 
 class HullCache(HardMaximumCache):
@@ -150,14 +152,14 @@ class HullCache(HardMaximumCache):
         (20.0,)
     """
 
-    _implementation = PythonHull2D
+    _python_class = PythonHull2D
 
 
 class HullCache3D(HardMaximumCache):
     """The same for keys in space, (x, y, z).
 
-    Not by a hull: by a forest of bounding volumes searched with exact scores (tree3d.c says why).
-    It keeps every distinct key. Without a compiler every query scans all keys.
+    Not by a hull: by a forest of bounding volumes searched with exact scores (forest3d.c says why).
+    Keys inside the hull are forgotten, most of them. Without a compiler every query scans all keys.
 
         >>> cache = HullCache3D(1, "average", backend="python")
         >>> cache.insert_many([(0, 0, 1), (1, 0, 1), (0, 1, 0)], [[1], [2], [30]])
@@ -165,4 +167,4 @@ class HullCache3D(HardMaximumCache):
         (1.5,)
     """
 
-    _implementation = PythonHull3D
+    _python_class = PythonHull3D

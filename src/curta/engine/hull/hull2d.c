@@ -174,11 +174,11 @@ static void answer(const hull2d *h, const double *query, double *value, int64_t 
 
 static int64_t first_refused(int64_t keys, const double *key, int64_t values, const double *value,
                              int64_t queries, const double *query) {
-    int64_t good = admitted_prefix(keys, key);
+    int64_t good = finite_prefix(keys, key);
     if (good < keys) return good;
     good = value_prefix(values, value);
     if (good < values) return keys + good;
-    good = admitted_prefix(queries, query);
+    good = finite_prefix(queries, query);
     return good < queries ? keys + values + good : -1;
 }
 
@@ -199,14 +199,18 @@ EXPORT int64_t hull2d_query_many(const hull2d *h, int64_t n, const double *queri
     return -1;
 }
 
-/* Step i inserts key i, then answers query i: how attention over a growing prefix runs. */
-EXPORT int64_t hull2d_step_many(hull2d *h, int64_t n, const double *keys, const double *values,
-                                const double *queries, double *answers, int64_t *positions) {
-    int64_t refused = first_refused(2 * n, keys, n * h->width, values, 2 * n, queries);
+/* Step i inserts key i, then answers query i: how attention over a growing prefix runs. There are
+ * `rows` caches of one width, and n steps for each; the arrays are [rows][n][...]. */
+EXPORT int64_t hull2d_step_rows(hull2d *const *caches, int64_t rows, int64_t n, const double *keys,
+                                const double *values, const double *queries, double *answers,
+                                int64_t *positions) {
+    int64_t steps = rows * n, width = rows ? caches[0]->width : 0;
+    int64_t refused = first_refused(2 * steps, keys, steps * width, values, 2 * steps, queries);
     if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++) {
-        insert(h, keys + 2 * i, values + h->width * i);
-        answer(h, queries + 2 * i, answers + h->width * i, positions + i);
+    for (int64_t i = 0; i < steps; i++) {
+        hull2d *h = caches[i / n];
+        insert(h, keys + 2 * i, values + width * i);
+        answer(h, queries + 2 * i, answers + width * i, positions + i);
     }
     return -1;
 }
@@ -228,5 +232,5 @@ EXPORT int64_t hull2d_query(hull2d *h) {
 
 EXPORT int64_t hull2d_step(hull2d *h) {
     double *key = h->exchange, *value = key + 2, *query = value + h->width;
-    return hull2d_step_many(h, 1, key, value, query, query + 2, &h->position);
+    return hull2d_step_rows(&h, 1, 1, key, value, query, query + 2, &h->position);
 }

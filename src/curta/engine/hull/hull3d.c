@@ -1,4 +1,4 @@
-/* The forest of tree3d.c as Python calls it; results as in hull2d.c. */
+/* The forest of forest3d.c as Python calls it; results as in hull2d.c. */
 typedef struct {
     space contents;
     search found;
@@ -15,7 +15,7 @@ static void open_space(space *s, int width, policy what) {
 
 static void close_space(space *s) {
     pool_close(&s->records);
-    for (int i = 0; i < LEVELS; i++) close_tree(&s->levels[i]);
+    for (int i = 0; i < s->tree_count; i++) close_tree(&s->trees[i]);
 }
 
 EXPORT hull3d *hull3d_create(int width, int average) {
@@ -42,28 +42,28 @@ EXPORT void hull3d_reset(hull3d *h) {
 EXPORT int64_t hull3d_bytes(const hull3d *h) {
     const space *s = &h->contents;
     size_t bytes = sizeof *h + s->records.stride * s->records.capacity;
-    for (int i = 0; i < LEVELS; i++)
-        bytes += sizeof(spot) * (size_t)s->levels[i].spot_count +
-                 sizeof(volume) * (size_t)s->levels[i].volume_capacity;
+    for (int i = 0; i < s->tree_count; i++)
+        bytes += sizeof(spot) * (size_t)s->trees[i].spot_count +
+                 sizeof(volume) * (size_t)s->trees[i].volume_capacity;
     return (int64_t)bytes;
 }
 
-/* Points kept, equal ones in the buffer counted apart. */
+/* Points kept; equal ones in the buffer are counted apart. */
 EXPORT int64_t hull3d_vertices(const hull3d *h) {
-    int64_t count = h->contents.buffered;
-    for (int i = 0; i < LEVELS; i++) count += h->contents.levels[i].spot_count;
+    const space *s = &h->contents;
+    int64_t count = s->buffered;
+    for (int i = 0; i < s->tree_count; i++) count += s->trees[i].spot_count;
     return count;
 }
 
 static void answer_3d(hull3d *h, const double *query, double *value, int64_t *position) {
     space *s = &h->contents;
     search *f = &h->found;
-    f->query = query;
     if (query[0] == 0.0 && query[1] == 0.0 && query[2] == 0.0) {
         f->ties.length = 0;
         push_id(&f->ties, s->all);
     } else {
-        search_space(s, f);
+        search_space(s, f, query);
     }
     write_answer(&s->records, (int)f->ties.length, f->ties.items, value, position);
 }
@@ -86,12 +86,14 @@ EXPORT int64_t hull3d_query_many(hull3d *h, int64_t n, const double *queries, do
     return -1;
 }
 
-EXPORT int64_t hull3d_step_many(hull3d *h, int64_t n, const double *keys, const double *values,
-                                const double *queries, double *answers, int64_t *positions) {
-    int width = h->contents.width;
-    int64_t refused = first_refused(3 * n, keys, n * width, values, 3 * n, queries);
+EXPORT int64_t hull3d_step_rows(hull3d *const *caches, int64_t rows, int64_t n, const double *keys,
+                                const double *values, const double *queries, double *answers,
+                                int64_t *positions) {
+    int64_t steps = rows * n, width = rows ? caches[0]->contents.width : 0;
+    int64_t refused = first_refused(3 * steps, keys, steps * width, values, 3 * steps, queries);
     if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++) {
+    for (int64_t i = 0; i < steps; i++) {
+        hull3d *h = caches[i / n];
         space_insert_one(&h->contents, keys + 3 * i, values + width * i);
         answer_3d(h, queries + 3 * i, answers + width * i, positions + i);
     }
@@ -113,5 +115,5 @@ EXPORT int64_t hull3d_query(hull3d *h) {
 
 EXPORT int64_t hull3d_step(hull3d *h) {
     double *key = h->exchange, *value = key + 3, *query = value + h->contents.width;
-    return hull3d_step_many(h, 1, key, value, query, query + 3, &h->position);
+    return hull3d_step_rows(&h, 1, 1, key, value, query, query + 3, &h->position);
 }

@@ -1,8 +1,9 @@
 """Space, without a compiler: a scan over all keys in NumPy, decided exactly.
 
-Scores rounded in float64 are off by less than 2^-48 of the sum of their terms' sizes (and 2^-1000
-where something underflows). Keys whose rounded score could reach the highest are compared in
-rational arithmetic. O(n) per query: the C implementation has the trees.
+Scores rounded in float64 are off by less than 2^-48 of the sum of their terms' sizes, and 2^-1000
+where something underflows; where something overflows that sum is infinite. Keys whose rounded score
+could reach the highest are compared in rational arithmetic. O(n) per query: the C implementation
+has the trees.
 """
 
 from __future__ import annotations
@@ -56,9 +57,11 @@ class PythonHull3D(PythonHull):
             return list(range(self.points))
         keys = self._keys[: self.points]
         direction = np.array(query)
-        rounded = keys @ direction
-        slack = SLACK * (np.abs(keys) @ np.abs(direction)) + UNDERFLOW_SLACK
-        contenders = np.flatnonzero(rounded + slack >= (rounded - slack).max()).tolist()
+        with np.errstate(all="ignore"):
+            rounded = keys @ direction
+            slack = SLACK * (np.abs(keys) @ np.abs(direction)) + UNDERFLOW_SLACK
+            floor = np.fmax.reduce(rounded - slack)  # without those that are not numbers
+            contenders = np.flatnonzero(~(rounded + slack < floor)).tolist()
         if len(contenders) == 1:
             return contenders
         scores = [score(keys[position].tolist(), query) for position in contenders]

@@ -17,6 +17,7 @@ from curta.engine.toolchain import build_library, load_library
 from curta.errors import CompilerNotFoundError, HullError
 
 SOURCE_FILES = (
+    "wide.c",
     "predicates.c",
     "records.c",
     "tree.c",
@@ -24,6 +25,8 @@ SOURCE_FILES = (
     "hull2d.c",
     "topk.c",
     "tree3d.c",
+    "prune3d.c",
+    "forest3d.c",
     "hull3d.c",
 )
 
@@ -36,7 +39,7 @@ _HARD_MAXIMUM: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "vertices": (c_int64, (_POINTER,)),
     "insert_many": (c_int64, (_POINTER, c_int64, _POINTER, _POINTER)),
     "query_many": (c_int64, (_POINTER, c_int64, _POINTER, _POINTER, _POINTER)),
-    "step_many": (c_int64, (_POINTER, c_int64, *[_POINTER] * 5)),
+    "step_rows": (c_int64, (_POINTER, c_int64, c_int64, *[_POINTER] * 5)),
     "exchange": (_POINTER, (_POINTER,)),
     "position": (_POINTER, (_POINTER,)),
     "insert": (c_int64, (_POINTER,)),
@@ -56,7 +59,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
     "topk_vertices": (c_int64, (_POINTER,)),
     "topk_insert_many": (c_int64, (_POINTER, c_int64, *[_POINTER] * 2)),
     "topk_query_many": (c_int64, (_POINTER, c_int64, *[_POINTER] * 4)),
-    "topk_step_many": (c_int64, (_POINTER, c_int64, *[_POINTER] * 6)),
+    "topk_step_rows": (c_int64, (_POINTER, c_int64, c_int64, *[_POINTER] * 6)),
 }
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import struct
 import weakref
-from ctypes import c_double, c_int64
+from collections.abc import Sequence
+from ctypes import c_double, c_int64, c_void_p
 from typing import Any
 
 import numpy as np
@@ -13,9 +14,9 @@ from curta.engine.hull.admission import (
     Floats,
     Positions,
     as_numbers,
-    check_coordinate_array,
     check_coordinates,
-    check_value_array,
+    check_points,
+    check_queries,
     check_values,
 )
 from curta.engine.hull.native import native_library
@@ -37,11 +38,11 @@ class NativeHull:
         self.dimension = dimension
         self.width = width
         self.points = 0
-        self._handle = function("create")(width, ties == "average")
-        weakref.finalize(self, function("free"), self._handle)
+        self.handle = function("create")(width, ties == "average")
+        weakref.finalize(self, function("free"), self.handle)
         numbers = 2 * (dimension + width)
-        self._exchange = (c_double * numbers).from_address(function("exchange")(self._handle))
-        self._position = c_int64.from_address(function("position")(self._handle))
+        self._exchange = (c_double * numbers).from_address(function("exchange")(self.handle))
+        self._position = c_int64.from_address(function("position")(self.handle))
         self._pack_point = struct.Struct(f"{dimension + width}d").pack_into
         self._pack_step = struct.Struct(f"{2 * dimension + width}d").pack_into
         self._pack_query = struct.Struct(f"{dimension}d").pack_into
@@ -52,19 +53,19 @@ class NativeHull:
         self._call_step = function("step")
         self._call_insert_many = function("insert_many")
         self._call_query_many = function("query_many")
-        self._call_step_many = function("step_many")
+        self.call_step_rows = function("step_rows")
         self._call_reset = function("reset")
         self._call_vertices, self._call_bytes = function("vertices"), function("bytes")
 
     def reset(self) -> None:
-        self._call_reset(self._handle)
+        self._call_reset(self.handle)
         self.points = 0
 
     def vertices(self) -> int:
-        return int(self._call_vertices(self._handle))
+        return int(self._call_vertices(self.handle))
 
     def memory_bytes(self) -> int:
-        return int(self._call_bytes(self._handle))
+        return int(self._call_bytes(self.handle))
 
     def insert(self, key: Vector, value: Vector) -> None:
         try:
@@ -75,7 +76,7 @@ class NativeHull:
             as_numbers(key, self.dimension, "the key")
             as_numbers(value, self.width, "the value")
             raise
-        if self._call_insert(self._handle) >= 0:
+        if self._call_insert(self.handle) >= 0:
             check_coordinates(key, "the key")
             check_values(value)
         self.points += 1
@@ -86,7 +87,7 @@ class NativeHull:
         except (ValueError, TypeError, struct.error):
             as_numbers(query, self.dimension, "the query")
             raise
-        if self._call_query(self._handle) >= 0:
+        if self._call_query(self.handle) >= 0:
             check_coordinates(query, "the query")
         return Found(self._unpack_answer(self._exchange, self._answer_offset), self._position.value)
 
@@ -100,7 +101,7 @@ class NativeHull:
             as_numbers(value, self.width, "the value")
             as_numbers(query, self.dimension, "the query")
             raise
-        if self._call_step(self._handle) >= 0:
+        if self._call_step(self.handle) >= 0:
             check_coordinates(key, "the key")
             check_values(value)
             check_coordinates(query, "the query")
@@ -109,40 +110,51 @@ class NativeHull:
 
     def insert_many(self, keys: Floats, values: Floats) -> None:
         refused = self._call_insert_many(
-            self._handle, len(keys), keys.ctypes.data, values.ctypes.data
+            self.handle, len(keys), keys.ctypes.data, values.ctypes.data
         )
         if refused >= 0:
-            check_coordinate_array(keys, "key")
-            check_value_array(values)
+            check_points(keys, values)
         self.points += len(keys)
 
     def query_many(self, queries: Floats) -> tuple[Floats, Positions]:
         values = np.empty((len(queries), self.width))
         positions = np.empty(len(queries), dtype=np.int64)
         refused = self._call_query_many(
-            self._handle,
+            self.handle,
             len(queries),
             queries.ctypes.data,
             values.ctypes.data,
             positions.ctypes.data,
         )
         if refused >= 0:
-            check_coordinate_array(queries, "query")
+            check_queries(queries)
         return values, positions
 
     def insert_and_query_many(
         self, keys: Floats, values: Floats, queries: Floats
     ) -> tuple[Floats, Positions]:
-        answers = np.empty((len(queries), self.width))
-        positions = np.empty(len(queries), dtype=np.int64)
-        refused = self._call_step_many(
-            self._handle,
-            len(keys),
-            *(array.ctypes.data for array in (keys, values, queries, answers, positions)),
-        )
-        if refused >= 0:
-            check_coordinate_array(keys, "key")
-            check_value_array(values)
-            check_coordinate_array(queries, "query")
-        self.points += len(keys)
-        return answers, positions
+        return step_rows([self], keys, values, queries)
+
+
+def step_rows(
+    hulls: Sequence[NativeHull], keys: Floats, values: Floats, queries: Floats
+) -> tuple[Floats, Positions]:
+    """n steps for each of several hulls of one kind in one call; arrays [rows, n, ...].
+
+    With one hull the first axis may be missing. Either all rows take their steps, or none.
+    """
+    steps = keys.size // hulls[0].dimension
+    answers = np.empty_like(values)
+    positions = np.empty(values.shape[:-1], dtype=np.int64)
+    refused = hulls[0].call_step_rows(
+        (c_void_p * len(hulls))(*(hull.handle for hull in hulls)),
+        len(hulls),
+        steps // len(hulls),
+        *(array.ctypes.data for array in (keys, values, queries, answers, positions)),
+    )
+    if refused >= 0:
+        check_points(keys, values)
+        check_queries(queries)
+    for hull in hulls:
+        hull.points += steps // len(hulls)
+    return answers, positions

@@ -13,18 +13,22 @@ first k. Points that fall out of layer k are forgotten; points only ever arrive,
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Iterator
+from fractions import Fraction
 from functools import total_ordering
-from math import exp
+from math import exp, isfinite
+from sys import float_info
 from typing import NamedTuple
 
 import numpy as np
 
-from curta.engine.hull.admission import Floats, Positions
+from curta.engine.hull.admission import Floats, Positions, check_points, check_queries
 from curta.engine.hull.chain import Chain, Cursor, Keeper, Policy, Record
 from curta.engine.hull.predicates import dot_sign
-from curta.engine.hull.reference import Vector
+from curta.engine.hull.reference import Vector, score
 
+LARGEST_FLOAT = float_info.max
 Direction = tuple[float, float]
 
 
@@ -139,6 +143,15 @@ def _rightward(chain: Chain, cursor: Cursor | None, edge: list[Record]) -> Itera
         cursor = chain.successor(cursor)
 
 
+def _score_below(query: Direction, record: Record, best: Record) -> float:
+    """q . (key - best), the keys' difference taken first; no key scores higher than the best."""
+    difference = query[0] * (record.x - best.x) + query[1] * (record.y - best.y)
+    if not isfinite(difference):
+        exact = score((record.x, record.y), query) - score((best.x, best.y), query)
+        difference = float(max(exact, -Fraction(LARGEST_FLOAT)))
+    return difference
+
+
 class PythonTopK:
     """The k best keys by exact score, ties by the latest, and the softmax over them."""
 
@@ -152,7 +165,8 @@ class PythonTopK:
         self.points = 0
         self.upper = Onion(self.k, 1.0)
         self.lower = Onion(self.k, -1.0)
-        self.rankings: dict[int, list[Record]] = {1: [], -1: [], 0: []}
+        self.rankings: dict[int, list[tuple[float, int, Record]]] = {1: [], -1: []}
+        self.recent: deque[Record] = deque(maxlen=self.k)
 
     def vertices(self) -> int:
         return sum(len(chain) for o in (self.upper, self.lower) for chain in o.layers)
@@ -162,15 +176,19 @@ class PythonTopK:
         return (self.vertices() + 3 * self.k) * (400 + 64 * self.width)
 
     def insert_many(self, keys: Floats, values: Floats) -> None:
+        check_points(keys, values)
         for key, value in zip(keys.tolist(), values.tolist(), strict=True):
             self._insert(key, value)
 
     def query_many(self, queries: Floats) -> tuple[Floats, Positions, Floats]:
+        check_queries(queries)
         return self._as_arrays([self._attend(*query) for query in queries.tolist()])
 
     def insert_and_query_many(
         self, keys: Floats, values: Floats, queries: Floats
     ) -> tuple[Floats, Positions, Floats]:
+        check_points(keys, values)
+        check_queries(queries)
         found = []
         for key, value, query in zip(keys.tolist(), values.tolist(), queries.tolist(), strict=True):
             self._insert(key, value)
@@ -183,25 +201,27 @@ class PythonTopK:
         self.points += 1
         self.upper.insert(record)
         self.lower.insert(record)
+        self.recent.appendleft(record)
         for sign, ranking in self.rankings.items():
-            place = len(ranking)
-            while place > 0 and sign * ranking[place - 1].x <= sign * record.x:
-                place -= 1
-            ranking.insert(place, record)
-            del ranking[self.k :]
+            heapq.heappush(ranking, (sign * x, record.position, record))
+            if len(ranking) > self.k:
+                heapq.heappop(ranking)
 
     def _winners(self, qx: float, qy: float) -> list[Record]:
+        if qx == qy == 0.0:
+            return list(self.recent)
         if qy == 0.0:
-            return self.rankings[(qx > 0.0) - (qx < 0.0)]
+            ranking = self.rankings[1 if qx > 0.0 else -1]
+            return [record for _, _, record in sorted(ranking, reverse=True)]
         onion = self.upper if qy > 0.0 else self.lower
         ranked = onion.ranked(qx, abs(qy))
         return [record for record, _ in zip(ranked, range(self.k), strict=False)]
 
     def _attend(self, qx: float, qy: float) -> Attended:
-        """Weights exp(scale * (score - best score)), the keys' difference taken first."""
+        """Weights exp(scale * (score - best score))."""
         winners = self._winners(qx, qy)
         best = winners[0]
-        weights = [exp(self.scale * (qx * (r.x - best.x) + qy * (r.y - best.y))) for r in winners]
+        weights = [exp(self.scale * _score_below((qx, qy), r, best)) for r in winners]
         total = sum(weights)
         shares = tuple(weight / total for weight in weights)
         value = [0.0] * self.width

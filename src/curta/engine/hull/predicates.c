@@ -1,41 +1,28 @@
-/* Exact signs of sums of products of doubles.
- *
- * Coordinates are 0 or lie between 2^-400 and 2^400 in size. A difference of two of them is 0
- * or at least 2^-452, the unit in the last place of a product of two differences is at least
- * 2^-904, and no product exceeds 2^802: nothing below under- or overflows, so the error of every
- * rounded operation is at most u = 2^-53 relative to its result.
+/* Exact signs of sums of products of doubles, for finite numbers of any size.
  *
  * Filter. For s = fl(l + r) with l = fl(fl(a-b) * fl(c-d)) and r alike, the exact l lies within
  * (1+u)^3 - 1 of the rounded one, relative to it over (1-u)^3, and the addition adds u|s|; in all
- * the error is below (3 + 16u)u (|l| + |r|) (Shewchuk 1997, section 4.3). Beyond that bound the
- * sign of s is right. Within it, the products are expanded: a product of two doubles is the sum of
- * two doubles (Dekker), and a sum of doubles is a sum of non-overlapping ones, the largest of which
- * has the sign of the whole.
+ * the error is below (3 + 16u)u (|l| + |r|), u = 2^-53 (Shewchuk 1997, section 4.3), and 2^-1072
+ * for what underflows. Beyond that bound the sign of s is right. If something overflows, the bound
+ * is infinite or the sum not a number, and the comparison fails.
  *
- * The C files of this folder are compiled as one; build.py has their order.
+ * Within the bound, products are expanded: a product of two doubles is the sum of two doubles
+ * (Dekker), and a sum of doubles is a sum of non-overlapping ones, the largest of which has the sign
+ * of the whole. That holds for *moderate* coordinates, 0 or between 2^-400 and 2^400 in size: a
+ * difference of two of them is 0 or at least 2^-452, the unit in the last place of a product of two
+ * differences is at least 2^-904, and no product exceeds 2^802, so nothing under- or overflows.
+ * Others are added up in wide.c.
+ *
+ * The C files of this folder are compiled as one; native.py has their order.
  */
-#include <math.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define EXPORT __attribute__((visibility("default")))
-
 static const double FILTER = 3.3306690738754716e-16; /* (3 + 16u)u, rounded up */
 static const double SPLITTER = 134217729.0;          /* 2^27 + 1 */
-static const double SMALLEST = 0x1p-400;
-static const double LARGEST = 0x1p400;
+static const double UNDERFLOW_BOUND = 0x1p-1060;     /* > 2^-1072 */
 static const double LARGEST_VALUE = 0x1p900;
 
-static int is_admitted(double coordinate) {
-    double size = fabs(coordinate);
-    return coordinate == 0.0 || (size >= SMALLEST && size <= LARGEST); /* false for NaN */
-}
-
-static int64_t admitted_prefix(int64_t count, const double *coordinates) {
+static int64_t finite_prefix(int64_t count, const double *coordinates) {
     for (int64_t i = 0; i < count; i++)
-        if (!is_admitted(coordinates[i])) return i;
+        if (!isfinite(coordinates[i])) return i;
     return count;
 }
 
@@ -102,7 +89,17 @@ static int sign_of_two_products(double a, double b, double c, double d) {
     return sign_of(first_low + second_low); /* equal leading parts: this sum rounds, its sign not */
 }
 
+static int all_moderate(int count, const double *numbers) {
+    for (int i = 0; i < count; i++) {
+        double size = fabs(numbers[i]);
+        if (size != 0.0 && !(size >= 0x1p-400 && size <= 0x1p400)) return 0;
+    }
+    return 1;
+}
+
 static int dot_sign_exactly(double qx, double qy, double x1, double y1, double x2, double y2) {
+    const double wide[8] = {qx, x1, -qx, x2, qy, y1, -qy, y2};
+    if (!all_moderate(8, wide)) return sign_of_wide_products(4, wide);
     double x_low, y_low;
     double dx = two_sum(x1, -x2, &x_low), dy = two_sum(y1, -y2, &y_low);
     if (x_low == 0.0 && y_low == 0.0) return sign_of_two_products(qx, dx, qy, dy);
@@ -117,13 +114,15 @@ static int dot_sign_exactly(double qx, double qy, double x1, double y1, double x
 /* The sign of q . (p1 - p2): which of two points scores higher. */
 static inline int dot_sign(double qx, double qy, double x1, double y1, double x2, double y2) {
     double l = qx * (x1 - x2), r = qy * (y1 - y2);
-    double sum = l + r, bound = FILTER * (fabs(l) + fabs(r));
+    double sum = l + r, bound = FILTER * (fabs(l) + fabs(r)) + UNDERFLOW_BOUND;
     if (sum > bound) return 1;
     if (sum < -bound) return -1;
     return dot_sign_exactly(qx, qy, x1, y1, x2, y2);
 }
 
 static int orientation_exactly(double ax, double ay, double bx, double by, double cx, double cy) {
+    const double wide[12] = {ax, by, -ay, bx, bx, cy, -by, cx, cx, ay, -cy, ax};
+    if (!all_moderate(12, wide)) return sign_of_wide_products(6, wide);
     double low[4];
     double acx = two_sum(ax, -cx, &low[0]), bcx = two_sum(bx, -cx, &low[1]);
     double acy = two_sum(ay, -cy, &low[2]), bcy = two_sum(by, -cy, &low[3]);
@@ -142,7 +141,7 @@ static int orientation_exactly(double ax, double ay, double bx, double by, doubl
 /* 1 when c lies to the left of the line from a to b (above it, when a.x < b.x), 0 on it. */
 static inline int orientation(double ax, double ay, double bx, double by, double cx, double cy) {
     double l = (ax - cx) * (by - cy), r = (ay - cy) * (bx - cx);
-    double determinant = l - r, bound = FILTER * (fabs(l) + fabs(r));
+    double determinant = l - r, bound = FILTER * (fabs(l) + fabs(r)) + UNDERFLOW_BOUND;
     if (determinant > bound) return 1;
     if (determinant < -bound) return -1;
     return orientation_exactly(ax, ay, bx, by, cx, cy);

@@ -1,9 +1,9 @@
 """Exact signs: a float filter, then rational arithmetic. The bounds are those of predicates.c.
 
-For admitted coordinates nothing under- or overflows, so each rounded operation is off by at most
-u = 2^-53 of its result, and a sum or difference of two products of differences by less than
-(3 + 16u)u times the sum of their sizes. Beyond that bound the rounded sign is right; within it the
-sign is computed with `fractions`, which are exact by construction.
+A sum or difference of two products of differences is off by less than (3 + 16u)u times the sum of
+their sizes, u = 2^-53, and 2^-1072 for what underflows. Beyond that bound the rounded sign is
+right; where something overflows, the comparison fails. Within it the sign is computed with
+`fractions`, which are exact by construction.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from fractions import Fraction
 FILTER = 3.3306690738754716e-16
 """(3 + 16u)u, rounded up."""
 
+UNDERFLOW_BOUND = 2.0**-1060
+
 
 def _sign(number: Fraction | float) -> int:
     return (number > 0) - (number < 0)
@@ -23,7 +25,7 @@ def dot_sign(qx: float, qy: float, x1: float, y1: float, x2: float, y2: float) -
     """The sign of q . (p1 - p2): 1 when the first point scores higher, 0 for an exact tie."""
     along_x, along_y = qx * (x1 - x2), qy * (y1 - y2)
     total = along_x + along_y
-    bound = FILTER * (abs(along_x) + abs(along_y))
+    bound = FILTER * (abs(along_x) + abs(along_y)) + UNDERFLOW_BOUND
     if total > bound:
         return 1
     if total < -bound:
@@ -48,7 +50,7 @@ def orientation(ax: float, ay: float, bx: float, by: float, cx: float, cy: float
     """1 when c lies to the left of the line from a to b, 0 on it, -1 to the right."""
     left, right = (ax - cx) * (by - cy), (ay - cy) * (bx - cx)
     determinant = left - right
-    bound = FILTER * (abs(left) + abs(right))
+    bound = FILTER * (abs(left) + abs(right)) + UNDERFLOW_BOUND
     if determinant > bound:
         return 1
     if determinant < -bound:

@@ -11,9 +11,9 @@ from curta.engine.hull.admission import (
     Floats,
     Positions,
     as_numbers,
-    check_coordinate_array,
     check_coordinates,
-    check_value_array,
+    check_points,
+    check_queries,
     check_values,
 )
 from curta.engine.hull.reference import Found, Ties, Vector
@@ -64,21 +64,19 @@ class PythonHull(ABC):
         return self._query(query).value
 
     def insert_many(self, keys: Floats, values: Floats) -> None:
-        check_coordinate_array(keys, "key")
-        check_value_array(values)
+        check_points(keys, values)
         for key, value in zip(keys.tolist(), values.tolist(), strict=True):
             self._insert(key, value)
 
     def query_many(self, queries: Floats) -> tuple[Floats, Positions]:
-        check_coordinate_array(queries, "query")
+        check_queries(queries)
         return self._as_arrays([self._query(query) for query in queries.tolist()])
 
     def insert_and_query_many(
         self, keys: Floats, values: Floats, queries: Floats
     ) -> tuple[Floats, Positions]:
-        check_coordinate_array(keys, "key")
-        check_value_array(values)
-        check_coordinate_array(queries, "query")
+        check_points(keys, values)
+        check_queries(queries)
         found = []
         for key, value, query in zip(keys.tolist(), values.tolist(), queries.tolist(), strict=True):
             self._insert(key, value)

@@ -16,6 +16,8 @@
  * all layers, and O(m log n) when the cascade moves m points; each point moves down at most k times,
  * so it is O(k log n) amortised.
  *
+ * Directions with qy = 0, where columns tie, are answered by rankings by x, of O(log k) an insertion.
+ *
  * Query. The best of layer i comes before everything in layer i+1. So: a heap of candidates; when
  * the first point of the deepest open layer is taken, open the next; when a vertex is taken, its
  * neighbour away from the summit follows. With L layers opened, O(L log n + k log k); L <= k.
@@ -26,9 +28,11 @@ typedef struct {
     double sign; /* 1: upper, -1: of the mirrored points */
 } onion;
 
+/* The k points with the largest sign * x, of equals the latest: a heap, the last of them on top. */
 typedef struct {
-    uint32_t *ids; /* k of them, best first */
+    uint32_t *ids;
     int count;
+    double sign;
 } ranking;
 
 typedef enum { STOP, LEFTWARD, RIGHTWARD } heading;
@@ -48,11 +52,13 @@ typedef struct {
     int64_t points;
     pool records;
     onion upper, lower;
-    ranking left, right, recent;
+    ranking left, right;
+    uint32_t *recent; /* a ring: position modulo k */
     id_list arriving, leaving;
     candidate *heap;
     int heap_count;
     uint32_t *winners;
+    double *weights; /* of the winners */
 } topk;
 
 static void onion_open(onion *o, int k, double sign) {
@@ -116,25 +122,52 @@ static void onion_insert(topk *t, onion *o, int64_t position, const double *key,
         free_record(&t->records, t->arriving.items[i]);
 }
 
-/* Keep the k best; the new point, being the latest, comes before those it ties with. */
-static void rank_insert(topk *t, ranking *r, double sign, int64_t position, const double *key,
+static int ranks_after(const topk *t, double sign, uint32_t first, uint32_t second) {
+    const record *a = at(&t->records, first), *b = at(&t->records, second);
+    return sign * a->x < sign * b->x || (a->x == b->x && a->position < b->position);
+}
+
+static void sink(const topk *t, double sign, uint32_t *ids, int count) {
+    uint32_t id = ids[0];
+    int i = 0;
+    for (int child; (child = 2 * i + 1) < count; i = child) {
+        if (child + 1 < count && ranks_after(t, sign, ids[child + 1], ids[child])) child++;
+        if (!ranks_after(t, sign, ids[child], id)) break;
+        ids[i] = ids[child];
+    }
+    ids[i] = id;
+}
+
+/* The new point, being the latest, comes before those it ties with. */
+static void rank_insert(topk *t, ranking *r, int64_t position, const double *key,
                         const double *value) {
-    int i = r->count;
-    while (i > 0 && sign * at(&t->records, r->ids[i - 1])->x <= sign * key[0]) i--;
-    if (i == t->k) return;
-    if (r->count == t->k) free_record(&t->records, r->ids[--r->count]);
-    for (int j = r->count; j > i; j--) r->ids[j] = r->ids[j - 1];
-    r->ids[i] = new_record(&t->records, position, key[0], key[1], value);
-    r->count++;
+    if (r->count == t->k) {
+        if (r->sign * key[0] < r->sign * at(&t->records, r->ids[0])->x) return;
+        free_record(&t->records, r->ids[0]);
+        r->ids[0] = new_record(&t->records, position, key[0], key[1], value);
+        sink(t, r->sign, r->ids, r->count);
+        return;
+    }
+    uint32_t id = new_record(&t->records, position, key[0], key[1], value);
+    int i = r->count++;
+    for (; i > 0 && ranks_after(t, r->sign, id, r->ids[(i - 1) / 2]); i = (i - 1) / 2)
+        r->ids[i] = r->ids[(i - 1) / 2];
+    r->ids[i] = id;
+}
+
+static void keep_recent(topk *t, int64_t position, const double *key, const double *value) {
+    uint32_t *place = &t->recent[position % t->k];
+    if (position >= t->k) free_record(&t->records, *place);
+    *place = new_record(&t->records, position, key[0], key[1], value);
 }
 
 static void topk_insert_one(topk *t, const double *key, const double *value) {
     int64_t position = t->points++;
     onion_insert(t, &t->upper, position, key, value);
     onion_insert(t, &t->lower, position, key, value);
-    rank_insert(t, &t->left, -1.0, position, key, value);
-    rank_insert(t, &t->right, 1.0, position, key, value);
-    rank_insert(t, &t->recent, 0.0, position, key, value); /* all tie: the latest first */
+    rank_insert(t, &t->left, position, key, value);
+    rank_insert(t, &t->right, position, key, value);
+    keep_recent(t, position, key, value);
 }
 
 /* ---- the search ---- */
@@ -220,38 +253,72 @@ static int search_onion(topk *t, const onion *o, double qx, double up) {
     return found;
 }
 
-static int rank_winners(topk *t, const double *query) {
-    double qx = query[0], qy = query[1];
-    if (qy > 0.0) return search_onion(t, &t->upper, qx, qy);
-    if (qy < 0.0) return search_onion(t, &t->lower, qx, -qy);
-    const ranking *r = qx > 0.0 ? &t->right : qx < 0.0 ? &t->left : &t->recent;
+/* Heapsort: the last of the rest goes to the end. */
+static int sort_ranking(topk *t, const ranking *r) {
     memcpy(t->winners, r->ids, sizeof(uint32_t) * (size_t)r->count);
+    for (int rest = r->count - 1; rest > 0; rest--) {
+        uint32_t last = t->winners[0];
+        t->winners[0] = t->winners[rest];
+        t->winners[rest] = last;
+        sink(t, r->sign, t->winners, rest);
+    }
     return r->count;
 }
 
-/* Softmax over the winners: weights exp(scale * (score - best score)), normalised. The difference
- * is taken between the keys first, so that large scores lose nothing. */
-static void attend(topk *t, const double *query, double *value, int64_t *positions,
-                   double *weights) {
-    int found = rank_winners(t, query);
+static int list_recent(topk *t) {
+    int count = t->points < t->k ? (int)t->points : t->k;
+    for (int i = 0; i < count; i++) t->winners[i] = t->recent[(t->points - 1 - i) % t->k];
+    return count;
+}
+
+static int find_winners(topk *t, const double *query) {
+    double qx = query[0], qy = query[1];
+    if (qy > 0.0) return search_onion(t, &t->upper, qx, qy);
+    if (qy < 0.0) return search_onion(t, &t->lower, qx, -qy);
+    if (qx > 0.0) return sort_ranking(t, &t->right);
+    if (qx < 0.0) return sort_ranking(t, &t->left);
+    return list_recent(t); /* all tie */
+}
+
+/* q . (key - best): the difference is taken between the keys first, so that large scores lose
+ * nothing. No key scores higher than the best. */
+static double score_below(const double *q, const record *r, const record *best) {
+    double difference = q[0] * (r->x - best->x) + q[1] * (r->y - best->y);
+    if (!isfinite(difference)) {
+        const double wide[8] = {q[0], r->x, -q[0], best->x, q[1], r->y, -q[1], best->y};
+        difference = wide_products(4, wide);
+    }
+    return fmax(difference, -DBL_MAX);
+}
+
+/* Softmax over the winners: weights exp(scale * (score - best score)), not yet normalised. */
+static double weigh(topk *t, int found, const double *query) {
     const record *best = at(&t->records, t->winners[0]);
     double total = 0.0;
     for (int i = 0; i < found; i++) {
         const record *r = at(&t->records, t->winners[i]);
-        double difference = query[0] * (r->x - best->x) + query[1] * (r->y - best->y);
-        weights[i] = exp(t->scale * difference);
-        total += weights[i];
-        positions[i] = r->position;
+        t->weights[i] = exp(t->scale * score_below(query, r, best));
+        total += t->weights[i];
     }
+    return total;
+}
+
+/* `positions` and `weights`, k of each, may be NULL. */
+static void attend(topk *t, const double *query, double *value, int64_t *positions,
+                   double *weights) {
+    int found = find_winners(t, query);
+    double total = weigh(t, found, query);
     for (int j = 0; j < t->width; j++) value[j] = 0.0;
     for (int i = 0; i < found; i++) {
         const record *r = at(&t->records, t->winners[i]);
-        weights[i] /= total;
-        for (int j = 0; j < t->width; j++) value[j] += weights[i] * r->value[j];
+        double weight = t->weights[i] / total;
+        for (int j = 0; j < t->width; j++) value[j] += weight * r->value[j];
+        if (positions != NULL) positions[i] = r->position;
+        if (weights != NULL) weights[i] = weight;
     }
     for (int i = found; i < t->k; i++) {
-        positions[i] = -1;
-        weights[i] = 0.0;
+        if (positions != NULL) positions[i] = -1;
+        if (weights != NULL) weights[i] = 0.0;
     }
 }
 
@@ -262,7 +329,7 @@ static void open_topk_contents(topk *t) {
     pool_open(&t->records, t->width, PASS_DOWN);
     onion_open(&t->upper, t->k, 1.0);
     onion_open(&t->lower, t->k, -1.0);
-    t->left.count = t->right.count = t->recent.count = 0;
+    t->left.count = t->right.count = 0;
 }
 
 static void close_topk_contents(topk *t) {
@@ -276,11 +343,14 @@ EXPORT topk *topk_create(int width, int k, double scale) {
     t->width = width;
     t->k = k;
     t->scale = scale;
-    ranking *rankings[3] = {&t->left, &t->right, &t->recent};
-    for (int i = 0; i < 3; i++)
-        rankings[i]->ids = checked(malloc(sizeof(uint32_t) * (size_t)k));
+    t->left.sign = -1.0;
+    t->right.sign = 1.0;
+    t->left.ids = checked(malloc(sizeof(uint32_t) * (size_t)k));
+    t->right.ids = checked(malloc(sizeof(uint32_t) * (size_t)k));
+    t->recent = checked(malloc(sizeof(uint32_t) * (size_t)k));
     t->heap = checked(malloc(sizeof(candidate) * (size_t)(3 * k + 3)));
     t->winners = checked(malloc(sizeof(uint32_t) * (size_t)k));
+    t->weights = checked(malloc(sizeof(double) * (size_t)k));
     open_topk_contents(t);
     return t;
 }
@@ -294,11 +364,12 @@ EXPORT void topk_free(topk *t) {
     close_topk_contents(t);
     free(t->left.ids);
     free(t->right.ids);
-    free(t->recent.ids);
+    free(t->recent);
     free(t->arriving.items);
     free(t->leaving.items);
     free(t->heap);
     free(t->winners);
+    free(t->weights);
     free(t);
 }
 
@@ -311,7 +382,8 @@ EXPORT int64_t topk_vertices(const topk *t) {
 
 EXPORT int64_t topk_bytes(const topk *t) {
     size_t bytes = sizeof *t + t->records.stride * t->records.capacity;
-    bytes += (size_t)t->k * (2 * sizeof(chain) + 4 * sizeof(uint32_t) + 3 * sizeof(candidate));
+    bytes += (size_t)t->k * (2 * sizeof(chain) + 4 * sizeof(uint32_t) + sizeof(double) +
+                             3 * sizeof(candidate));
     for (int i = 0; i < t->upper.used; i++) bytes += chain_bytes(&t->upper.layers[i]);
     for (int i = 0; i < t->lower.used; i++) bytes += chain_bytes(&t->lower.layers[i]);
     return (int64_t)bytes;
@@ -333,15 +405,17 @@ EXPORT int64_t topk_query_many(topk *t, int64_t n, const double *queries, double
     return -1;
 }
 
-EXPORT int64_t topk_step_many(topk *t, int64_t n, const double *keys, const double *values,
-                              const double *queries, double *answers, int64_t *positions,
-                              double *weights) {
-    int64_t refused = first_refused(2 * n, keys, n * t->width, values, 2 * n, queries);
+EXPORT int64_t topk_step_rows(topk *const *caches, int64_t rows, int64_t n, const double *keys,
+                              const double *values, const double *queries, double *answers,
+                              int64_t *positions, double *weights) {
+    int64_t steps = rows * n, width = rows ? caches[0]->width : 0;
+    int64_t refused = first_refused(2 * steps, keys, steps * width, values, 2 * steps, queries);
     if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++) {
-        topk_insert_one(t, keys + 2 * i, values + t->width * i);
-        attend(t, queries + 2 * i, answers + t->width * i, positions + t->k * i,
-               weights + t->k * i);
+    for (int64_t i = 0; i < steps; i++) {
+        topk *t = caches[i / n];
+        topk_insert_one(t, keys + 2 * i, values + width * i);
+        attend(t, queries + 2 * i, answers + width * i, positions ? positions + t->k * i : NULL,
+               weights ? weights + t->k * i : NULL);
     }
     return -1;
 }

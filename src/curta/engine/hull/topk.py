@@ -21,9 +21,7 @@ from curta.engine.hull.admission import (
     Floats,
     Positions,
     as_rows,
-    check_coordinate_array,
     check_same_length,
-    check_value_array,
     empty_error,
 )
 from curta.engine.hull.cache import Backend, check_options
@@ -47,6 +45,11 @@ class AttendedMany(NamedTuple):
     weights: Floats
 
 
+def check_k(k: int) -> None:
+    if not isinstance(k, int) or not 1 <= k <= LARGEST_K:
+        raise HullError(f"k={k!r}: expected a whole number from 1 to {LARGEST_K}")
+
+
 class TopKCache:
     """The k keys in the plane that score highest, and the softmax over them.
 
@@ -62,8 +65,7 @@ class TopKCache:
         self, k: int, value_width: int, scale: float = 1.0, backend: Backend = "auto"
     ) -> None:
         check_options(value_width, "latest")
-        if not isinstance(k, int) or not 1 <= k <= LARGEST_K:
-            raise HullError(f"k={k!r}: expected a whole number from 1 to {LARGEST_K}")
+        check_k(k)
         if not (math.isfinite(scale) and scale >= 0):
             raise HullError(f"scale={scale!r}: expected a finite number, 0 or more")
         self.k = k
@@ -71,11 +73,11 @@ class TopKCache:
         self.scale = float(scale)
         self.backend = choose_backend(backend)
         implementation = NativeTopK if self.backend == "c" else PythonTopK
-        self._hulls: NativeTopK | PythonTopK = implementation(value_width, k, self.scale)
+        self.implementation: NativeTopK | PythonTopK = implementation(value_width, k, self.scale)
 
     def __len__(self) -> int:
         """The number of keys inserted, kept in a layer or not."""
-        return self._hulls.points
+        return self.implementation.points
 
     def __repr__(self) -> str:
         return (
@@ -104,44 +106,42 @@ class TopKCache:
 
     def insert_many(self, keys: ArrayLike, values: ArrayLike) -> None:
         """Insert n keys [n, 2] with values [n, value_width], in order; all of them or none."""
-        self._hulls.insert_many(*self._checked_points(keys, values))
+        self.implementation.insert_many(*self._as_points(keys, values))
 
     def query_many(self, queries: ArrayLike) -> AttendedMany:
         """Answer n queries [n, 2]."""
         rows = as_rows(queries, 2, "queries")
-        check_coordinate_array(rows, "query")
         if len(rows) and not len(self):
             raise empty_error()
-        return AttendedMany(*self._hulls.query_many(rows))
+        return AttendedMany(*self.implementation.query_many(rows))
 
     def insert_and_query_many(
         self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike
     ) -> AttendedMany:
         """n steps of causal attention: step i inserts key i, then answers query i."""
-        key_rows, value_rows = self._checked_points(keys, values)
+        key_rows, value_rows = self._as_points(keys, values)
         query_rows = as_rows(queries, 2, "queries")
-        check_coordinate_array(query_rows, "query")
         check_same_length(keys=key_rows, queries=query_rows)
-        return AttendedMany(*self._hulls.insert_and_query_many(key_rows, value_rows, query_rows))
+        return AttendedMany(
+            *self.implementation.insert_and_query_many(key_rows, value_rows, query_rows)
+        )
 
     def hull_vertices(self) -> int:
         """Corners kept in all layers."""
-        return self._hulls.vertices()
+        return self.implementation.vertices()
 
     def memory_bytes(self) -> int:
         """Memory held; an estimate for the Python backend."""
-        return self._hulls.memory_bytes()
+        return self.implementation.memory_bytes()
 
     def reset(self) -> None:
         """Forget everything and free the memory."""
-        self._hulls.reset()
+        self.implementation.reset()
 
-    def _checked_points(self, keys: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:
+    def _as_points(self, keys: ArrayLike, values: ArrayLike) -> tuple[Floats, Floats]:
         key_rows = as_rows(keys, 2, "keys")
         value_rows = as_rows(values, self.value_width, "values")
         check_same_length(keys=key_rows, values=value_rows)
-        check_coordinate_array(key_rows, "key")
-        check_value_array(value_rows)
         return key_rows, value_rows
 
     def _single(self, answers: AttendedMany) -> Attended:

@@ -16,17 +16,25 @@
 
 typedef struct branch branch;
 
+/* What a search reads together lies together: trees are larger than the processor's caches. */
+typedef struct {
+    double x, y;
+    uint32_t mass, edge; /* chain.c says what they are */
+} vertex;
+
 typedef struct leaf {
-    double x[LEAF_CAPACITY], y[LEAF_CAPACITY];
-    uint32_t mass[LEAF_CAPACITY], edge[LEAF_CAPACITY];
+    vertex at[LEAF_CAPACITY];
     branch *parent;
     struct leaf *previous, *next;
     int count;
 } leaf;
 
+typedef struct {
+    double x, y, second_x, second_y;
+} entry;
+
 struct branch {
-    double x[BRANCH_CAPACITY], y[BRANCH_CAPACITY];
-    double second_x[BRANCH_CAPACITY], second_y[BRANCH_CAPACITY];
+    entry at[BRANCH_CAPACITY];
     void *child[BRANCH_CAPACITY];
     branch *parent;
     int count;
@@ -93,19 +101,17 @@ static inline cursor predecessor(cursor v) {
     return before ? (cursor){before, before->count - 1} : NOWHERE;
 }
 
-#define X(v) ((v).leaf->x[(v).index])
-#define Y(v) ((v).leaf->y[(v).index])
-#define MASS(v) ((v).leaf->mass[(v).index])
-#define EDGE(v) ((v).leaf->edge[(v).index])
+#define X(v) ((v).leaf->at[(v).index].x)
+#define Y(v) ((v).leaf->at[(v).index].y)
+#define MASS(v) ((v).leaf->at[(v).index].mass)
+#define EDGE(v) ((v).leaf->at[(v).index].edge)
 
 static void set_entry(branch *b, int i, const leaf *l, void *child) {
     int has_second = l->count > 1 || l->next != NULL;
     const leaf *holder = l->count > 1 || !has_second ? l : l->next;
     int index = l->count > 1 ? 1 : 0; /* a vertex without successor is its own: nothing rises */
-    b->x[i] = l->x[0];
-    b->y[i] = l->y[0];
-    b->second_x[i] = holder->x[index];
-    b->second_y[i] = holder->y[index];
+    const vertex *first = &l->at[0], *second = &holder->at[index];
+    b->at[i] = (entry){first->x, first->y, second->x, second->y};
     b->child[i] = child;
 }
 
@@ -132,10 +138,7 @@ static void refresh(const leaf *l) {
 }
 
 static void copy_entry(branch *to, int i, const branch *from, int j) {
-    to->x[i] = from->x[j];
-    to->y[i] = from->y[j];
-    to->second_x[i] = from->second_x[j];
-    to->second_y[i] = from->second_y[j];
+    to->at[i] = from->at[j];
     to->child[i] = from->child[j];
 }
 
@@ -200,10 +203,7 @@ static void add_sibling(chain *c, void *node, void *sibling, int height, int end
 static leaf *split_leaf(chain *c, leaf *l, int keep) {
     leaf *right = new_leaf(c);
     int moved = l->count - keep;
-    memcpy(right->x, l->x + keep, (size_t)moved * sizeof(double));
-    memcpy(right->y, l->y + keep, (size_t)moved * sizeof(double));
-    memcpy(right->mass, l->mass + keep, (size_t)moved * sizeof(uint32_t));
-    memcpy(right->edge, l->edge + keep, (size_t)moved * sizeof(uint32_t));
+    memcpy(right->at, l->at + keep, (size_t)moved * sizeof(vertex));
     right->count = moved;
     l->count = keep;
     right->previous = l;
@@ -215,20 +215,13 @@ static leaf *split_leaf(chain *c, leaf *l, int keep) {
 }
 
 static void shift(leaf *l, int from, int by) {
-    size_t moved = (size_t)(l->count - from);
-    memmove(l->x + from + by, l->x + from, moved * sizeof(double));
-    memmove(l->y + from + by, l->y + from, moved * sizeof(double));
-    memmove(l->mass + from + by, l->mass + from, moved * sizeof(uint32_t));
-    memmove(l->edge + from + by, l->edge + from, moved * sizeof(uint32_t));
+    memmove(l->at + from + by, l->at + from, (size_t)(l->count - from) * sizeof(vertex));
     l->count += by;
 }
 
 static void write_vertex(leaf *l, int i, double x, double y, uint32_t mass, uint32_t edge) {
     shift(l, i, 1);
-    l->x[i] = x;
-    l->y[i] = y;
-    l->mass[i] = mass;
-    l->edge[i] = edge;
+    l->at[i] = (vertex){x, y, mass, edge};
 }
 
 static void insert_vertex(chain *c, cursor place, double x, double y, uint32_t mass, uint32_t edge) {
@@ -304,7 +297,7 @@ static cursor locate(const chain *c, double x) {
         int low = 0, high = b->count; /* first[low] <= x or low == 0; x < first[high] */
         while (high - low > 1) {
             int middle = (low + high) / 2;
-            if (b->x[middle] <= x) low = middle;
+            if (b->at[middle].x <= x) low = middle;
             else high = middle;
         }
         node = b->child[low];
@@ -313,10 +306,15 @@ static cursor locate(const chain *c, double x) {
     int low = -1, high = l->count;
     while (high - low > 1) {
         int middle = (low + high) / 2;
-        if (l->x[middle] <= x) low = middle;
+        if (l->at[middle].x <= x) low = middle;
         else high = middle;
     }
     return low < 0 ? NOWHERE : (cursor){l, low};
+}
+
+/* Does the second point score higher than the first? */
+static inline int rises(double qx, double qy, const vertex *first, const vertex *second) {
+    return dot_sign(qx, qy, second->x, second->y, first->x, first->y) > 0;
 }
 
 /* The leftmost vertex with the highest score in a direction with qy > 0; the chain has one. */
@@ -326,21 +324,21 @@ static cursor summit(const chain *c, double qx, double qy) {
         branch *b = node;
         int low = 0, high = b->count;
         while (high - low > 1) {
-            int m = (low + high) / 2;
-            if (dot_sign(qx, qy, b->second_x[m], b->second_y[m], b->x[m], b->y[m]) > 0) low = m;
-            else high = m;
+            int middle = (low + high) / 2;
+            const entry *e = &b->at[middle];
+            if (dot_sign(qx, qy, e->second_x, e->second_y, e->x, e->y) > 0) low = middle;
+            else high = middle;
         }
         node = b->child[low];
     }
     leaf *l = node;
     int low = 0, high = l->count - 1; /* rises up to low; does not rise from high, if not last */
     while (low < high) {
-        int m = (low + high) / 2;
-        if (dot_sign(qx, qy, l->x[m + 1], l->y[m + 1], l->x[m], l->y[m]) > 0) low = m + 1;
-        else high = m;
+        int middle = (low + high) / 2;
+        if (rises(qx, qy, &l->at[middle], &l->at[middle + 1])) low = middle + 1;
+        else high = middle;
     }
-    if (low == l->count - 1 && l->next != NULL &&
-        dot_sign(qx, qy, l->next->x[0], l->next->y[0], l->x[low], l->y[low]) > 0)
+    if (low == l->count - 1 && l->next != NULL && rises(qx, qy, &l->at[low], &l->next->at[0]))
         return (cursor){l->next, 0};
     return (cursor){l, low};
 }

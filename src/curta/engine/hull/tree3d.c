@@ -1,14 +1,4 @@
-/* A cache of points in space: which of them lies furthest in a direction?
- *
- * Not a hull: a forest of bounding-volume trees, searched by branch and bound with exact scores.
- * Facets of a hull in space are polygons; keeping what ties on them under insertion, with exact
- * answers for coplanar sets, costs more than it saves. Here ties and degenerate sets need no
- * special case: nothing is cut off that could still win or tie.
- *
- * Forest (logarithmic method): new points wait in a buffer; a full buffer is built into one tree
- * together with all smaller trees, as in binary counting. Each point is rebuilt O(log n) times,
- * each time at O(log n): O(log^2 n) amortised per insertion, for any order. Equal points end up in
- * one bucket, because a split never separates equal coordinates, and there they become one record.
+/* Points in space in a tree of bounding volumes.
  *
  * Volume: an axis-parallel box, cut by a slab: lowest and highest n . p for the direction n in which
  * the points of the node extend least. With t = q . n and r = q - t n,
@@ -21,11 +11,9 @@
  *
  * Rounding: a bound is raised by 2^-48 of the sum of the sizes of its terms (it takes fewer than 16
  * operations, each off by 2^-53 of such a term) and by 2^-1000 for what underflows; the score it is
- * compared with is lowered likewise. Scores that differ do so by at least 2^-904.
+ * compared with is lowered likewise.
  */
-#define BUFFER_CAPACITY 128
-#define BUCKET_CAPACITY 8
-#define LEVELS 40
+#define BUCKET_CAPACITY 32
 #define SLACK 0x1p-48
 #define UNDERFLOW_SLACK 0x1p-1000
 
@@ -46,41 +34,6 @@ typedef struct {
     int64_t spot_count, volume_count, volume_capacity;
 } tree3d;
 
-typedef struct {
-    int width;
-    policy what;
-    int64_t points;
-    pool records;
-    spot buffer[BUFFER_CAPACITY];
-    int buffered;
-    tree3d levels[LEVELS];
-    uint32_t all;
-} space;
-
-typedef struct {
-    const double *query;
-    spot best;
-    double floor; /* no more than the best score */
-    int tied;     /* entries in `ties` */
-    id_list ties;
-} search;
-
-/* The sign of q . (a - b). */
-static int dot_sign_3d(const double *q, const double *a, const double *b) {
-    double x = q[0] * (a[0] - b[0]), y = q[1] * (a[1] - b[1]), z = q[2] * (a[2] - b[2]);
-    double sum = x + y + z, bound = 0x1p-50 * (fabs(x) + fabs(y) + fabs(z)); /* > (4 + ..)u */
-    if (sum > bound) return 1;
-    if (sum < -bound) return -1;
-    double terms[12];
-    for (int i = 0; i < 3; i++) {
-        terms[4 * i] = two_product(q[i], a[i], &terms[4 * i + 1]);
-        terms[4 * i + 2] = two_product(-q[i], b[i], &terms[4 * i + 3]);
-    }
-    return sign_of_sum(12, terms);
-}
-
-/* ---- building ---- */
-
 static int widest_axis(const volume *v) {
     int axis = 0;
     for (int i = 1; i < 3; i++)
@@ -96,6 +49,12 @@ static void measure_box(volume *v, const spot *spots, int64_t count) {
             if (c < v->low[i]) v->low[i] = c;
             if (c > v->high[i]) v->high[i] = c;
         }
+}
+
+static double largest_coordinate(const volume *v) {
+    double largest = 0.0;
+    for (int i = 0; i < 3; i++) largest = fmax(largest, fmax(fabs(v->low[i]), fabs(v->high[i])));
+    return largest;
 }
 
 /* One Jacobi rotation that clears m[p][q] of a symmetric matrix; v collects the rotations. */
@@ -119,8 +78,14 @@ static void rotate(double m[3][3], double v[3][3], int p, int q) {
     }
 }
 
-/* The direction of least spread; any direction would give right answers. */
-static void find_normal(volume *v, const spot *spots, int64_t count, double extent) {
+/* The direction of least spread; any direction would give right answers, and so does none. */
+static void find_normal(volume *v, const spot *spots, int64_t count) {
+    double extent = 0.0;
+    for (int i = 0; i < 3; i++) {
+        v->normal[i] = 0.0;
+        extent = fmax(extent, v->high[i] - v->low[i]);
+    }
+    if (!(extent > 0.0 && largest_coordinate(v) <= 0x1p1000)) return; /* or a slab might overflow */
     double mean[3] = {0, 0, 0}, m[3][3] = {{0}}, axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
     for (int64_t s = 0; s < count; s++)
         for (int i = 0; i < 3; i++) mean[i] += (spots[s].c[i] - v->low[i]) / extent;
@@ -155,7 +120,7 @@ static void measure_slab(volume *v, const spot *spots, int64_t count) {
             along += v->normal[i] * spots[s].c[i];
             sizes += fabs(v->normal[i] * spots[s].c[i]);
         }
-        double slack = SLACK * sizes;
+        double slack = SLACK * sizes + UNDERFLOW_BOUND;
         if (along - slack < v->slab_low) v->slab_low = along - slack;
         if (along + slack > v->slab_high) v->slab_high = along + slack;
     }
@@ -223,11 +188,9 @@ static void build_volume(tree3d *t, pool *p, spot *spots, int64_t count) {
     volume v;
     measure_box(&v, spots, count);
     int axis = widest_axis(&v);
-    double extent = v.high[axis] - v.low[axis];
-    v.normal[0] = v.normal[1] = v.normal[2] = 0.0;
-    if (extent > 0.0) find_normal(&v, spots, count, extent);
+    find_normal(&v, spots, count);
     measure_slab(&v, spots, count);
-    if (count <= BUCKET_CAPACITY || extent == 0.0) {
+    if (count <= BUCKET_CAPACITY || v.high[axis] == v.low[axis]) {
         write_bucket(t, p, &v, spots, count);
         t->volumes[here] = v;
         return;
@@ -248,37 +211,6 @@ static void close_tree(tree3d *t) {
     memset(t, 0, sizeof *t);
 }
 
-/* Build the buffer and all smaller trees into the first free level. */
-static void empty_buffer(space *s) {
-    int level = 0;
-    int64_t count = s->buffered;
-    for (; s->levels[level].spot_count > 0; level++) count += s->levels[level].spot_count;
-    spot *gathered = checked(malloc(sizeof(spot) * (size_t)count)), *end = gathered;
-    memcpy(end, s->buffer, sizeof(spot) * (size_t)s->buffered);
-    end += s->buffered;
-    for (int i = 0; i < level; i++) {
-        memcpy(end, s->levels[i].spots, sizeof(spot) * (size_t)s->levels[i].spot_count);
-        end += s->levels[i].spot_count;
-        close_tree(&s->levels[i]);
-    }
-    tree3d *t = &s->levels[level];
-    t->spots = checked(malloc(sizeof(spot) * (size_t)count));
-    build_volume(t, &s->records, gathered, count);
-    free(gathered);
-    s->buffered = 0;
-}
-
-static void space_insert_one(space *s, const double *key, const double *value) {
-    int64_t position = s->points++;
-    if (s->buffered == BUFFER_CAPACITY) empty_buffer(s);
-    spot *new = &s->buffer[s->buffered++];
-    memcpy(new->c, key, sizeof new->c);
-    new->mass = new_record(&s->records, position, key[0], key[1], value);
-    add_to(&s->records, &s->all, position, key[0], key[1], value);
-}
-
-/* ---- searching ---- */
-
 static double upper_bound(const volume *v, const double *q) {
     double t = q[0] * v->normal[0] + q[1] * v->normal[1] + q[2] * v->normal[2];
     double slab = t * (t >= 0.0 ? v->slab_high : v->slab_low);
@@ -292,54 +224,4 @@ static double upper_bound(const volume *v, const double *q) {
         box_sizes += fabs(q[i]) * size;
     }
     return fmin(cut + SLACK * cut_sizes, box + SLACK * box_sizes) + UNDERFLOW_SLACK;
-}
-
-static void consider(search *f, const spot *candidate, int first) {
-    const double *q = f->query, *c = candidate->c;
-    double x = q[0] * c[0], y = q[1] * c[1], z = q[2] * c[2];
-    double score = x + y + z, slack = SLACK * (fabs(x) + fabs(y) + fabs(z)) + UNDERFLOW_SLACK;
-    if (!first) {
-        if (score + slack < f->floor) return;
-        int sign = dot_sign_3d(q, c, f->best.c);
-        if (sign < 0) return;
-        if (sign == 0) {
-            push_id(&f->ties, candidate->mass);
-            return;
-        }
-    }
-    f->ties.length = 0;
-    push_id(&f->ties, candidate->mass);
-    f->best = *candidate;
-    f->floor = score - slack;
-}
-
-static void search_volume(search *f, const tree3d *t, int64_t index) {
-    const volume *v = &t->volumes[index];
-    if (v->right == 0) {
-        for (int64_t s = 0; s < v->count; s++) consider(f, &t->spots[v->first + s], 0);
-        return;
-    }
-    int64_t near = index + 1, far = v->right;
-    double near_bound = upper_bound(&t->volumes[near], f->query);
-    double far_bound = upper_bound(&t->volumes[far], f->query);
-    if (far_bound > near_bound) {
-        int64_t swapped = near;
-        near = far;
-        far = swapped;
-        double bound = near_bound;
-        near_bound = far_bound;
-        far_bound = bound;
-    }
-    if (near_bound >= f->floor) search_volume(f, t, near);
-    if (far_bound >= f->floor) search_volume(f, t, far);
-}
-
-static void search_space(space *s, search *f) {
-    f->floor = -INFINITY;
-    f->ties.length = 0;
-    consider(f, &s->buffer[0], 1); /* never empty: filled again in the step that empties it */
-    for (int i = LEVELS - 1; i >= 0; i--)
-        if (s->levels[i].spot_count > 0 && upper_bound(s->levels[i].volumes, f->query) >= f->floor)
-            search_volume(f, &s->levels[i], 0);
-    for (int i = 1; i < s->buffered; i++) consider(f, &s->buffer[i], 0);
 }

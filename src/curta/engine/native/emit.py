@@ -9,7 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 
 from curta.compiler.model import Model
-from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify, step_of
+from curta.compiler.numbers import MANTISSA_BITS, power_of_two, simplify, step_of
+from curta.engine.native.liveness import live_values
+from curta.engine.native.sums import Sums, integer
 from curta.engine.native.symbolic import (
     CONSTANT,
     Column,
@@ -21,6 +23,7 @@ from curta.engine.native.symbolic import (
     Program,
     Promise,
     Rule,
+    Shape,
     Sum,
     Total,
     Value,
@@ -49,6 +52,7 @@ class Emitter:
         self.model = model
         self.program = program
         self.residuals = residuals
+        self.sums = Sums(program)
         self.live = live_values(program, residuals)
         stored: dict[int, set[int]] = {}
         for value in self.live:
@@ -65,6 +69,7 @@ class Emitter:
     def source(self) -> str:
         parts = [self.title(), PRELUDE]
         parts += [self.token_table(v) for v in sorted(self.live) if self.is_column(v)]
+        parts += [text for v in sorted(self.live) if (text := self.sums.shape_table(v))]
         parts += [code.row_type for code in self.tables.values()]
         parts += [track_type(list(self.tables.values())), self.state(), MEMORY]
         if self.has_track:
@@ -129,7 +134,7 @@ class Emitter:
     def memory(self) -> str:
         codes = self.tables.values()
         return (
-            "static int grow(State *s) {\n"
+            "static inline int grow(State *s) {\n"
             "    const int64_t capacity = s->capacity ? s->capacity * 2 : 4096;\n"
             "    s->track = resize(s, s->track, sizeof(Track), capacity);\n"
             "    if (!s->exhausted) s->capacity = capacity;\n"
@@ -185,14 +190,16 @@ class Emitter:
             case PositionValue(divisor, modulus, power, offset):
                 text = position_expression(divisor, modulus, power, offset)
             case Product(gate, factor):
-                opening = self.expression(gate, self.sum_step(gate))
+                opening = self.sums.text(gate, self.sums.step(gate))
                 text = f"rectified({opening})"
                 if factor != Sum(((CONSTANT, 1),)):
-                    text += f" * ({self.expression(factor, self.sum_step(factor))})"
+                    text += f" * ({self.sums.text(factor, self.sums.step(factor))})"
+            case Shape():
+                text = self.sums.shape(number, value.definition, value.step)
             case Held(total):
-                text = self.expression(total, value.step)
+                text = self.sums.text(total, value.step)
             case Total(addend):
-                text = f"s->total{number} += {self.expression(addend, value.step)}"
+                text = f"s->total{number} += {self.sums.text(addend, value.step)}"
             case MeanValue():
                 return []
             case Fetched(table, place):
@@ -210,9 +217,9 @@ class Emitter:
         if code.kind == "by position":
             return self.visit_track(code)
         lines = [
-            f"    const uint64_t key{t} = (uint64_t)({self.expression(table.key, 0)});"
+            f"    const uint64_t key{t} = (uint64_t)({self.sums.text(table.key, 0)});"
             f" /* key of {comment(table.name)} */",
-            f"    const uint64_t query{t} = (uint64_t)({self.expression(table.query, 0)});",
+            f"    const uint64_t query{t} = (uint64_t)({self.sums.text(table.query, 0)});",
             f"    Row{t} *filed{t} = store{t}(s, key{t});",
             *(f"    filed{t}->{self.filing(code, place)}" for place in sorted(code.live)),
         ]
@@ -225,7 +232,7 @@ class Emitter:
         """The same where the key is the position: the row of this token, and that of another."""
         t, table = code.number, code.table
         shift = position_shift(self.program, table.key)
-        query = self.expression(table.query.plus(Sum(((CONSTANT, shift or 0),)), -1), 0)
+        query = self.sums.text(table.query.plus(Sum(((CONSTANT, shift or 0),)), -1), 0)
         where = "near_position" if table.nearest else "at_position"
         return [
             *(f"    s->track[position].{self.filing(code, place)}" for place in sorted(code.live)),
@@ -235,7 +242,7 @@ class Emitter:
 
     def filing(self, code: TableCode, place: int) -> str:
         stored = code.table.stored[place]
-        value = self.expression(stored.total, stored.step)
+        value = self.sums.text(stored.total, stored.step)
         return f"{code.field(place)} = ({storage_type(stored)})({value});"
 
     def fetched(self, table: int, place: int) -> str:
@@ -266,7 +273,7 @@ class Emitter:
         unit = power_of_two(step)
         low, high = int(Fraction(promise.low) / unit), int(Fraction(promise.high) / unit)
         return (
-            f"    const int64_t promise{number} = {self.expression(promise.total, step)};"
+            f"    const int64_t promise{number} = {self.sums.text(promise.total, step)};"
             f" /* {comment(promise.name)} */\n"
             f"    if (promise{number} < INT64_C({low}) || promise{number} > INT64_C({high}))\n"
             f"        return stop(s, {number}, promise{number});"
@@ -274,7 +281,7 @@ class Emitter:
 
     def promise_step(self, promise: Promise) -> int:
         """The unit in which a promise is checked."""
-        return min(self.sum_step(promise.total), step_of(promise.low), step_of(promise.high))
+        return min(self.sums.step(promise.total), step_of(promise.low), step_of(promise.high))
 
     def choice(self) -> list[str]:
         """Compare the best token of every rule.
@@ -283,7 +290,7 @@ class Emitter:
         int64_t; then they are compared as doubles, which hold each of them exactly.
         """
         rules = self.program.rules
-        steps = [min(map(self.sum_step, (r.base, r.linear, r.square))) for r in rules]
+        steps = [min(map(self.sums.step, (r.base, r.linear, r.square))) for r in rules]
         common = max(steps) - min(steps) + MANTISSA_BITS < 63
         lines = ["    int64_t best = INT64_MIN;" if common else "    double best = -INFINITY;"]
         lines.append("    int32_t said = 0;")
@@ -292,7 +299,7 @@ class Emitter:
         return [*lines, "    return said;"]
 
     def rule(self, number: int, rule: Rule, step: int, *, exact: bool) -> list[str]:
-        base = self.expression(rule.base, step)
+        base = self.sums.text(rule.base, step)
         kind = "int64_t" if exact else "double"
 
         def in_unit(score: str) -> str:
@@ -309,7 +316,7 @@ class Emitter:
                 f"    {{ const {kind} score = {in_unit(base)};",
                 f"      if ({beats}) best = score, said = {first}; }}",
             ]
-        linear, square = self.expression(rule.linear, step), self.expression(rule.square, step)
+        linear, square = self.sums.text(rule.linear, step), self.sums.text(rule.square, step)
         whole = rule.tokens == tuple(range(first, first + size))
         names = ", ".join(map(str, rule.tokens))
         token = f"{first} + (int32_t)digit" if whole else "tokens[digit]"
@@ -322,29 +329,6 @@ class Emitter:
             f"      const int32_t token = {token};",
             f"      if ({beats}) best = score, said = token; }}",
         ]
-
-    # -- sums ---------------------------------------------------------------------------------
-
-    def sum_step(self, total: Sum) -> int:
-        steps = [
-            step_of(c) + (0 if v == CONSTANT else self.program.values[v].step)
-            for v, c in total.terms
-        ]
-        return min(steps, default=0)
-
-    def expression(self, total: Sum, step: int) -> str:
-        """The sum in units of 2**step."""
-        text = ""
-        for value, coefficient in sorted(total.terms, key=lambda term: term[0] == CONSTANT):
-            own = 0 if value == CONSTANT else self.program.values[value].step
-            factor = integer(Fraction(coefficient) * power_of_two(own - step))
-            size = str(abs(factor)) if abs(factor) < 2**31 else f"INT64_C({abs(factor)})"
-            term = size if value == CONSTANT else f"v{value}"
-            if value != CONSTANT and abs(factor) != 1:
-                term = f"{size} * {term}"
-            sign = "-" if factor < 0 else "+"
-            text += f" {sign} {term}" if text else (f"-{term}" if factor < 0 else term)
-        return text or "0"
 
     # -- residual streams ---------------------------------------------------------------------
 
@@ -365,8 +349,8 @@ class Emitter:
                 scale = float(total.terms[0][1] * power_of_two(owner.step)).hex()
                 return f"{scale} * (double)v{value.definition.total} / (double)(position + 1)"
             assert not isinstance(value.definition, MeanValue), f"v{number} shares a slot"
-        step = self.sum_step(total)
-        text = f"(double)({self.expression(total, step)}) * {float(power_of_two(step)).hex()}"
+        step = self.sums.step(total)
+        text = f"(double)({self.sums.text(total, step)}) * {float(power_of_two(step)).hex()}"
         found = " && ".join(f"row{table}" for table in sorted(self.tables_behind(total)))
         return f"({found}) ? {text} : (double)NAN" if found else text
 
@@ -382,7 +366,7 @@ class Emitter:
                     tables.add(table)
                 case Held(held):
                     tables |= self.tables_behind(held)
-                case Product(gate, factor) if factor.constant is not None:
+                case Product(gate, factor) | Shape(gate, _, factor) if factor.constant is not None:
                     tables |= self.tables_behind(
                         Sum(tuple(t for t in gate.terms if self.is_key(t[0])))
                     )
@@ -398,11 +382,6 @@ class Emitter:
         return self.program.tables[definition.table].stored[definition.place].is_key
 
 
-def integer(value: Number) -> int:
-    assert value == int(value), f"{value} is no whole number of steps"
-    return int(value)
-
-
 def position_expression(divisor: int, modulus: int, power: int, offset: int) -> str:
     text = "position"
     if divisor > 1 or modulus:
@@ -412,38 +391,3 @@ def position_expression(divisor: int, modulus: int, power: int, offset: int) -> 
     if offset:
         text = f"({text} - {offset})"
     return f"{text} * {text}" if power == 2 else text
-
-
-def live_values(program: Program, everything: bool) -> set[int]:
-    """The values that a promise or a rule depends on."""
-    if everything:
-        return set(range(len(program.values)))
-    roots = [promise.total for promise in program.promises]
-    roots += [part for rule in program.rules for part in (rule.base, rule.linear, rule.square)]
-    stack = [v for total in roots for v, _ in total.terms]
-    live: set[int] = set()
-    while stack:
-        value = stack.pop()
-        if value == CONSTANT or value in live:
-            continue
-        live.add(value)
-        for total in reads(program, value):
-            stack.extend(v for v, _ in total.terms)
-    return live
-
-
-def reads(program: Program, value: int) -> list[Sum]:
-    """The sums that a value is computed from."""
-    match program.values[value].definition:
-        case Product(gate, factor):
-            return [gate, factor]
-        case Total(addend) | Held(addend):
-            return [addend]
-        case MeanValue(total):
-            return [Sum(((total, 1),))]
-        case Fetched(table, place):
-            described = program.tables[table]
-            stored = described.stored[place]
-            return [described.query, described.key] + ([] if stored.is_key else [stored.total])
-        case _:
-            return []

@@ -12,6 +12,7 @@ says that float64 would not have rounded either. A mean times the count is the r
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 
 from curta.compiler.model import Model
 from curta.compiler.numbers import Number, exact, power_of_two, simplify, step_of
+from curta.engine.native.shapes import Jumps, jumps_of
 
 ValueId = int
 CONSTANT: ValueId = -1
@@ -36,6 +38,15 @@ class Sum:
         if not self.terms:
             return 0
         return self.terms[0][1] if self.terms[-1][0] == CONSTANT else None
+
+    @property
+    def added(self) -> Number:
+        """The constant among the terms."""
+        return dict(self.terms).get(CONSTANT, 0)
+
+    @property
+    def without_constant(self) -> Sum:
+        return Sum(tuple(term for term in self.terms if term[0] != CONSTANT))
 
     def plus(self, other: Sum, factor: Number = 1) -> Sum:
         total = dict(self.terms)
@@ -93,13 +104,22 @@ class Fetched:
 
 
 @dataclass(frozen=True, slots=True)
+class Shape:
+    """factor * f(u): f jumps at whole numbers of steps of u, and is flat in between."""
+
+    argument: Sum
+    jumps: Jumps
+    factor: Sum
+
+
+@dataclass(frozen=True, slots=True)
 class Held:
     """What a slot holds, if that is the sum of several products: added up once, read often."""
 
     total: Sum
 
 
-Definition = Column | PositionValue | Product | Total | MeanValue | Fetched | Held
+Definition = Column | PositionValue | Product | Total | MeanValue | Fetched | Shape | Held
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,8 +250,8 @@ class Tracer:
                 column = Column(slot, tuple(different[place] for place in places.tolist()))
                 self.slots[slot] = self.define(column, names.get(slot, f"slot {slot}"), step)
         fields = [self.weights[f"position.{f}"] for f in ("divisor", "modulus", "power", "offset")]
-        for number, numbers in enumerate(zip(*(f.tolist() for f in fields), strict=True)):
-            value = self.define(PositionValue(*numbers), f"position feature {number}", 0)
+        for number, parameters in enumerate(zip(*(f.tolist() for f in fields), strict=True)):
+            value = self.define(PositionValue(*parameters), f"position feature {number}", 0)
             self.write(self.weights["position.weight"][:, number], value, self.slots)
         self.streams.append(tuple(self.slots))
 
@@ -309,12 +329,38 @@ class Tracer:
         self.streams.append(tuple(self.slots))
 
     def held(self, total: Sum) -> Sum:
-        """The content of a slot under a name of its own, if it is long and made of products."""
+        """The content of a slot as shapes, and under a name of its own if it is long."""
+        groups: dict[tuple[Sum, Sum], list[tuple[ValueId, Number]]] = {}
+        for value, coefficient in total.terms:
+            definition = None if value == CONSTANT else self.values[value].definition
+            if isinstance(definition, Product):
+                group = definition.gate.without_constant, definition.factor
+                groups.setdefault(group, []).append((value, coefficient))
+        for (argument, factor), members in groups.items():
+            total = total.plus(self.shape(argument, factor, members)).plus(Sum(tuple(members)), -1)
         values = [self.values[v] for v, _ in total.terms if v != CONSTANT]
-        if len(values) < 3 or not all(isinstance(v.definition, Product) for v in values):
+        if len(values) < 3 or not all(isinstance(v.definition, Product | Shape) for v in values):
             return total
         name = f"{values[0].name} and {len(values) - 1} more"
         return self.define(Held(total), name, self.step_of_sum(total))
+
+    def shape(self, argument: Sum, factor: Sum, members: list[tuple[ValueId, Number]]) -> Sum:
+        """The sum of these products, which open with one argument and have one factor."""
+        unit = power_of_two(self.step_of_sum(argument))
+        bends: list[tuple[int, Number]] = []
+        for value, coefficient in members:
+            definition = self.values[value].definition
+            assert isinstance(definition, Product)
+            place = -Fraction(definition.gate.added) / unit
+            if place.denominator != 1:
+                return Sum(tuple(members))
+            bends.append((int(place), simplify(coefficient * unit)))
+        jumps = jumps_of(bends)
+        if not jumps:
+            return Sum() if jumps == () else Sum(tuple(members))
+        step = min(step_of(height) for _, height in jumps) + self.step_of_sum(factor)
+        name = f"{self.values[members[0][0]].name} ({len(members)} gates)"
+        return self.define(Shape(argument, jumps, factor), name, step)
 
     def unit(self, gate: Sum, expand: Sum, name: str) -> Sum:
         """relu(gate) * expand, as simply as it can be said."""

@@ -317,14 +317,15 @@ static inline void mark(uint64_t *const *levels, int count, uint64_t key) {
 }
 
 static inline int64_t find_below(uint64_t *const *levels, int count, int64_t key) {
-    int64_t place = key + 1; /* exclusive */
-    for (int n = 0; n < count; n++, place >>= 6) {
-        const uint64_t mask = (UINT64_C(1) << (place & 63)) - 1;
-        uint64_t word = (place & 63) ? levels[n][place >> 6] & mask : 0;
-        if (!word) continue;
-        int64_t found = (place & ~INT64_C(63)) + 63 - __builtin_clzll(word);
-        while (n-- > 0) found = (found << 6) + 63 - __builtin_clzll(levels[n][found]);
-        return found;
+    int64_t place = key; /* inclusive */
+    for (int n = 0; n < count && place >= 0; n++) {
+        const uint64_t word = levels[n][place >> 6] & (~UINT64_C(0) >> (63 - (place & 63)));
+        if (word) {
+            int64_t found = (place & ~INT64_C(63)) + 63 - __builtin_clzll(word);
+            while (n-- > 0) found = (found << 6) + 63 - __builtin_clzll(levels[n][found]);
+            return found;
+        }
+        place = (place >> 6) - 1;
     }
     return -1;
 }

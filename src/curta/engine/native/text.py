@@ -8,6 +8,13 @@ PRELUDE = """\
 
 static inline int64_t rectified(int64_t x) { return x > 0 ? x : 0; }
 
+/* x / width, but at least 0 and at most count. */
+static inline int64_t staircase(int64_t x, int64_t width, int64_t count) {
+    return x < width ? 0 : x >= width * count ? count : (int64_t)((uint64_t)x / (uint64_t)width);
+}
+
+static inline int64_t clamped(int64_t x, int64_t most) { return x < 0 ? 0 : x > most ? most : x; }
+
 /* The d in 0..most with the largest d * linear - d * d * square, the smallest of equals. */
 static inline int64_t vertex(int64_t linear, int64_t square, int64_t most) {
     if (square <= 0) return linear - most * square > 0 ? most : 0;
@@ -18,6 +25,9 @@ static inline int64_t vertex(int64_t linear, int64_t square, int64_t most) {
 """
 
 ENTRY_POINTS = """\
+/* Use: curta_create; curta_feed the prompt; curta_generate from the last token that feed said;
+   curta_destroy. Tokens have to be in the vocabulary, and the sequence within the certificate:
+   neither is checked here. If fewer tokens come back than were asked for, see curta_broken. */
 State *curta_create(void) {
     State *s = calloc(1, sizeof(State));
     if (!s) return 0;

@@ -12,16 +12,16 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from agreement import agreed, carrying, kept, said_by
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from random_graphs import TOKENS, graphs
 
 import curta.engine.native as native
+from agreement import agreed, carrying, kept, said_by
 from curta.compiler import Graph, Model, Node, compile, equals
 from curta.engine import load
 from curta.engine.native import model_to_c
 from curta.errors import CertificateError, CompilerNotFoundError, CurtaError, RegionError
+from random_graphs import TOKENS, graphs
 
 MISS = 8
 NAMES = [f"t{number}" for number in range(9)]
@@ -103,15 +103,6 @@ def of_tables(*kinds: str) -> Graph:
     spoken = first + sum((other - kept(other) for other in others), graph.constant(0))
     graph.emit(NAMES, spoken)
     return graph
-
-
-@pytest.mark.parametrize("kind", TABLES)
-def test_tables(kind: str) -> None:
-    model = compile(of_tables(kind), 64)
-    assert TABLES[kind][1] in model_to_c(model)
-    said = agreed(model, PROMPT)
-    assert len(set(said)) > 3
-    assert ("near" in kind) != (MISS in said), "misses are part of the test"
 
 
 def test_a_hashed_table_grows() -> None:
@@ -259,16 +250,6 @@ def test_a_key_promised_from_one_half() -> None:
 # -- the text, and building it ------------------------------------------------------------------
 
 
-def test_nodes_are_named_in_the_code() -> None:
-    graph = Graph(["a", "b"])
-    weight = graph.feature("weight of a token", {"b": 2})
-    count = graph.running_sum(weight).named("weight so far")
-    half = graph.gate(count - 3, 1).named("more than three")
-    graph.emit(["a", "b"], half)
-    source = model_to_c(compile(graph, 64))
-    assert all(name in source for name in ("weight of a token", "more than three"))
-
-
 def test_without_any_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", "")
     monkeypatch.delenv("CURTA_CC", raising=False)
@@ -381,3 +362,14 @@ def test_coarse_keys_of_queries_that_always_miss() -> None:
     found = graph.lookup(query=key - 1, key=key, value=graph.position, missing=2)
     graph.emit(["t0", "t1", "t2", "t3"], kept(found))
     assert agreed(compile(graph, 64), [0, 1, 1, 3]) == [2, 2, 2, 2]
+
+
+@pytest.mark.parametrize("beyond", [-1, 0, 1000])
+@pytest.mark.parametrize("keys", [63, 64, 65, 4095, 4096, 4097])
+def test_the_nearest_key_from_above_in_tables_of_every_size(keys: int, beyond: int) -> None:
+    """A power of 64 fills the tree of bitmaps to its last bit."""
+    graph, x = carrying([0, keys - 1, 1, keys // 2])
+    found = graph.lookup(query=keys + beyond, key=x, value=x, missing="nearest")
+    said = equals(found, 0) + 2 * equals(found, 1) + 3 * equals(found, keys // 2)
+    graph.emit(["t1", "t0", "t2", "t3"], said)
+    assert agreed(compile(graph, 64), [0, 2, 3, 1, 0]) == [0, 2, 3, 1, 1]

@@ -1,0 +1,62 @@
+"""What sums of relus are, on whole numbers: comparisons, staircases, tables.
+
+    relu(u - k + 1) - relu(u - k)                      1 from k on
+    relu(u - k + 1) - 2 relu(u - k) + relu(u - k - 1)  1 at k
+    n such steps, m apart                              u // m, up to n
+
+A sum of c * relu(u + b) over one u is linear between its bends. On whole numbers it is flat except
+where it jumps, if its slopes cancel: f(u) = sum of the jumps at places up to u.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from curta.compiler.numbers import Number
+
+MOST_JUMPS = 4096
+MOST_ENTRIES = 4096
+
+Jumps = tuple[tuple[int, Number], ...]
+"""(place, height): the function rises by `height` at the whole number `place`."""
+
+
+def jumps_of(bends: Iterable[tuple[int, Number]]) -> Jumps | None:
+    """The jumps of a sum of c * relu(u - b), given as (b, c); None if it is not flat in between."""
+    turns: dict[int, Number] = {}
+    for place, coefficient in bends:
+        turns[place] = turns.get(place, 0) + coefficient
+    jumps: list[tuple[int, Number]] = []
+    slope: Number = 0
+    places = sorted(turns)
+    for place, following in zip(places, [*places[1:], places[-1] + 1], strict=True):
+        slope += turns[place]
+        if slope == 0:
+            continue
+        if place == places[-1] or len(jumps) + following - place > MOST_JUMPS:
+            return None
+        jumps += [(u + 1, slope) for u in range(place, following)]
+    return tuple(jumps)
+
+
+def staircase_of(jumps: Jumps) -> tuple[int, int, int] | None:
+    """(first, width, count) if these are `count` equal jumps, `width` apart."""
+    if len(jumps) < 3:
+        return None
+    (first, height), (second, _) = jumps[:2]
+    width = second - first
+    expected = tuple((first + number * width, height) for number in range(len(jumps)))
+    return (first, width, len(jumps)) if jumps == expected else None
+
+
+def needs_table(jumps: Jumps) -> bool:
+    """Whether the function is more than one comparison, or one staircase."""
+    is_test = len(jumps) == 1 or (len(jumps) == 2 and jumps[0][1] == -jumps[1][1])
+    return not is_test and staircase_of(jumps) is None and not is_scattered(jumps)
+
+
+def is_scattered(jumps: Jumps) -> bool:
+    """Whether the jumps are few and far apart, such as all powers of two."""
+    return (
+        len(jumps) > 2 and staircase_of(jumps) is None and jumps[-1][0] - jumps[0][0] > MOST_ENTRIES
+    ) or (len(jumps) == 2 and jumps[0][1] != -jumps[1][1])

@@ -1,0 +1,1 @@
+"""The parts of the machine's graph, from tokens to speech."""

@@ -1,0 +1,383 @@
+"""Validation of function bodies, and what it finds out that a compiler needs.
+
+One walk with a stack of operand types and a stack of control frames, as the specification's
+appendix describes it. After a branch that is always taken the stack is polymorphic: it yields
+whatever type is asked for. The operand stack is a chain of pairs (rest, type), so that the stack
+before every instruction can be kept without copying it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from curta.errors import InvalidModuleError
+from curta.machine.wasm.module import FunctionType, IndexSpaces, Instruction, Module
+from curta.machine.wasm.opcodes import MEMORY_INSTRUCTIONS, OPCODES, ValueType
+
+Types = tuple[ValueType, ...]
+Chain = tuple[Any, ValueType | None] | None
+"""(what lies below, the type on top; None for a type that is not known in dead code)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What taking a branch does: the top `arity` operands are moved down so that they lie on
+    `height` others, and the instruction at index `target` is next. A target just behind the body
+    returns from the function.
+    """
+
+    target: int
+    arity: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionInfo:
+    """What validation found out about a function that the module defines.
+
+    `heights[i]` is the height of the operand stack before instruction i, or None where control
+    cannot come by; for an `end` or `else` this is the way in from above, not by a branch.
+    `branches[i]` are the ways that a br, br_if, br_table (the default last) or return can take.
+    """
+
+    type: FunctionType
+    locals: Types  # parameters included
+    heights: tuple[int | None, ...]
+    branches: dict[int, tuple[Branch, ...]]
+    stacks: tuple[Chain, ...] = field(repr=False, compare=False)
+
+    def types_before(self, index: int) -> Types:
+        """The operand types before a reachable instruction, the top of the stack last."""
+        types: list[ValueType] = []
+        chain = self.stacks[index]
+        while chain is not None:
+            chain, top = chain
+            types.append(top)  # type: ignore[arg-type]
+        return tuple(reversed(types))
+
+    @property
+    def max_height(self) -> int:
+        """The most operands that are ever on the stack."""
+        return max((height for height in self.heights if height is not None), default=0)
+
+
+@dataclass(slots=True)
+class Frame:
+    """A construct that is open. `chain` and `height` are the stack below it."""
+
+    opcode: str
+    type: FunctionType
+    height: int
+    chain: Chain
+    target: int  # of branches to its label
+    dead: bool  # nothing in it can be reached
+    unreachable: bool = False
+
+    @property
+    def label(self) -> Types:
+        return self.type.parameters if self.opcode == "loop" else self.type.results
+
+
+class BodyValidator:
+    """The state of the walk through one function."""
+
+    def __init__(self, module: Module, spaces: IndexSpaces, index: int) -> None:
+        self.module = module
+        self.spaces = spaces
+        self.index = index
+        self.function = module.functions[index]
+        self.type = module.types[self.function.type_index]
+        self.locals = self.type.parameters + self.function.locals
+        self.chain: Chain = None
+        self.height = 0
+        self.frames = [Frame("func", self.type, 0, None, len(self.function.body), False)]
+        self.at = 0
+
+    def run(self) -> FunctionInfo:
+        heights: list[int | None] = []
+        stacks: list[Chain] = []
+        self.branches: dict[int, tuple[Branch, ...]] = {}
+        signatures, rules = _SIGNATURES, _RULES
+        for at, instruction in enumerate(self.function.body):
+            frame = self.frames[-1]
+            live = not (frame.unreachable or frame.dead)
+            heights.append(self.height if live else None)
+            stacks.append(self.chain if live else None)
+            self.at = at
+            opcode = instruction.opcode
+            if opcode in signatures:
+                parameters, results = signatures[opcode]
+                for expected in parameters:
+                    self.pop(expected)
+                for value in results:
+                    self.chain = (self.chain, value)
+                    self.height += 1
+            if opcode in rules:
+                rules[opcode](self, instruction)
+        return FunctionInfo(self.type, self.locals, tuple(heights), self.branches, tuple(stacks))
+
+    # -- the operand stack
+
+    def push(self, types: Types) -> None:
+        for value in types:
+            self.chain = (self.chain, value)
+            self.height += 1
+
+    def pop(self, expected: ValueType | None) -> ValueType | None:
+        """The type on top, which has to be the expected one (None: any)."""
+        frame = self.frames[-1]
+        if self.height == frame.height:
+            if frame.unreachable:
+                return None
+            wanted = f"{expected} expected" if expected else "a value expected"
+            self.fail("type mismatch", f"{wanted}, nothing on the stack")
+        assert self.chain is not None  # the height says so
+        self.chain, got = self.chain
+        self.height -= 1
+        if got != expected and got is not None and expected is not None:
+            self.fail("type mismatch", f"{expected} expected, {got} on the stack")
+        return got
+
+    def pop_all(self, types: Types) -> None:
+        for expected in reversed(types):
+            self.pop(expected)
+
+    def require_top(self, types: Types) -> None:
+        """The same check, leaving the stack as it is."""
+        chain, height = self.chain, self.height
+        self.pop_all(types)
+        self.chain, self.height = chain, height
+
+    def rest_is_dead(self) -> None:
+        frame = self.frames[-1]
+        frame.unreachable = True
+        self.chain, self.height = frame.chain, frame.height
+
+    # -- control
+
+    def open(self, opcode: str, type_: FunctionType, target: int) -> None:
+        outer = self.frames[-1]
+        self.frames.append(
+            Frame(opcode, type_, self.height, self.chain, target, outer.unreachable or outer.dead)
+        )
+        self.push(type_.parameters)
+
+    def close(self) -> Frame:
+        frame = self.frames[-1]
+        self.pop_all(frame.type.results)
+        if self.height != frame.height:
+            surplus = self.height - frame.height
+            self.fail("type mismatch", f"{surplus} more values on the stack than results")
+        self.frames.pop()
+        return frame
+
+    def label(self, depth: int) -> Frame:
+        if depth >= len(self.frames):
+            self.fail("unknown label", f"depth {depth}, {len(self.frames)} constructs are open")
+        return self.frames[-1 - depth]
+
+    def branch_to(self, frames: list[Frame]) -> None:
+        """Notes where the present instruction can lead to."""
+        here = self.frames[-1]
+        if not (here.unreachable or here.dead):
+            self.branches[self.at] = tuple(
+                Branch(frame.target, len(frame.label), frame.height) for frame in frames
+            )
+
+    # -- what indices refer to
+
+    def require(self, index: int, count: int, what: str) -> None:
+        if index >= count:
+            self.fail(f"unknown {what}", f"index {index}, the module has {count}")
+
+    def fail(self, wording: str, detail: str) -> NoReturn:
+        instruction = self.function.body[self.at]
+        number = self.index + len(self.spaces.functions) - len(self.module.functions)
+        raise InvalidModuleError(
+            f"{wording}: {detail}; at {instruction.opcode}, instruction {self.at} of function "
+            f"{self.module.function_name(number)} (at byte {instruction.offset})"
+        )
+
+
+# -- one rule for each instruction that its signature does not describe in full -------------------
+
+
+def _unreachable(body: BodyValidator, _: Instruction) -> None:
+    body.rest_is_dead()
+
+
+def _nop(_body: BodyValidator, _: Instruction) -> None:
+    pass
+
+
+def _construct(body: BodyValidator, instruction: Instruction) -> None:
+    written, end = instruction.operands
+    if isinstance(written, int):
+        body.require(written, len(body.module.types), "type")
+    if instruction.opcode == "if":
+        body.pop("i32")
+        other = body.function.body[end]
+        end = other.operands[0] if other.opcode == "else" else end
+    type_ = body.module.block_type(written)
+    body.pop_all(type_.parameters)
+    target = body.at + 1 if instruction.opcode == "loop" else end + 1
+    body.open(instruction.opcode, type_, target)
+
+
+def _else(body: BodyValidator, _: Instruction) -> None:
+    frame = body.close()
+    body.chain, body.height = frame.chain, frame.height
+    body.open("else", frame.type, frame.target)
+
+
+def _end(body: BodyValidator, _: Instruction) -> None:
+    frame = body.close()
+    if frame.opcode == "if" and frame.type.parameters != frame.type.results:
+        body.fail("type mismatch", f"an if without else cannot be of type {frame.type}")
+    body.chain, body.height = frame.chain, frame.height
+    body.push(frame.type.results)
+
+
+def _br(body: BodyValidator, instruction: Instruction) -> None:
+    frame = body.label(instruction.operands[0])
+    body.require_top(frame.label)
+    body.branch_to([frame])
+    body.rest_is_dead()
+
+
+def _br_if(body: BodyValidator, instruction: Instruction) -> None:
+    frame = body.label(instruction.operands[0])
+    body.pop("i32")
+    body.branch_to([frame])
+    body.pop_all(frame.label)
+    body.push(frame.label)
+
+
+def _br_table(body: BodyValidator, instruction: Instruction) -> None:
+    depths, default = instruction.operands
+    body.pop("i32")
+    frames = [body.label(depth) for depth in (*depths, default)]
+    arity = len(frames[-1].label)
+    for label in dict.fromkeys(frame.label for frame in frames):
+        if len(label) != arity:
+            body.fail("type mismatch", "labels with different numbers of values")
+        body.require_top(label)
+    body.branch_to(frames)
+    body.rest_is_dead()
+
+
+def _return(body: BodyValidator, _: Instruction) -> None:
+    body.require_top(body.type.results)
+    body.branch_to([body.frames[0]])
+    body.rest_is_dead()
+
+
+def _call(body: BodyValidator, instruction: Instruction) -> None:
+    index = instruction.operands[0]
+    body.require(index, len(body.spaces.functions), "function")
+    type_ = body.module.types[body.spaces.functions[index]]
+    body.pop_all(type_.parameters)
+    body.push(type_.results)
+
+
+def _call_indirect(body: BodyValidator, instruction: Instruction) -> None:
+    type_index, table = instruction.operands
+    body.require(table, len(body.spaces.tables), "table")
+    body.require(type_index, len(body.module.types), "type")
+    type_ = body.module.types[type_index]
+    body.pop("i32")
+    body.pop_all(type_.parameters)
+    body.push(type_.results)
+
+
+def _drop(body: BodyValidator, _: Instruction) -> None:
+    body.pop(None)
+
+
+def _select(body: BodyValidator, _: Instruction) -> None:
+    body.pop("i32")
+    first = body.pop(None)
+    second = body.pop(first)
+    body.chain = (body.chain, first or second)
+    body.height += 1
+
+
+def _local(body: BodyValidator, instruction: Instruction) -> None:
+    index = instruction.operands[0]
+    body.require(index, len(body.locals), "local")
+    value = body.locals[index]
+    if instruction.opcode != "local.get":
+        body.pop(value)
+    if instruction.opcode != "local.set":
+        body.push((value,))
+
+
+def _global(body: BodyValidator, instruction: Instruction) -> None:
+    index = instruction.operands[0]
+    body.require(index, len(body.spaces.globals), "global")
+    type_ = body.spaces.globals[index]
+    if instruction.opcode == "global.get":
+        body.push((type_.value,))
+        return
+    if not type_.mutable:
+        body.fail("global is immutable", f"global {index}")
+    body.pop(type_.value)
+
+
+def _memory(body: BodyValidator, instruction: Instruction) -> None:
+    body.require(0, len(body.spaces.memories), "memory")
+    width = OPCODES[instruction.opcode].width
+    if width and 1 << instruction.operands[0] > width:
+        body.fail(
+            "alignment must not be larger than natural",
+            f"2**{instruction.operands[0]} for {width} bytes",
+        )
+    if instruction.opcode == "memory.init":
+        _data(body, instruction)
+
+
+def _data(body: BodyValidator, instruction: Instruction) -> None:
+    body.require(instruction.operands[0], len(body.module.data), "data segment")
+
+
+def _element(body: BodyValidator, instruction: Instruction) -> None:
+    if instruction.opcode == "table.init":
+        body.require(instruction.operands[1], len(body.spaces.tables), "table")
+    body.require(instruction.operands[0], len(body.module.elements), "elem segment")
+
+
+def _table_copy(body: BodyValidator, instruction: Instruction) -> None:
+    for table in instruction.operands:
+        body.require(table, len(body.spaces.tables), "table")
+
+
+_RULES = {
+    "unreachable": _unreachable,
+    "nop": _nop,
+    **dict.fromkeys(("block", "loop", "if"), _construct),
+    "else": _else,
+    "end": _end,
+    "br": _br,
+    "br_if": _br_if,
+    "br_table": _br_table,
+    "return": _return,
+    "call": _call,
+    "call_indirect": _call_indirect,
+    "drop": _drop,
+    "select": _select,
+    **dict.fromkeys(("local.get", "local.set", "local.tee"), _local),
+    **dict.fromkeys(("global.get", "global.set"), _global),
+    **dict.fromkeys(MEMORY_INSTRUCTIONS, _memory),
+    "data.drop": _data,
+    "table.init": _element,
+    "elem.drop": _element,
+    "table.copy": _table_copy,
+}
+
+# Parameters in the order in which they are popped.
+_SIGNATURES = {
+    name: (tuple(reversed(row.signature.parameters)), row.signature.results)
+    for name, row in OPCODES.items()
+    if row.signature
+}

@@ -1,0 +1,32 @@
+"""The code in docs/, run as it stands: the blocks of a page are one program."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_the_code_prints_what_it_says(page: Path, tmp_path: Path) -> None:
+    """`# ...` after a print is its output; three dots in it stand for anything."""
+    pytest.importorskip("torch")
+    program = "\n".join(re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL))
+    expected = re.findall(r"^ *print\(.*\)  # (.*)$", program, flags=re.MULTILINE)
+    finished = subprocess.run(
+        [sys.executable, "-W", "error", "-c", program],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert finished.returncode == 0, finished.stderr
+    said = finished.stdout.splitlines()
+    assert len(said) == len(expected) >= 2
+    for line, text in zip(said, expected, strict=True):
+        assert re.fullmatch(".*".join(map(re.escape, text.split("..."))), line)
