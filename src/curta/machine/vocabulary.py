@@ -2,43 +2,74 @@
 
 L0 ... L4095       the last digit of a word: the step is over
 M0 ... M4095       a digit with more to come, most significant first, in base 4096
-Q0 ... Q255        a digit of a quotient with more to come, in base 256; R0 ... the last one
+Q0 ... Q255        a digit of a quotient with more to come, in base 256
+R0 ... R255        the last digit of a quotient: the step is over
+N0 ... N255        the same for a quotient that is negative; its digits are those of -quotient
+S0 ... S255        the last digit of a quotient that only serves to find the remainder
 J-2048 ... J2047   a jump, by so many instructions
     H-256 ... H255     before it: by 4096 times so many
 stored             memory was written
-out0 ... out255    a byte is said
-read               a word of input is wanted; the host appends it, as digits
-exit, trap         the end
+out0 ... out255    a byte is written to the standard output
+err0 ... err255    ... to the standard error
+read.              a word of input is wanted; the host appends it, as digits M and L
+await.             the same for a word of an invocation
+exit.              the program has ended, with the word before it as exit code
+trap0 ...          it was stopped (instructions.TRAPS)
 add, add#, ...     the program: an operation, with two registers or a register and an immediate
 P0 ... P255        the program: a byte of its operands
+at                 memory: five bytes P follow, an address, and then any number of
+D0 ... D255        bytes that lie there
 start              the program is complete
 """
 
 from __future__ import annotations
 
-from curta.machine.instructions import OPERATIONS
+from curta.machine.instructions import OPERATIONS, TRAPS
 
 DIGIT = 4096
 LAST = [f"L{d}" for d in range(DIGIT)]
 MORE = [f"M{d}" for d in range(DIGIT)]
-JUMPS = [f"J{d}" for d in range(-2048, 2048)]
-FAR_JUMPS = [f"H{d}" for d in range(-256, 256)]
+QUOTIENT_DIGIT = 256
+QUOTIENT_MORE = [f"Q{d}" for d in range(QUOTIENT_DIGIT)]
+QUOTIENT_LAST = [f"R{d}" for d in range(QUOTIENT_DIGIT)]
+QUOTIENT_NEGATIVE = [f"N{d}" for d in range(QUOTIENT_DIGIT)]
+QUOTIENT_SCRATCH = [f"S{d}" for d in range(QUOTIENT_DIGIT)]
+NEAR, FAR = 2048, 256
+JUMPS = [f"J{d}" for d in range(-NEAR, NEAR)]
+FAR_JUMPS = [f"H{d}" for d in range(-FAR, FAR)]
+STORED = "stored"
 OUTPUT = [f"out{b}" for b in range(256)]
-BYTES = [f"P{b}" for b in range(256)]
+ERRORS = [f"err{b}" for b in range(256)]
+READ, AWAIT, EXIT = "read.", "await.", "exit."
+TRAP_TOKENS = [f"trap{n}" for n in range(len(TRAPS))]
 OPERATION_TOKENS = [*OPERATIONS, *(f"{name}#" for name in OPERATIONS)]
-ENDS = ["exit.", "trap."]
+BYTES = [f"P{b}" for b in range(256)]
+AT = "at"
+DATA = [f"D{b}" for b in range(256)]
+START = "start"
 TOKENS = [
     *LAST,
     *MORE,
+    *QUOTIENT_MORE,
+    *QUOTIENT_LAST,
+    *QUOTIENT_NEGATIVE,
+    *QUOTIENT_SCRATCH,
     *JUMPS,
     *FAR_JUMPS,
+    STORED,
     *OUTPUT,
-    "read.",
-    *ENDS,
+    *ERRORS,
+    READ,
+    AWAIT,
+    EXIT,
+    *TRAP_TOKENS,
     *OPERATION_TOKENS,
     *BYTES,
-    "start",
+    AT,
+    *DATA,
+    START,
 ]
 FIELDS = {"a": 2, "b": 2, "c": 2, "d": 2, "immediate": 4, "target": 3}
 """Bytes of an instruction's operands, in their order after its operation."""
 RECORD = 1 + sum(FIELDS.values())
+ADDRESS_BYTES = 5

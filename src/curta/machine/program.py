@@ -1,0 +1,67 @@
+"""A program of core instructions, with all that it needs to be run and explained.
+
+An instance is a conversation. The program waits for an invocation (`await`, instruction 0), the
+host appends the number of an entry and then the words of its arguments, the program runs, says the
+words of the results, and waits again. So that entries can be called at any time, instruction 0 is
+the top of a loop: await a number, jump by it to a stub; the stub awaits the arguments, calls,
+copies the results, in order, to registers that nobody reads, and jumps to 0. A copy says its word:
+that is how the host learns of it.
+
+Entry 0 sets the instance up: memory size, globals, active segments, start function. It has no
+parameters and no results, and the host invokes it once, before all others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from curta.machine.instructions import Instruction
+from curta.machine.wasm.opcodes import ValueType
+
+PRIVATE = 1 << 32
+"""Addresses from here on are the private memory's."""
+INITIALISE = 0
+"""The entry that sets an instance up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """Bytes that lie in memory before the program begins."""
+
+    address: int
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A function that the host may invoke."""
+
+    number: int
+    parameters: tuple[ValueType, ...]
+    results: tuple[ValueType, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where core instructions come from.
+
+    `function` names it for people; `place` is the index of the WebAssembly instruction that the
+    core instruction does (the last of those that it does), or -1 for what no instruction asked for.
+    `library` says that the function is not the user's.
+    """
+
+    function: str
+    place: int = -1
+    library: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CoreProgram:
+    """What the prompt says."""
+
+    instructions: tuple[Instruction, ...]
+    segments: tuple[Segment, ...] = ()
+    entries: Mapping[str, Entry] = field(default_factory=dict)
+    origins: tuple[Origin, ...] = ()
+    """One for each instruction, if the program was lowered."""

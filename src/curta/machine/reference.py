@@ -1,0 +1,271 @@
+"""The slow, obvious machine: what every core instruction does, in plain Python.
+
+It says the same tokens as the transformer, so tests compare the two token by token, and the
+lowering can be tested without weights.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+
+from curta.machine.encode import encode_jump, encode_word
+from curta.machine.instructions import (
+    ACCESSES,
+    COMPARISONS,
+    FRAME_REGISTERS,
+    GLOBALS,
+    KINDS,
+    LARGEST_FRAME,
+    MEMORY_PAGES,
+    PAGE,
+    TRAPS,
+    WORD,
+    Instruction,
+)
+from curta.machine.program import PRIVATE, CoreProgram, Segment
+from curta.machine.vocabulary import (
+    AWAIT,
+    ERRORS,
+    EXIT,
+    OUTPUT,
+    QUOTIENT_DIGIT,
+    QUOTIENT_LAST,
+    QUOTIENT_MORE,
+    QUOTIENT_NEGATIVE,
+    QUOTIENT_SCRATCH,
+    READ,
+    STORED,
+    TRAP_TOKENS,
+)
+
+SIGN = WORD // 2
+
+
+class TrappedError(Exception):
+    """Why the program was stopped: one of TRAPS."""
+
+
+class CoreMachine:
+    """Runs a program; `tokens` is all that was said since `start`."""
+
+    def __init__(self, program: CoreProgram) -> None:
+        self.instructions = program.instructions
+        self.registers: dict[int, int] = {}
+        self.memory: dict[int, int] = {}
+        self.tokens: list[str] = []
+        self.counter = 0
+        self.frame = 0
+        self.steps = 0
+        for segment in program.segments:
+            self.give_memory(segment)
+
+    # -- what the host does -------------------------------------------------------------------
+
+    def run(self, most_steps: int = 10_000_000) -> str:
+        """Go on until a word is wanted or the program ends; the token that says which."""
+        for _ in range(most_steps):
+            stopped = self.step()
+            if stopped is not None:
+                return stopped
+        raise RuntimeError(f"more than {most_steps:,} core instructions")
+
+    def give(self, word: int) -> None:
+        """The word that the last token asked for."""
+        self.tokens += encode_word(word)
+        self.write(self.instructions[self.counter].d, word)
+        self.counter += 1
+
+    def give_memory(self, segment: Segment) -> None:
+        for place, byte in enumerate(segment.content):
+            self.memory[segment.address + place] = byte
+
+    # -- registers ----------------------------------------------------------------------------
+
+    def place(self, register: int) -> int:
+        return register if register >= GLOBALS else self.frame + register + 2 * GLOBALS
+
+    def read(self, register: int) -> int:
+        return self.registers.get(self.place(register), 0)
+
+    def write(self, register: int, word: int) -> None:
+        self.registers[self.place(register)] = word
+
+    # -- one instruction ----------------------------------------------------------------------
+
+    def step(self) -> str | None:
+        """Execute an instruction; the token said, if it hands over to the host."""
+        instruction = self.instructions[self.counter]
+        self.steps += 1
+        a, c = self.read(instruction.a), self.read(instruction.c)
+        b = instruction.immediate if instruction.b is None else self.read(instruction.b)
+        try:
+            return self.execute(instruction, a, b, c)
+        except TrappedError as error:
+            token = TRAP_TOKENS[TRAPS.index(str(error))]
+            return self.end(token)
+
+    def execute(self, instruction: Instruction, a: int, b: int, c: int) -> str | None:
+        name = instruction.operation
+        match KINDS.get(name, "value"):
+            case "value":
+                self.say_word(instruction, VALUES[name](a, b, c))
+            case "divide":
+                self.divide(instruction, a, b)
+            case "load":
+                self.say_word(instruction, self.load(name, a + instruction.immediate))
+            case "store":
+                self.store(name, a + instruction.immediate, c)
+            case "jump":
+                self.jump(instruction, a, b)
+            case "write":
+                self.say((OUTPUT if name == "write_out" else ERRORS)[b % 256])
+                self.counter += 1
+            case "read":
+                return self.say(READ if name == "read" else AWAIT)
+            case "end":
+                if name == "trap":
+                    raise TrappedError(TRAPS[b])
+                return self.end(EXIT)
+        return None
+
+    def say(self, *tokens: str) -> str:
+        self.tokens += tokens
+        return tokens[-1]
+
+    def say_word(self, instruction: Instruction, word: int) -> None:
+        self.say(*encode_word(word))
+        self.write(instruction.d, word)
+        self.counter += 1
+
+    def end(self, token: str) -> str:
+        self.counter = self.frame = 0
+        return self.say(token)
+
+    def divide(self, instruction: Instruction, a: int, b: int) -> None:
+        """Quotients in base 256; a remainder follows the quotient, in base 4096."""
+        name = instruction.operation
+        dividend, divisor, negative = a, b, False
+        if name.endswith("_s"):
+            dividend, divisor = abs(signed(a)), abs(signed(b))
+            negative = (a >= SIGN) != (b >= SIGN)
+        if divisor == 0:
+            raise TrappedError("integer divide by zero")
+        if name == "div_s" and not negative and dividend // divisor == SIGN:
+            raise TrappedError("integer overflow")
+        quotient, remainder = divmod(dividend, divisor)
+        digits = [quotient % QUOTIENT_DIGIT]
+        while quotient >= QUOTIENT_DIGIT ** len(digits):
+            digits.insert(0, quotient // QUOTIENT_DIGIT ** len(digits) % QUOTIENT_DIGIT)
+        self.say(*(QUOTIENT_MORE[digit] for digit in digits[:-1]))
+        if name.startswith("rem"):
+            self.say(QUOTIENT_SCRATCH[digits[-1]])
+            below = name == "rem_s" and a >= SIGN
+            self.say_word(instruction, -remainder % WORD if below else remainder)
+            return
+        self.say((QUOTIENT_NEGATIVE if negative else QUOTIENT_LAST)[digits[-1]])
+        self.write(instruction.d, (-quotient if negative else quotient) % WORD)
+        self.counter += 1
+
+    def jump(self, instruction: Instruction, a: int, b: int) -> None:
+        name, target = instruction.operation, self.counter + 1
+        if name in ("jump", "call"):
+            target = instruction.target
+        elif name == "jump_table":
+            target += min(a, b)
+        elif name in ("call_to", "return"):
+            target = a
+        elif VALUES[name.removeprefix("jump_")](a, b, 0):
+            target = instruction.target
+        if name.startswith("call"):
+            if self.frame + instruction.immediate > FRAME_REGISTERS - LARGEST_FRAME:
+                raise TrappedError("call stack exhausted")
+            self.write(instruction.d, self.counter + 1)
+            self.frame += instruction.immediate
+        if name == "return":
+            self.frame -= self.instructions[target - 1].immediate
+        self.say(*encode_jump(target - self.counter))
+        self.counter = target
+
+    # -- memory -------------------------------------------------------------------------------
+
+    def address(self, name: str, place: int) -> range:
+        size = ACCESSES[name]
+        if name.startswith("p"):
+            place += PRIVATE
+        elif place + size > self.registers.get(MEMORY_PAGES, 0) * PAGE:
+            raise TrappedError("out of bounds memory access")
+        return range(place, place + size)
+
+    def load(self, name: str, place: int) -> int:
+        found = bytes(self.memory.get(at, 0) for at in self.address(name, place))
+        return int.from_bytes(found, "little", signed=name.endswith("_s")) % WORD
+
+    def store(self, name: str, place: int, value: int) -> None:
+        for shift, at in enumerate(self.address(name, place)):
+            self.memory[at] = value >> 8 * shift & 255
+        self.say(STORED)
+        self.counter += 1
+
+
+def signed(word: int) -> int:
+    return word - WORD if word >= SIGN else word
+
+
+def compared(name: str) -> Callable[[int, int, int], int]:
+    kind, _, sign = name.partition("_")
+    holds: Callable[[int, int], bool] = getattr(operator, kind)
+
+    def test(a: int, b: int, _: int) -> int:
+        return int(holds(signed(a), signed(b)) if sign == "s" else holds(a, b))
+
+    return test
+
+
+def rotated(a: int, n: int) -> int:
+    return (a << n % 32 | a >> (32 - n % 32)) % WORD
+
+
+def extended(a: int, bits: int) -> int:
+    low = a % 2**bits
+    return (low - 2**bits if low >> bits - 1 else low) % WORD
+
+
+VALUES: dict[str, Callable[[int, int, int], int]] = {
+    "copy": lambda a, b, c: b,
+    "add": lambda a, b, c: (a + b) % WORD,
+    "sub": lambda a, b, c: (a - b) % WORD,
+    "mul": lambda a, b, c: a * b % WORD,
+    "mul_high": lambda a, b, c: a * b // WORD,
+    "and": lambda a, b, c: a & b,
+    "or": lambda a, b, c: a | b,
+    "xor": lambda a, b, c: a ^ b,
+    "shl": lambda a, b, c: (a << b % 32) % WORD,
+    "shr_u": lambda a, b, c: a >> b % 32,
+    "shr_s": lambda a, b, c: (signed(a) >> b % 32) % WORD,
+    "rotl": lambda a, b, c: rotated(a, b),
+    "rotr": lambda a, b, c: rotated(a, -b),
+    "clz": lambda a, b, c: 32 - a.bit_length(),
+    "ctz": lambda a, b, c: (a & -a).bit_length() - 1 if a else 32,
+    "popcnt": lambda a, b, c: a.bit_count(),
+    "select": lambda a, b, c: a if c else b,
+    "extend8": lambda a, b, c: extended(a, 8),
+    "extend16": lambda a, b, c: extended(a, 16),
+    "carry": lambda a, b, c: (a + b) // WORD,
+    "add3": lambda a, b, c: (a + b + c) % WORD,
+    "sub3": lambda a, b, c: (a - b - c) % WORD,
+    "funnel_shl": lambda a, b, c: ((a * WORD + c) << b % 32) // WORD % WORD,
+    "funnel_shr": lambda a, b, c: (a * WORD + c >> b % 32) % WORD,
+    **{name: compared(name) for name in COMPARISONS},
+}
+"""The words that values are: a and b are sources, c the third (the low word of a funnel)."""
+
+
+def run_words(program: CoreProgram, words: Sequence[int]) -> CoreMachine:
+    """A machine that was given these words, as often as it asked."""
+    machine = CoreMachine(program)
+    for word in words:
+        machine.run()
+        machine.give(word)
+    machine.run()
+    return machine
