@@ -122,16 +122,16 @@ class CoreMachine:
                 self.say((OUTPUT if name == "write_out" else ERRORS)[b % 256])
                 self.counter += 1
             case "read":
-                return self.say(READ if name == "read" else AWAIT)
+                self.say(wanted := READ if name == "read" else AWAIT)
+                return wanted
             case "end":
                 if name == "trap":
                     raise TrappedError(TRAPS[b])
                 return self.end(EXIT)
         return None
 
-    def say(self, *tokens: str) -> str:
+    def say(self, *tokens: str) -> None:
         self.tokens += tokens
-        return tokens[-1]
 
     def say_word(self, instruction: Instruction, word: int) -> None:
         self.say(*encode_word(word))
@@ -140,7 +140,8 @@ class CoreMachine:
 
     def end(self, token: str) -> str:
         self.counter = self.frame = 0
-        return self.say(token)
+        self.say(token)
+        return token
 
     def divide(self, instruction: Instruction, a: int, b: int) -> None:
         """Quotients in base 256; a remainder follows the quotient, in base 4096."""
@@ -214,10 +215,10 @@ def signed(word: int) -> int:
 
 def compared(name: str) -> Callable[[int, int, int], int]:
     kind, _, sign = name.partition("_")
-    holds: Callable[[int, int], bool] = getattr(operator, kind)
+    holds = getattr(operator, kind)
 
     def test(a: int, b: int, _: int) -> int:
-        return int(holds(signed(a), signed(b)) if sign == "s" else holds(a, b))
+        return int(holds(signed(a), signed(b))) if sign == "s" else int(holds(a, b))
 
     return test
 
@@ -227,8 +228,8 @@ def rotated(a: int, n: int) -> int:
 
 
 def extended(a: int, bits: int) -> int:
-    low = a % 2**bits
-    return (low - 2**bits if low >> bits - 1 else low) % WORD
+    low = a % (1 << bits)
+    return (low - (1 << bits) if low >> bits - 1 else low) % WORD
 
 
 VALUES: dict[str, Callable[[int, int, int], int]] = {
