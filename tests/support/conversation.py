@@ -11,6 +11,7 @@ from curta.engine.model_cache import compile_cached
 from curta.machine.computer import TRACE, build
 from curta.machine.encode import encode, encode_segment, encode_word
 from curta.machine.instructions import Instruction
+from curta.machine.parts.operations import Extension
 from curta.machine.program import CoreProgram, Segment
 from curta.machine.reference import CoreMachine
 from curta.machine.vocabulary import AWAIT, READ
@@ -19,23 +20,31 @@ Given = int | Segment
 """What a host appends: a word that was asked for, or bytes of memory."""
 
 
-@cache
-def model() -> Model:
-    return compile_cached(build(), TRACE)
+Extensions = tuple[Extension, ...]
 
 
 @cache
-def weights(level: str) -> Engine:
-    return load(model(), level)
+def model(extensions: Extensions = ()) -> Model:
+    return compile_cached(build(extensions), TRACE)
+
+
+@cache
+def weights(level: str, extensions: Extensions = ()) -> Engine:
+    return load(model(extensions), level)
 
 
 def program_of(*instructions: Instruction, segments: Sequence[Segment] = ()) -> CoreProgram:
     return CoreProgram(instructions, tuple(segments))
 
 
-def spoken(program: CoreProgram, given: Sequence[Given] = (), level: str = "native") -> list[str]:
+def spoken(
+    program: CoreProgram,
+    given: Sequence[Given] = (),
+    level: str = "native",
+    extensions: Extensions = (),
+) -> list[str]:
     """All tokens after the prompt, what the host appends among them."""
-    engine = weights(level)
+    engine = weights(level, extensions)
     session, names = engine.session(), engine.vocabulary
     following = 0
     for token in engine.encode(encode(program)):
@@ -58,9 +67,11 @@ def spoken(program: CoreProgram, given: Sequence[Given] = (), level: str = "nati
             trace += appended
 
 
-def expected(program: CoreProgram, given: Sequence[Given] = ()) -> list[str]:
+def expected(
+    program: CoreProgram, given: Sequence[Given] = (), extensions: Extensions = ()
+) -> list[str]:
     """The same of the reference machine."""
-    machine = CoreMachine(program)
+    machine = CoreMachine(program, extensions)
     left = list(given)
     while True:
         wanted = machine.run()
@@ -73,9 +84,15 @@ def expected(program: CoreProgram, given: Sequence[Given] = ()) -> list[str]:
             machine.give(left.pop(0))
 
 
-def assert_same(program: CoreProgram, given: Sequence[Given] = (), level: str = "native") -> None:
+def assert_same(
+    program: CoreProgram,
+    given: Sequence[Given] = (),
+    level: str = "native",
+    extensions: Extensions = (),
+) -> None:
     """The weights say what the reference machine says; else the first difference."""
-    said, right = spoken(program, given, level), expected(program, given)
+    said = spoken(program, given, level, extensions)
+    right = expected(program, given, extensions)
     for place, (got, wanted) in enumerate(zip(said, right, strict=False)):
         assert got == wanted, f"token {place}: {got}, expected {wanted}, after {right[:place][-8:]}"
     assert len(said) == len(right)

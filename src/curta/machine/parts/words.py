@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curta.compiler import Node, at_least, count_reached
+from curta.compiler import Node, at_least, count_reached, relu
 from curta.machine.instructions import WORD
 
 SIGN = WORD // 2
@@ -51,7 +51,17 @@ def digits_of(number: Node, count: int) -> tuple[Node, ...]:
         unit = 16**place
         digits.append(count_reached(rest, [unit * d for d in range(1, 16)]))
         rest = rest - unit * digits[-1]
-    return tuple([*digits, rest][::-1])
+    return tuple([*digits, apart(rest)][::-1])
+
+
+def apart(digit: Node) -> Node:
+    """The same digit in slots of its own: who reads it need not read all that it is left of.
+
+    relu(2x - 1) is x for a bit x, but nothing that could be simplified away.
+    """
+    quarter = count_reached(digit, (4, 8, 12))
+    half = at_least(digit - 4 * quarter, 2)
+    return 4 * quarter + 2 * half + relu(2 * (digit - 4 * quarter - 2 * half) - 1)
 
 
 def from_digits(digits: Sequence[Node], base: int = 16) -> Node:
