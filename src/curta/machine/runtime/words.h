@@ -26,7 +26,12 @@ enum trap_code {
     TRAP_INTEGER_DIVIDE_BY_ZERO = 1,
     TRAP_INTEGER_OVERFLOW = 2,
     TRAP_INVALID_CONVERSION_TO_INTEGER = 3,
+    TRAP_OUT_OF_BOUNDS_MEMORY_ACCESS = 4,
+    TRAP_OUT_OF_BOUNDS_TABLE_ACCESS = 5,
 };
+
+/* Where the table lies in the private memory (lower/layout.py). */
+#define TABLE 0x40000000u
 
 #define SIGN 0x80000000u
 #define HALF 0x80000000u /* of a last place, when the word below it is `rest` */
