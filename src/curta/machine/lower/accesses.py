@@ -148,7 +148,10 @@ def _table_copy(body: Body, *_: int) -> None:
 
 ACCESSES: dict[str, Callable[..., None]] = {
     **{wasm: partial(_load, name, wasm) for wasm, name in _LOADS.items()},
-    **{wasm: partial(_store, name, wasm[0] == "i" and wasm[1] == "6") for wasm, name in _STORES.items()},
+    **{
+        wasm: partial(_store, name, wasm[0] == "i" and wasm[1] == "6")
+        for wasm, name in _STORES.items()
+    },
     "i64.load": _load_wide,
     "f64.load": _load_wide,
     "i64.store": _store_wide,

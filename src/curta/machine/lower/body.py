@@ -59,6 +59,8 @@ class Body:
         self.stack: list[int] = []
         self.known: dict[int, int] = {}
         """Operands that registers of locals and globals are equal to."""
+        self.copied: set[int] = set()
+        """All operands that ever were."""
         self.live = True
         self.condition: Condition | None = None
         """A comparison that the next instruction takes."""
@@ -139,24 +141,27 @@ class Body:
 
         `avoid` are registers that are still to be read after it is written.
         """
+        registers = self._following_local()
+        if word < len(registers) and registers[word] not in avoid:
+            register = registers[word]
+            if register in self.stack:
+                self.release(register)
+            self.forget(register)
+            return register
+        return self.free(word, avoid)
+
+    def _following_local(self) -> tuple[int, ...]:
+        """The registers that the next instruction sets, if it is local.set or local.tee."""
         following = self.code[self.index + 1]
         if following.opcode in _SETS:
-            registers = self.local_registers[following.operands[0]]
-            if word < len(registers) and registers[word] not in avoid:
-                register = registers[word]
-                if register in self.stack:
-                    self.release(register)
-                self.forget(register)
-                return register
-        return self.free(word, avoid)
+            return self.local_registers[following.operands[0]]
+        return ()
 
     def destination(self, word: int) -> int:
         """Where `new` would write a word, if nothing was to be avoided."""
-        following = self.code[self.index + 1]
-        if following.opcode in _SETS:
-            registers = self.local_registers[following.operands[0]]
-            if word < len(registers):
-                return registers[word]
+        registers = self._following_local()
+        if word < len(registers):
+            return registers[word]
         return self.base + len(self.stack) + word
 
     def register(self, operand: int) -> int:
@@ -179,7 +184,7 @@ class Body:
         """A register changes: what was known about it is no longer true."""
         known = self.known
         known.pop(register, None)
-        if register in known.values():
+        if register in self.copied:
             for key in [key for key, value in known.items() if value == register]:
                 del known[key]
 
@@ -195,6 +200,7 @@ class Body:
         for register, operand in moves:
             if (operand < self.base or operand >= GLOBALS) and operand not in registers:
                 self.known[register] = operand
+                self.copied.add(operand)
 
     # -- values -----------------------------------------------------------------------------------
 
@@ -220,7 +226,13 @@ class Body:
                 waiting = {d: saved if o == register else o for d, o in waiting.items()}
 
     def binary(
-        self, name: str, a: int, b: int, d: int | None = None, word: int = 0, avoid: Sequence[int] = ()
+        self,
+        name: str,
+        a: int,
+        b: int,
+        d: int | None = None,
+        word: int = 0,
+        avoid: Sequence[int] = (),
     ) -> int:
         """The operand that a value of two sources is; written to d if it has to be computed."""
         if a < 0:

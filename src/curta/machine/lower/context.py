@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from curta.errors import UnsupportedFeatureError
@@ -68,7 +68,7 @@ class ModuleContext:
     """For each global its operands: constants, or the registers that hold it."""
     mutable: frozenset[int] = frozenset()
     """The registers that functions of this module may change."""
-    signatures: Mapping[FunctionType, int] = field(default_factory=dict)
+    signatures: dict[FunctionType, int] = field(default_factory=dict)
     table_size: int = 0
     most_pages: int = 0
     data: tuple[PassiveSegment, ...] = ()

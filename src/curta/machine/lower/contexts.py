@@ -18,7 +18,6 @@ from curta.machine.lower.natives import check_native
 from curta.machine.lower.options import LowerOptions
 from curta.machine.wasm.module import (
     Expression,
-    FunctionType,
     GlobalType,
     Import,
     Module,
@@ -152,5 +151,3 @@ def _take_segments(context: ModuleContext) -> None:
         elements.append(PassiveSegment(at, register, length))
         at += ENTRY_BYTES * length
     context.data, context.elements = tuple(data), tuple(elements)
-
-

@@ -7,6 +7,7 @@ branches is no label, and its results may stay where they are.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from curta.machine.instructions import MEMORY_PAGES, TRAPS
@@ -344,7 +345,7 @@ def call_indirect(body: Body, constructs: Constructs, type_index: int, _: int) -
     body.steps = before
 
 
-CONTROL = {
+CONTROL: dict[str, Callable[..., None]] = {
     **dict.fromkeys(("block", "loop", "if"), enter),
     "else": otherwise,
     "end": leave,

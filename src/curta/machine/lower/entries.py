@@ -1,9 +1,9 @@
 """Entries: the loop that waits for invocations, and what it does for each of them.
 
-    0:  await SCRATCH            the number of an entry
-    1:  jump_table SCRATCH       to its stub; numbers that there are none for lead back to 0
-    a stub awaits the arguments in the first registers of frame 0, calls, and copies the results
-    to SCRATCH, which says them
+0:  await SCRATCH            the number of an entry
+1:  jump_table SCRATCH       to its stub; numbers that there are none for lead back to 0
+a stub awaits the arguments in the first registers of frame 0, calls, and copies the results
+to SCRATCH, which says them
 """
 
 from __future__ import annotations

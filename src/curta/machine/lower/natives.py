@@ -19,6 +19,7 @@ from curta.machine.lower.layout import (
     STATE,
 )
 from curta.machine.wasm.module import FunctionType
+from curta.machine.wasm.opcodes import ValueType
 
 MODULE = "curta"
 _END_OF_BYTES = 0xFFFF_FFFF
@@ -34,11 +35,13 @@ def _value2(name: str) -> Callable[[Body], None]:
 
 
 def _sum3(body: Body) -> None:
-    body.push(add3(body, *body.pop_words(3)))
+    a, b, c = body.pop_words(3)
+    body.push(add3(body, a, b, c))
 
 
 def _difference3(body: Body) -> None:
-    body.push(sub3(body, *body.pop_words(3)))
+    a, b, c = body.pop_words(3)
+    body.push(sub3(body, a, b, c))
 
 
 def _funnel(name: str) -> Callable[[Body], None]:
@@ -57,7 +60,7 @@ def add3(body: Body, a: int, b: int, c: int, word: int = 0, avoid: tuple[int, ..
         first = registers[0] if registers else ~0
         return body.binary("add", first, ~constant, None, word, avoid)
     if len(registers) == 2 and constant == 0:
-        return body.binary("add", *registers, None, word, avoid)
+        return body.binary("add", registers[0], registers[1], None, word, avoid)
     d = body.new(word, avoid)
     if len(registers) == 2:
         body.add("add3", d, registers[0], -1, registers[1], constant)
@@ -249,6 +252,7 @@ def check_native(name: str, type_: FunctionType) -> None:
             f"there are {', '.join(sorted(_NATIVES))}"
         )
     takes, gives, _ = _NATIVES[name]
-    expected = FunctionType(("i32",) * takes, ("i32",) * gives)
+    one: tuple[ValueType, ...] = ("i32",)
+    expected = FunctionType(one * takes, one * gives)
     if type_ != expected:
         raise LinkError(f'incompatible import type: "curta" "{name}" is {expected}, not {type_}')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
+from curta.machine.instructions import COMPARISONS
 from curta.machine.lower.body import Body
 from curta.machine.lower.conditions import compare, invert, pop_condition
 from curta.machine.lower.natives import add3, funnel, sub3
@@ -197,9 +198,7 @@ def _rotr(body: Body, low: int, high: int, count: int) -> tuple[int, int]:
 _SHIFT_BY_CONSTANT = {"shl": _shl, "shr_u": _shr_u, "shr_s": _shr_s, "rotl": _rotl, "rotr": _rotr}
 
 
-def _shift_by_register(
-    body: Body, name: str, low: int, high: int, amount: int
-) -> tuple[int, int]:
+def _shift_by_register(body: Body, name: str, low: int, high: int, amount: int) -> tuple[int, int]:
     """Amounts of less than 32 go straight on; the others exchange the words."""
     low, high = body.register(low), body.register(high)
     if name in ("shl", "rotl"):
@@ -222,9 +221,7 @@ def _shift_by_register(
     return bottom, top
 
 
-def _shift_few(
-    body: Body, name: str, sources: tuple[int, int, int], bottom: int, top: int
-) -> None:
+def _shift_few(body: Body, name: str, sources: tuple[int, int, int], bottom: int, top: int) -> None:
     low, high, amount = sources
     match name:
         case "shl":
@@ -270,16 +267,18 @@ def _library(name: str) -> Handler:
     return lambda body: body.call_library(name, takes, gives)
 
 
-_COMPARISONS = "eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u".split()
-_WORD = "add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u rotl rotr".split()
+_WORD = (
+    *("add", "sub", "mul", "div_s", "div_u", "rem_s", "rem_u"),
+    *("and", "or", "xor", "shl", "shr_s", "shr_u", "rotl", "rotr"),
+)
 _IN_PLACE: dict[str, Handler] = {
     **{f"i32.{name}": partial(_binary, name) for name in _WORD},
     **{f"i32.{name}": partial(_unary, name) for name in ("clz", "ctz", "popcnt")},
     "i32.extend8_s": partial(_unary, "extend8"),
     "i32.extend16_s": partial(_unary, "extend16"),
-    **{f"i32.{name}": partial(_compare, name) for name in _COMPARISONS},
+    **{f"i32.{name}": partial(_compare, name) for name in COMPARISONS},
     "i32.eqz": _eqz,
-    **{f"i64.{name}": partial(_wide_compare, name) for name in _COMPARISONS},
+    **{f"i64.{name}": partial(_wide_compare, name) for name in COMPARISONS},
     "i64.eqz": _wide_eqz,
     **{f"i64.{name}": partial(_wide_bitwise, name) for name in ("and", "or", "xor")},
     "i64.add": _wide_add,

@@ -62,7 +62,7 @@ def _coalesce(
 ) -> bool:
     """Let what computes `given` write to `wanted` instead, if nothing in between minds."""
     either = (1 << given) | (1 << wanted if wanted < GLOBALS else 0)
-    readers = []
+    readers: list[Step] = []
     for before in range(index - 1, max(index - _FARTHEST, -1), -1):
         step = steps[before]
         if step is None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from curta.machine.lower.accesses import ACCESSES
 from curta.machine.lower.body import Body
 from curta.machine.lower.code import FunctionCode, words
@@ -12,7 +14,12 @@ from curta.machine.lower.variables import VARIABLES
 from curta.machine.wasm.module import Function
 from curta.machine.wasm.validate_code import FunctionInfo
 
-_SIMPLE = {**VARIABLES, **NUMERIC, **ACCESSES, "nop": lambda body: None}
+_SIMPLE: dict[str, Callable[..., None]] = {
+    **VARIABLES,
+    **NUMERIC,
+    **ACCESSES,
+    "nop": lambda body: None,
+}
 
 
 def translate(
