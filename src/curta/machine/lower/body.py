@@ -154,7 +154,8 @@ class Body:
         """The registers that the next instruction sets, if it is local.set or local.tee."""
         following = self.code[self.index + 1]
         if following.opcode in _SETS:
-            return self.local_registers[following.operands[0]]
+            index: int = following.operands[0]
+            return self.local_registers[index]
         return ()
 
     def destination(self, word: int) -> int:

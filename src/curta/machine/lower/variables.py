@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from curta.machine.lower.body import Body, Condition
 from curta.machine.lower.conditions import (
     branch,
@@ -119,7 +121,7 @@ def _choose_by_jump(
     return True
 
 
-VARIABLES = {
+VARIABLES: dict[str, Callable[..., None]] = {
     "local.get": local_get,
     "local.set": local_set,
     "local.tee": local_tee,
