@@ -12,6 +12,7 @@ from curta.machine.lower.entries import exported, function_callee, make_entries
 from curta.machine.lower.optimise import optimise
 from curta.machine.lower.options import LowerOptions
 from curta.machine.lower.place import place
+from curta.machine.lower.propagate import propagate
 from curta.machine.lower.segments import InitialState, all_segments, find_initial_state
 from curta.machine.lower.translate import translate
 from curta.machine.program import CoreProgram
@@ -29,7 +30,7 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
     registers = SharedRegisters()
     user = user_context(module, registers, options)
     state = find_initial_state(user)
-    functions = Functions(user, infos).reach(_roots(user, state))
+    functions = Functions(user, infos, options).reach(_roots(user, state))
     entries = make_entries(user, state)
     placed = place([entries.code, *functions])
     in_tables = {
@@ -55,7 +56,10 @@ def _roots(user: ModuleContext, state: InitialState) -> list[Callee]:
 class Functions:
     """Lowers functions, and what they call."""
 
-    def __init__(self, user: ModuleContext, infos: tuple[FunctionInfo, ...]) -> None:
+    def __init__(
+        self, user: ModuleContext, infos: tuple[FunctionInfo, ...], options: LowerOptions
+    ) -> None:
+        self.options = options
         self.user = user
         self.infos = infos
         self.contexts = {USER: user}
@@ -79,6 +83,7 @@ class Functions:
         context = self.contexts[name]
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
+        propagate(code, self.user.registers if self.options.indexed_accesses else None)
         optimise(code)
         arrange(code)
         if code.frame > LARGEST_FRAME:
