@@ -85,6 +85,8 @@ class FunctionCode:
     steps: list[Step]
     first_local: int
     """The first register that a caller does not set."""
+    first_cell: int
+    """The first register of the operand stack."""
     frame: int
     """How many registers it uses."""
     labels: int

@@ -68,7 +68,7 @@ def make_entries(context: ModuleContext, state: InitialState) -> Entries:
         name: Entry(number, context.functions[index].parameters, context.functions[index].results)
         for number, (name, index) in enumerate(functions, INITIALISE + 1)
     }
-    return Entries(FunctionCode(DISPATCHER, "entries", 0, 0, steps, 0, 0, last + 1), table)
+    return Entries(FunctionCode(DISPATCHER, "entries", 0, 0, steps, 0, 0, 0, last + 1), table)
 
 
 def _call(type_: FunctionType, callee: Callee) -> Step:

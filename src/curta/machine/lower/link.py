@@ -5,6 +5,7 @@ from __future__ import annotations
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.lower.arrange import arrange
+from curta.machine.lower.coalesce import coalesce
 from curta.machine.lower.code import USER, Callee, FunctionCode
 from curta.machine.lower.context import ModuleContext, SharedRegisters
 from curta.machine.lower.contexts import library_context, user_context
@@ -84,6 +85,8 @@ class Functions:
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
         propagate(code, self.user.registers if self.options.indexed_accesses else None)
+        optimise(code)
+        coalesce(code)
         optimise(code)
         arrange(code)
         if code.frame > LARGEST_FRAME:

@@ -48,6 +48,7 @@ def translate(
         body.results,
         body.steps,
         body.return_register + 1,
+        body.base,
         body.top,
         body.labels,
         body.needs,
