@@ -13,9 +13,12 @@ from curta.machine.runtime import build
 
 LIBRARIES = {library.name: library for library in build.LIBRARIES}
 NATIVE = {
-    "arithmetic": {"mul_high", "trap"},
+    "arithmetic": {"mul_high", "trap", "funnel_shl", "funnel_shr", "add3", "sub3", "carry"},
     "bulk": {"trap", "peek8", "peek32", "poke32"},
-    "wasi": {"write", "read", "argument", "environ", "exit", "load_state", "store_state"},
+    "wasi": {
+        *("write", "read", "argument", "environ", "exit", "load_state", "store_state"),
+        *("add3", "sub3", "carry"),
+    },
 }
 # The functions of WASI that are given addresses in the user's memory.
 WITH_POINTERS = {

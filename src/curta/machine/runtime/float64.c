@@ -255,40 +255,50 @@ RARE wide slow_multiply(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     return pack64(sign, exponent, top.lo, top.hi, below | low.lo);
 }
 
+/* The product of the significands' first words, and what the lower words add to it. */
+INLINE wide multiply_significands(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    u32 a1 = funnel_shl(ahi, alo, 11) | SIGN, a0 = alo << 11;
+    u32 b1 = funnel_shl(bhi, blo, 11) | SIGN, b0 = blo << 11;
+    u32 lo = a1 * b1, cross = mul_high(a1, b0), other = mul_high(a0, b1);
+    u32 sum = lo + cross;
+    return make_wide(sum + other, add3(mul_high(a1, b1), carry(lo, cross), carry(sum, other)));
+}
+
 /* Two normal operands. With a = a1 + a0/2^32, a1 the significand's top 32 bits, the product is
  * a1 b1 + (a1 b0 + a0 b1)/2^32 + a0 b0/2^64; two words of it suffice. What is left out lowers
  * them by less than 3 of the second word's units, of which a last place has 2^10 or 2^11:
- * only if the rest is just below half of a place does it matter, and the slow way decides. */
+ * only if the rest is just below half of a place does it matter, and the slow way decides.
+ * Signs and exponents are numbers of 12 bits here, which say fewer tokens than whole words. */
 EXPORT("f64.mul") wide f64_mul(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    u32 ea = ahi & EXPONENT64, eb = bhi & EXPONENT64;
-    /* One less than the smallest result's exponent field: the leading bit will add one. */
-    u32 exponent = ea + eb - ((u32)BIAS64 << 20);
-    if (UNLIKELY(ea - HIDDEN64 >= EXPONENT64 - HIDDEN64) ||
-        UNLIKELY(eb - HIDDEN64 >= EXPONENT64 - HIDDEN64) ||
-        UNLIKELY(exponent - HIDDEN64 >= 2045u << 20)) {
+    u32 sa = ahi >> 20, sb = bhi >> 20;
+    u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
+    /* Two less than the smallest result's exponent: the leading bit will add one. */
+    u32 exponent = apart(ea + eb) - (BIAS64 + 1);
+    if (UNLIKELY(ea == 0) || UNLIKELY(ea == 0x7ff) || UNLIKELY(eb == 0) || UNLIKELY(eb == 0x7ff) ||
+        UNLIKELY(exponent >= 2045)) {
         return slow_multiply(alo, ahi, blo, bhi);
     }
-    u32 sign = (ahi ^ bhi) & SIGN;
-    u32 a1 = (ahi << 11) | (alo >> 21) | SIGN, a0 = alo << 11;
-    u32 b1 = (bhi << 11) | (blo >> 21) | SIGN, b0 = blo << 11;
-    wide product = make_wide(a1 * b1, mul_high(a1, b1));
-    product = wide_add(product.lo, product.hi, mul_high(a1, b0), 0);
-    product = wide_add(product.lo, product.hi, mul_high(a0, b1), 0);
-    u32 lo, hi, rest;
+    wide product = multiply_significands(alo, ahi, blo, bhi);
+    u32 above = apart(((sa ^ sb) & 0x800) + exponent) << 20;
     if ((i32)product.hi < 0) {
-        lo = (product.hi << 21) | (product.lo >> 11);
-        hi = sign + exponent + (product.hi >> 11);
-        rest = product.lo << 21;
+        u32 rest = product.lo & 0x7ff;
+        if (rest < 0x3fd) {
+            return make_wide(funnel_shr(product.hi, product.lo, 11),
+                             add3(above, product.hi >> 11, HIDDEN64));
+        }
+        if (LIKELY(rest > 0x400)) {
+            return plus_one_place(funnel_shr(product.hi, product.lo, 11),
+                                  add3(above, product.hi >> 11, HIDDEN64));
+        }
     } else {
-        lo = (product.hi << 22) | (product.lo >> 10);
-        hi = sign + exponent - HIDDEN64 + (product.hi >> 10);
-        rest = product.lo << 22;
+        u32 rest = product.lo & 0x3ff;
+        if (rest < 0x1fd) {
+            return make_wide(funnel_shr(product.hi, product.lo, 10), above + (product.hi >> 10));
+        }
+        if (LIKELY(rest > 0x200)) {
+            return plus_one_place(funnel_shr(product.hi, product.lo, 10),
+                                  above + (product.hi >> 10));
+        }
     }
-    if (rest < HALF - (3u << 22)) {
-        return make_wide(lo, hi);
-    }
-    if (UNLIKELY(rest <= HALF)) {
-        return slow_multiply(alo, ahi, blo, bhi);
-    }
-    return plus_one_place(lo, hi);
+    return slow_multiply(alo, ahi, blo, bhi);
 }
