@@ -274,7 +274,7 @@ EXPORT("f64.mul") wide f64_mul(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
     /* Two less than the smallest result's exponent: the leading bit will add one. */
     u32 exponent = apart(ea + eb) - (BIAS64 + 1);
-    if (UNLIKELY(ea == 0) || UNLIKELY(ea == 0x7ff) || UNLIKELY(eb == 0) || UNLIKELY(eb == 0x7ff) ||
+    if (UNLIKELY(!is_normal(ea, 0x7ff)) || UNLIKELY(!is_normal(eb, 0x7ff)) ||
         UNLIKELY(exponent >= 2045)) {
         return slow_multiply(alo, ahi, blo, bhi);
     }

@@ -65,6 +65,11 @@ INLINE u32 apart(u32 x) {
     return x;
 }
 
+/* Whether an exponent field is neither 0 nor `all_ones`: of a normal number. */
+INLINE u32 is_normal(u32 exponent, u32 all_ones) {
+    return apart(exponent - 1) < all_ones - 1;
+}
+
 INLINE u32 shift_left(u32 x, u32 count) {
     return x << (count & 31);
 }
