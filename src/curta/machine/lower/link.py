@@ -12,6 +12,7 @@ from curta.machine.lower.contexts import library_context, user_context
 from curta.machine.lower.entries import exported, function_callee, make_entries
 from curta.machine.lower.optimise import optimise
 from curta.machine.lower.options import LowerOptions
+from curta.machine.lower.order import order
 from curta.machine.lower.place import place
 from curta.machine.lower.propagate import propagate
 from curta.machine.lower.segments import InitialState, all_segments, find_initial_state
@@ -31,7 +32,8 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
     registers = SharedRegisters()
     user = user_context(module, registers, options)
     state = find_initial_state(user)
-    functions = Functions(user, infos, options).reach(_roots(user, state))
+    roots = _roots(user, state)
+    functions = order(Functions(user, infos, options).reach(roots), roots)
     entries = make_entries(user, state)
     placed = place([entries.code, *functions])
     in_tables = {
