@@ -14,6 +14,8 @@ from curta.machine.lower.folding import INVERTED
 _INVERTED_JUMPS = {f"jump_{name}": f"jump_{INVERTED[name]}" for name in COMPARISONS}
 _LONGEST_CONDITION = 6
 """Steps of a condition that are worth a second copy."""
+_MOST_COPIES = 4
+"""Before a return, that are done on every way."""
 
 
 def arrange(code: FunctionCode) -> None:
@@ -26,6 +28,42 @@ def arrange(code: FunctionCode) -> None:
         if len(steps) == count:
             break
     code.steps = steps
+
+
+def return_early(code: FunctionCode) -> None:
+    """Copies before a return are done on every way to it: there they can often be left out.
+
+    Only jumps with conditions still lead to the copies that all ways had in common.
+    """
+    steps = code.steps
+    tails = _return_tails(steps)
+    if not tails:
+        return
+    early: list[Step] = []
+    for step in steps:
+        if step.name == "jump" and step.label in tails:
+            early += [twin.clone() for twin in tails[step.label]]
+            continue
+        if step.name == LABEL and step.label in tails and early and early[-1].name not in ENDS:
+            early += [twin.clone() for twin in tails[step.label]]
+        early.append(step)
+    code.steps = early
+
+
+def _return_tails(steps: list[Step]) -> dict[int, list[Step]]:
+    """For labels with nothing but a few copies between them and a return: copies and return."""
+    tails: dict[int, list[Step]] = {}
+    tail: list[Step] = []
+    for step in reversed(steps):
+        if step.name == "return":
+            tail = [step]
+        elif step.name == LABEL and tail:
+            tails[step.label] = tail[::-1]
+        elif step.name == "copy" and tail and len(tail) <= _MOST_COPIES:
+            tail.append(step)
+        else:
+            tail = []
+    return tails
 
 
 def _places(steps: list[Step]) -> dict[int, int]:

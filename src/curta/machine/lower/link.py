@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import LARGEST_FRAME
-from curta.machine.lower.arrange import arrange
+from curta.machine.lower.arrange import arrange, return_early
 from curta.machine.lower.coalesce import coalesce
 from curta.machine.lower.code import USER, Callee, FunctionCode
 from curta.machine.lower.context import ModuleContext, SharedRegisters
@@ -86,6 +86,7 @@ class Functions:
         context = self.contexts[name]
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
+        return_early(code)
         propagate(code, self.user.registers if self.options.indexed_accesses else None)
         optimise(code)
         coalesce(code)

@@ -148,19 +148,21 @@ RARE u32 slow_add(u32 a, u32 b, u32 flip) {
 
 /* a + b with b's sign flipped by `flip` (0 or SIGN). */
 INLINE u32 add32(u32 a, u32 b, u32 flip) {
-    u32 ea = exponent32(a), eb = exponent32(b);
-    u32 same_sign = flip ? (i32)(a ^ b) < 0 : (i32)(a ^ b) >= 0;
-    u32 distance = apart(ea - eb);
-    if ((i32)distance < 0) {
+    u32 sa = a >> 23, sb = b >> 23; /* signs and exponents */
+    u32 ea = sa & 0xff, eb = sb & 0xff;
+    u32 same_sign = flip ? apart(sa ^ sb) >= 0x100 : apart(sa ^ sb) < 0x100;
+    if (ea < eb) {
         if (UNLIKELY(ea == 0) || UNLIKELY(eb == 0xff)) {
             return slow_add(a, b, flip);
         }
-        return same_sign ? add_aligned(b ^ flip, a, 0 - distance, eb)
-                         : subtract_aligned(b ^ flip, a, 0 - distance, eb);
+        u32 distance = apart(eb - ea);
+        return same_sign ? add_aligned(b ^ flip, a, distance, eb)
+                         : subtract_aligned(b ^ flip, a, distance, eb);
     }
     if (UNLIKELY(eb == 0) || UNLIKELY(ea == 0xff)) {
         return slow_add(a, b, flip);
     }
+    u32 distance = apart(ea - eb);
     if (same_sign) {
         return distance ? add_aligned(a, b, distance, ea) : add_level(a, b, ea);
     }

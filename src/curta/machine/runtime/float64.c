@@ -50,9 +50,8 @@ typedef struct {
 INLINE aligned align64(u32 lo, u32 hi, u32 distance) {
     u32 high = (hi & FRACTION64) | HIDDEN64;
     if (LIKELY(distance < 32)) {
-        u32 back = 0 - distance;
-        return (aligned){shift_right(lo, distance) | shift_left(high, back),
-                         shift_right(high, distance), shift_left(lo, back)};
+        return (aligned){funnel_shr(high, lo, distance), shift_right(high, distance),
+                         shift_left(lo, apart(32 - distance))};
     }
     if (UNLIKELY(distance >= 55)) {
         return (aligned){0, 0, 1}; /* less than half of a place, even in the binade below */
@@ -67,8 +66,8 @@ INLINE wide add_level(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 exponent) {
         return make_wide(0, (xhi & SIGN) | EXPONENT64);
     }
     wide sum = wide_add(xlo, xhi & FRACTION64, ylo, yhi & FRACTION64);
-    u32 lo = (sum.lo >> 1) | (sum.hi << 31);
-    u32 hi = (xhi & ~FRACTION64) + HIDDEN64 + (sum.hi >> 1);
+    u32 lo = funnel_shr(sum.hi, sum.lo, 1);
+    u32 hi = add3(xhi & ~FRACTION64, HIDDEN64, sum.hi >> 1);
     if ((sum.lo & lo & 1) == 0) {
         return make_wide(lo, hi);
     }
@@ -86,7 +85,7 @@ INLINE wide add_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 ex
     if (UNLIKELY(exponent == 0x7fe)) {
         return make_wide(0, (xhi & SIGN) | EXPONENT64);
     }
-    u32 lo = (sum.lo >> 1) | (sum.hi << 31);
+    u32 lo = funnel_shr(sum.hi, sum.lo, 1);
     u32 hi = (sum.hi & ~FRACTION64) | ((sum.hi & FRACTION64) >> 1);
     if ((sum.lo & 1) == 0 || (y.rest | (lo & 1)) == 0) {
         return make_wide(lo, hi);
@@ -97,7 +96,7 @@ INLINE wide add_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 ex
 /* x - y for normal magnitudes at one exponent; `xhi` has the sign of x. Exact. */
 INLINE wide subtract_level(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 exponent) {
     u32 lo = xlo - ylo;
-    u32 hi = (xhi & FRACTION64) - (yhi & FRACTION64) - (xlo < ylo);
+    u32 hi = sub3(xhi & FRACTION64, yhi & FRACTION64, xlo < ylo);
     u32 sign = xhi & SIGN;
     if ((i32)hi < 0) {
         hi = ~hi + (lo == 0);
@@ -187,20 +186,21 @@ RARE wide slow_add(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
 
 /* a + b with b's sign flipped by `flip` (0 or SIGN). */
 INLINE wide add64(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
-    u32 ea = exponent64(ahi), eb = exponent64(bhi);
-    u32 same_sign = flip ? (i32)(ahi ^ bhi) < 0 : (i32)(ahi ^ bhi) >= 0;
-    u32 distance = apart(ea - eb);
-    if ((i32)distance < 0) {
+    u32 sa = ahi >> 20, sb = bhi >> 20; /* signs and exponents */
+    u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
+    u32 same_sign = flip ? apart(sa ^ sb) >= 0x800 : apart(sa ^ sb) < 0x800;
+    if (ea < eb) {
         if (UNLIKELY(ea == 0) || UNLIKELY(eb == 0x7ff)) {
             return slow_add(alo, ahi, blo, bhi, flip);
         }
-        distance = 0 - distance;
+        u32 distance = apart(eb - ea);
         return same_sign ? add_aligned(blo, bhi ^ flip, alo, ahi, distance, eb)
                          : subtract_aligned(blo, bhi ^ flip, alo, ahi, distance, eb);
     }
     if (UNLIKELY(eb == 0) || UNLIKELY(ea == 0x7ff)) {
         return slow_add(alo, ahi, blo, bhi, flip);
     }
+    u32 distance = apart(ea - eb);
     if (same_sign) {
         return distance ? add_aligned(alo, ahi, blo, bhi, distance, ea)
                         : add_level(alo, ahi, blo, bhi, ea);
