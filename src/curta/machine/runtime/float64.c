@@ -279,25 +279,26 @@ EXPORT("f64.mul") wide f64_mul(u32 alo, u32 ahi, u32 blo, u32 bhi) {
         return slow_multiply(alo, ahi, blo, bhi);
     }
     wide product = multiply_significands(alo, ahi, blo, bhi);
-    u32 above = apart(((sa ^ sb) & 0x800) + exponent) << 20;
+    u32 above = apart(((sa ^ sb) & 0x800) + exponent);
     if ((i32)product.hi < 0) {
+        above = apart(above + 1) << 20;
         u32 rest = product.lo & 0x7ff;
         if (rest < 0x3fd) {
-            return make_wide(funnel_shr(product.hi, product.lo, 11),
-                             add3(above, product.hi >> 11, HIDDEN64));
+            return make_wide(funnel_shr(product.hi, product.lo, 11), above + (product.hi >> 11));
         }
         if (LIKELY(rest > 0x400)) {
-            return plus_one_place(funnel_shr(product.hi, product.lo, 11),
-                                  add3(above, product.hi >> 11, HIDDEN64));
+            return plus_one_place_of_sum(funnel_shr(product.hi, product.lo, 11), above,
+                                         product.hi >> 11);
         }
     } else {
+        above <<= 20;
         u32 rest = product.lo & 0x3ff;
         if (rest < 0x1fd) {
             return make_wide(funnel_shr(product.hi, product.lo, 10), above + (product.hi >> 10));
         }
         if (LIKELY(rest > 0x200)) {
-            return plus_one_place(funnel_shr(product.hi, product.lo, 10),
-                                  above + (product.hi >> 10));
+            return plus_one_place_of_sum(funnel_shr(product.hi, product.lo, 10), above,
+                                         product.hi >> 10);
         }
     }
     return slow_multiply(alo, ahi, blo, bhi);
