@@ -37,6 +37,7 @@ FLAGS = (
     "-fno-jump-tables",  # nor the look-up tables that a switch can become
     "-fno-vectorize",
     "-fno-slp-vectorize",
+    "-fno-unroll-loops",  # the sources do it where it pays
     "-mcpu=mvp",
     "-mmultivalue",
     "-msign-ext",

@@ -12,7 +12,9 @@ NATIVE("poke32") void poke32(u32 address, u32 value);
 typedef unsigned char u8;
 typedef u32 __attribute__((aligned(1), may_alias)) anywhere;
 
-#define WORD(address) (*(anywhere *)(address))
+/* Nothing wraps around once the bounds are checked, so places are pointers: then loads and
+ * stores take the distances as offsets. */
+#define WORD(address, place) (((anywhere *)(address))[place])
 #define BYTE(address) (*(u8 *)(address))
 
 INLINE void check_memory(u32 start, u32 count) {
@@ -37,17 +39,17 @@ EXPORT("memory.fill") void memory_fill(u32 to, u32 value, u32 count) {
     check_memory(to, count);
     u32 word = (value & 0xff) * 0x01010101u;
     for (; count >= 32; count -= 32, to += 32) {
-        WORD(to) = word;
-        WORD(to + 4) = word;
-        WORD(to + 8) = word;
-        WORD(to + 12) = word;
-        WORD(to + 16) = word;
-        WORD(to + 20) = word;
-        WORD(to + 24) = word;
-        WORD(to + 28) = word;
+        WORD(to, 0) = word;
+        WORD(to, 1) = word;
+        WORD(to, 2) = word;
+        WORD(to, 3) = word;
+        WORD(to, 4) = word;
+        WORD(to, 5) = word;
+        WORD(to, 6) = word;
+        WORD(to, 7) = word;
     }
     for (; count >= 4; count -= 4, to += 4) {
-        WORD(to) = word;
+        WORD(to, 0) = word;
     }
     for (; count != 0; count -= 1, to += 1) {
         BYTE(to) = (u8)word;
@@ -56,13 +58,13 @@ EXPORT("memory.fill") void memory_fill(u32 to, u32 value, u32 count) {
 
 INLINE void copy_up(u32 to, u32 from, u32 count) {
     for (; count >= 16; count -= 16, to += 16, from += 16) {
-        WORD(to) = WORD(from);
-        WORD(to + 4) = WORD(from + 4);
-        WORD(to + 8) = WORD(from + 8);
-        WORD(to + 12) = WORD(from + 12);
+        WORD(to, 0) = WORD(from, 0);
+        WORD(to, 1) = WORD(from, 1);
+        WORD(to, 2) = WORD(from, 2);
+        WORD(to, 3) = WORD(from, 3);
     }
     for (; count >= 4; count -= 4, to += 4, from += 4) {
-        WORD(to) = WORD(from);
+        WORD(to, 0) = WORD(from, 0);
     }
     for (; count != 0; count -= 1, to += 1, from += 1) {
         BYTE(to) = BYTE(from);
@@ -71,17 +73,25 @@ INLINE void copy_up(u32 to, u32 from, u32 count) {
 
 /* From the end, so that what is overwritten has been copied. */
 INLINE void copy_down(u32 to, u32 from, u32 count) {
+    to += count;
+    from += count;
     for (; count >= 16; count -= 16) {
-        WORD(to + count - 4) = WORD(from + count - 4);
-        WORD(to + count - 8) = WORD(from + count - 8);
-        WORD(to + count - 12) = WORD(from + count - 12);
-        WORD(to + count - 16) = WORD(from + count - 16);
+        to -= 16;
+        from -= 16;
+        WORD(to, 3) = WORD(from, 3);
+        WORD(to, 2) = WORD(from, 2);
+        WORD(to, 1) = WORD(from, 1);
+        WORD(to, 0) = WORD(from, 0);
     }
     for (; count >= 4; count -= 4) {
-        WORD(to + count - 4) = WORD(from + count - 4);
+        to -= 4;
+        from -= 4;
+        WORD(to, 0) = WORD(from, 0);
     }
     for (; count != 0; count -= 1) {
-        BYTE(to + count - 1) = BYTE(from + count - 1);
+        to -= 1;
+        from -= 1;
+        BYTE(to) = BYTE(from);
     }
 }
 
@@ -103,7 +113,7 @@ void memory_init(u32 to, u32 from, u32 count, u32 segment, u32 length) {
     check_memory(to, count);
     from += segment;
     for (; count >= 4; count -= 4, to += 4, from += 4) {
-        WORD(to) = peek32(from);
+        WORD(to, 0) = peek32(from);
     }
     for (; count != 0; count -= 1, to += 1, from += 1) {
         BYTE(to) = (u8)peek8(from);
