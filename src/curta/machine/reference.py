@@ -115,9 +115,9 @@ class CoreMachine:
             case "divide":
                 self.divide(instruction, a, b)
             case "load":
-                self.say_word(instruction, self.load(name, a + instruction.immediate))
+                self.say_word(instruction, self.load(name, self.sum(instruction, a, b)))
             case "store":
-                self.store(name, a + instruction.immediate, c)
+                self.store(name, self.sum(instruction, a, b), c)
             case "jump":
                 self.jump(instruction, a, b)
             case "write":
@@ -191,6 +191,11 @@ class CoreMachine:
         self.counter = target
 
     # -- memory -------------------------------------------------------------------------------
+
+    def sum(self, instruction: Instruction, a: int, b: int) -> int:
+        """What an access is told: register b, if there is one, is an index, added as i32.add does."""
+        base = a if instruction.b is None else (a + b) % WORD
+        return base + instruction.immediate
 
     def address(self, name: str, place: int) -> range:
         size = ACCESSES[name]
