@@ -125,6 +125,10 @@ class Conversation:
             self.talker.memory_bytes + self.trace.memory_bytes,
         )
 
+    def said(self) -> Ids:
+        """What was said since the prompt, as far as it was kept."""
+        return self.trace.ids[self._prompt_tokens :]
+
     # -- what is said to the machine ----------------------------------------------------------------
 
     def begin(self, segments: Iterable[Segment] = ()) -> None:
@@ -172,7 +176,8 @@ class Conversation:
         origin = self.program.origin(counter)
         if origin.library:
             origin = self.trace.last_origin(self.program, counter) or origin
-        return f"in function {origin.function}"
+        name = origin.function
+        return f"in function ${name}" if not name.startswith("function ") else f"in {name}"
 
     # -- what the machine says ----------------------------------------------------------------------
 

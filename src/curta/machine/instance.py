@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from types import MappingProxyType
 
-from curta.errors import UserError
+from curta.errors import ExitError, UserError
 from curta.machine.conversation import Conversation, Figures
 from curta.machine.program import Entry
 from curta.machine.trace import Trace
@@ -20,6 +20,7 @@ from curta.machine.values import (
 )
 from curta.machine.wasm.module import FunctionType
 
+START = "_start"
 Result = Number | tuple[Number, ...] | None
 
 
@@ -39,6 +40,20 @@ class Instance:
                 for name, entry in self._entries.items()
             }
         )
+
+    def run(self) -> int:
+        """Run the program from its start to its end; its exit code."""
+        if START not in self._entries:
+            names = ", ".join(self._entries) or "nothing"
+            raise UserError(
+                f"the module has no {START} to run; it exports {names}: use instantiate and invoke "
+                "(--invoke NAME)"
+            )
+        try:
+            self.invoke(START)
+        except ExitError as end:
+            return end.code
+        return 0
 
     def invoke(self, name: str, *numbers: Number) -> Result:
         """Call an exported function with Python numbers.

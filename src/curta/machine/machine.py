@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Literal, TypedDict, Unpack
 
 from curta.engine import LEVELS, Engine, Level
-from curta.errors import ExitError, UserError
+from curta.errors import UserError
 from curta.machine.conversation import Conversation, Figures, Host, Input, Limits
 from curta.machine.instance import Instance
 from curta.machine.load import load_program
@@ -31,7 +31,6 @@ MACHINE_LEVELS: tuple[MachineLevel, ...] = (*LEVELS, "reference")
 Program = str | Path | bytes | Sequence[str | Path]
 """A file, several files of C or C++, or the bytes of a module."""
 DEFAULT_LIMITS = Limits()
-START = "_start"
 CONSTRUCTORS = "_initialize"
 
 
@@ -121,18 +120,8 @@ class Machine:
 
         Raises Trap if it traps, LimitError at a limit.
         """
-        instance = self._instance(program, options, library=False)
-        if START not in instance.exports:
-            names = ", ".join(instance.exports) or "nothing"
-            raise UserError(
-                f"the module has no {START} to run; it exports {names}: use instantiate and invoke "
-                "(--invoke NAME)"
-            )
-        code = 0
-        try:
-            instance.invoke(START)
-        except ExitError as end:
-            code = end.code
+        instance = self.begin(program, **options)
+        code = instance.run()
         return Run(instance.stdout, instance.stderr, code, instance.figures, instance.trace)
 
     def instantiate(self, program: Program, **options: Unpack[RunOptions]) -> Instance:
@@ -141,12 +130,15 @@ class Machine:
         Of C and C++ all functions that are not static are exported. Limits hold for all
         invocations together.
         """
-        instance = self._instance(program, options, library=True)
+        instance = self.begin(program, library=True, **options)
         if CONSTRUCTORS in instance.exports:
             instance.invoke(CONSTRUCTORS)
         return instance
 
-    def _instance(self, program: Program, options: RunOptions, *, library: bool) -> Instance:
+    def begin(
+        self, program: Program, *, library: bool = False, **options: Unpack[RunOptions]
+    ) -> Instance:
+        """A conversation in which the program was said, and nothing was asked of it yet."""
         limits = Limits(
             options.get("max_tokens"),
             options.get("max_memory", DEFAULT_LIMITS.max_memory),
@@ -212,7 +204,7 @@ def host_segments(
     args: Sequence[str | bytes], env: Mapping[str, str], seed: int | None
 ) -> Sequence[Segment]:
     """What the host puts into the private memory: arguments, environment, a seed."""
-    from curta.machine.lower import layout
+    from curta.machine.lower import host_segments as lowered_segments
 
     arguments = [_bytes(argument, "an argument") for argument in args]
     for name, value in env.items():
@@ -220,7 +212,7 @@ def host_segments(
             raise UserError(f"{name!r} is no name for an environment variable")
         _bytes(value, f"the environment variable {name}")
     environment = [_bytes(f"{name}={value}", "the environment") for name, value in env.items()]
-    return layout.host_segments(arguments, environment, seed)
+    return lowered_segments(arguments, environment, seed)
 
 
 def _bytes(text: str | bytes, what: str) -> bytes:

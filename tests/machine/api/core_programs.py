@@ -71,7 +71,7 @@ def program() -> CoreProgram:
         rest = [Instruction("jump")] * (STUB - len(stub))
         code += [*stub, *rest]
         # The stub of divide is a library function, so that a trap is placed in what came before.
-        origins += [Origin(f"$stub{number}", -1, library=number == 3)] * STUB
+        origins += [Origin(f"stub{number}", -1, library=number == 3)] * STUB
     i32, i64, f64 = "i32", "i64", "f64"
     entries = {
         "add": Entry(1, (i32, i32), (i32,)),
