@@ -101,6 +101,7 @@ class Case:
         return (EXPECTED / f"{self.id}.txt").read_bytes()
 
 
+NUMBERS = tuple("314159265358979") + ("-4", "10")
 HELLO = "++++++++[>+++++++++<-]>.<+++++[>++++++<-]>-.+++++++..+++.>++++++++++."
 
 CASES = [
@@ -113,7 +114,11 @@ CASES = [
     Case("bigcalc", stdin="\n".join(s.replace("//", "/") for s in SUMS)),
     Case("bigcalc", stdin="\n".join(BAD_SUMS) + "\n", name="mistakes"),
     Case("quicksort"),
-    Case("quicksort", tuple("3 1 -4 1 5 9 2 6 5 3 5 8 9 7 9".split()), name="arguments"),
+    Case(
+        "quicksort",
+        tuple(["3", "1", "-4", "1", "5", "9", "2", "6", "5", "3", "5", "8", "9", "7", "9"]),
+        name="arguments",
+    ),
     Case("sha256", ("abc", "", "hello world"), name="words"),
     Case("sha256", stdin="x" * 1000, name="input"),
     Case("sha256", ("--own", "4096"), name="own"),

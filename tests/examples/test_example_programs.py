@@ -8,9 +8,9 @@ import math
 import re
 
 import pytest
-from count_instructions import Counted, run_in_wasmtime
 from example_cases import CASES, EXAMPLES, HELLO, INKALA, SUMS, Case
 
+from count_instructions import Counted, run_in_wasmtime
 from curta.machine.toolchain import read_program
 
 
@@ -56,7 +56,9 @@ def test_the_sudoku_is_solved_in_less_than_three_million_instructions() -> None:
 
 def test_the_assignment_is_the_cheapest() -> None:
     source = (EXAMPLES / "hungarian.c").read_text()
-    matrix = [[int(n) for n in row.split(",")] for row in re.findall(r"\{(\d+(?:, \d+)+)\}", source)]
+    matrix = [
+        [int(n) for n in row.split(",")] for row in re.findall(r"\{(\d+(?:, \d+)+)\}", source)
+    ]
     assert len(matrix) == 10
     best = {0: 0}  # columns that are taken, and the least that this costs
     for row in matrix:
@@ -224,7 +226,9 @@ def test_floats_print_as_in_python() -> None:
         assert (general, fixed, scientific) == (f"{x:g}", f"{x:.3f}", f"{x:e}")
         assert exact == f"{x:.17g}"
     lines = expected("floats")
-    for line, x in zip([line for line in lines if line.startswith("x=")], (0.5, 1, 2, 10), strict=True):
+    for line, x in zip(
+        [line for line in lines if line.startswith("x=")], (0.5, 1, 2, 10), strict=True
+    ):
         said = dict(word.split("=") for word in line.split())
         for name in ("sqrt", "exp", "log", "sin", "cos"):
             assert math.isclose(float(said[name]), getattr(math, name)(x), rel_tol=1e-14)

@@ -105,9 +105,7 @@ def run_in_wasmtime(
         except wasmtime.ExitTrap as end:
             code = end.code
         executed = exports[COUNTER].value(store) if count else 0  # type: ignore[union-attr]
-        return Counted(
-            (folder / "out").read_bytes(), (folder / "err").read_bytes(), code, executed
-        )
+        return Counted((folder / "out").read_bytes(), (folder / "err").read_bytes(), code, executed)
 
 
 def executed_by_call(content: bytes, name: str, *numbers: int) -> int:

@@ -55,7 +55,8 @@ def begin(options: argparse.Namespace, screen: Screen) -> Instance:
     settings = run_options(options, screen)
     if options.invoke is not None:
         return machine.instantiate(options.program, **settings)
-    return machine.begin(options.program, args=options.arguments, **settings)
+    settings["args"] = options.arguments
+    return machine.begin(options.program, **settings)
 
 
 def run_options(options: argparse.Namespace, screen: Screen) -> RunOptions:
@@ -177,7 +178,7 @@ def write(stream: Any, content: bytes) -> None:
     stream.flush()
 
 
-# -- figures -----------------------------------------------------------------------------------------
+# -- figures ---------------------------------------------
 
 
 def figures_text(figures: Figures) -> str:
@@ -219,7 +220,7 @@ def show_figures(
     print(json.dumps(said), file=sys.stderr)
 
 
-# -- disassembly -------------------------------------------------------------------------------------
+# -- disassembly ---------------------------------------------
 
 
 def disasm(options: argparse.Namespace) -> int:

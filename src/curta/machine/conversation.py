@@ -129,7 +129,7 @@ class Conversation:
         """What was said since the prompt, as far as it was kept."""
         return self.trace.ids[self._prompt_tokens :]
 
-    # -- what is said to the machine ----------------------------------------------------------------
+    # -- what is said to the machine ---------------------------------------------
 
     def begin(self, segments: Iterable[Segment] = ()) -> None:
         """Say the program, and have it set itself up."""
@@ -179,7 +179,7 @@ class Conversation:
         name = origin.function
         return f"in function ${name}" if not name.startswith("function ") else f"in {name}"
 
-    # -- what the machine says ----------------------------------------------------------------------
+    # -- what the machine says ---------------------------------------------
 
     def _turn(self, given: Ids, *, counted: bool = True) -> None:
         """Say something, and listen until the machine hands over."""

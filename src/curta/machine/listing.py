@@ -33,7 +33,7 @@ THREE_SOURCES = frozenset({"select", "add3", "sub3", "funnel_shl", "funnel_shr"}
 SIGN = 1 << 31
 
 
-# -- instructions ------------------------------------------------------------------------------------
+# -- instructions ---------------------------------------------
 
 
 def register(number: int) -> str:
@@ -110,7 +110,7 @@ def wasm_text(instruction: WasmInstruction) -> str:
     return " ".join([instruction.opcode, *map(str, operands)])
 
 
-# -- programs ------------------------------------------------------------------------------------------
+# -- programs ---------------------------------------------
 
 
 def disassembly(program: LoadedProgram, module: Module) -> Iterator[str]:
@@ -173,7 +173,7 @@ def _bodies(module: Module) -> dict[str, Expression]:
     }
 
 
-# -- traces --------------------------------------------------------------------------------------------
+# -- traces ---------------------------------------------
 
 
 def executed(program: LoadedProgram, said: Ids) -> Iterator[str]:
@@ -213,4 +213,3 @@ def _value(instruction: Instruction, tokens: Ids) -> str:
         return ""
     signed = f" ({constant(words[0])})" if words[0] >= SIGN else ""
     return f"= {words[0]}{signed}"
-

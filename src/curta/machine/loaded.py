@@ -11,6 +11,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -64,7 +65,7 @@ class LoadedProgram:
             ),
         )
 
-    # -- what is said -----------------------------------------------------------------------------
+    # -- what is said ---------------------------------------------
 
     def prompt(self, host: Iterable[Segment] = ()) -> Ids:
         """The tokens that `encode` gives, with the host's segments after the program's own."""
@@ -86,7 +87,7 @@ class LoadedProgram:
                 column += 1
         return records.reshape(-1)
 
-    # -- what people ask --------------------------------------------------------------------------
+    # -- what people ask ---------------------------------------------
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -117,7 +118,7 @@ class LoadedProgram:
             tuple(self.origin(number) for number in range(len(self.origins))),
         )
 
-    # -- a file -----------------------------------------------------------------------------------
+    # -- a file ---------------------------------------------
 
     def to_bytes(self) -> bytes:
         segments = [[segment.address, len(segment.content)] for segment in self.segments]
@@ -206,7 +207,7 @@ def decode_prompt(ids: Sequence[int] | Ids) -> CoreProgram:
 def _decode_segments(ids: Ids) -> tuple[Segment, ...]:
     starts = [*np.flatnonzero(ids == AT_ID).tolist(), len(ids)]
     segments = []
-    for start, end in zip(starts, starts[1:], strict=False):
+    for start, end in pairwise(starts):
         place = start + 1 + ADDRESS_BYTES
         address = (ids[start + 1 : place] - FIRST_BYTE).astype(np.uint8).tobytes()
         content = (ids[place:end] - FIRST_DATA).astype(np.uint8).tobytes()

@@ -1,9 +1,9 @@
 """The machine as users meet it.
 
-    machine = Machine()
-    run = machine.run("prog.c", stdin=b"...", args=["a"])
-    instance = machine.instantiate("prog.wasm")
-    instance.invoke("fib", 30)
+machine = Machine()
+run = machine.run("prog.c", stdin=b"...", args=["a"])
+instance = machine.instantiate("prog.wasm")
+instance.invoke("fib", 30)
 """
 
 from __future__ import annotations
@@ -111,9 +111,11 @@ class Machine:
         from curta.engine.native import NativeSession
 
         session = self.engine.session()
-        return NativeTalker(session) if isinstance(session, NativeSession) else SessionTalker(session)
+        return (
+            NativeTalker(session) if isinstance(session, NativeSession) else SessionTalker(session)
+        )
 
-    # -- what users call ------------------------------------------------------------------------------
+    # -- what users call ---------------------------------------------
 
     def run(self, program: Program, **options: Unpack[RunOptions]) -> Run:
         """Run a program from its start to its end.
@@ -161,7 +163,7 @@ class Machine:
         segments = host_segments(words, options.get("env") or {}, options.get("seed"))
         return self.start(loaded, host, limits, segments)
 
-    # -- the steps --------------------------------------------------------------------------------------
+    # -- the steps ---------------------------------------------
 
     def load(
         self,
@@ -212,7 +214,8 @@ def host_segments(
             raise UserError(f"{name!r} is no name for an environment variable")
         _bytes(value, f"the environment variable {name}")
     environment = [_bytes(f"{name}={value}", "the environment") for name, value in env.items()]
-    return lowered_segments(arguments, environment, seed)
+    segments: Sequence[Segment] = lowered_segments(arguments, environment, seed)
+    return segments
 
 
 def _bytes(text: str | bytes, what: str) -> bytes:

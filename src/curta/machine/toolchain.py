@@ -155,7 +155,7 @@ class Compilation:
     flags: tuple[str, ...] = ()
     library: bool = False
 
-    # -- what is in the cache ---------------------------------------------------------------------
+    # -- what is in the cache ---------------------------------------------
 
     @property
     def folder(self) -> Path:
@@ -190,7 +190,7 @@ class Compilation:
             note = json.dumps({"module": digest, "files": digests}, indent=1)
             write_atomically(self.note, note.encode())
 
-    # -- the compiler -------------------------------------------------------------------------------
+    # -- the compiler ---------------------------------------------
 
     def arguments(self) -> list[str]:
         """Flags in front of the sources."""
@@ -321,7 +321,7 @@ def split_flags(text: str) -> list[str]:
         raise UserError(f"--cflags {text!r}: {error}") from error
 
 
-# -- custom sections ---------------------------------------------------------------------------------
+# -- custom sections ---------------------------------------------
 
 
 def without_custom_sections(module: bytes) -> bytes:

@@ -59,7 +59,7 @@ class Trace(Sequence[str]):
         at = place + len(self) if place < 0 else place
         if not 0 <= at < len(self):
             raise IndexError(f"token {place}: the trace has {len(self)}")
-        return TOKENS[self._blocks[at // BLOCK][at % BLOCK]]
+        return TOKENS[int(self._blocks[at // BLOCK][at % BLOCK])]
 
     def __iter__(self) -> Iterator[str]:
         for number, block in enumerate(self._blocks):

@@ -41,8 +41,7 @@ def from_words(words: Sequence[int], types: Sequence[ValueType]) -> list[int]:
     """Words as bit patterns."""
     left = iter(words)
     return [
-        next(left) | (next(left) << WORD_BITS if width(type_) > WORD_BITS else 0)
-        for type_ in types
+        next(left) | (next(left) << WORD_BITS if width(type_) > WORD_BITS else 0) for type_ in types
     ]
 
 
@@ -68,7 +67,7 @@ def _float_pattern(number: object, type_: ValueType, what: str) -> int:
     if not isinstance(number, int | float) and not hasattr(number, "__float__"):
         raise UserError(f"{what} is of type {type_}: {number!r} is not a number")
     try:
-        value = float(number)  # type: ignore[arg-type]
+        value = float(number)
         layout = "<f" if type_ == "f32" else "<d"
         return int.from_bytes(struct.pack(layout, value), "little")
     except (OverflowError, ValueError, TypeError):

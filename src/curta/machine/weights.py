@@ -12,6 +12,7 @@ import json
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import curta
 from curta.compiler import Model
@@ -69,12 +70,12 @@ def weights_digest() -> str:
 class CachedNative(Native):
     """The native engine from its C source alone; the model itself is there when it is asked for."""
 
-    def __init__(self, source: str, facts: dict[str, object]) -> None:
+    def __init__(self, source: str, facts: dict[str, Any]) -> None:
         # Not the constructors of Native and Engine: they want the model.
         self.vocabulary = list(TOKENS)
-        self.stops = frozenset(facts["stops"])  # type: ignore[call-overload]
+        self.stops = frozenset(facts["stops"])
         self._ids = {token: number for number, token in enumerate(self.vocabulary)}
-        self._max_tokens = int(facts["max_tokens"])  # type: ignore[call-overload]
+        self._max_tokens = int(facts["max_tokens"])
         self.library = Library(source)
 
     @property

@@ -142,7 +142,9 @@ def test_figures_count_instructions() -> None:
     before = instance.figures
     instance.invoke("add", 1, 2)
     after = instance.figures
-    assert after.instructions - before.instructions == 8  # await, mul, add, call, 2 awaits, add, jump
+    assert (
+        after.instructions - before.instructions == 8
+    )  # await, mul, add, call, 2 awaits, add, jump
     assert after.prompt_tokens == len(encode(program()))
     assert after.generated == len(instance.trace) - after.prompt_tokens
     assert after.seconds > before.seconds > 0
@@ -185,9 +187,7 @@ def test_levels_are_checked() -> None:
 
 
 def test_prompts_are_what_encode_says() -> None:
-    assert LOADED.prompt().tolist() == [
-        number for number in map(_id, encode(program()))
-    ]
+    assert LOADED.prompt().tolist() == [_id(token) for token in encode(program())]
     again = decode_prompt(LOADED.prompt())
     assert again.instructions == program().instructions
     assert again.segments == program().segments

@@ -63,7 +63,7 @@ def test_memory_ends_where_it_was_told_to() -> None:
 
 
 def test_what_has_no_start() -> None:
-    with pytest.raises(UserError, match="has no _start to run; it exports f32.add"):
+    with pytest.raises(UserError, match=r"has no _start to run; it exports f32\.add"):
         MACHINE.run(MODULE)
 
 

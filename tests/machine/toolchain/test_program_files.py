@@ -1,4 +1,4 @@
-"""Programs as users have them: C, C++, text and binary; compiled once, and again when they change."""
+"""Programs as users have them: C, C++, text, binary; compiled once, and again when they change."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from count_instructions import run_in_wasmtime
 
+from count_instructions import run_in_wasmtime
 from curta.errors import SourceError, TextFormatError, UserError
 from curta.machine import toolchain
 from curta.machine.toolchain import Watcher, dependencies, read_program, split_flags
@@ -149,7 +149,7 @@ def test_functions_to_be_called_one_by_one(tmp_path: Path) -> None:
     names = {entry.name for entry in decode(read_program(source, library=True)).exports}
     assert "twice" in names
     assert not {"hidden", "_start", "malloc"} & names
-    with pytest.raises(SourceError, match="no function main.*--invoke"):
+    with pytest.raises(SourceError, match=r"no function main.*--invoke"):
         read_program(source)
 
 
@@ -179,7 +179,9 @@ def test_whoever_waits_is_told(folder: Path) -> None:
     (folder / "hello.c").write_text('#warning "careful"\nint main(void) { return 0; }\n')
     seconds: list[float] = []
     warnings: list[str] = []
-    read_program("hello.c", [f"-DUNIQUE={folder.name}"], watcher=Watcher(seconds.append, warnings.append))
+    read_program(
+        "hello.c", [f"-DUNIQUE={folder.name}"], watcher=Watcher(seconds.append, warnings.append)
+    )
     assert seconds == sorted(seconds)
     assert "careful" in "".join(warnings)
 
