@@ -101,7 +101,7 @@ class Case:
         return (EXPECTED / f"{self.id}.txt").read_bytes()
 
 
-NUMBERS = tuple("314159265358979") + ("-4", "10")
+NUMBERS = (*"314159265358979", "-4", "10")
 HELLO = "++++++++[>+++++++++<-]>.<+++++[>++++++<-]>-.+++++++..+++.>++++++++++."
 
 CASES = [
@@ -114,11 +114,7 @@ CASES = [
     Case("bigcalc", stdin="\n".join(s.replace("//", "/") for s in SUMS)),
     Case("bigcalc", stdin="\n".join(BAD_SUMS) + "\n", name="mistakes"),
     Case("quicksort"),
-    Case(
-        "quicksort",
-        tuple(["3", "1", "-4", "1", "5", "9", "2", "6", "5", "3", "5", "8", "9", "7", "9"]),
-        name="arguments",
-    ),
+    Case("quicksort", NUMBERS, name="arguments"),
     Case("sha256", ("abc", "", "hello world"), name="words"),
     Case("sha256", stdin="x" * 1000, name="input"),
     Case("sha256", ("--own", "4096"), name="own"),

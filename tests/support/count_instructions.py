@@ -9,6 +9,7 @@ exactly; one that traps within a stretch is counted to the stretch's end.
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -36,6 +37,8 @@ class Counted:
     stderr: bytes
     exit_code: int
     instructions: int
+    seconds: float
+    """Of the call, without compilation."""
 
 
 def with_counter(content: bytes) -> bytes:
@@ -99,13 +102,15 @@ def run_in_wasmtime(
         store.set_wasi(config)
         module = wasmtime.Module(engine, with_counter(content) if count else content)
         exports = linker.instantiate(store, module).exports(store)
-        code = 0
+        code, begun = 0, time.perf_counter()
         try:
             exports["_start"](store)  # type: ignore[operator]
         except wasmtime.ExitTrap as end:
             code = end.code
+        seconds = time.perf_counter() - begun
         executed = exports[COUNTER].value(store) if count else 0  # type: ignore[union-attr]
-        return Counted((folder / "out").read_bytes(), (folder / "err").read_bytes(), code, executed)
+        out, err = (folder / "out").read_bytes(), (folder / "err").read_bytes()
+        return Counted(out, err, code, executed, seconds)
 
 
 def executed_by_call(content: bytes, name: str, *numbers: int) -> int:
