@@ -1,21 +1,25 @@
-"""Every test session has a cache of its own; tests of one session share it."""
+"""Every test session has a cache of its own; all its tests and worker processes share it."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
-from collections.abc import Iterator
 
 import pytest
 
+MADE_HERE = pytest.StashKey[str]()
 
-@pytest.fixture(autouse=True, scope="session")
-def own_cache() -> Iterator[None]:
-    """The user's cache is neither read nor written."""
-    if "CURTA_CACHE" in os.environ:
-        yield
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        os.environ["CURTA_CACHE"] = folder
-        yield
+
+def pytest_configure(config: pytest.Config) -> None:
+    """The user's cache is neither read nor written. Workers inherit the environment: the C library
+    that the first program is linked with takes half a minute to build, once is enough.
+    """
+    if "CURTA_CACHE" not in os.environ:
+        config.stash[MADE_HERE] = os.environ["CURTA_CACHE"] = tempfile.mkdtemp(prefix="curta-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if MADE_HERE in config.stash:
         del os.environ["CURTA_CACHE"]
+        shutil.rmtree(config.stash[MADE_HERE], ignore_errors=True)

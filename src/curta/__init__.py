@@ -1,3 +1,25 @@
 """curta: language models that compute exactly."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from curta.errors import Trap
+    from curta.machine.machine import Machine
+
 __version__ = "0.1.0"
+__all__ = ["Machine", "Trap", "__version__"]
+
+
+def __getattr__(name: str) -> object:
+    """The machine is imported when somebody asks for it: the other rooms do not need it."""
+    if name == "Machine":
+        from curta.machine.machine import Machine
+
+        return Machine
+    if name == "Trap":
+        from curta.errors import Trap
+
+        return Trap
+    raise AttributeError(f"module 'curta' has no attribute {name!r}")

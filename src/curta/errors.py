@@ -7,7 +7,8 @@ CurtaError
 │   ├── FileError                 a malformed, truncated, tampered or too new model file
 │   ├── TokenError                a token that is not in the vocabulary, a prompt too long
 │   ├── HullError                 keys or queries that a hull cache cannot hold
-│   ├── CompilerNotFoundError     no C compiler for the native engine
+│   ├── CompilerNotFoundError     no C compiler for the native engine, or none for the user's C
+│   ├── SourceError               C or C++ that does not compile
 │   └── ModuleError               a WebAssembly module that cannot be run
 │       ├── MalformedModuleError  bytes that are not a module
 │       ├── TextFormatError       text that is not a module
@@ -18,7 +19,9 @@ CurtaError
     ├── RegionError               a run that would leave the certified region
     ├── ToolchainError            the C compiler failed
     ├── Trap                      a WebAssembly program did what it must not
-    └── FuelError                 a WebAssembly program ran longer than it was allowed to
+    ├── FuelError                 a WebAssembly program ran longer than it was allowed to
+    ├── LimitError                a program reached --max-tokens or --max-memory
+    └── ExitError                 a program ended itself while one of its functions was invoked
 """
 
 from __future__ import annotations
@@ -54,6 +57,10 @@ class HullError(UserError):
 
 class CompilerNotFoundError(UserError):
     """There is no C compiler to build native code with."""
+
+
+class SourceError(UserError):
+    """The user's C or C++ does not compile; the compiler's words follow the first line."""
 
 
 class ModuleError(UserError):
@@ -112,3 +119,15 @@ class Trap(ProgramError):  # noqa: N818 (what WebAssembly calls it)
 
 class FuelError(ProgramError):
     """A WebAssembly program executed more instructions than it was given."""
+
+
+class LimitError(ProgramError):
+    """A program reached a limit that it was run with."""
+
+
+class ExitError(ProgramError):
+    """A program ended itself, with an exit code, while one of its functions was invoked."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"the program ended itself, with exit code {code}")
+        self.code = code

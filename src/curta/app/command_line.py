@@ -9,9 +9,10 @@ import argparse
 import sys
 from collections.abc import Callable, Sequence
 from io import TextIOWrapper
-from typing import NoReturn
 
 from curta import __version__
+from curta.app.machine_commands import add_machine_commands
+from curta.app.parser import Parser
 from curta.errors import CurtaError, ProgramError
 
 
@@ -43,18 +44,11 @@ def parser() -> argparse.ArgumentParser:
     top = Parser(prog="curta", description="Language models that compute exactly.")
     top.add_argument("--version", action="version", version=f"curta {__version__}")
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    add_machine_commands(commands)
     add_gallery(commands)
     add_build(commands)
     add_inspect(commands)
     return top
-
-
-class Parser(argparse.ArgumentParser):
-    """Errors in one line, like all others."""
-
-    def error(self, message: str) -> NoReturn:
-        print(f"{self.prog}: {message} (see {self.prog} --help)", file=sys.stderr)
-        raise SystemExit(2)
 
 
 def add_gallery(commands: argparse._SubParsersAction[Parser]) -> None:

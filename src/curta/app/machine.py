@@ -1,0 +1,237 @@
+"""`curta run` and `curta disasm`: programs on the machine."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from typing import Any
+
+from curta.errors import ProgramError, Trap, UserError
+from curta.machine.conversation import Figures, Input
+from curta.machine.instance import Instance
+from curta.machine.listing import executed
+from curta.machine.machine import Machine, RunOptions
+from curta.machine.toolchain import Watcher, read_program, split_flags
+from curta.machine.values import parse_number, show
+
+QUIET_SECONDS = 1.0
+"""How long a program may be silent before progress is shown."""
+BETWEEN_SECONDS = 0.2
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run a program, or invoke one of its functions, and show the figures."""
+    screen = Screen(show_output=not options.trace)
+    started = time.perf_counter()
+    code, failure, instance = 1, None, None
+    try:
+        instance = begin(options, screen)
+        if options.invoke is not None:
+            for line in invoke(instance, options.invoke, options.arguments):
+                screen.write(f"{line}\n".encode())
+            code = 0
+        else:
+            code = instance.run()
+    except ProgramError as error:
+        failure = error
+    elapsed = time.perf_counter() - started
+    screen.clear()
+    if options.trace and instance is not None:
+        for line in executed(instance.conversation.program, instance.conversation.said()):
+            print(line)
+    if failure is not None:
+        what = "trap" if isinstance(failure, Trap) else "curta"
+        print(f"{what}: {failure}", file=sys.stderr)
+    show_figures(options, screen.figures, elapsed, code, failure)
+    return code if 0 <= code < 256 else 1
+
+
+def begin(options: argparse.Namespace, screen: Screen) -> Instance:
+    """The conversation, up to where the program can be run or invoked."""
+    machine = Machine(options.level)
+    settings = run_options(options, screen)
+    if options.invoke is not None:
+        return machine.instantiate(options.program, **settings)
+    settings["args"] = options.arguments
+    return machine.begin(options.program, **settings)
+
+
+def run_options(options: argparse.Namespace, screen: Screen) -> RunOptions:
+    """What the command line says about a run."""
+    settings: RunOptions = {
+        "stdin": standard_input(options),
+        "env": dict(assignment(text) for text in options.env),
+        "cflags": split_flags(options.cflags),
+        "seed": options.seed,
+        "on_stdout": screen.write,
+        "on_stderr": screen.write_error,
+        "on_progress": screen.progress,
+        "max_tokens": options.max_tokens,
+        "keep_trace": options.trace,
+        "watcher": screen.watcher,
+    }
+    if options.max_memory is not None:
+        settings["max_memory"] = options.max_memory
+    return settings
+
+
+def standard_input(options: argparse.Namespace) -> Input:
+    """The text, the file, or what curta itself is given, read as the program asks for it."""
+    if options.stdin is not None and options.stdin_file is not None:
+        raise UserError("--stdin and --stdin-file: give one of them")
+    if options.stdin is not None:
+        text = os.fsencode(options.stdin)
+        return text if text.endswith(b"\n") or not text else text + b"\n"
+    if options.stdin_file is not None:
+        try:
+            with open(options.stdin_file, "rb") as file:
+                return file.read()
+        except OSError as error:
+            raise UserError(f"--stdin-file {options.stdin_file}: {error.strerror}") from error
+    return sys.stdin.buffer if sys.stdin is not None else b""
+
+
+def assignment(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UserError(f"--env {text}: expected NAME=VALUE")
+    return name, value
+
+
+def invoke(instance: Instance, name: str, arguments: list[str]) -> list[str]:
+    """Call a function with numbers as text; its results as text."""
+    if name not in instance.exports:
+        instance.invoke(name)  # says what there is
+    types = instance.exports[name].parameters
+    numbers: list[Any] = [
+        parse_number(text, type_, f"argument {place} of {name}")
+        for place, (text, type_) in enumerate(zip(arguments, types, strict=False), 1)
+    ]
+    result = instance.invoke(name, *numbers, *arguments[len(types) :])  # type: ignore[arg-type]
+    results = result if isinstance(result, tuple) else () if result is None else (result,)
+    return [show(number) for number in results]
+
+
+class Screen:
+    """Where output goes as it comes; when there is none, how far the run has come."""
+
+    def __init__(self, *, show_output: bool = True) -> None:
+        self.figures = Figures()
+        self.show_output = show_output
+        self.line = ""
+        self.heard = self.drawn = time.perf_counter()
+        self.terminal = sys.stderr is not None and sys.stderr.isatty()
+        self.watcher = Watcher(self.compiling, self.warned)
+
+    def write(self, content: bytes) -> None:
+        self.clear()
+        self.heard = time.perf_counter()
+        if self.show_output:
+            write(sys.stdout, content)
+
+    def write_error(self, content: bytes) -> None:
+        self.clear()
+        self.heard = time.perf_counter()
+        if self.show_output:
+            write(sys.stderr, content)
+
+    def progress(self, figures: Figures) -> None:
+        self.figures = figures
+        if time.perf_counter() - self.heard > QUIET_SECONDS:
+            self.draw(figures_text(figures))
+
+    def compiling(self, seconds: float) -> None:
+        hint = "" if seconds < 3 else " (the first time, the C library too: about half a minute)"
+        if seconds > QUIET_SECONDS / 2:
+            self.draw(f"compiling{hint} {seconds:.0f} s")
+
+    def warned(self, text: str) -> None:
+        self.clear()
+        print(text, file=sys.stderr)
+
+    def draw(self, line: str) -> None:
+        """Write the line over the last one."""
+        now = time.perf_counter()
+        if not self.terminal or now - self.drawn < BETWEEN_SECONDS:
+            return
+        self.drawn = now
+        print("\r" + line.ljust(len(self.line)), end="", file=sys.stderr, flush=True)
+        self.line = line
+
+    def clear(self) -> None:
+        if self.line:
+            print("\r" + " " * len(self.line) + "\r", end="", file=sys.stderr, flush=True)
+            self.line = ""
+
+
+def write(stream: Any, content: bytes) -> None:
+    """Bytes as they are, at once."""
+    raw = getattr(stream, "buffer", None)
+    if raw is None:
+        stream.write(content.decode(errors="replace"))
+    else:
+        stream.flush()
+        raw.write(content)
+    stream.flush()
+
+
+# -- figures ---------------------------------------------
+
+
+def figures_text(figures: Figures) -> str:
+    seconds = max(figures.seconds, 1e-9)
+    return (
+        f"{figures.tokens:,} tokens ({figures.prompt_tokens:,} of them the program) in "
+        f"{figures.seconds:.2f} s, {figures.tokens / seconds:,.0f} tok/s; "
+        f"{figures.instructions:,} core instructions, {figures.instructions / seconds:,.0f} a "
+        f"second; {figures.memory_bytes / 2**20:,.1f} MiB"
+    )
+
+
+def show_figures(
+    options: argparse.Namespace,
+    figures: Figures,
+    elapsed: float,
+    code: int,
+    failure: ProgramError | None,
+) -> None:
+    if options.stats == "none":
+        return
+    if options.stats == "text":
+        print(figures_text(figures), file=sys.stderr)
+        return
+    seconds = max(figures.seconds, 1e-9)
+    said = {
+        "level": options.level,
+        "prompt_tokens": figures.prompt_tokens,
+        "tokens": figures.tokens,
+        "core_instructions": figures.instructions,
+        "seconds": figures.seconds,
+        "tokens_per_second": figures.tokens / seconds,
+        "core_instructions_per_second": figures.instructions / seconds,
+        "memory_bytes": figures.memory_bytes,
+        "elapsed_seconds": elapsed,
+        "exit_code": code,
+        "failure": None if failure is None else str(failure),
+    }
+    print(json.dumps(said), file=sys.stderr)
+
+
+# -- disassembly ---------------------------------------------
+
+
+def disasm(options: argparse.Namespace) -> int:
+    """Print WebAssembly beside core instructions beside tokens."""
+    from curta.machine.listing import disassembly
+    from curta.machine.load import load_program
+    from curta.machine.wasm import decode
+
+    watcher = Screen().watcher
+    flags = split_flags(options.cflags)
+    content = read_program(options.program, flags, library=options.library, watcher=watcher)
+    for line in disassembly(load_program(content), decode(content)):
+        print(line)
+    return 0

@@ -1,0 +1,76 @@
+"""The bytes of a module in, a program that can be said to the machine out.
+
+Lowered programs are kept in the user's cache directory under a digest of the module and of all the
+code that lowers it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from curta.engine.model_cache import write_atomically
+from curta.engine.settings import read_settings
+from curta.errors import FileError, LimitError
+from curta.machine.loaded import LoadedProgram
+from curta.machine.wasm.module import MAX_PAGES, Limits, MemoryType, Module
+
+HERE = Path(__file__).parent
+LOWERING = ("lower/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
+"""What a lowered program depends on besides its module."""
+
+
+def load_program(content: bytes, max_memory: int = MAX_PAGES) -> LoadedProgram:
+    """The module, lowered; its memory can grow to `max_memory` pages at most."""
+    key = hashlib.sha256(lowering_digest() + max_memory.to_bytes(4, "little") + content)
+    path = read_settings().cache_directory / "lowered" / f"{key.hexdigest()[:32]}.program"
+    with suppress(OSError, FileError):
+        return LoadedProgram.from_bytes(path.read_bytes())
+    program = lower_program(content, max_memory)
+    with suppress(OSError):
+        write_atomically(path, program.to_bytes())
+    return program
+
+
+def lower_program(content: bytes, max_memory: int = MAX_PAGES) -> LoadedProgram:
+    """The same without a cache."""
+    from curta.machine.lower import lower
+    from curta.machine.wasm import decode
+
+    module = with_memory_limit(decode(content), max_memory)
+    return LoadedProgram.from_core(lower(module))
+
+
+def lowering_digest() -> bytes:
+    """Changes whenever anything does that lowered programs are made with."""
+    total = hashlib.sha256()
+    for pattern in LOWERING:
+        for path in sorted(HERE.glob(pattern)):
+            content = path.read_bytes()
+            total.update(f"{path.name}:{len(content)}:".encode() + content)
+    return total.digest()
+
+
+def with_memory_limit(module: Module, pages: int) -> Module:
+    """The module with a maximum on its memory: growing beyond fails, as the specification allows.
+
+    What needs more from the beginning is refused.
+    """
+    for memory in module.memories:
+        if memory.limits.minimum > pages:
+            raise LimitError(
+                f"the program begins with {memory.limits.minimum:,} pages of memory, the limit is "
+                f"{pages:,}; allow more with max_memory (--max-memory)"
+            )
+    memories = tuple(
+        MemoryType(
+            Limits(
+                memory.limits.minimum,
+                pages if memory.limits.maximum is None else min(pages, memory.limits.maximum),
+            )
+        )
+        for memory in module.memories
+    )
+    return replace(module, memories=memories)

@@ -1,0 +1,215 @@
+"""A program as columns of numbers: its prompt, its entries, and where its instructions come from.
+
+A `CoreProgram` is a tuple of objects, good to build and to read. A run needs token ids, and so does
+the cache of lowered programs; both come from these arrays without a loop over instructions.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from curta.errors import FileError
+from curta.machine.ids import (
+    AT_ID,
+    FIRST_BYTE,
+    FIRST_DATA,
+    FIRST_OPERATION,
+    START_ID,
+    Ids,
+    segment_ids,
+)
+from curta.machine.instructions import OPERATIONS, Instruction
+from curta.machine.program import CoreProgram, Entry, Origin, Segment
+from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD
+
+ROW = np.dtype([("operation", "<u4"), *((name, "<u4") for name in FIELDS)])
+"""An instruction; `operation` is the place of its token among the tokens of operations."""
+ORIGIN = np.dtype([("function", "<u4"), ("place", "<i4"), ("library", "u1")])
+MAGIC = b"curta program 1\n"
+NO_ORIGIN = Origin("?")
+NUMBERS = {name: number for number, name in enumerate(OPERATIONS)}
+
+
+@dataclass(frozen=True)
+class LoadedProgram:
+    """What a conversation is started with. `functions` are the names that origins refer to."""
+
+    rows: npt.NDArray[Any]
+    segments: tuple[Segment, ...]
+    entries: dict[str, Entry]
+    functions: tuple[str, ...]
+    origins: npt.NDArray[Any]
+
+    @classmethod
+    def from_core(cls, program: CoreProgram) -> LoadedProgram:
+        functions = {origin.function: 0 for origin in program.origins}
+        for number, name in enumerate(functions):
+            functions[name] = number
+        return cls(
+            np.array([_row(instruction) for instruction in program.instructions], dtype=ROW),
+            tuple(program.segments),
+            dict(program.entries),
+            tuple(functions),
+            np.array(
+                [(functions[o.function], o.place, o.library) for o in program.origins],
+                dtype=ORIGIN,
+            ),
+        )
+
+    # -- what is said ---------------------------------------------
+
+    def prompt(self, host: Iterable[Segment] = ()) -> Ids:
+        """The tokens that `encode` gives, with the host's segments after the program's own."""
+        segments = [
+            segment_ids(segment.address, segment.content, ADDRESS_BYTES)
+            for segment in (*self.segments, *host)
+        ]
+        start = np.array([START_ID], dtype=np.int32)
+        return np.concatenate([self._records, *segments, start], dtype=np.int32)
+
+    @cached_property
+    def _records(self) -> Ids:
+        records = np.empty((len(self.rows), RECORD), dtype=np.int32)
+        records[:, 0] = self.rows["operation"] + FIRST_OPERATION
+        column = 1
+        for name, size in FIELDS.items():
+            for shift in range(8 * (size - 1), -8, -8):
+                records[:, column] = (self.rows[name] >> shift & 255) + FIRST_BYTE
+                column += 1
+        return records.reshape(-1)
+
+    # -- what people ask ---------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def instruction(self, number: int) -> Instruction:
+        """An instruction as an object again."""
+        row = self.rows[number]
+        operation = int(row["operation"])
+        immediate = operation >= len(OPERATIONS)
+        fields = {name: int(row[name]) for name in FIELDS}
+        if immediate:
+            del fields["b"]
+        return Instruction(OPERATIONS[operation % len(OPERATIONS)], **fields)
+
+    def origin(self, number: int) -> Origin:
+        """Where an instruction comes from."""
+        if not 0 <= number < len(self.origins):
+            return NO_ORIGIN
+        row = self.origins[number]
+        return Origin(self.functions[row["function"]], int(row["place"]), bool(row["library"]))
+
+    def core_program(self) -> CoreProgram:
+        """Everything as objects again."""
+        return CoreProgram(
+            tuple(self.instruction(number) for number in range(len(self))),
+            self.segments,
+            self.entries,
+            tuple(self.origin(number) for number in range(len(self.origins))),
+        )
+
+    # -- a file ---------------------------------------------
+
+    def to_bytes(self) -> bytes:
+        segments = [[segment.address, len(segment.content)] for segment in self.segments]
+        entries = {
+            name: [entry.number, entry.parameters, entry.results]
+            for name, entry in self.entries.items()
+        }
+        head = {
+            "rows": len(self.rows),
+            "origins": len(self.origins),
+            "functions": self.functions,
+            "segments": segments,
+            "entries": entries,
+        }
+        written = json.dumps(head).encode()
+        contents = b"".join(segment.content for segment in self.segments)
+        return b"".join(
+            [
+                MAGIC + struct.pack("<I", len(written)) + written,
+                self.rows.tobytes(),
+                self.origins.tobytes(),
+                contents,
+            ]
+        )
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> LoadedProgram:
+        """The inverse; a FileError if the bytes are not what `to_bytes` writes."""
+        try:
+            return cls._from_bytes(content)
+        except (ValueError, KeyError, TypeError, struct.error) as error:
+            raise FileError(f"not a lowered program: {error}") from error
+
+    @classmethod
+    def _from_bytes(cls, content: bytes) -> LoadedProgram:
+        if not content.startswith(MAGIC):
+            raise ValueError("it begins otherwise")
+        at = len(MAGIC) + 4
+        (size,) = struct.unpack_from("<I", content, len(MAGIC))
+        head = json.loads(content[at : at + size])
+        at += size
+        rows = np.frombuffer(content, dtype=ROW, count=head["rows"], offset=at)
+        at += rows.nbytes
+        origins = np.frombuffer(content, dtype=ORIGIN, count=head["origins"], offset=at)
+        at += origins.nbytes
+        segments = []
+        for address, length in head["segments"]:
+            segments.append(Segment(address, content[at : at + length]))
+            at += length
+        if at != len(content):
+            raise ValueError(f"{len(content)} bytes, not {at}")
+        entries = {
+            name: Entry(number, tuple(parameters), tuple(results))
+            for name, (number, parameters, results) in head["entries"].items()
+        }
+        return cls(rows, tuple(segments), entries, tuple(head["functions"]), origins)
+
+
+def _row(instruction: Instruction) -> tuple[int, ...]:
+    operation = NUMBERS[instruction.operation]
+    if instruction.b is None:
+        operation += len(OPERATIONS)
+    return (operation, *(getattr(instruction, name) or 0 for name in FIELDS))
+
+
+def decode_prompt(ids: Sequence[int] | Ids) -> CoreProgram:
+    """The program that a prompt holds, without names: the inverse of `LoadedProgram.prompt`."""
+    prompt = np.asarray(ids, dtype=np.int32)
+    marks = (prompt < FIRST_OPERATION) | (prompt >= FIRST_OPERATION + 2 * len(OPERATIONS))
+    count = len(prompt) // RECORD
+    heads = marks[: count * RECORD : RECORD]
+    records = int(heads.argmax()) if heads.any() else count
+    table = prompt[: records * RECORD].reshape(records, RECORD)
+    rows = np.zeros(records, dtype=ROW)
+    rows["operation"] = table[:, 0] - FIRST_OPERATION
+    column = 1
+    for name, size in FIELDS.items():
+        for _ in range(size):
+            rows[name] = rows[name] << 8 | (table[:, column] - FIRST_BYTE).astype(np.uint32)
+            column += 1
+    loaded = LoadedProgram(rows, (), {}, (), np.zeros(0, dtype=ORIGIN))
+    segments = _decode_segments(prompt[records * RECORD : -1])
+    return CoreProgram(loaded.core_program().instructions, segments)
+
+
+def _decode_segments(ids: Ids) -> tuple[Segment, ...]:
+    starts = [*np.flatnonzero(ids == AT_ID).tolist(), len(ids)]
+    segments = []
+    for start, end in pairwise(starts):
+        place = start + 1 + ADDRESS_BYTES
+        address = (ids[start + 1 : place] - FIRST_BYTE).astype(np.uint8).tobytes()
+        content = (ids[place:end] - FIRST_DATA).astype(np.uint8).tobytes()
+        segments.append(Segment(int.from_bytes(address, "big"), content))
+    return tuple(segments)

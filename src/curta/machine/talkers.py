@@ -1,0 +1,133 @@
+"""Who does the talking: given tokens, a talker says what comes next, up to a token that hands over.
+
+    SessionTalker    any level of the engine, a token at a time
+    NativeTalker     the native engine, tens of thousands of tokens at a time
+    ReferenceTalker  the plain Python machine, which reads the same prompt
+
+They say the same tokens; `Conversation` does not know which one it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from curta.engine.base import Session
+from curta.engine.native import CHUNK, NativeSession
+from curta.machine.ids import ID_OF, START_ID, STOP_IDS, Ids, last_words
+from curta.machine.loaded import decode_prompt
+from curta.machine.reference import CoreMachine
+
+NOTHING: Ids = np.zeros(0, dtype=np.int32)
+REFERENCE_STEPS = 4096
+"""Core instructions that the reference machine does between two looks at the host."""
+
+
+class Talker(Protocol):
+    """One conversation in progress."""
+
+    @property
+    def max_tokens(self) -> int:
+        """How long the conversation may become."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """What the state of the conversation occupies, if that is known."""
+
+    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+        """Take tokens, and say the following: at most so many, the last one a stop token if there
+        are fewer. No token can be given twice, none left out; nothing given means: go on.
+        """
+
+
+class SessionTalker:
+    """Any level: tokens are fed one by one."""
+
+    memory_bytes = 0
+
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        self.pending = NOTHING
+        """What was said and not fed back: the last token."""
+
+    @property
+    def max_tokens(self) -> int:
+        return self.session.engine.max_tokens
+
+    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+        following = -1
+        for token in [*self.pending.tolist(), *given.tolist()]:
+            following = self.session.feed(token)
+        for _ in range(most):
+            self.pending = np.array([following], dtype=np.int32)
+            yield self.pending
+            if following in STOP_IDS:
+                return
+            following = self.session.feed(following)
+            self.pending = NOTHING
+
+
+class NativeTalker:
+    """The native level: arrays in, arrays out."""
+
+    def __init__(self, session: NativeSession) -> None:
+        self.session = session
+        self.pending = NOTHING
+
+    @property
+    def max_tokens(self) -> int:
+        return self.session.engine.max_tokens
+
+    @property
+    def memory_bytes(self) -> int:
+        return self.session.bytes
+
+    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+        session = self.session
+        fed = np.concatenate([self.pending, given]) if len(self.pending) else given
+        while most > 0:
+            following = int(session.feed_checked(fed)[-1])
+            said = session.generate(following, min(CHUNK, most))
+            self.pending = fed = said[-1:].copy()
+            most -= len(said)
+            yield said
+            if int(fed[0]) in STOP_IDS:
+                return
+            session.check()
+
+
+class ReferenceTalker:
+    """The machine in plain Python. The first tokens that it is given hold the program."""
+
+    max_tokens = 1 << 26
+    memory_bytes = 0
+
+    def __init__(self) -> None:
+        self.machine: CoreMachine | None = None
+
+    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+        machine = self._take(given)
+        while most > 0:
+            stopped = None
+            for _ in range(min(REFERENCE_STEPS, most)):
+                stopped = machine.step()
+                if stopped is not None:
+                    break
+            said = np.array([ID_OF[token] for token in machine.tokens], dtype=np.int32)
+            machine.tokens.clear()
+            most -= len(said)
+            yield said
+            if stopped is not None:
+                return
+
+    def _take(self, given: Ids) -> CoreMachine:
+        if self.machine is None:
+            assert given[-1] == START_ID
+            self.machine = CoreMachine(decode_prompt(given))
+        elif len(given):
+            (word,) = last_words(given, 1)
+            self.machine.give(word)
+            self.machine.tokens.clear()
+        return self.machine

@@ -1,0 +1,356 @@
+"""What the user has in, the bytes of a WebAssembly module out.
+
+    .c .cc .cpp .cxx   one or more files, compiled with the `ziglang` package to wasm32-wasi
+    .wat               assembled
+    .wasm              taken as it is
+
+**Flags.** The stack is 1 MiB and comes first in memory (zig's default is 16 MiB), so that addresses
+stay below 2^24: larger numbers are more tokens. Of WebAssembly's later features the compiler may
+use those that the machine has. Assertions stay on. The custom sections are dropped, but for the
+names of functions, which cost nothing and make traces readable.
+
+**Cache.** A result is kept together with what it was made of: for a command line (sources, flags,
+working directory, compiler) there is a note of every file that was read and its digest, as the
+compiler's own list of dependencies says. If all are as they were, no compiler is started. Files of
+the compiler itself are not listed; its identity stands for them. Notes and results are whole files
+that are renamed into place, so two processes at once are safe.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from curta.engine.model_cache import write_atomically
+from curta.engine.settings import read_settings
+from curta.errors import CompilerNotFoundError, SourceError, UserError
+
+C_SUFFIXES = (".c",)
+CPLUSPLUS_SUFFIXES = (".cc", ".cpp", ".cxx")
+SOURCE_SUFFIXES = C_SUFFIXES + CPLUSPLUS_SUFFIXES
+SUFFIXES = (*SOURCE_SUFFIXES, ".wat", ".wasm")
+WASM_MAGIC = b"\0asm"
+
+FEATURES = "mvp+sign_ext+mutable_globals+bulk_memory+nontrapping_fptoint+multivalue"
+FLAGS = (
+    "--target=wasm32-wasi",
+    f"-mcpu={FEATURES}",
+    "-O2",
+    "-g0",
+    "-UNDEBUG",  # zig defines it whenever it optimises
+    "-fno-sanitize=undefined",  # zig adds checks of its own if it does not
+    "-Wl,-z,stack-size=1048576",
+    # Programs for other systems ask for clock(), raise(), mmap() and getpid(): stand-ins of the
+    # C library, linked only where they are used.
+    "-D_WASI_EMULATED_PROCESS_CLOCKS",
+    "-D_WASI_EMULATED_SIGNAL",
+    "-D_WASI_EMULATED_MMAN",
+    "-D_WASI_EMULATED_GETPID",
+)
+CPLUSPLUS_FLAGS = ("-fno-exceptions",)
+LIBRARIES = (
+    "-lwasi-emulated-process-clocks",
+    "-lwasi-emulated-signal",
+    "-lwasi-emulated-mman",
+    "-lwasi-emulated-getpid",
+)
+LIBRARY_FLAGS = ("-mexec-model=reactor", "-fvisibility=default", "-Wl,--export-dynamic")
+"""For a program whose functions are called one by one: it needs no main, all are exported."""
+QUOTED_LINES = 40
+UNCERTAIN = 0.05
+"""Seconds: a file that was changed so shortly before may have been changed during compilation."""
+
+Source = str | Path
+
+
+@dataclass(frozen=True, slots=True)
+class Watcher:
+    """Who wants to know how a compilation goes: the seconds since its start, now and then; and
+    what the compiler warns of.
+    """
+
+    waiting: Callable[[float], None]
+    warned: Callable[[str], None]
+
+
+def read_program(
+    sources: Source | Sequence[Source],
+    flags: Sequence[str] = (),
+    *,
+    library: bool = False,
+    watcher: Watcher | None = None,
+) -> bytes:
+    """The module that these files are, compiled or assembled if need be.
+
+    `flags` are for the C compiler; with `library` all functions are exported.
+    """
+    paths = [Path(source) for source in _listed(sources)]
+    kinds = {kind_of(path) for path in paths}
+    if kinds <= {"c", "c++"}:
+        compilation = Compilation(tuple(map(str, paths)), tuple(flags), library)
+        return compilation.cached() or compilation.compile(watcher)
+    if len(paths) > 1:
+        names = ", ".join(map(str, paths))
+        raise UserError(f"several files have to be C or C++, all of them: {names}")
+    if flags:
+        raise UserError(f"{paths[0]} is not C or C++: flags for the compiler mean nothing to it")
+    content = _read(paths[0])
+    if kinds == {"wasm"}:
+        return content
+    from curta.machine.wasm.text import assemble
+
+    try:
+        text = content.decode()
+    except UnicodeDecodeError as error:
+        raise UserError(f"{paths[0]} is not UTF-8 text (byte {error.start})") from error
+    return assemble(text)
+
+
+def _listed(sources: Source | Sequence[Source]) -> Sequence[Source]:
+    if isinstance(sources, str | Path):
+        return [sources]
+    if not sources:
+        raise UserError("no program: give a file " + " ".join(SUFFIXES))
+    return sources
+
+
+def kind_of(path: Path) -> str:
+    """What a file holds, by its name; what has no telling name must begin like a module."""
+    suffix = path.suffix.lower()
+    if suffix in C_SUFFIXES:
+        return "c"
+    if suffix in CPLUSPLUS_SUFFIXES:
+        return "c++"
+    if suffix in (".wat", ".wasm"):
+        return suffix[1:]
+    if _read(path).startswith(WASM_MAGIC):
+        return "wasm"
+    raise UserError(f"{path}: not a program that curta can run; it takes {' '.join(SUFFIXES)}")
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path}: {(error.strerror or str(error)).lower()}") from error
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """A command line of the C compiler, without what is the same for all of them."""
+
+    sources: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+    library: bool = False
+
+    # -- what is in the cache ---------------------------------------------
+
+    @property
+    def folder(self) -> Path:
+        return read_settings().cache_directory / "programs"
+
+    @property
+    def note(self) -> Path:
+        """The file that says what the result was made of, and where it is."""
+        said = [os.getcwd(), find_zig().identity, self.arguments(), self.sources]
+        return self.folder / f"{_digest(json.dumps(said).encode())}.json"
+
+    def cached(self) -> bytes | None:
+        """The result of an earlier compilation of the same files."""
+        with suppress(OSError, ValueError, KeyError, TypeError):
+            note = json.loads(self.note.read_bytes())
+            for name, digest in note["files"].items():
+                if _digest(Path(name).read_bytes()) != digest:
+                    return None
+            module = (self.folder / f"{note['module']}.wasm").read_bytes()
+            if _digest(module) == note["module"]:
+                return module
+        return None
+
+    def keep(self, module: bytes, files: Sequence[str], started: float) -> None:
+        """Best effort: a cache that cannot be written costs time and nothing else."""
+        with suppress(OSError):
+            if max(os.stat(name).st_mtime for name in files) > started - UNCERTAIN:
+                return
+            digests = {name: _digest(Path(name).read_bytes()) for name in files}
+            digest = _digest(module)
+            write_atomically(self.folder / f"{digest}.wasm", module)
+            note = json.dumps({"module": digest, "files": digests}, indent=1)
+            write_atomically(self.note, note.encode())
+
+    # -- the compiler ---------------------------------------------
+
+    def arguments(self) -> list[str]:
+        """Flags in front of the sources."""
+        extra = CPLUSPLUS_FLAGS if self.is_cplusplus else ()
+        return [*FLAGS, *extra, *(LIBRARY_FLAGS if self.library else ()), *self.flags]
+
+    @property
+    def is_cplusplus(self) -> bool:
+        return any(kind_of(Path(name)) == "c++" for name in self.sources)
+
+    def compile(self, watcher: Watcher | None = None) -> bytes:
+        """Compile and link."""
+        for name in self.sources:
+            _read(Path(name))
+        started = time.time()
+        with tempfile.TemporaryDirectory(prefix="curta-") as folder:
+            output = Path(folder) / "program.wasm"
+            self._zig([*self.sources, *LIBRARIES, "-o", str(output)], watcher)
+            module = without_custom_sections(output.read_bytes())
+            if not self.library and b"undefined_weak:main" in module:
+                raise SourceError(
+                    f"{' '.join(self.sources)}: there is no function main to start; functions can "
+                    "be called one by one with --invoke NAME, or with Machine.instantiate"
+                )
+            files = self._files_read(Path(folder) / "dependencies")
+        self.keep(module, files, started)
+        return module
+
+    def _files_read(self, listing: Path) -> list[str]:
+        """Every file that went into the result and is not the compiler's own."""
+        files = [flag for flag in self.flags if os.path.isfile(flag)]
+        for source in self.sources:
+            self._zig(["-M", "-MF", str(listing), source])
+            files += dependencies(listing.read_text(encoding="utf-8", errors="surrogateescape"))
+        own = str(find_zig().folder)
+        return [name for name in dict.fromkeys(files) if not name.startswith(own)]
+
+    def _zig(self, arguments: Sequence[str], watcher: Watcher | None = None) -> None:
+        """Run the compiler; what it complains about is the user's to read."""
+        zig = find_zig()
+        caches = str(read_settings().cache_directory / "zig")
+        environment = {
+            **os.environ,
+            "ZIG_GLOBAL_CACHE_DIR": caches,
+            "ZIG_LOCAL_CACHE_DIR": caches,
+        }
+        for name in ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "ZIG_LIB_DIR"):
+            environment.pop(name, None)
+        command = [*zig.command, "c++" if self.is_cplusplus else "cc", *self.arguments()]
+        status, said = _run([*command, *arguments], environment, watcher)
+        if status != 0:
+            names = " ".join(self.sources)
+            raise SourceError(f"{names}: the C compiler refused it\n" + _diagnostics(said))
+        if said.strip() and watcher is not None:
+            watcher.warned(_diagnostics(said))
+
+
+def _run(
+    command: Sequence[str], environment: dict[str, str], watcher: Watcher | None
+) -> tuple[int, str]:
+    """Exit status and what was said."""
+    started = time.monotonic()
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        env=environment,
+        text=True,
+        errors="replace",
+    ) as process:
+        while True:
+            try:
+                said, _ = process.communicate(timeout=None if watcher is None else 0.1)
+                return process.returncode, said
+            except subprocess.TimeoutExpired:
+                if watcher is not None:
+                    watcher.waiting(time.monotonic() - started)
+            except BaseException:
+                process.kill()
+                raise
+
+
+def _diagnostics(said: str) -> str:
+    """The compiler's words, with the linker's temporary names shortened."""
+    said = re.sub(r"wasm-ld: (error|warning): \S*/o/[0-9a-f]{32}/", r"linker: \1: ", said)
+    lines = said.strip().splitlines()
+    rest = len(lines) - QUOTED_LINES
+    return "\n".join([*lines[:QUOTED_LINES], *([f"... and {rest} lines more"] if rest > 0 else [])])
+
+
+@dataclass(frozen=True, slots=True)
+class Zig:
+    """The compiler of the `ziglang` package."""
+
+    command: tuple[str, ...]
+    folder: Path
+    identity: str
+
+
+def find_zig() -> Zig:
+    """Found by its place in the file system; no process is started, nothing imported."""
+    specification = importlib.util.find_spec("ziglang")
+    if specification is not None and specification.submodule_search_locations:
+        folder = Path(next(iter(specification.submodule_search_locations)))
+        executable = folder / ("zig.exe" if sys.platform == "win32" else "zig")
+        with suppress(OSError):
+            status = executable.stat()
+            identity = f"{executable}:{status.st_mtime_ns}:{status.st_size}"
+            return Zig((str(executable),), folder, identity)
+    raise CompilerNotFoundError(
+        "C and C++ are compiled with the ziglang package, which is missing: pip install ziglang"
+    )
+
+
+def dependencies(rule: str) -> list[str]:
+    """The prerequisites of a rule in make's language."""
+    _, _, listed = rule.partition(": ")
+    words = re.findall(r"(?:\\[ #]|\$\$|[^\s\\]|\\(?![\n\r]))+", listed)
+    return [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words]
+
+
+def split_flags(text: str) -> list[str]:
+    """Flags as a shell would take them apart."""
+    try:
+        return shlex.split(text)
+    except ValueError as error:
+        raise UserError(f"--cflags {text!r}: {error}") from error
+
+
+# -- custom sections ---------------------------------------------
+
+
+def without_custom_sections(module: bytes) -> bytes:
+    """The module without debug information and producers' notes, but with its functions' names."""
+    kept = [module[:8]]
+    at = 8
+    while at < len(module):
+        size, content = _unsigned(module, at + 1)
+        end = content + size
+        if module[at] != 0:
+            kept.append(module[at:end])
+        else:
+            length, name = _unsigned(module, content)
+            if module[name : name + length] == b"name":
+                kept.append(module[at:end])
+        at = end
+    return b"".join(kept)
+
+
+def _unsigned(content: bytes, at: int) -> tuple[int, int]:
+    """A number in LEB128, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = content[at]
+        value |= (byte & 127) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 128:
+            return value, at
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:32]

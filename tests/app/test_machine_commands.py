@@ -1,0 +1,199 @@
+"""`curta run` and `curta disasm`, on the machine in plain Python."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from curta.app.command_line import main, parser
+
+pytest.importorskip("curta.machine.lower", reason="the lowering is not there yet")
+
+Capture = pytest.CaptureFixture[str]
+
+ECHO = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+__attribute__((noinline)) int divided(int a, int b) { return a / b; }
+int main(int count, char **words) {
+    if (count > 1 && strcmp(words[1], "crash") == 0) {
+        fputs("before\n", stdout);
+        fflush(stdout);
+        return divided(count, count - 2);
+    }
+    for (int i = 0; i < count; i++) puts(words[i]);
+    if (getenv("MOOD")) puts(getenv("MOOD"));
+    for (int c; (c = getchar()) != EOF;) putchar(c);
+    fputs("done\n", stderr);
+    return count;
+}
+"""
+LIBRARY = """
+int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+double half(double x) { return x / 2; }
+void nothing(void) {}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("echo.c").write_text(ECHO)
+    Path("library.c").write_text(LIBRARY)
+    return tmp_path
+
+
+def run(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
+    try:
+        code = main(["run", "--level", "reference", *arguments])
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_output_exit_code_and_figures(folder: Path, capsys: Capture) -> None:
+    code, out, err = run(capsys, "echo.c", "--stdin", "hello", "a", "-b", "--env", "MOOD=good")
+    assert (code, out) == (3, "echo.c\na\n-b\ngood\nhello\n")
+    assert err.startswith("done\n")
+    assert "tok/s" in err
+    assert "core instructions" in err
+    assert sorted(path.name for path in folder.iterdir()) == ["echo.c", "library.c"]
+
+
+@pytest.mark.parametrize(
+    ("before", "behind", "words"),
+    [
+        ([], [], []),
+        (["--stats", "none"], ["x"], ["x"]),
+        ([], ["x", "--stats=none", "-v", "--verbose"], ["x", "-v", "--verbose"]),
+        ([], ["--", "--stats", "none"], ["--stats", "none"]),
+        ([], ["-", "--", "--"], ["-", "--"]),
+    ],
+)
+def test_whose_words_are_whose(
+    folder: Path, capsys: Capture, before: list[str], behind: list[str], words: list[str]
+) -> None:
+    code, out, _ = run(capsys, *before, "--stdin", "", "echo.c", *behind)
+    assert out.splitlines() == ["echo.c", *words]
+    assert code == len(words) + 1
+
+
+def test_further_files_of_c_are_the_programs_if_they_are_there(folder: Path) -> None:
+    Path("two.c").touch()
+    options = parser().parse_args(["run", "echo.c", "two.c", "three.c"])
+    assert (options.program, options.arguments) == (["echo.c", "two.c"], ["three.c"])
+
+
+def test_values_may_begin_with_a_dash(folder: Path, capsys: Capture) -> None:
+    code, out, _ = run(capsys, "echo.c", "--stdin", "-3", "--cflags", "-O1 -DX=1")
+    assert (code, out) == (1, "echo.c\n-3\n")
+
+
+def test_input_from_a_file(folder: Path, capsys: Capture) -> None:
+    Path("input").write_text("from a file")
+    _, out, _ = run(capsys, "echo.c", "--stdin-file", "input")
+    assert out == "echo.c\nfrom a file"
+    code, _, err = run(capsys, "echo.c", "--stdin-file", "input", "--stdin", "x")
+    assert (code, err) == (2, "curta: --stdin and --stdin-file: give one of them\n")
+    code, _, err = run(capsys, "echo.c", "--stdin-file", "missing")
+    assert (code, err) == (2, "curta: --stdin-file missing: No such file or directory\n")
+
+
+def test_input_of_curta_itself(
+    folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"typed\n")))
+    assert run(capsys, "echo.c")[1] == "echo.c\ntyped\n"
+
+
+def test_a_trap_is_one_line(folder: Path, capsys: Capture) -> None:
+    code, out, err = run(capsys, "echo.c", "crash", "--stats", "none")
+    assert (code, out) == (1, "before\n")
+    assert err == "trap: integer divide by zero (in function $divided)\n"
+
+
+def test_figures_for_scripts(folder: Path, capsys: Capture) -> None:
+    _, _, err = run(capsys, "echo.c", "crash", "--stats", "json")
+    trap, figures = err.splitlines()
+    said = json.loads(figures)
+    assert said["tokens"] > said["prompt_tokens"] > 0
+    assert said["exit_code"] == 1
+    assert said["failure"] in trap
+
+
+def test_invoking_a_function(folder: Path, capsys: Capture) -> None:
+    assert run(capsys, "library.c", "--invoke", "fib", "10")[:2] == (0, "55\n")
+    assert run(capsys, "--invoke=half", "library.c", "-3")[:2] == (0, "-1.5\n")
+    assert run(capsys, "library.c", "--invoke", "half", "1e3")[:2] == (0, "500\n")
+    assert run(capsys, "library.c", "--invoke", "nothing")[:2] == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["library.c", "--invoke", "fib", "x"], "argument 1 of fib is of type i32: 'x' is not"),
+        (["library.c", "--invoke", "fib"], "fib takes 1 arguments (i32), got 0"),
+        (["library.c", "--invoke", "fib", "1", "2"], "fib takes 1 arguments (i32), got 2"),
+        (["library.c", "--invoke", "no"], "no function 'no' is exported"),
+        (["library.c"], "there is no function main"),
+        (["missing.c"], "missing.c: no such file"),
+        (["echo.c", "--env", "X"], "--env X: expected NAME=VALUE"),
+        (["echo.c", "--cflags", "'"], "--cflags"),
+        (["--wrong", "echo.c"], "--wrong"),
+        (["echo.c", "--max-tokens", "x"], "invalid int value"),
+        (["echo.c", "--max-tokens", "-1"], "max_tokens=-1"),
+        ([], "PROG is missing"),
+    ],
+)
+def test_mistakes_are_one_line_and_exit_2(
+    folder: Path, capsys: Capture, arguments: list[str], words: str
+) -> None:
+    code, out, err = run(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_diagnostics_follow_their_line(folder: Path, capsys: Capture) -> None:
+    Path("wrong.c").write_text("int main(void) { return x; }")
+    code, _, err = run(capsys, "wrong.c")
+    assert code == 2
+    assert err.startswith("curta: wrong.c: the C compiler refused it\nwrong.c:1:25: error:")
+
+
+def test_limits_are_errors(folder: Path, capsys: Capture) -> None:
+    code, _, err = run(capsys, "library.c", "--invoke", "fib", "25", "--max-tokens", "50000")
+    assert code == 1
+    assert "curta: the run reached its limit of 50,000 tokens" in err
+    code, _, err = run(capsys, "echo.c", "--max-memory", "2")
+    assert code == 1
+    assert "the limit is 2; allow more with max_memory" in err
+
+
+def test_the_trace_is_readable(folder: Path, capsys: Capture) -> None:
+    code, out, _ = run(capsys, "library.c", "--invoke", "fib", "2", "--trace")
+    assert code == 0
+    assert "\nfib:\n" in out
+    assert any("jump_lt_s r0, 2" in line and " J" in line for line in out.splitlines())
+    assert any("= await" in line and "= 2" in line for line in out.splitlines())
+
+
+def test_disassembly(folder: Path, capsys: Capture) -> None:
+    assert main(["disasm", "library.c", "--library"]) == 0
+    out = capsys.readouterr().out
+    assert "\nfib:\n" in out
+    assert "i32.add" in out
+    assert "target:" in out
+
+
+def test_help_has_the_options(capsys: Capture) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["run", "--help"])
+    assert stop.value.code == 0
+    assert "--max-memory" in capsys.readouterr().out

@@ -1,0 +1,107 @@
+"""The machine as in the issue: programs in, output out; here with the machine in plain Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from curta import Machine, Trap
+from curta.errors import LimitError, UserError
+from curta.machine.encode import encode
+from curta.machine.ids import names
+from curta.machine.wasm import assemble
+
+lower = pytest.importorskip("curta.machine.lower", reason="the lowering is not there yet")
+EXAMPLES = Path(__file__).parents[3] / "examples"
+MACHINE = Machine("reference")
+
+MODULE = assemble("""
+(module
+  (memory (export "memory") 1)
+  (func (export "f32.add") (param f32 f32) (result f32) (f32.add (local.get 0) (local.get 1)))
+  (func (export "swap") (param i32 i64) (result i64 i32) (local.get 1) (local.get 0))
+  (func (export "keep") (param i32) (i32.store (i32.const 8) (local.get 0)))
+  (func (export "kept") (result i32) (i32.load (i32.const 8)))
+  (func (export "far") (result i32) (i32.load (i32.const -1)))
+  (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0))))
+""")
+
+
+def test_a_program_runs_from_its_start_to_its_end() -> None:
+    out: list[bytes] = []
+    run = MACHINE.run(
+        EXAMPLES / "lines.c", stdin=b"a line\n", on_stdout=out.append, args=["x"], env={"A": "B"}
+    )
+    assert b"1: 2 words, 5 letters; backwards: enil a" in run.stdout
+    assert b"".join(out) == run.stdout
+    assert (run.stderr, run.exit_code) == (b"", 0)
+    assert run.tokens == len(run.trace) > run.figures.prompt_tokens
+    assert run.seconds > 0
+
+
+def test_functions_are_invoked_again_and_again() -> None:
+    instance = MACHINE.instantiate(MODULE)
+    assert set(instance.exports) == {"f32.add", "swap", "keep", "kept", "far", "grow"}
+    assert str(instance.exports["swap"]) == "[i32 i64] -> [i64 i32]"
+    assert instance.invoke_bits("f32.add", [0x3F800000, 0x7FC00001]) == [0x7FC00001]
+    assert instance.invoke("swap", 1, -2) == (-2, 1)
+    assert instance.invoke("keep", 7) is None
+    with pytest.raises(Trap, match="out of bounds memory access"):
+        instance.invoke("far")
+    assert instance.invoke("kept") == 7
+    assert "await." in instance.trace[-1]
+
+
+def test_memory_ends_where_it_was_told_to() -> None:
+    instance = MACHINE.instantiate(MODULE, max_memory=3)
+    assert [instance.invoke("grow", n) for n in (2, 1, 0)] == [1, -1, 3]
+    with pytest.raises(LimitError, match="begins with 1 pages of memory, the limit is 0"):
+        MACHINE.instantiate(MODULE, max_memory=0)
+
+
+def test_what_has_no_start() -> None:
+    with pytest.raises(UserError, match=r"has no _start to run; it exports f32\.add"):
+        MACHINE.run(MODULE)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"args": ["a\0b"]}, "zero byte"),
+        ({"args": [3]}, "3, expected text"),
+        ({"env": {"A=B": "c"}}, "no name for an environment variable"),
+        ({"max_tokens": -1}, "max_tokens=-1"),
+    ],
+)
+def test_options_are_checked(options: dict, words: str) -> None:
+    with pytest.raises(UserError, match=words):
+        MACHINE.run(EXAMPLES / "queens.c", **options)
+
+
+def test_a_lowered_program_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    first = MACHINE.load(MODULE)
+    monkeypatch.setattr(lower, "lower", None)
+    assert MACHINE.load(MODULE).to_bytes() == first.to_bytes()
+
+
+def test_the_prompt_is_what_encode_says() -> None:
+    loaded = MACHINE.load(MODULE)
+    assert names(loaded.prompt().tolist()) == encode(loaded.core_program())
+
+
+def test_the_machine_needs_no_torch_and_no_solver() -> None:
+    code = (
+        "import sys\n"
+        "from curta import Machine\n"
+        "import curta.app.machine\n"
+        f"Machine('reference').run({str(EXAMPLES / 'queens.c')!r})\n"
+        "print([name for name in ('torch', 'scipy', 'highspy', 'jax', 'rich') "
+        "if name in sys.modules])\n"
+    )
+    finished = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+    assert (finished.stdout, finished.stderr) == ("[]\n", "")

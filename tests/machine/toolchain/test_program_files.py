@@ -1,0 +1,253 @@
+"""Programs as users have them: C, C++, text, binary; compiled once, and again when they change."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from count_instructions import run_in_wasmtime
+from curta.errors import SourceError, TextFormatError, UserError
+from curta.machine import toolchain
+from curta.machine.toolchain import Watcher, dependencies, read_program, split_flags
+from curta.machine.wasm import decode, validate
+
+HELLO = """\
+#include <assert.h>
+#include <stdio.h>
+#include "answer.h"
+int main(int count, char **words) {
+    assert(count < 3);
+    printf("%s %d %.3f\\n", words[0], ANSWER, 1.5);
+    return count;
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "hello.c").write_text(HELLO)
+    (tmp_path / "answer.h").write_text("#define ANSWER 42\n")
+    long_ago(tmp_path / "hello.c", tmp_path / "answer.h")
+    return tmp_path
+
+
+SECONDS = itertools.count(1_000_000_000)
+
+
+def long_ago(*paths: Path) -> None:
+    """Files that were changed this very moment are not trusted to be what was compiled. Every
+    change has a time of its own: zig looks at nothing else.
+    """
+    for path in paths:
+        second = next(SECONDS)
+        os.utime(path, (second, second))
+
+
+@pytest.fixture
+def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the compiler was started for."""
+    started: list[str] = []
+    original = toolchain._run
+
+    def run(command, environment, watcher):  # type: ignore[no-untyped-def]
+        if "-M" not in command:
+            started.append(" ".join(command))
+        return original(command, environment, watcher)
+
+    monkeypatch.setattr(toolchain, "_run", run)
+    return started
+
+
+def test_a_program_is_compiled_once(folder: Path, compilations: list[str]) -> None:
+    first = read_program("hello.c")
+    assert run_in_wasmtime(first, args=["x"]).stdout == b"program 42 1.500\n"
+    assert read_program("hello.c") == read_program(Path("hello.c")) == first
+    assert len(compilations) == 1
+    validate(decode(first))
+    assert "main" in {name for _, name in decode(first).function_names}
+    assert sorted(path.name for path in folder.iterdir()) == ["answer.h", "hello.c"]
+
+
+def test_it_is_compiled_again_when_it_changes_or_what_it_includes(
+    folder: Path, compilations: list[str]
+) -> None:
+    first = read_program("hello.c")
+    (folder / "answer.h").write_text("#define ANSWER 43\n")
+    long_ago(folder / "answer.h")
+    second = read_program("hello.c")
+    assert run_in_wasmtime(second).stdout == b"program 43 1.500\n"
+    (folder / "answer.h").write_text("#define ANSWER 42\n")
+    long_ago(folder / "answer.h")
+    assert read_program("hello.c") == first
+    assert read_program("hello.c", ["-DNDEBUG"]) != first
+    assert len(compilations) == 4
+    (folder / "answer.h").unlink()
+    with pytest.raises(SourceError, match=r"answer\.h"):
+        read_program("hello.c")
+
+
+def test_a_damaged_cache_costs_time_only(folder: Path) -> None:
+    first = read_program("hello.c")
+    kept = toolchain.Compilation(("hello.c",))
+    for path in kept.folder.glob("*.wasm"):
+        path.write_bytes(path.read_bytes()[:-1])
+    assert read_program("hello.c") == first
+    kept.note.write_text("[1")
+    assert read_program("hello.c") == first
+
+
+def test_assertions_hold(folder: Path) -> None:
+    with pytest.raises(Exception, match="unreachable"):
+        run_in_wasmtime(read_program("hello.c"), args=["1", "2"])
+
+
+def test_several_files(folder: Path) -> None:
+    (folder / "main.c").write_text("int two(void);\nint main(void) { return two(); }\n")
+    (folder / "two.c").write_text('#include "answer.h"\nint two(void) { return ANSWER / 21; }\n')
+    long_ago(folder / "main.c", folder / "two.c")
+    assert run_in_wasmtime(read_program(["main.c", "two.c"])).exit_code == 2
+    (folder / "answer.h").write_text("#define ANSWER 63\n")
+    long_ago(folder / "answer.h")
+    assert run_in_wasmtime(read_program(["main.c", "two.c"])).exit_code == 3
+
+
+def test_cplusplus(tmp_path: Path) -> None:
+    source = tmp_path / "sorted.cc"
+    source.write_text(
+        "#include <algorithm>\n#include <cstdio>\n#include <string>\n#include <vector>\n"
+        "int main() {\n"
+        '  std::vector<std::string> words{"b", "c", "a"};\n'
+        "  std::sort(words.begin(), words.end());\n"
+        '  for (auto &word : words) std::printf("%s", word.c_str());\n'
+        "}\n"
+    )
+    assert run_in_wasmtime(read_program(source)).stdout == b"abc"
+    source.write_text("int main(int n, char **) { if (n > 3) throw n; }\n")
+    with pytest.raises(SourceError, match="exceptions disabled"):
+        read_program(source)
+
+
+def test_programs_for_other_systems(tmp_path: Path) -> None:
+    source = tmp_path / "clock.c"
+    source.write_text(
+        "#include <signal.h>\n#include <sys/mman.h>\n#include <time.h>\n#include <unistd.h>\n"
+        "int main(void) { return clock() == (clock_t)-1 || getpid() == 0; }\n"
+    )
+    assert run_in_wasmtime(read_program(source)).exit_code == 0
+
+
+def test_functions_to_be_called_one_by_one(tmp_path: Path) -> None:
+    source = tmp_path / "library.c"
+    source.write_text("int twice(int n) { return 2 * n; }\nstatic int hidden(void) { return 1; }\n")
+    names = {entry.name for entry in decode(read_program(source, library=True)).exports}
+    assert "twice" in names
+    assert not {"hidden", "_start", "malloc"} & names
+    with pytest.raises(SourceError, match=r"no function main.*--invoke"):
+        read_program(source)
+
+
+def test_the_stack_is_small_and_addresses_are(folder: Path) -> None:
+    (memory,) = decode(read_program("hello.c")).memories
+    assert memory.limits.minimum <= 20
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("int main(void) { return x; }", r"undeclared identifier 'x'"),
+        ("int f(int); int main(void) { return f(1); }", r"linker: error: .*undefined symbol: f"),
+    ],
+)
+def test_what_does_not_compile(tmp_path: Path, text: str, words: str) -> None:
+    source = tmp_path / "wrong.c"
+    source.write_text(text)
+    with pytest.raises(SourceError, match=words) as caught:
+        read_program(source)
+    first, *rest = str(caught.value).splitlines()
+    assert first == f"{source}: the C compiler refused it"
+    assert rest
+
+
+def test_whoever_waits_is_told(folder: Path) -> None:
+    (folder / "hello.c").write_text('#warning "careful"\nint main(void) { return 0; }\n')
+    seconds: list[float] = []
+    warnings: list[str] = []
+    read_program(
+        "hello.c", [f"-DUNIQUE={folder.name}"], watcher=Watcher(seconds.append, warnings.append)
+    )
+    assert seconds == sorted(seconds)
+    assert "careful" in "".join(warnings)
+
+
+def test_text_and_binary(tmp_path: Path) -> None:
+    text = tmp_path / "f.wat"
+    text.write_text('(module (func (export "f") (result i32) (i32.const 7)))')
+    binary = tmp_path / "f.wasm"
+    binary.write_bytes(read_program(text))
+    assert read_program(binary) == binary.read_bytes()
+    nameless = tmp_path / "module"
+    nameless.write_bytes(binary.read_bytes())
+    assert read_program(nameless) == binary.read_bytes()
+    text.write_text("(module")
+    with pytest.raises(TextFormatError):
+        read_program(text)
+
+
+@pytest.mark.parametrize(
+    ("files", "flags", "words"),
+    [
+        (["missing.c"], [], "missing.c: no such file"),
+        (["missing.wasm"], [], "missing.wasm: no such file"),
+        ([], [], "no program"),
+        (["notes.txt"], [], "not a program that curta can run"),
+        (["a.wat", "b.c"], [], "several files have to be C"),
+        (["a.wat"], ["-O3"], "mean nothing"),
+        (["latin.wat"], [], "not UTF-8"),
+        (["."], [], "is a directory"),
+    ],
+)
+def test_what_is_no_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str], flags: list[str], words: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("notes.txt").write_text("hello")
+    Path("a.wat").write_text("(module)")
+    Path("latin.wat").write_bytes(b"\xe9")
+    Path("b.c").write_text("")
+    with pytest.raises(UserError, match=words):
+        read_program(files, flags)
+
+
+def test_names_in_lists_of_dependencies() -> None:
+    rule = "a.o: a.c \\\n  we\\ ird$$\\#/h.h \\\n /usr/x.h\n"
+    assert dependencies(rule) == ["a.c", "we ird$#/h.h", "/usr/x.h"]
+
+
+def test_flags_in_one_word() -> None:
+    assert split_flags("-O3 -DX='a b'") == ["-O3", "-DX=a b"]
+    with pytest.raises(UserError, match="--cflags"):
+        split_flags("'")
+
+
+def test_two_processes_at_once(folder: Path) -> None:
+    code = "from curta.machine.toolchain import read_program; print(len(read_program('hello.c')))"
+    said: list[str] = []
+
+    def start() -> None:
+        command = [sys.executable, "-c", code]
+        finished = subprocess.run(command, capture_output=True, text=True, check=False)
+        said.append(finished.stdout + finished.stderr)
+
+    threads = [threading.Thread(target=start) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert said == [f"{len(read_program('hello.c'))}\n"] * 3
