@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -64,8 +66,8 @@ class Model:
             if name.startswith("layers.") and name.endswith(".weight")
         )
 
-    def to_bytes(self) -> bytes:
-        """The model file's content."""
+    def to_bytes(self, notes: Mapping[str, str] | None = None) -> bytes:
+        """The model file's content; notes go into its metadata."""
         content: dict[str, Any] = {
             "version": FORMAT_VERSION,
             "graph": graph_to_json(self.graph),
@@ -74,11 +76,11 @@ class Model:
         }
         content["digest"] = digest(self.weights, content)
         text = json.dumps(content, separators=(",", ":"))
-        return safetensors.numpy.save(self.weights, metadata={"curta": text})
+        return safetensors.numpy.save(self.weights, metadata={**(notes or {}), "curta": text})
 
-    def save(self, path: str | Path) -> None:
-        """Write the model file."""
-        content = self.to_bytes()
+    def save(self, path: str | Path, notes: Mapping[str, str] | None = None) -> None:
+        """Write the model file, with notes for whoever uses it."""
+        content = self.to_bytes(notes)
         try:
             Path(path).write_bytes(content)
         except (OSError, ValueError, TypeError) as error:
@@ -88,6 +90,30 @@ class Model:
 
 def load_model(path: str | Path) -> Model:
     """Read and check a model file."""
+    with reading(path) as file:
+        metadata = file.metadata() or {}
+        if "curta" not in metadata:
+            raise FileError(f"{path}: a safetensors file, but not one that curta wrote")
+        for name in sorted(file.keys()):
+            if (found := file.get_slice(name).get_dtype()) not in ("F64", "I64"):
+                raise FileError(
+                    f"{path}: tensor {name} is {found}, expected F64 or I64; a model computes "
+                    "exactly only in the numbers it was compiled to, so build the file again"
+                )
+        weights = {name: file.get_tensor(name) for name in sorted(file.keys())}
+    return model_from_parts(str(path), weights, metadata)
+
+
+def file_notes(path: str | Path) -> dict[str, str]:
+    """The notes that a model was saved with."""
+    with reading(path) as file:
+        metadata: dict[str, str] = file.metadata() or {}
+    return {key: text for key, text in metadata.items() if key != "curta"}
+
+
+@contextmanager
+def reading(path: str | Path) -> Iterator[Any]:
+    """An open safetensors file; what goes wrong is a FileError."""
     if not isinstance(path, str | Path):
         raise FileError(f"expected the path of a model file, got {short(path)}")
     path = Path(path)
@@ -95,16 +121,7 @@ def load_model(path: str | Path) -> Model:
         if path.is_dir():
             raise FileError(f"{path} is a folder; name the model file in it")
         with safetensors.safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            if "curta" not in metadata:
-                raise FileError(f"{path}: a safetensors file, but not one that curta wrote")
-            for name in sorted(file.keys()):
-                if (found := file.get_slice(name).get_dtype()) not in ("F64", "I64"):
-                    raise FileError(
-                        f"{path}: tensor {name} is {found}, expected F64 or I64; a model computes "
-                        "exactly only in the numbers it was compiled to, so build the file again"
-                    )
-            weights = {name: file.get_tensor(name) for name in sorted(file.keys())}
+            yield file
     except FileNotFoundError as error:
         raise FileError(f"{path}: no such file") from error
     except OSError as error:
@@ -113,7 +130,6 @@ def load_model(path: str | Path) -> Model:
         raise FileError(
             f"{path}: not a complete safetensors file ({error}); build it again with `curta build`"
         ) from error
-    return model_from_parts(str(path), weights, metadata)
 
 
 def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> Model:

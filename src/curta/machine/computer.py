@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from curta.compiler import Graph, Node, both, select
+from curta.machine.instructions import Instruction
 from curta.machine.parts.arithmetic import comparisons, results
 from curta.machine.parts.division import division_parts
 from curta.machine.parts.memory import memory_parts
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.parts.program import Program, program_parts
+from curta.machine.parts.program import (
+    Baked,
+    Fields,
+    Filing,
+    Program,
+    is_running,
+    program_parts,
+)
 from curta.machine.parts.registers import Registers, register_parts
 from curta.machine.parts.speech import Speaker
 from curta.machine.parts.token import token_parts
@@ -20,12 +28,20 @@ TRACE = 2**26
 """Tokens of the longest conversation."""
 
 
-def build(extensions: Sequence[Extension] = ()) -> Graph:
-    """A computer that runs the program in its prompt."""
+def build(
+    extensions: Sequence[Extension] = (), baked: Sequence[Instruction] | None = None
+) -> Graph:
+    """A computer that runs the program in its prompt, or the one that is baked into it."""
     operations = Operations(extensions)
-    graph = Graph(vocabulary(operations.names))
+    graph = Graph(vocabulary(operations.names if baked is None else ()))
     token = token_parts(graph)
-    program = program_parts(graph, token, operations)
+    running = is_running(graph)
+    fields: Fields
+    if baked is None:
+        fields = Filing(graph, operations, running)
+    else:
+        fields = Baked(graph, operations, baked)
+    program = program_parts(graph, token, fields, running)
     registers = register_parts(graph, token, program)
     memory = memory_parts(graph, program, registers)
     division = division_parts(graph, token, program.now, registers.sources)

@@ -48,6 +48,8 @@ class LoadedProgram:
     entries: dict[str, Entry]
     functions: tuple[str, ...]
     origins: npt.NDArray[Any]
+    baked: bool = False
+    """Whether the machine knows the program, so that nobody has to say it."""
 
     @classmethod
     def from_core(cls, program: CoreProgram) -> LoadedProgram:
@@ -74,7 +76,8 @@ class LoadedProgram:
             for segment in (*self.segments, *host)
         ]
         start = np.array([START_ID], dtype=np.int32)
-        return np.concatenate([self._records, *segments, start], dtype=np.int32)
+        records = [] if self.baked else [self._records]
+        return np.concatenate([*records, *segments, start], dtype=np.int32)
 
     @cached_property
     def _records(self) -> Ids:

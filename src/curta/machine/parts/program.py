@@ -1,16 +1,20 @@
-"""The program: instructions filed by the prompt, fetched by the program counter.
+"""The program: instructions fetched by the program counter.
 
-An instruction is a record of tokens; its last token files all fields under the number of
-instructions before it. The program counter is a running sum of what tokens add to it, less what it
-was when the latest run ended: the next one begins with instruction 0.
+In the prompt an instruction is a record of tokens; its last token files all fields under the number
+of instructions before it. In a baked machine the fields are functions of the number.
+
+The program counter is a running sum of what tokens add to it, less what it was when the latest run
+ended: the next one begins with instruction 0.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
-from curta.compiler import Graph, Node, back, equals, select
-from curta.machine.instructions import MOST_INSTRUCTIONS
+from curta.compiler import Graph, Node, back, equals, function_table, select
+from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
 from curta.machine.parts.operations import Operations
 from curta.machine.parts.token import Token
 from curta.machine.vocabulary import BYTES, FIELDS, RECORD, START
@@ -54,20 +58,37 @@ class Program:
     """By how much the call before the instruction to execute moved the frame."""
 
 
-def program_parts(graph: Graph, token: Token, operations: Operations) -> Program:
+class Fields(Protocol):
+    """Where the fields of instructions come from."""
+
+    operations: Operations
+
+    def field(self, name: str, number: Node) -> Node:
+        """A field of the instruction of that number."""
+
+
+def fetch(fields: Fields, number: Node) -> Fetched:
+    names = ("operation", "immediate_mode", *FIELDS)
+    return Fetched(fields.operations, **{name: fields.field(name, number) for name in names})
+
+
+def is_running(graph: Graph) -> Node:
+    """1 from `start` on."""
     started = graph.is_token(START)
-    running = graph.lookup(query=1, key=started, value=started, missing=0).named("running")
+    return graph.lookup(query=1, key=started, value=started, missing=0).named("running")
+
+
+def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> Program:
     total = since_reset(graph, graph.running_sum(token.step), token.ends_run)
     counter = graph.assume(total - token.far, 0, MOST_INSTRUCTIONS - 1).named("instruction")
     done_at = graph.assume(total - token.step - token.far_before, -4096, MOST_INSTRUCTIONS - 1)
-    filing = Filing(graph, operations, running)
     return Program(
         counter=counter,
         running=running,
-        now=filing.fetch(counter),
-        done=filing.fetch(done_at.named("instruction done")),
+        now=fetch(fields, counter),
+        done=fetch(fields, done_at.named("instruction done")),
         done_at=done_at,
-        frame_before=filing.field("immediate", counter - 1),
+        frame_before=fields.field("immediate", counter - 1),
     )
 
 
@@ -109,6 +130,24 @@ class Filing:
         value = self.fields[name]
         return self.graph.lookup(query=number, key=self.key, value=value, missing=0).named(name)
 
-    def fetch(self, number: Node) -> Fetched:
-        fields = {name: self.field(name, number) for name in self.fields}
-        return Fetched(operations=self.operations, **fields)
+
+class Baked:
+    """The fields of a program that is known when the machine is built: tables over the number."""
+
+    def __init__(
+        self, graph: Graph, operations: Operations, program: Sequence[Instruction]
+    ) -> None:
+        self.graph = graph
+        self.operations = operations
+        self.columns: dict[str, list[int]] = {
+            "operation": [operations.number(one.operation) for one in program],
+            "immediate_mode": [int(one.b is None) for one in program],
+            **{name: [getattr(one, name) or 0 for one in program] for name in FIELDS},
+        }
+
+    def field(self, name: str, number: Node) -> Node:
+        """In two parts, so that no table rises by more than 16 bits at once."""
+        column = self.columns[name]
+        low = function_table(number, [value % 2**16 for value in column])
+        high = function_table(number, [value // 2**16 for value in column])
+        return (low + 2**16 * high).named(name)
