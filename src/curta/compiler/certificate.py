@@ -24,6 +24,7 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import isqrt
 
+from curta.compiler.forms import ONE, Form, Task, partial_sums
 from curta.compiler.layout import Layout
 from curta.compiler.nodes import Gate, Restore, Retrieve
 from curta.compiler.numbers import (
@@ -37,7 +38,6 @@ from curta.compiler.numbers import (
     simplify,
     step_of,
 )
-from curta.compiler.tasks import ONE, Form, Task, partial_sums
 from curta.errors import CertificateError
 
 LARGEST_EXPONENT = 900

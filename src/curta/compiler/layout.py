@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 
+from curta.compiler.forms import ONE, Form, partial_sums
 from curta.compiler.numbers import Number, fits_float64, simplify
 from curta.compiler.schedule import Occupancy, Schedule, Windows
-from curta.compiler.tasks import ONE, Form, Work, partial_sums
+from curta.compiler.tasks import Work
 
 Row = tuple[tuple[int, Number], ...]
 """A weighted sum of slots."""

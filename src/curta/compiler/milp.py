@@ -72,6 +72,8 @@ def narrow(windows: Windows, occupancy: Occupancy, width: int) -> Narrowed:
         for number in range(len(windows.tasks))
         for time in range(windows.earliest[number], windows.latest[number], 2)
     }
+    if len(started) > LARGEST_PROGRAM:
+        return Narrowed(None, 0, "size")
     started_by = Started(windows, started)
     add_order(program, windows, started, started_by)
     add_occupancy(program, windows, occupancy, started_by, goal)

@@ -22,13 +22,13 @@ import safetensors
 import safetensors.numpy
 
 from curta.compiler.certificate import Certificate
+from curta.compiler.forms import partial_sums
 from curta.compiler.graph import Graph
 from curta.compiler.layout import Layout
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Mean, Restore, Retrieve
 from curta.compiler.numbers import Number, Range, short
 from curta.compiler.serialize import CONTENT, check_form, graph_from_json, graph_to_json
-from curta.compiler.tasks import partial_sums
 from curta.compiler.weights import HeadPlan, LayerPlan, score_exponent
 from curta.errors import FileError, GraphError
 

@@ -57,6 +57,13 @@ class Gate:
 
 
 @dataclass(frozen=True, slots=True)
+class GateCopy(Gate):
+    """The same gate once more (circuit only; see copies.py)."""
+
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
 class Lookup:
     """The value at the most recent position (this one included) whose key equals the query.
 

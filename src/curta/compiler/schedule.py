@@ -92,6 +92,26 @@ class Windows:
         return before if (before % 2 == 1) == task.in_attention else before - 1
 
 
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """The interval of a carrier, but for one task that writes it, reads it, or does both.
+
+    `lead` is how long before that task the carrier is there, `ends` how long before it is not any
+    more; None if the task does not write or read it.
+    """
+
+    first: int
+    last: int
+    lead: int | None
+    ends: int | None
+    final: int
+
+    def interval(self, place: int) -> tuple[int, int]:
+        first = self.first if self.lead is None else min(self.first, place - self.lead)
+        last = self.last if self.ends is None else max(self.last, place - self.ends)
+        return first, min(last, self.final)
+
+
 class Occupancy:
     """Which carriers are alive in which period, for a choice of starts."""
 
@@ -130,16 +150,27 @@ class Occupancy:
 
     def interval(self, carrier: int, start: list[int]) -> tuple[int, int]:
         """First and last period in which a carrier holds its slot."""
-        first = (
-            0
-            if self.born_early[carrier]
-            else min(start[n] - self.lead[n] for n in self.writers[carrier])
+        return self.without(carrier, start, OUTPUT).interval(0)
+
+    def without(self, carrier: int, start: list[int], number: int) -> Spread:
+        """What a carrier's interval is, depending on where one task goes."""
+        lead, frees, lag = self.lead, self.frees, self.lag[carrier]
+        writers, readers = self.writers[carrier], self.readers[carrier]
+        born = [0] if self.born_early[carrier] else []
+        born += [start[n] - lead[n] for n in writers if n != number]
+        read = [
+            self.final if n == OUTPUT else start[n] - frees[n]
+            for n in readers
+            if n != number or n == OUTPUT
+        ]
+        moves = number != OUTPUT
+        return Spread(
+            min(born, default=self.final),
+            max(read, default=0) + lag,
+            lead[number] if moves and number in writers else None,
+            frees[number] - lag if moves and number in readers else None,
+            self.final,
         )
-        last = max(
-            self.final if reader == OUTPUT else start[reader] - self.frees[reader]
-            for reader in self.readers[carrier]
-        )
-        return first, min(last + self.lag[carrier], self.final)
 
     def count(self, start: list[int]) -> list[int]:
         alive = [1] * (self.final + 1)  # the constant 1 is always there
@@ -209,24 +240,23 @@ def move(
     low, high = free_window(windows, start, number)
     if low >= high:
         return False
-    carriers = occupancy.touched[number]
+    spreads = [occupancy.without(carrier, start, number) for carrier in occupancy.touched[number]]
 
-    def shift(sign: int) -> None:
-        for carrier in carriers:
-            first, last = occupancy.interval(carrier, start)
+    def shift(place: int, sign: int) -> None:
+        for spread in spreads:
+            first, last = spread.interval(place)
             for period in range(first, last + 1):
                 alive[period] += sign
 
     before, best, best_cost = start[number], start[number], cost(alive)
+    shift(before, -1)
     for place in range(low, high + 1, 2):
-        shift(-1)
-        start[number] = place
-        shift(1)
+        shift(place, 1)
         if cost(alive) < best_cost:
             best, best_cost = place, cost(alive)
-    shift(-1)
+        shift(place, -1)
     start[number] = best
-    shift(1)
+    shift(best, 1)
     return best != before
 
 

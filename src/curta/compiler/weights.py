@@ -17,10 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from curta.compiler.forms import Form, Task, partial_sums
 from curta.compiler.layout import Layout, Row
 from curta.compiler.nodes import Mean, PositionFeature, Restore, Retrieve, TokenFeature
 from curta.compiler.numbers import MANTISSA_BITS, Number, ceil_log2, power_of_two
-from curta.compiler.tasks import Form, Task, partial_sums
 
 Matrix = npt.NDArray[np.float64]
 

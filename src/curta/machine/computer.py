@@ -2,57 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from curta.compiler import Graph, Node, both, select
-from curta.machine.instructions import KINDS, WORD
 from curta.machine.parts.arithmetic import comparisons, results
+from curta.machine.parts.division import division_parts
+from curta.machine.parts.memory import memory_parts
+from curta.machine.parts.operations import Extension, Operations
 from curta.machine.parts.program import Program, program_parts
 from curta.machine.parts.registers import Registers, register_parts
-from curta.machine.parts.speech import say_jump, say_word
+from curta.machine.parts.speech import Speaker
 from curta.machine.parts.token import token_parts
-from curta.machine.parts.words import Word, from_digits, word_of
-from curta.machine.vocabulary import OUTPUT, TOKENS
+from curta.machine.parts.traps import trap_parts
+from curta.machine.vocabulary import AWAIT, EXIT, READ, TRAP_TOKENS, vocabulary
+
+TRACE = 2**26
+"""Tokens of the longest conversation."""
 
 
-def build() -> Graph:
+def build(extensions: Sequence[Extension] = ()) -> Graph:
     """A computer that runs the program in its prompt."""
-    graph = Graph(TOKENS)
+    operations = Operations(extensions)
+    graph = Graph(vocabulary(operations.names))
     token = token_parts(graph)
-    program = program_parts(graph, token)
+    program = program_parts(graph, token, operations)
     registers = register_parts(graph, token, program)
-    a, b = word_of(registers.a), word_of(registers.b)
-    running = program.running
-    now = program.now
-
-    def doing(*names: str) -> Node:
-        return both(running, now.is_any(*names))
-
-    found = results(now, a, b, registers.c)
-    word = graph.constant(0)
-    for value in dict.fromkeys(id(node) for node in found.values()):
-        names = [name for name, node in found.items() if id(node) == value]
-        word = word + graph.gate(now.is_any(*names), found[names[0]])
-    word = graph.assume(word, 0, WORD - 1).named("result")
-    say_word(graph, token, word, when=doing(*found))
-    say_jump(graph, token, distance(graph, program, registers, a, b), when=doing(*jumps()))
-    graph.emit(OUTPUT, from_digits(a.digits[:2]), when=doing("write"))
-    graph.emit_token("read.", when=doing("read"))
-    graph.emit_token("exit.", when=doing("exit"))
-    graph.emit_token("trap.", when=doing("trap"))
-    graph.stop_after("read.", "exit.", "trap.")
+    memory = memory_parts(graph, program, registers)
+    division = division_parts(graph, token, program.now, registers.sources)
+    traps = trap_parts(graph, program, registers, memory, division)
+    say = Speaker(graph, token, program, traps)
+    found = {
+        **results(program.now, registers.sources),
+        **{e.name: e.result(registers.sources) for e in operations.extensions},
+        **dict.fromkeys(operations.of_kind("load"), memory.loaded),
+    }
+    say.word(found, division)
+    say.jump(distance(graph, program, registers))
+    say.others(registers.sources.b)
+    graph.stop_after(READ, AWAIT, EXIT, *TRAP_TOKENS)
     return graph
 
 
-def jumps() -> list[str]:
-    return [name for name, kind in KINDS.items() if kind == "jump"]
-
-
-def distance(graph: Graph, program: Program, registers: Registers, a: Word, b: Word) -> Node:
+def distance(graph: Graph, program: Program, registers: Registers) -> Node:
     """How far the current instruction jumps; 1 if it does not."""
-    now, one = program.now, graph.constant(1)
+    now, a, b = program.now, registers.sources.a, registers.sources.b
     taken = now.is_any("jump", "call")
     for name, test in comparisons(a, b).items():
-        taken = taken + both(now.is_any(f"jump_{name}"), test) if f"jump_{name}" in KINDS else taken
-    indirect = now.is_any("jump_to", "call_to", "return")
-    to = graph.gate(taken, now.target) + graph.gate(indirect, registers.a)
-    away = graph.assume(select(taken + indirect, to - program.counter, one), -(2**20), 2**20)
-    return away.named("distance")
+        taken = taken + both(now.is_any(f"jump_{name}"), test)
+    indirect = now.is_any("call_to", "return")
+    to = graph.gate(taken, now.target) + graph.gate(indirect, a.number)
+    smaller = select(comparisons(a, b)["lt_u"], a.number, b.number)
+    past = graph.gate(now.is_any("jump_table"), smaller)
+    away = select(taken + indirect, to - program.counter, past + 1)
+    return graph.assume(away, -(2**20), 2**20).named("distance")

@@ -23,6 +23,7 @@ from curta.machine.instructions import (
     WORD,
     Instruction,
 )
+from curta.machine.parts.operations import Extension
 from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.vocabulary import (
     AWAIT,
@@ -49,8 +50,9 @@ class TrappedError(Exception):
 class CoreMachine:
     """Runs a program; `tokens` is all that was said since `start`."""
 
-    def __init__(self, program: CoreProgram) -> None:
+    def __init__(self, program: CoreProgram, extensions: Sequence[Extension] = ()) -> None:
         self.instructions = program.instructions
+        self.meanings = {**VALUES, **{e.name: e.meaning for e in extensions}}
         self.registers: dict[int, int] = {}
         self.memory: dict[int, int] = {}
         self.tokens: list[str] = []
@@ -109,13 +111,13 @@ class CoreMachine:
         name = instruction.operation
         match KINDS.get(name, "value"):
             case "value":
-                self.say_word(instruction, VALUES[name](a, b, c))
+                self.say_word(instruction, self.meanings[name](a, b, c))
             case "divide":
                 self.divide(instruction, a, b)
             case "load":
-                self.say_word(instruction, self.load(name, a + instruction.immediate))
+                self.say_word(instruction, self.load(name, self.sum(instruction, a, b)))
             case "store":
-                self.store(name, a + instruction.immediate, c)
+                self.store(name, self.sum(instruction, a, b), c)
             case "jump":
                 self.jump(instruction, a, b)
             case "write":
@@ -190,6 +192,11 @@ class CoreMachine:
 
     # -- memory -------------------------------------------------------------------------------
 
+    def sum(self, instruction: Instruction, a: int, b: int) -> int:
+        """What an access is told: register b, if there is one, is an index, added as i32.add does."""
+        base = a if instruction.b is None else (a + b) % WORD
+        return base + instruction.immediate
+
     def address(self, name: str, place: int) -> range:
         size = ACCESSES[name]
         if name.startswith("p"):
@@ -260,13 +267,3 @@ VALUES: dict[str, Callable[[int, int, int], int]] = {
     **{name: compared(name) for name in COMPARISONS},
 }
 """The words that values are: a and b are sources, c the third (the low word of a funnel)."""
-
-
-def run_words(program: CoreProgram, words: Sequence[int]) -> CoreMachine:
-    """A machine that was given these words, as often as it asked."""
-    machine = CoreMachine(program)
-    for word in words:
-        machine.run()
-        machine.give(word)
-    machine.run()
-    return machine

@@ -24,6 +24,8 @@ start              the program is complete
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from curta.machine.instructions import OPERATIONS, TRAPS
 
 DIGIT = 4096
@@ -42,12 +44,11 @@ OUTPUT = [f"out{b}" for b in range(256)]
 ERRORS = [f"err{b}" for b in range(256)]
 READ, AWAIT, EXIT = "read.", "await.", "exit."
 TRAP_TOKENS = [f"trap{n}" for n in range(len(TRAPS))]
-OPERATION_TOKENS = [*OPERATIONS, *(f"{name}#" for name in OPERATIONS)]
 BYTES = [f"P{b}" for b in range(256)]
 AT = "at"
 DATA = [f"D{b}" for b in range(256)]
 START = "start"
-TOKENS = [
+FIXED = [
     *LAST,
     *MORE,
     *QUOTIENT_MORE,
@@ -63,7 +64,6 @@ TOKENS = [
     AWAIT,
     EXIT,
     *TRAP_TOKENS,
-    *OPERATION_TOKENS,
     *BYTES,
     AT,
     *DATA,
@@ -73,3 +73,16 @@ FIELDS = {"a": 2, "b": 2, "c": 2, "d": 2, "immediate": 4, "target": 3}
 """Bytes of an instruction's operands, in their order after its operation."""
 RECORD = 1 + sum(FIELDS.values())
 ADDRESS_BYTES = 5
+
+
+def operation_tokens(operations: Sequence[str]) -> list[str]:
+    """Each operation with a register as its second source, then each with an immediate."""
+    return [*operations, *(f"{name}#" for name in operations)]
+
+
+def vocabulary(operations: Sequence[str] = OPERATIONS) -> list[str]:
+    """All tokens of a machine; operations come last, so that further ones move no others."""
+    return [*FIXED, *operation_tokens(operations)]
+
+
+TOKENS = vocabulary()

@@ -44,6 +44,21 @@ HOST = """(module
     (i32.wrap_i64 (i64.shr_u
       (i64.mul (i64.extend_i32_u (local.get 0)) (i64.extend_i32_u (local.get 1)))
       (i64.const 32))))
+  (func (export "add3") (param i32 i32 i32) (result i32)
+    (i32.add (i32.add (local.get 0) (local.get 1)) (local.get 2)))
+  (func (export "sub3") (param i32 i32 i32) (result i32)
+    (i32.sub (i32.sub (local.get 0) (local.get 1)) (local.get 2)))
+  (func (export "carry") (param i32 i32) (result i32)
+    (i32.lt_u (i32.add (local.get 0) (local.get 1)) (local.get 0)))
+  (func $pair (param i32 i32) (result i64)
+    (i64.or (i64.shl (i64.extend_i32_u (local.get 0)) (i64.const 32))
+      (i64.extend_i32_u (local.get 1))))
+  (func (export "funnel_shl") (param i32 i32 i32) (result i32)
+    (i32.wrap_i64 (i64.shr_u (i64.shl (call $pair (local.get 0) (local.get 1))
+      (i64.extend_i32_u (i32.and (local.get 2) (i32.const 31)))) (i64.const 32))))
+  (func (export "funnel_shr") (param i32 i32 i32) (result i32)
+    (i32.wrap_i64 (i64.shr_u (call $pair (local.get 0) (local.get 1))
+      (i64.extend_i32_u (i32.and (local.get 2) (i32.const 31))))))
   (func (export "trap") (param i32) (throw $trap (local.get 0))))"""
 
 _SLOT = "(i32.add (i32.shl (local.get $i) (i32.const 3)) (i32.const {base}))"

@@ -102,6 +102,23 @@ class Host:
     def store_state(self, word: int, value: int) -> None:
         self.state[word] = value & 0xFFFFFFFF
 
+    def add3(self, a: int, b: int, c: int) -> int:
+        return wrapped(a + b + c)
+
+    def sub3(self, a: int, b: int, c: int) -> int:
+        return wrapped(a - b - c)
+
+    def carry(self, a: int, b: int) -> int:
+        return (a % WORD + b % WORD) // WORD
+
+
+WORD = 1 << 32
+
+
+def wrapped(value: int) -> int:
+    """As a signed number of 32 bits."""
+    return (value + WORD // 2) % WORD - WORD // 2
+
 
 NATIVE = {
     "write": 2,
@@ -111,6 +128,9 @@ NATIVE = {
     "exit": 1,
     "load_state": 1,
     "store_state": 2,
+    "add3": 3,
+    "sub3": 3,
+    "carry": 2,
 }
 
 

@@ -13,8 +13,12 @@ from curta.machine.runtime import build
 
 LIBRARIES = {library.name: library for library in build.LIBRARIES}
 NATIVE = {
-    "arithmetic": {"mul_high", "trap"},
-    "wasi": {"write", "read", "argument", "environ", "exit", "load_state", "store_state"},
+    "arithmetic": {"mul_high", "trap", "funnel_shl", "funnel_shr", "add3", "sub3", "carry"},
+    "bulk": {"trap", "peek8", "peek32", "poke32"},
+    "wasi": {
+        *("write", "read", "argument", "environ", "exit", "load_state", "store_state"),
+        *("add3", "sub3", "carry"),
+    },
 }
 # The functions of WASI that are given addresses in the user's memory.
 WITH_POINTERS = {
@@ -85,6 +89,13 @@ def test_exports_are_the_instructions_and_the_functions_of_wasi() -> None:
         "wasi": {
             name: (word_count(signature), int(name != "proc_exit"))
             for name, signature in SIGNATURES.items()
+        },
+        "bulk": {
+            "memory.fill": (3, 0),
+            "memory.copy": (3, 0),
+            "memory.init": (5, 0),
+            "table.init": (6, 0),
+            "table.copy": (4, 0),
         },
     }
     for name, functions in expected.items():

@@ -1,40 +1,47 @@
-"""Results of the operations on words."""
+"""Results of the operations on words.
+
+There is one multiplier, and it does the shifts too: a * 2**t has a << t in its low word and
+a >> (32 - t) in its high word; a rotation is their sum.
+"""
 
 from __future__ import annotations
 
-from curta.compiler import (
-    Node,
-    at_least,
-    at_most,
-    both,
-    count_reached,
-    equals,
-    product,
-    quotient_of,
-    remainder_of,
-    select,
-)
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from curta.compiler import Node, at_least, at_most, function_table, product, select
 from curta.compiler.derived import split_top
 from curta.machine.instructions import WORD
+from curta.machine.parts.operations import Sources
 from curta.machine.parts.program import Fetched
-from curta.machine.parts.words import Word, from_bits, from_digits, wrapped
+from curta.machine.parts.words import Word, from_digits, wrapped
 
 Results = dict[str, Node]
+LEFT = ("shl", "rotl", "funnel_shl")
+RIGHT = ("shr_u", "shr_s", "rotr", "funnel_shr")
+_CONJUNCTIONS = [x & y for x in range(16) for y in range(16)]
+_ONES = [x.bit_count() for x in range(16)]
+_LEADING_ZEROS = [4 - x.bit_length() for x in range(16)]
+_TRAILING_ZEROS = [4, *((x & -x).bit_length() - 1 for x in range(1, 16))]
 
 
-def results(now: Fetched, a: Word, b: Word, c: Node) -> Results:
+def results(now: Fetched, sources: Sources) -> Results:
     """What each operation on words gives for these sources."""
+    a, b, c = sources.a, sources.b, sources.c
+    total = a.number + b.number
     return {
         "copy": b.number,
-        "add": wrapped(a.number + b.number),
+        "add": wrapped(total),
+        "carry": at_least(total, WORD),
+        "add3": wrapped(total + c.number, 3),
         "sub": a.number - b.number + WORD * at_most(a.number - b.number, -1),
-        "select": select(at_least(c, 1), a.number, b.number),
+        "sub3": wrapped(a.number - b.number - c.number + 2 * WORD, 3),
+        "select": select(at_most(c.number, 0), b.number, a.number),
         "extend8": extended(a, 2),
         "extend16": extended(a, 4),
         **comparisons(a, b),
-        **multiplied(a, b),
+        **multiplied(now, sources),
         **bitwise(a, b),
-        **shifted(now, a, b),
         **counted(a),
     }
 
@@ -42,70 +49,92 @@ def results(now: Fetched, a: Word, b: Word, c: Node) -> Results:
 def comparisons(a: Word, b: Word) -> Results:
     away, signed = a.number - b.number, a.signed - b.signed
     less, more = at_most(away, -1), at_least(away, 1)
+    less_signed, more_signed = at_most(signed, -1), at_least(signed, 1)
     return {
         "eq": 1 - less - more,
         "ne": less + more,
         "lt_u": less,
         "le_u": 1 - more,
-        "lt_s": at_most(signed, -1),
-        "le_s": 1 - at_least(signed, 1),
+        "gt_u": more,
+        "ge_u": 1 - less,
+        "lt_s": less_signed,
+        "le_s": 1 - more_signed,
+        "gt_s": more_signed,
+        "ge_s": 1 - less_signed,
     }
 
 
 def extended(a: Word, digits: int) -> Node:
     """The lowest digits, with the sign of the last of them."""
-    low, sign = from_digits(a.digits[:digits]), a.bits[4 * digits - 1]
     fill: int = WORD - 16**digits
-    return low + fill * sign
+    return from_digits(a.digits[:digits]) + fill * at_least(a.digits[digits - 1], 8)
 
 
-def multiplied(a: Word, b: Word) -> Results:
-    """Both halves of the product, from products of halves."""
-    cross = product(a.high, b.low) + product(a.low, b.high)
+@dataclass(frozen=True)
+class Factor:
+    """A number below 2**33 in halves; the high one may be 2**16."""
+
+    low: Node
+    high: Node
+
+
+def multiplied(now: Fetched, sources: Sources) -> Results:
+    """Products, and shifts as products with a power of two."""
+    a, b, c = sources.a, sources.b, sources.c
+    shift = now.is_any(*LEFT, *RIGHT)
+    right = now.is_any(*RIGHT)
+    by = b.digits[0] + 16 * function_table(b.digits[1], [n % 2 for n in range(16)])
+    turn = select(right, 32 - by, by)
+    power = Factor(
+        function_table(turn, [2**t if t < 16 else 0 for t in range(33)]),
+        function_table(turn, [2 ** (t - 16) if t >= 16 else 0 for t in range(33)]),
+    )
+    factor = Factor(select(shift, power.low, b.low), select(shift, power.high, b.high))
+    low, high = multiply(a, factor)
+    _, from_below = multiply(c, power)
+    filled = [WORD - 2 ** (32 - n) for n in range(32)]
+    return {
+        "mul": low,
+        "mul_high": high,
+        "shl": low,
+        "shr_u": high,
+        "shr_s": high + a.number.graph.gate(a.sign, function_table(by, filled)),
+        **dict.fromkeys(("rotl", "rotr"), low + high),
+        **dict.fromkeys(("funnel_shl", "funnel_shr"), low + from_below),
+    }
+
+
+def multiply(a: Word, factor: Factor) -> tuple[Node, Node]:
+    """Both words of the product, from products of halves."""
+    cross = product(a.high, factor.low) + product(a.low, factor.high)
     carried, rest = split_top(cross, 33, 17)
-    low = product(a.low, b.low) + 2**16 * rest
+    low = product(a.low, factor.low) + 2**16 * rest
     carry = at_least(low, WORD)
-    return {"mul": low - WORD * carry, "mul_high": product(a.high, b.high) + carried + carry}
+    return low - WORD * carry, product(a.high, factor.high) + carried + carry
 
 
 def bitwise(a: Word, b: Word) -> Results:
-    conjunction = from_bits([both(x, y) for x, y in zip(a.bits, b.bits, strict=True)])
+    """x or y = x + y - (x and y), and so on; what digits have in common stands in a table."""
+    pairs = zip(a.digits, b.digits, strict=True)
+    common = from_digits([function_table(16 * x + y, _CONJUNCTIONS) for x, y in pairs])
     total = a.number + b.number
-    return {"and": conjunction, "or": total - conjunction, "xor": total - 2 * conjunction}
-
-
-def shifted(now: Fetched, a: Word, b: Word) -> Results:
-    """Every shift is a rotation to the left, in two stages, with some bits blanked."""
-    by = from_digits(b.digits[:1]) + 16 * b.bits[4]
-    left, right_signed = now.is_any("shl"), now.is_any("shr_s")
-    right = now.is_any("shr_u") + right_signed
-    turn = by + by.graph.gate(right, (32 - by) * 1 - by)
-    turn = turn - 32 * at_least(turn, 32)
-    coarse, fine = quotient_of(turn, 4, 31), remainder_of(turn, 4, 31)
-    bits = list(a.bits)
-    for amount, width, choices in ((fine, 1, 4), (coarse, 4, 8)):
-        chosen = [equals(amount, n) for n in range(choices)]
-        bits = [
-            sum(
-                (both(chosen[n], bits[(k - n * width) % 32]) for n in range(1, choices)),
-                both(chosen[0], bits[k]),
-            )
-            for k in range(32)
-        ]
-    kept = [
-        both(bit, 1 - both(left, at_least(by, k + 1)) - both(right, at_least(by, 32 - k)))
-        for k, bit in enumerate(bits)
-    ]
-    filled = [both(right_signed, a.bits[31], at_least(by, 32 - k)) for k in range(32)]
-    word = from_bits(kept) + from_bits(filled)
-    return dict.fromkeys(("shl", "shr_u", "shr_s", "rotl"), word)
+    return {"and": common, "or": total - common, "xor": total - 2 * common}
 
 
 def counted(a: Word) -> Results:
-    backwards = from_bits(list(a.bits[::-1]))
-    powers = [2**n for n in range(32)]
+    graph = a.number.graph
+    ones = sum((function_table(digit, _ONES) for digit in a.digits), graph.constant(0))
     return {
-        "clz": 32 - count_reached(a.number, powers),
-        "ctz": 32 - count_reached(backwards, powers),
-        "popcnt": sum(a.bits[1:], a.bits[0]),
+        "clz": first_found(a.digits[::-1], _LEADING_ZEROS),
+        "ctz": first_found(a.digits, _TRAILING_ZEROS),
+        "popcnt": ones,
     }
+
+
+def first_found(digits: Sequence[Node], zeros: Sequence[int]) -> Node:
+    """The zeros of the digits up to the first that is not 0, which are 4 for each of the others."""
+    total = function_table(digits[0], zeros)
+    for place in range(1, len(digits)):
+        none_yet = at_most(sum(digits[1:place], digits[0]), 0)
+        total = total + total.graph.gate(none_yet, function_table(digits[place], zeros))
+    return total

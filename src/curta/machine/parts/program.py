@@ -1,7 +1,8 @@
 """The program: instructions filed by the prompt, fetched by the program counter.
 
 An instruction is a record of tokens; its last token files all fields under the number of
-instructions before it. The program counter is a running sum of what tokens add to it.
+instructions before it. The program counter is a running sum of what tokens add to it, less what it
+was when the latest run ended: the next one begins with instruction 0.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, back, equals, select
-from curta.machine.instructions import OPERATIONS
+from curta.machine.instructions import MOST_INSTRUCTIONS
+from curta.machine.parts.operations import Operations
 from curta.machine.parts.token import Token
-from curta.machine.vocabulary import BYTES, FIELDS, OPERATION_TOKENS, RECORD
+from curta.machine.vocabulary import BYTES, FIELDS, RECORD, START
 
-MOST_INSTRUCTIONS = 1 << 20
 NOWHERE = -1
 
 
@@ -21,6 +22,7 @@ NOWHERE = -1
 class Fetched:
     """The fields of one instruction."""
 
+    operations: Operations
     operation: Node
     immediate_mode: Node
     a: Node
@@ -33,7 +35,7 @@ class Fetched:
     def is_any(self, *names: str) -> Node:
         """1 if the operation is one of these."""
         graph = self.operation.graph
-        tests = (equals(self.operation, OPERATIONS.index(name)) for name in names)
+        tests = (equals(self.operation, self.operations.number(name)) for name in names)
         return sum(tests, graph.constant(0))
 
 
@@ -52,57 +54,61 @@ class Program:
     """By how much the call before the instruction to execute moved the frame."""
 
 
-def program_parts(graph: Graph, token: Token) -> Program:
-    total = graph.running_sum(token.step).named("program counter")
+def program_parts(graph: Graph, token: Token, operations: Operations) -> Program:
+    started = graph.is_token(START)
+    running = graph.lookup(query=1, key=started, value=started, missing=0).named("running")
+    total = since_reset(graph, graph.running_sum(token.step), token.ends_run)
     counter = graph.assume(total - token.far, 0, MOST_INSTRUCTIONS - 1).named("instruction")
-    done_at = graph.assume(
-        total - token.step - token.far_before, -4096, MOST_INSTRUCTIONS - 1
-    ).named("instruction done")
-    filing = Filing(graph)
+    done_at = graph.assume(total - token.step - token.far_before, -4096, MOST_INSTRUCTIONS - 1)
+    filing = Filing(graph, operations, running)
     return Program(
         counter=counter,
-        running=running(graph),
+        running=running,
         now=filing.fetch(counter),
-        done=filing.fetch(done_at),
+        done=filing.fetch(done_at.named("instruction done")),
         done_at=done_at,
         frame_before=filing.field("immediate", counter - 1),
     )
 
 
-def running(graph: Graph) -> Node:
-    started = graph.is_token("start")
-    return graph.lookup(query=1, key=started, value=started, missing=0).named("running")
+def since_reset(graph: Graph, total: Node, resets: Node) -> Node:
+    """A running sum, counted from the latest position where the machine began anew."""
+    before = graph.lookup(query=1, key=resets, value=total, missing=0)
+    return total - before
 
 
 class Filing:
     """Records of the prompt as fields, filed under the number of their instruction."""
 
-    def __init__(self, graph: Graph) -> None:
+    def __init__(self, graph: Graph, operations: Operations, running: Node) -> None:
         self.graph = graph
-        number = {name: i % len(OPERATIONS) for i, name in enumerate(OPERATION_TOKENS)}
-        operation = graph.feature("operation", number)
-        immediate_mode = graph.is_token(*(n for n in OPERATION_TOKENS if n.endswith("#")))
-        is_operation = graph.is_token(*OPERATION_TOKENS)
+        self.operations = operations
+        is_operation = graph.is_token(*operations.tokens)
         byte = graph.feature("byte", {name: b for b, name in enumerate(BYTES)})
-        ends = back(RECORD - 1, is_operation)
+        is_record = back(RECORD - 1, is_operation)
+        ends = graph.gate(1 - running, is_record)
         count = graph.running_sum(is_operation).named("instructions so far")
-        self.key = select(ends, graph.assume(count - 1, -1, MOST_INSTRUCTIONS - 1), NOWHERE)
-        self.fields = {
-            "operation": back(RECORD - 1, operation),
-            "immediate_mode": back(RECORD - 1, immediate_mode),
+        number = graph.assume(count - 1, -1, MOST_INSTRUCTIONS - 1)
+        self.key = select(ends, number, NOWHERE)
+        fields = {
+            "operation": back(RECORD - 1, operations.feature(graph)),
+            "immediate_mode": back(RECORD - 1, operations.immediate_mode(graph)),
         }
         after = RECORD - 1
         for name, size in FIELDS.items():
             places = range(after - 1, after - 1 - size, -1)
-            self.fields[name] = sum(
+            fields[name] = sum(
                 (256 ** (place - after + size) * back(place, byte) for place in places),
                 graph.constant(0),
             )
             after -= size
+        # Once the program runs nothing is filed: then these are constants.
+        self.fields = {name: graph.gate(1 - running, field) for name, field in fields.items()}
 
     def field(self, name: str, number: Node) -> Node:
         value = self.fields[name]
         return self.graph.lookup(query=number, key=self.key, value=value, missing=0).named(name)
 
     def fetch(self, number: Node) -> Fetched:
-        return Fetched(**{name: self.field(name, number) for name in self.fields})
+        fields = {name: self.field(name, number) for name in self.fields}
+        return Fetched(operations=self.operations, **fields)

@@ -1,56 +1,67 @@
 """Registers: words filed when their last digit is said, found by frame and number.
 
-The frame is a running sum too: a call moves it on, the return moves it back by as much.
+The frame is a running sum too: a call moves it on, the return moves it back by as much, and the end
+of a run takes it to where it began.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from curta.compiler import Graph, Node, at_most, both, select
-from curta.machine.instructions import FIRST_FRAME, GLOBALS, WORD
-from curta.machine.parts.program import Program
+from curta.compiler import Graph, Node, at_most, select
+from curta.machine.instructions import FRAME_REGISTERS, GLOBALS, LARGEST_FRAME, MEMORY_PAGES, WORD
+from curta.machine.parts.operations import Sources
+from curta.machine.parts.program import Program, since_reset
 from curta.machine.parts.token import Token
+from curta.machine.parts.words import word_of
 
-MOST_FRAME = 1 << 22
+FIRST_FRAME = 2 * GLOBALS
 NOWHERE = 0
 
 
 @dataclass(frozen=True)
 class Registers:
-    """The sources of the instruction to execute."""
+    """The sources of the instruction to execute, and what else is kept in registers."""
 
-    a: Node
-    b: Node
-    c: Node
+    sources: Sources
     frame: Node
     """Where the current frame begins, counted from the first."""
+    may_call: Node
+    """1 if a frame of any size would fit above the one that a call makes."""
+    memory_pages: Node
 
 
 def register_parts(graph: Graph, token: Token, program: Program) -> Registers:
-    called = both(token.is_jump, program.done.is_any("call", "call_to"))
-    returned = both(token.is_jump, program.done.is_any("return"))
+    called = graph.gate(token.is_jump, program.done.is_any("call", "call_to"))
+    returned = graph.gate(token.is_jump, program.done.is_any("return"))
     moved = graph.gate(called, program.done.immediate) - graph.gate(returned, program.frame_before)
-    frame = graph.assume(graph.running_sum(graph.assume(moved, -65535, 65535)), 0, MOST_FRAME)
-    frame = frame.named("frame")
+    moved = graph.assume(moved, -LARGEST_FRAME, LARGEST_FRAME)
+    frame = since_reset(graph, graph.running_sum(moved), token.ends_run)
+    frame = graph.assume(frame, 0, FRAME_REGISTERS).named("frame")
+    frame_before = frame - graph.gate(called, program.done.immediate)
 
-    def place(field: Node) -> Node:
-        return field + graph.gate(at_most(field, GLOBALS - 1), frame + FIRST_FRAME)
+    def place(field: Node, base: Node) -> Node:
+        return field + graph.gate(at_most(field, GLOBALS - 1), base + FIRST_FRAME)
 
-    written = place(program.done.d)
-    key = graph.gate(token.ends_word, written) + graph.gate(called, frame + FIRST_FRAME)
+    written = place(program.done.d, graph.assume(frame_before, -LARGEST_FRAME, FRAME_REGISTERS))
+    key = graph.gate(token.ends_word + called, written - NOWHERE) + NOWHERE
     value = select(called, program.done_at + 1, token.word)
     value = graph.assume(value, 0, WORD - 1).named("word")
-    key = graph.assume(key, 0, MOST_FRAME + 2 * FIRST_FRAME).named("register written")
+    key = graph.assume(key, 0, FRAME_REGISTERS + 2 * FIRST_FRAME).named("register written")
 
-    def read(field: Node, name: str) -> Node:
-        found = graph.lookup(query=place(field), key=key, value=value, missing=0)
+    def read(query: object, name: str) -> Node:
+        found = graph.lookup(query=query, key=key, value=value, missing=0)
         return found.named(name)
 
-    immediate = program.now.immediate_mode
+    now = program.now
+    a, b, c = (
+        read(place(field, frame), f"source {name}")
+        for field, name in ((now.a, "a"), (now.b, "b"), (now.c, "c"))
+    )
+    second = select(now.immediate_mode, now.immediate, b).named("second source")
     return Registers(
-        a=read(program.now.a, "source a"),
-        b=select(immediate, program.now.immediate, read(program.now.b, "source b")),
-        c=read(program.now.c, "source c"),
+        sources=Sources(word_of(a), word_of(second), word_of(c)),
         frame=frame,
+        may_call=at_most(frame + now.immediate, FRAME_REGISTERS - LARGEST_FRAME),
+        memory_pages=read(MEMORY_PAGES, "memory pages"),
     )

@@ -1,7 +1,8 @@
-"""Words of 32 bits as numbers, as hexadecimal digits and as bits."""
+"""Words of 32 bits as numbers and as hexadecimal digits."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curta.compiler import Node, at_least, count_reached, relu
@@ -12,11 +13,12 @@ SIGN = WORD // 2
 
 @dataclass(frozen=True)
 class Word:
-    """A word, and its digits and bits, the least significant first."""
+    """A word, and its digits, the least significant first."""
 
     number: Node
     digits: tuple[Node, ...]
-    bits: tuple[Node, ...]
+    sign: Node
+    """The highest bit."""
 
     @property
     def low(self) -> Node:
@@ -30,38 +32,42 @@ class Word:
 
     @property
     def signed(self) -> Node:
-        return self.number - WORD * self.bits[31]
+        return self.number - WORD * self.sign
+
+    @property
+    def bytes(self) -> tuple[Node, ...]:
+        return tuple(from_digits(self.digits[2 * n : 2 * n + 2]) for n in range(4))
 
 
 def word_of(number: Node) -> Word:
-    """Split a number below 2**32, four bits a layer, the most significant first."""
+    digits = digits_of(number, 8)
+    return Word(number, digits, at_least(digits[7], 8))
+
+
+def digits_of(number: Node, count: int) -> tuple[Node, ...]:
+    """Split a number below 16**count, one digit a layer, the most significant first."""
     rest, digits = number, []
-    for place in range(7, 0, -1):
+    for place in range(count - 1, 0, -1):
         unit = 16**place
         digits.append(count_reached(rest, [unit * d for d in range(1, 16)]))
         rest = rest - unit * digits[-1]
-    digits = [*digits, rest][::-1]
-    bits = [bit for digit in digits for bit in bits_of_digit(digit)]
-    return Word(number, tuple(digits), tuple(bits))
+    return tuple([*digits, apart(rest)][::-1])
 
 
-def bits_of_digit(digit: Node) -> list[Node]:
-    bits, rest = [], digit
-    for place in (8, 4, 2):
-        bits.append(at_least(rest, place))
-        rest = rest - place * bits[-1]
-    # relu(2 r - 1) is r: a slot of its own, so that nobody has to read r from all of the above.
-    return [*bits, relu(2 * rest - 1)][::-1]
+def apart(digit: Node) -> Node:
+    """The same digit in slots of its own: who reads it need not read all that it is left of.
+
+    relu(2x - 1) is x for a bit x, but nothing that could be simplified away.
+    """
+    quarter = count_reached(digit, (4, 8, 12))
+    half = at_least(digit - 4 * quarter, 2)
+    return 4 * quarter + 2 * half + relu(2 * (digit - 4 * quarter - 2 * half) - 1)
 
 
-def from_digits(digits: tuple[Node, ...]) -> Node:
-    return sum((16**n * d for n, d in enumerate(digits)), digits[0].graph.constant(0))
+def from_digits(digits: Sequence[Node], base: int = 16) -> Node:
+    return sum((base**n * d for n, d in enumerate(digits)), digits[0].graph.constant(0))
 
 
-def from_bits(bits: list[Node]) -> Node:
-    return sum((2**n * bit for n, bit in enumerate(bits)), bits[0].graph.constant(0))
-
-
-def wrapped(number: Node) -> Node:
-    """A sum of two words, modulo 2**32."""
-    return number - WORD * at_least(number, WORD)
+def wrapped(number: Node, words: int = 2) -> Node:
+    """A sum of so many words, modulo 2**32."""
+    return number - WORD * count_reached(number, [WORD * n for n in range(1, words)])

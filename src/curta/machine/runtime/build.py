@@ -1,4 +1,4 @@
-"""The library's C sources in, its two WebAssembly files out.
+"""The library's C sources in, its WebAssembly files out.
 
 `python -m curta.machine.runtime.build` compiles with the `ziglang` package and replaces the
 committed files; `--check` only says whether they are what the sources give. One version of
@@ -6,6 +6,7 @@ ziglang gives the same bytes everywhere: nothing of the machine goes into them.
 
 - `arithmetic.wasm`: 64-bit integers and floats; no memory
 - `wasi.wasm`: WASI preview 1; its only memory is the user's
+- `bulk.wasm`: instructions on whole stretches of memory and of the table
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ FLAGS = (
     "-fno-jump-tables",  # nor the look-up tables that a switch can become
     "-fno-vectorize",
     "-fno-slp-vectorize",
+    "-fno-unroll-loops",  # the sources do it where it pays
     "-mcpu=mvp",
     "-mmultivalue",
     "-msign-ext",
@@ -76,7 +78,8 @@ ARITHMETIC = Library(
     ),
 )
 WASI = Library("wasi", ("wasi.c", "wasi_absent.c"))
-LIBRARIES = (ARITHMETIC, WASI)
+BULK = Library("bulk", ("bulk.c",))
+LIBRARIES = (ARITHMETIC, WASI, BULK)
 
 
 def compiler_version() -> str:

@@ -148,19 +148,21 @@ RARE u32 slow_add(u32 a, u32 b, u32 flip) {
 
 /* a + b with b's sign flipped by `flip` (0 or SIGN). */
 INLINE u32 add32(u32 a, u32 b, u32 flip) {
-    u32 ea = exponent32(a), eb = exponent32(b);
-    u32 same_sign = flip ? (i32)(a ^ b) < 0 : (i32)(a ^ b) >= 0;
-    u32 distance = apart(ea - eb);
-    if ((i32)distance < 0) {
+    u32 sa = a >> 23, sb = b >> 23; /* signs and exponents */
+    u32 ea = sa & 0xff, eb = sb & 0xff;
+    u32 same_sign = flip ? apart(sa ^ sb) >= 0x100 : apart(sa ^ sb) < 0x100;
+    if (ea < eb) {
         if (UNLIKELY(ea == 0) || UNLIKELY(eb == 0xff)) {
             return slow_add(a, b, flip);
         }
-        return same_sign ? add_aligned(b ^ flip, a, 0 - distance, eb)
-                         : subtract_aligned(b ^ flip, a, 0 - distance, eb);
+        u32 distance = apart(eb - ea);
+        return same_sign ? add_aligned(b ^ flip, a, distance, eb)
+                         : subtract_aligned(b ^ flip, a, distance, eb);
     }
     if (UNLIKELY(eb == 0) || UNLIKELY(ea == 0xff)) {
         return slow_add(a, b, flip);
     }
+    u32 distance = apart(ea - eb);
     if (same_sign) {
         return distance ? add_aligned(a, b, distance, ea) : add_level(a, b, ea);
     }
@@ -204,20 +206,20 @@ RARE u32 slow_multiply(u32 a, u32 b) {
 }
 
 EXPORT("f32.mul") u32 f32_mul(u32 a, u32 b) {
-    u32 ea = a & EXPONENT32, eb = b & EXPONENT32;
-    u32 exponent = ea + eb - ((u32)BIAS32 << 23);
-    if (UNLIKELY(ea - HIDDEN32 >= EXPONENT32 - HIDDEN32) ||
-        UNLIKELY(eb - HIDDEN32 >= EXPONENT32 - HIDDEN32) ||
-        UNLIKELY(exponent - HIDDEN32 >= 253u << 23)) {
+    u32 sa = a >> 23, sb = b >> 23;
+    u32 ea = sa & 0xff, eb = sb & 0xff;
+    u32 exponent = apart(ea + eb) - (BIAS32 + 1); /* two less than the larger result's */
+    if (UNLIKELY(!is_normal(ea, 0xff)) || UNLIKELY(!is_normal(eb, 0xff)) ||
+        UNLIKELY(exponent >= 253)) {
         return slow_multiply(a, b);
     }
-    u32 base = ((a ^ b) & SIGN) + exponent;
+    u32 base = apart(((sa ^ sb) & 0x100) + exponent) << 23;
     u32 x = (a << 8) | SIGN, y = (b & FRACTION32) | HIDDEN32;
     u32 high = mul_high(x, y), low = x * y;
     if (high >= HIDDEN32) {
-        return rounded32(base + high, low);
+        return rounded32(add3(base, high, HIDDEN32), low);
     }
-    return rounded32(base - HIDDEN32 + (high << 1) + (low >> 31), low << 1);
+    return rounded32(base + funnel_shl(high, low, 1), low << 1);
 }
 
 /* ---- division ---- */
@@ -263,11 +265,11 @@ RARE u32 slow_divide(u32 a, u32 b) {
 /* Round a quotient's significand, whose bits below the last place may be too small by less than
  * 12 units. Never is a quotient halfway between two floats: the midpoint times the divisor has
  * too many bits. `dividend` is shifted as that product is. */
-INLINE u32 round_quotient(u32 significand, u32 base, u32 rest, u32 unit, u32 dividend, u32 b) {
-    if ((i32)rest < 0) {
-        return base + significand + 1;
+INLINE u32 round_quotient(u32 significand, u32 base, u32 rest, u32 half, u32 dividend, u32 b) {
+    if (rest >= half) {
+        return add3(base, significand, 1);
     }
-    if (UNLIKELY(rest >= HALF - 12 * unit)) {
+    if (UNLIKELY(rest >= half - 12)) {
         u32 middle = (significand << 1) | 1;
         u32 product = middle * ((b & FRACTION32) | HIDDEN32);
         return base + significand + ((i32)(dividend - product) > 0);
@@ -277,19 +279,19 @@ INLINE u32 round_quotient(u32 significand, u32 base, u32 rest, u32 unit, u32 div
 
 /* 2^31 A/B is short by less than (4 A + 1)/B + A + 1 (see reciprocal): under 12. */
 EXPORT("f32.div") u32 f32_div(u32 a, u32 b) {
-    u32 ea = a & EXPONENT32, eb = b & EXPONENT32;
-    u32 exponent = ea - eb + ((u32)BIAS32 << 23);
-    if (UNLIKELY(ea - HIDDEN32 >= EXPONENT32 - HIDDEN32) ||
-        UNLIKELY(eb - HIDDEN32 >= EXPONENT32 - HIDDEN32) ||
-        UNLIKELY(exponent - 2 * HIDDEN32 >= 253u << 23)) {
+    u32 sa = a >> 23, sb = b >> 23;
+    u32 ea = sa & 0xff, eb = sb & 0xff;
+    u32 exponent = apart(ea + (BIAS32 - 2)) - eb; /* two less than that of A/B */
+    if (UNLIKELY(!is_normal(ea, 0xff)) || UNLIKELY(!is_normal(eb, 0xff)) ||
+        UNLIKELY(exponent >= 253)) {
         return slow_divide(a, b);
     }
-    u32 base = ((a ^ b) & SIGN) + exponent;
+    u32 base = apart(((sa ^ sb) & 0x100) + exponent) << 23;
     u32 quotient = mul_high((a << 8) | SIGN, reciprocal((b << 8) | SIGN));
     if ((i32)quotient < 0) {
-        return round_quotient(quotient >> 8, base - HIDDEN32, quotient << 24, 1 << 24, a << 24, b);
+        return round_quotient(quotient >> 8, base + HIDDEN32, quotient & 0xff, 128, a << 24, b);
     }
-    return round_quotient(quotient >> 7, base - 2 * HIDDEN32, quotient << 25, 1 << 25, a << 25, b);
+    return round_quotient(quotient >> 7, base, quotient & 0x7f, 64, a << 25, b);
 }
 
 /* ---- square root ---- */

@@ -50,9 +50,8 @@ typedef struct {
 INLINE aligned align64(u32 lo, u32 hi, u32 distance) {
     u32 high = (hi & FRACTION64) | HIDDEN64;
     if (LIKELY(distance < 32)) {
-        u32 back = 0 - distance;
-        return (aligned){shift_right(lo, distance) | shift_left(high, back),
-                         shift_right(high, distance), shift_left(lo, back)};
+        return (aligned){funnel_shr(high, lo, distance), shift_right(high, distance),
+                         shift_left(lo, apart(32 - distance))};
     }
     if (UNLIKELY(distance >= 55)) {
         return (aligned){0, 0, 1}; /* less than half of a place, even in the binade below */
@@ -67,8 +66,8 @@ INLINE wide add_level(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 exponent) {
         return make_wide(0, (xhi & SIGN) | EXPONENT64);
     }
     wide sum = wide_add(xlo, xhi & FRACTION64, ylo, yhi & FRACTION64);
-    u32 lo = (sum.lo >> 1) | (sum.hi << 31);
-    u32 hi = (xhi & ~FRACTION64) + HIDDEN64 + (sum.hi >> 1);
+    u32 lo = funnel_shr(sum.hi, sum.lo, 1);
+    u32 hi = add3(xhi & ~FRACTION64, HIDDEN64, sum.hi >> 1);
     if ((sum.lo & lo & 1) == 0) {
         return make_wide(lo, hi);
     }
@@ -86,7 +85,7 @@ INLINE wide add_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 ex
     if (UNLIKELY(exponent == 0x7fe)) {
         return make_wide(0, (xhi & SIGN) | EXPONENT64);
     }
-    u32 lo = (sum.lo >> 1) | (sum.hi << 31);
+    u32 lo = funnel_shr(sum.hi, sum.lo, 1);
     u32 hi = (sum.hi & ~FRACTION64) | ((sum.hi & FRACTION64) >> 1);
     if ((sum.lo & 1) == 0 || (y.rest | (lo & 1)) == 0) {
         return make_wide(lo, hi);
@@ -97,7 +96,7 @@ INLINE wide add_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 ex
 /* x - y for normal magnitudes at one exponent; `xhi` has the sign of x. Exact. */
 INLINE wide subtract_level(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 exponent) {
     u32 lo = xlo - ylo;
-    u32 hi = (xhi & FRACTION64) - (yhi & FRACTION64) - (xlo < ylo);
+    u32 hi = sub3(xhi & FRACTION64, yhi & FRACTION64, xlo < ylo);
     u32 sign = xhi & SIGN;
     if ((i32)hi < 0) {
         hi = ~hi + (lo == 0);
@@ -187,20 +186,21 @@ RARE wide slow_add(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
 
 /* a + b with b's sign flipped by `flip` (0 or SIGN). */
 INLINE wide add64(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
-    u32 ea = exponent64(ahi), eb = exponent64(bhi);
-    u32 same_sign = flip ? (i32)(ahi ^ bhi) < 0 : (i32)(ahi ^ bhi) >= 0;
-    u32 distance = apart(ea - eb);
-    if ((i32)distance < 0) {
+    u32 sa = ahi >> 20, sb = bhi >> 20; /* signs and exponents */
+    u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
+    u32 same_sign = flip ? apart(sa ^ sb) >= 0x800 : apart(sa ^ sb) < 0x800;
+    if (ea < eb) {
         if (UNLIKELY(ea == 0) || UNLIKELY(eb == 0x7ff)) {
             return slow_add(alo, ahi, blo, bhi, flip);
         }
-        distance = 0 - distance;
+        u32 distance = apart(eb - ea);
         return same_sign ? add_aligned(blo, bhi ^ flip, alo, ahi, distance, eb)
                          : subtract_aligned(blo, bhi ^ flip, alo, ahi, distance, eb);
     }
     if (UNLIKELY(eb == 0) || UNLIKELY(ea == 0x7ff)) {
         return slow_add(alo, ahi, blo, bhi, flip);
     }
+    u32 distance = apart(ea - eb);
     if (same_sign) {
         return distance ? add_aligned(alo, ahi, blo, bhi, distance, ea)
                         : add_level(alo, ahi, blo, bhi, ea);
@@ -255,40 +255,51 @@ RARE wide slow_multiply(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     return pack64(sign, exponent, top.lo, top.hi, below | low.lo);
 }
 
+/* The product of the significands' first words, and what the lower words add to it. */
+INLINE wide multiply_significands(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    u32 a1 = funnel_shl(ahi, alo, 11) | SIGN, a0 = alo << 11;
+    u32 b1 = funnel_shl(bhi, blo, 11) | SIGN, b0 = blo << 11;
+    u32 lo = a1 * b1, cross = mul_high(a1, b0), other = mul_high(a0, b1);
+    u32 sum = lo + cross;
+    return make_wide(sum + other, add3(mul_high(a1, b1), carry(lo, cross), carry(sum, other)));
+}
+
 /* Two normal operands. With a = a1 + a0/2^32, a1 the significand's top 32 bits, the product is
  * a1 b1 + (a1 b0 + a0 b1)/2^32 + a0 b0/2^64; two words of it suffice. What is left out lowers
  * them by less than 3 of the second word's units, of which a last place has 2^10 or 2^11:
- * only if the rest is just below half of a place does it matter, and the slow way decides. */
+ * only if the rest is just below half of a place does it matter, and the slow way decides.
+ * Signs and exponents are numbers of 12 bits here, which say fewer tokens than whole words. */
 EXPORT("f64.mul") wide f64_mul(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    u32 ea = ahi & EXPONENT64, eb = bhi & EXPONENT64;
-    /* One less than the smallest result's exponent field: the leading bit will add one. */
-    u32 exponent = ea + eb - ((u32)BIAS64 << 20);
-    if (UNLIKELY(ea - HIDDEN64 >= EXPONENT64 - HIDDEN64) ||
-        UNLIKELY(eb - HIDDEN64 >= EXPONENT64 - HIDDEN64) ||
-        UNLIKELY(exponent - HIDDEN64 >= 2045u << 20)) {
+    u32 sa = ahi >> 20, sb = bhi >> 20;
+    u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
+    /* Two less than the smallest result's exponent: the leading bit will add one. */
+    u32 exponent = apart(ea + eb) - (BIAS64 + 1);
+    if (UNLIKELY(!is_normal(ea, 0x7ff)) || UNLIKELY(!is_normal(eb, 0x7ff)) ||
+        UNLIKELY(exponent >= 2045)) {
         return slow_multiply(alo, ahi, blo, bhi);
     }
-    u32 sign = (ahi ^ bhi) & SIGN;
-    u32 a1 = (ahi << 11) | (alo >> 21) | SIGN, a0 = alo << 11;
-    u32 b1 = (bhi << 11) | (blo >> 21) | SIGN, b0 = blo << 11;
-    wide product = make_wide(a1 * b1, mul_high(a1, b1));
-    product = wide_add(product.lo, product.hi, mul_high(a1, b0), 0);
-    product = wide_add(product.lo, product.hi, mul_high(a0, b1), 0);
-    u32 lo, hi, rest;
+    wide product = multiply_significands(alo, ahi, blo, bhi);
+    u32 above = apart(((sa ^ sb) & 0x800) + exponent);
     if ((i32)product.hi < 0) {
-        lo = (product.hi << 21) | (product.lo >> 11);
-        hi = sign + exponent + (product.hi >> 11);
-        rest = product.lo << 21;
+        above = apart(above + 1) << 20;
+        u32 rest = product.lo & 0x7ff;
+        if (rest < 0x3fd) {
+            return make_wide(funnel_shr(product.hi, product.lo, 11), above + (product.hi >> 11));
+        }
+        if (LIKELY(rest > 0x400)) {
+            return plus_one_place_of_sum(funnel_shr(product.hi, product.lo, 11), above,
+                                         product.hi >> 11);
+        }
     } else {
-        lo = (product.hi << 22) | (product.lo >> 10);
-        hi = sign + exponent - HIDDEN64 + (product.hi >> 10);
-        rest = product.lo << 22;
+        above <<= 20;
+        u32 rest = product.lo & 0x3ff;
+        if (rest < 0x1fd) {
+            return make_wide(funnel_shr(product.hi, product.lo, 10), above + (product.hi >> 10));
+        }
+        if (LIKELY(rest > 0x200)) {
+            return plus_one_place_of_sum(funnel_shr(product.hi, product.lo, 10), above,
+                                         product.hi >> 10);
+        }
     }
-    if (rest < HALF - (3u << 22)) {
-        return make_wide(lo, hi);
-    }
-    if (UNLIKELY(rest <= HALF)) {
-        return slow_multiply(alo, ahi, blo, bhi);
-    }
-    return plus_one_place(lo, hi);
+    return slow_multiply(alo, ahi, blo, bhi);
 }

@@ -30,10 +30,13 @@ INLINE wide default_nan64(void) {
 
 INLINE wide plus_one_place(u32 lo, u32 hi) {
     lo += 1;
-    if (UNLIKELY(lo == 0)) {
-        return make_wide(0, apart(hi) + 1); /* apart: a branch, not a sum with a comparison */
-    }
-    return make_wide(lo, hi);
+    return make_wide(lo, hi + (lo == 0));
+}
+
+/* The same for a high word that is a sum. */
+INLINE wide plus_one_place_of_sum(u32 lo, u32 a, u32 b) {
+    lo += 1;
+    return make_wide(lo, add3(a, b, lo == 0));
 }
 
 /* A packed double, and the bits below its last place as a fraction of 2^32: to nearest even.

@@ -49,15 +49,15 @@ RARE wide slow_divide(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     return pack64(sign, exponent, quotient.lo, quotient.hi, rest.lo | rest.hi);
 }
 
-/* Round a quotient's significand hi:lo. `window` are the units of `rest` that its error can
- * span: it may be up to 9 units too small or 1 too large. `dividend` is the second word from
+/* Round a quotient's significand hi:lo. Its `rest`, of which `half` is half a last place, may be
+ * up to 9 units too small or 1 too large. `dividend` is the second word from
  * below of the dividend's significand, shifted as the midpoint times the divisor is. */
-INLINE wide round_quotient(u32 lo, u32 hi, u32 base, u32 rest, u32 unit, u32 dividend, u32 blo,
+INLINE wide round_quotient(u32 lo, u32 hi, u32 base, u32 rest, u32 half, u32 dividend, u32 blo,
                            u32 bhi) {
-    if (rest < HALF - 9 * unit) {
+    if (rest < half - 9) {
         return make_wide(lo, hi + base);
     }
-    if (UNLIKELY(rest <= HALF + unit)) {
+    if (UNLIKELY(rest <= half + 1)) {
         u32 middle_lo = (lo << 1) | 1, middle_hi = (hi << 1) | (lo >> 31);
         u32 product = mul_high(middle_lo, blo) + middle_hi * blo +
                       middle_lo * ((bhi & FRACTION64) | HIDDEN64);
@@ -73,33 +73,31 @@ INLINE wide round_quotient(u32 lo, u32 hi, u32 base, u32 rest, u32 unit, u32 div
  *   R = 2^91 A - q1 2^60 B, below 15 * 2^60 < 2^64, of which the upper word is enough;
  *   q2 = floor(R / 2^32 * X / 2^32);   A/B = (q1 2^28 + q2) / 2^59, 9 units short at most. */
 EXPORT("f64.div") wide f64_div(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    u32 ea = ahi & EXPONENT64, eb = bhi & EXPONENT64;
-    u32 exponent = ea - eb + ((u32)BIAS64 << 20);
-    if (UNLIKELY(ea - HIDDEN64 >= EXPONENT64 - HIDDEN64) ||
-        UNLIKELY(eb - HIDDEN64 >= EXPONENT64 - HIDDEN64) ||
-        UNLIKELY(exponent - 2 * HIDDEN64 >= 2045u << 20)) {
+    u32 sa = ahi >> 20, sb = bhi >> 20;
+    u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
+    u32 exponent = apart(ea + (BIAS64 - 2)) - eb; /* two less than that of A/B */
+    if (UNLIKELY(!is_normal(ea, 0x7ff)) || UNLIKELY(!is_normal(eb, 0x7ff)) ||
+        UNLIKELY(exponent >= 2045)) {
         return slow_divide(alo, ahi, blo, bhi);
     }
-    u32 base = ((ahi ^ bhi) & SIGN) + exponent;
-    u32 a = (ahi << 11) | (alo >> 21) | SIGN;
-    u32 b = (bhi << 11) | (blo >> 21) | SIGN;
+    u32 base = apart(((sa ^ sb) & 0x800) + exponent) << 20;
+    u32 a = funnel_shl(ahi, alo, 11) | SIGN;
+    u32 b = funnel_shl(bhi, blo, 11) | SIGN;
     u32 x = reciprocal(b);
     u32 q1 = mul_high(a, x);
-    u32 remainder = (alo << 7) - q1 * (b >> 3) - mul_high(q1, blo << 8);
+    u32 remainder = sub3(alo << 7, q1 * (b >> 3), mul_high(q1, blo << 8));
     u32 q2 = mul_high(remainder, x);
     if ((i32)q1 < 0) {
-        u32 low = q2 >> 7;
-        u32 lo = (q1 << 21) + low;
-        u32 hi = (q1 >> 11) + (lo < low);
-        return round_quotient(lo, hi, base - HIDDEN64, q2 << 25, 1u << 25, alo << 21, blo, bhi);
+        u32 low = q2 >> 7, high = q1 << 21;
+        u32 hi = (q1 >> 11) + carry(low, high);
+        return round_quotient(low + high, hi, base + HIDDEN64, q2 & 0x7f, 64, alo << 21, blo, bhi);
     }
-    u32 low = q2 >> 6;
-    u32 lo = (q1 << 22) + low;
-    u32 hi = (q1 >> 10) + (lo < low);
+    u32 low = q2 >> 6, high = q1 << 22;
+    u32 hi = (q1 >> 10) + carry(low, high);
     if (UNLIKELY(hi >= 2 * HIDDEN64)) {
         return slow_divide(alo, ahi, blo, bhi); /* the quotient is 1 or just above */
     }
-    return round_quotient(lo, hi, base - 2 * HIDDEN64, q2 << 26, 1u << 26, alo << 22, blo, bhi);
+    return round_quotient(low + high, hi, base, q2 & 0x3f, 32, alo << 22, blo, bhi);
 }
 
 /* ---- square root ---- */
@@ -119,14 +117,14 @@ INLINE wide root64(u32 lo, u32 hi, u32 line, u32 base) {
     u32 estimate = (0xffffffffu / ((root >> 16) + 1)) << 15;
     u32 half_inverse = mul_high(estimate, ~mul_high(root, estimate));
     wide rest = wide_subtract(lo, hi, root * root, mul_high(root, root));
-    u32 q = mul_high((rest.hi << 27) | (rest.lo >> 5), half_inverse);
-    u32 low = q >> 5, below = q << 27, unit = 1u << 27;
-    u32 result_lo = (root << 21) + low;
-    u32 result_hi = (root >> 11) + (result_lo < low);
-    if (below < HALF - 4 * unit) {
+    u32 q = mul_high(funnel_shl(rest.hi, rest.lo, 27), half_inverse);
+    u32 low = q >> 5, high = root << 21, below = q & 31;
+    u32 result_lo = low + high;
+    u32 result_hi = (root >> 11) + carry(low, high);
+    if (below < 16 - 4) {
         return make_wide(result_lo, result_hi + base);
     }
-    if (UNLIKELY(below <= HALF + unit)) {
+    if (UNLIKELY(below <= 16 + 1)) {
         u32 middle_lo = (result_lo << 1) | 1, middle_hi = (result_hi << 1) | (result_lo >> 31);
         u32 square = mul_high(middle_lo, middle_lo) + 2 * middle_lo * middle_hi;
         if ((i32)((lo << 12) - square - 1) < 0) { /* an odd square's low word takes 1 */
@@ -170,7 +168,7 @@ EXPORT("f64.sqrt") wide f64_sqrt(u32 lo, u32 hi) {
     }
     u32 exponent = hi >> 20;
     u32 base = ((exponent + BIAS64) >> 1 << 20) - HIDDEN64;
-    u32 fraction = (hi << 11) | (lo >> 21) | SIGN;
+    u32 fraction = funnel_shl(hi, lo, 11) | SIGN;
     if (exponent & 1) {
         u32 half = fraction >> 1;
         return root64(lo << 10, half, mul_high(half, 54697) + 19338, base);

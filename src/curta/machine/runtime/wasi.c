@@ -148,18 +148,20 @@ EXPORT("clock_time_get") u32 clock_time_get(u32 clock, u32 lo, u32 hi, u32 resul
 
 /* ---- reading and writing ---- */
 
-/* Eight bytes a turn, to share the loop's own instructions among them. */
+/* Eight bytes a turn, to share the loop's own instructions among them. `file` is a constant, and
+ * places behind a pointer are what loads take as offsets. */
 INLINE void write_bytes(u32 file, u32 from, u32 count) {
     u32 end = from + count;
     for (u32 turns_end = from + (count & ~7u); from != turns_end; from += 8) {
-        native_write(file, load8(from));
-        native_write(file, load8(from + 1));
-        native_write(file, load8(from + 2));
-        native_write(file, load8(from + 3));
-        native_write(file, load8(from + 4));
-        native_write(file, load8(from + 5));
-        native_write(file, load8(from + 6));
-        native_write(file, load8(from + 7));
+        const u8 *bytes = (const u8 *)from;
+        native_write(file, bytes[0]);
+        native_write(file, bytes[1]);
+        native_write(file, bytes[2]);
+        native_write(file, bytes[3]);
+        native_write(file, bytes[4]);
+        native_write(file, bytes[5]);
+        native_write(file, bytes[6]);
+        native_write(file, bytes[7]);
     }
     for (; from != end; from += 1) {
         native_write(file, load8(from));
@@ -174,7 +176,12 @@ EXPORT("fd_write") u32 fd_write(u32 file, u32 buffers, u32 buffer_count, u32 wri
     for (u32 end = buffers + 8 * buffer_count; buffers != end; buffers += 8) {
         u32 count = load32(buffers + 4);
         if (count != 0) {
-            write_bytes(file, load32(buffers), count);
+            u32 from = load32(buffers);
+            if (file == 1) {
+                write_bytes(1, from, count);
+            } else {
+                write_bytes(2, from, count);
+            }
             total += count;
         }
     }

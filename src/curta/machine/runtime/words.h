@@ -26,7 +26,12 @@ enum trap_code {
     TRAP_INTEGER_DIVIDE_BY_ZERO = 1,
     TRAP_INTEGER_OVERFLOW = 2,
     TRAP_INVALID_CONVERSION_TO_INTEGER = 3,
+    TRAP_OUT_OF_BOUNDS_MEMORY_ACCESS = 4,
+    TRAP_OUT_OF_BOUNDS_TABLE_ACCESS = 5,
 };
+
+/* Where the table lies in the private memory (lower/layout.py). */
+#define TABLE 0x40000000u
 
 #define SIGN 0x80000000u
 #define HALF 0x80000000u /* of a last place, when the word below it is `rest` */
@@ -40,6 +45,13 @@ enum trap_code {
 
 /* The high word of the 64-bit product of two unsigned words. */
 NATIVE("mul_high") __attribute__((const)) u32 mul_high(u32 a, u32 b);
+/* The high word of (high:low) << (amount mod 32), and the low word of (high:low) >> the same. */
+NATIVE("funnel_shl") __attribute__((const)) u32 funnel_shl(u32 high, u32 low, u32 amount);
+NATIVE("funnel_shr") __attribute__((const)) u32 funnel_shr(u32 high, u32 low, u32 amount);
+/* a + b + c and a - b - c, and the carry of a + b. */
+NATIVE("add3") __attribute__((const)) u32 add3(u32 a, u32 b, u32 c);
+NATIVE("sub3") __attribute__((const)) u32 sub3(u32 a, u32 b, u32 c);
+NATIVE("carry") __attribute__((const)) u32 carry(u32 a, u32 b);
 NATIVE("trap") _Noreturn void trap(u32 code);
 
 INLINE wide make_wide(u32 lo, u32 hi) {
@@ -51,6 +63,11 @@ INLINE wide make_wide(u32 lo, u32 hi) {
 INLINE u32 apart(u32 x) {
     __asm__("" : "+r"(x));
     return x;
+}
+
+/* Whether an exponent field is neither 0 nor `all_ones`: of a normal number. */
+INLINE u32 is_normal(u32 exponent, u32 all_ones) {
+    return apart(exponent - 1) < all_ones - 1;
 }
 
 INLINE u32 shift_left(u32 x, u32 count) {
@@ -81,21 +98,20 @@ INLINE u32 trailing_zeros(u32 x) {
 
 /* hi:lo shifted left, 0 <= count < 32. */
 INLINE wide wide_shift_left(u32 lo, u32 hi, u32 count) {
-    return make_wide(shift_left(lo, count), shift_left(hi, count) | bits_above(lo, count));
+    return make_wide(shift_left(lo, count), funnel_shl(hi, lo, count));
 }
 
 /* hi:lo shifted right, 0 <= count < 32. */
 INLINE wide wide_shift_right(u32 lo, u32 hi, u32 count) {
-    return make_wide(shift_right(lo, count) | bits_below(hi, count), shift_right(hi, count));
+    return make_wide(funnel_shr(hi, lo, count), shift_right(hi, count));
 }
 
 INLINE wide wide_add(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    u32 lo = alo + blo;
-    return make_wide(lo, ahi + bhi + (lo < blo));
+    return make_wide(alo + blo, add3(ahi, bhi, carry(alo, blo)));
 }
 
 INLINE wide wide_subtract(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    return make_wide(alo - blo, ahi - bhi - (alo < blo));
+    return make_wide(alo - blo, sub3(ahi, bhi, alo < blo));
 }
 
 INLINE wide wide_negate(u32 lo, u32 hi) {

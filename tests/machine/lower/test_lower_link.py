@@ -1,0 +1,146 @@
+"""Imports, exports, limits; and what people see of a program."""
+
+from __future__ import annotations
+
+import pytest
+from core_run import CoreInstance, Exit
+
+from curta.errors import LinkError, UnsupportedFeatureError
+from curta.machine.encode import encode
+from curta.machine.instructions import Instruction
+from curta.machine.listing import describe
+from curta.machine.lower import LowerOptions, lower
+from curta.machine.lower.library import exported_functions, library_module
+from curta.machine.runtime.build import LIBRARIES
+from curta.machine.wasm import parse_text, validate
+
+REFUSED = {
+    '(import "env" "print" (func (param i32)))': 'nothing provides "env" "print"',
+    '(import "env" "memory" (memory 1))': '"env" "memory" is a memory',
+    '(import "env" "table" (table 1 funcref))': '"env" "table" is a table',
+    '(import "env" "g" (global i32))': '"env" "g" is a global',
+    '(import "wasi_snapshot_preview1" "fd_fly" (func))': "no function of WASI preview 1",
+    '(import "wasi_snapshot_preview1" "fd_close" (func (param i64) (result i32)))': (
+        r"\"fd_close\" is \[i32\] -> \[i32\], not \[i64\]"
+    ),
+    '(import "wasi_unstable" "fd_seek" (func (param i32 i64 i32) (result i32)))': (
+        "compile for WASI preview 1"
+    ),
+    '(import "curta" "fly" (func))': "no native instruction",
+    '(import "curta" "mul_high" (func (param i32) (result i32)))': r"is \[i32 i32\] -> \[i32\]",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_nobody_provides_is_refused(text: str) -> None:
+    with pytest.raises(LinkError, match=REFUSED[text]):
+        lower(parse_text(f"(module {text})"))
+
+
+def test_a_memory_larger_than_allowed_is_refused_and_growing_stops_there() -> None:
+    module = parse_text(
+        '(module (memory 2 9) (func (export "f") (result i32) (memory.grow (i32.const 2))))'
+    )
+    with pytest.raises(LinkError, match="2 pages, 1 are allowed"):
+        lower(module, LowerOptions(max_memory_pages=1))
+    assert CoreInstance(module, LowerOptions(max_memory_pages=3)).invoke("f") == (2**32 - 1,)
+    assert CoreInstance(module, LowerOptions(max_memory_pages=4)).invoke("f") == (2,)
+
+
+def test_a_frame_that_is_too_large_is_refused() -> None:
+    many = " ".join(["i64"] * 17000)
+    text = f'(module (func (export "f") (local {many}) (local.set 0 (i64.const 1))))'
+    with pytest.raises(UnsupportedFeatureError, match="give it fewer locals"):
+        lower(parse_text(text))
+
+
+NATIVES = """(module
+  (import "curta" "mul_high" (func $mul_high (param i32 i32) (result i32)))
+  (import "curta" "funnel_shl" (func $left (param i32 i32 i32) (result i32)))
+  (import "curta" "funnel_shr" (func $right (param i32 i32 i32) (result i32)))
+  (import "curta" "add3" (func $add3 (param i32 i32 i32) (result i32)))
+  (import "curta" "sub3" (func $sub3 (param i32 i32 i32) (result i32)))
+  (import "curta" "carry" (func $carry (param i32 i32) (result i32)))
+  (import "curta" "trap" (func $trap (param i32)))
+  (import "curta" "poke32" (func $poke (param i32 i32)))
+  (import "curta" "peek8" (func $peek (param i32) (result i32)))
+  (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+  (import "wasi_unstable" "sched_yield" (func $yield (result i32)))
+  (type $two (func (param i32 i32) (result i32)))
+  (table 2 funcref) (elem (i32.const 0) $mul_high $yield)
+  (export "mul_high" (func $mul_high)) (export "left" (func $left)) (export "right" (func $right))
+  (export "add3" (func $add3)) (export "sub3" (func $sub3)) (export "carry" (func $carry))
+  (export "trap" (func $trap)) (export "exit" (func $exit))
+  (func (export "indirect") (param i32 i32 i32) (result i32)
+    (call_indirect (type $two) (local.get 0) (local.get 1) (local.get 2)))
+  (func (export "private") (param i32) (result i32)
+    (call $poke (i32.const 0x90000000) (local.get 0))
+    (call $peek (i32.const 0x90000001)))
+  (func (export "constants") (result i32)
+    (call $add3 (i32.const 5) (call $sub3 (i32.const 3) (i32.const 1) (i32.const 9))
+      (call $left (i32.const 1) (i32.const 0x80000000) (i32.const 1)))))"""
+
+
+def test_native_instructions_can_be_imported_exported_and_put_into_tables() -> None:
+    instance = CoreInstance(parse_text(NATIVES))
+    assert instance.invoke("mul_high", 2**31, 6) == (3,)
+    assert instance.invoke("left", 1, 2**31, 4) == (16 + 8,)
+    assert instance.invoke("right", 3, 16, 36) == (3 << 28 | 1,)
+    assert instance.invoke("add3", 2**32 - 1, 2, 3) == (4,)
+    assert instance.invoke("sub3", 1, 2, 3) == (2**32 - 4,)
+    assert instance.invoke("carry", 2**32 - 1, 1) == (1,)
+    assert instance.invoke("indirect", 2**31, 6, 0) == (3,)
+    assert instance.invoke("indirect", 2**31, 6, 1) == "indirect call type mismatch"
+    assert instance.invoke("private", 0x1234) == (0x12,)
+    assert instance.invoke("constants") == (5 - 7 + 3,)
+    assert instance.invoke("trap", 3) == "invalid conversion to integer"
+    assert instance.invoke("exit", 70000) == Exit(70000)
+    assert instance.invoke("mul_high", 2**31, 2) == (1,)
+
+
+def test_origins_name_functions_and_places() -> None:
+    program = lower(
+        parse_text("""(module (func $half (export "half") (param f64) (result f64)
+          (f64.mul (local.get 0) (f64.const 0.5))))""")
+    )
+    assert len(program.origins) == len(program.instructions)
+    calls = [
+        origin
+        for origin, instruction in zip(program.origins, program.instructions, strict=True)
+        if instruction.operation == "call" and origin.function == "half"
+    ]
+    assert [(call.place, call.library) for call in calls] == [(2, False)]
+    assert {origin.function for origin in program.origins if origin.library} >= {"f64.mul"}
+    assert encode(program)
+
+
+DESCRIBED = {
+    "add r5, r3, #7": Instruction("add", 3, None, 0, 5, 7),
+    "copy g9, r1": Instruction("copy", 0, 1, 0, (1 << 15) + 9),
+    "select r1, zero, r3, r4": Instruction("select", 1 << 15, 3, 4, 1),
+    "clz r1, r2": Instruction("clz", 2, None, 0, 1),
+    "load8_u r1, [r2 + 12]": Instruction("load8_u", 2, None, 0, 1, 12),
+    "store32 [r2], r3": Instruction("store32", 2, None, 3),
+    "jump -> 9": Instruction("jump", target=9),
+    "jump_lt_s r1, r2 -> 120": Instruction("jump_lt_s", 1, 2, target=120),
+    "jump_table r1, #3": Instruction("jump_table", 1, immediate=3),
+    "call frame + 8, r10 -> 77": Instruction("call", d=10, immediate=8, target=77),
+    "call_to r4, frame + 8, r10": Instruction("call_to", 4, d=10, immediate=8),
+    "return r2": Instruction("return", 2),
+    "write_out #10": Instruction("write_out", immediate=10),
+    "await r3": Instruction("await", d=3),
+    "exit": Instruction("exit"),
+    'trap "integer overflow"': Instruction("trap", immediate=2),
+    "div_s r1, pages, #3": Instruction("div_s", (1 << 15) + 1, None, 0, 1, 3),
+}
+
+
+@pytest.mark.parametrize("text", DESCRIBED)
+def test_instructions_have_a_form_for_people(text: str) -> None:
+    assert describe(DESCRIBED[text]) == text
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)
+def test_the_library_is_valid(library) -> None:  # type: ignore[no-untyped-def]
+    validate(library_module(library.name))
+    assert exported_functions(library.name)

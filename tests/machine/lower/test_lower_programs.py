@@ -1,0 +1,54 @@
+"""C programs, compiled with zig: lowered, they print what they print in wasmtime."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import pytest
+import wasmtime
+from c_programs import compile_c
+from core_run import CoreInstance, Exit
+
+from curta.machine.wasm import decode
+
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.c"))
+STDIN = b"12 apples\nand 30 pears\n7"
+ARGUMENTS = ("program", "one", "", "two words")
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("level", ["-O2", pytest.param("-O0", marks=pytest.mark.slow)])
+def test_lowered_programs_print_what_they_print_in_wasmtime(path: Path, level: str) -> None:
+    binary = compile_c(path.read_text(), "--target=wasm32-wasi", "-s", level)
+    instance = CoreInstance(
+        decode(binary), stdin=STDIN, arguments=[argument.encode() for argument in ARGUMENTS]
+    )
+    ended = instance.invoke("_start")
+    code = ended.code if isinstance(ended, Exit) else 0
+    assert ended == () or isinstance(ended, Exit)
+    assert (instance.output("out"), instance.output("err"), code) == run_in_wasmtime(binary)
+
+
+def run_in_wasmtime(binary: bytes) -> tuple[bytes, bytes, int]:
+    """Output, errors, exit code."""
+    engine = wasmtime.Engine()
+    store = wasmtime.Store(engine)
+    linker = wasmtime.Linker(engine)
+    linker.define_wasi()
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "in").write_bytes(STDIN)
+        config = wasmtime.WasiConfig()
+        config.argv = ARGUMENTS
+        config.stdin_file = str(folder / "in")
+        config.stdout_file = str(folder / "out")
+        config.stderr_file = str(folder / "err")
+        store.set_wasi(config)
+        instance = linker.instantiate(store, wasmtime.Module(engine, binary))
+        code = 0
+        try:
+            instance.exports(store)["_start"](store)
+        except wasmtime.ExitTrap as trap:
+            code = trap.code
+        return (folder / "out").read_bytes(), (folder / "err").read_bytes(), code

@@ -1,0 +1,98 @@
+"""Conversations with the machine's weights, compared with the reference machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+from curta.compiler.model import Model
+from curta.engine import Engine, load
+from curta.engine.model_cache import compile_cached
+from curta.machine.computer import TRACE, build
+from curta.machine.encode import encode, encode_segment, encode_word
+from curta.machine.instructions import Instruction
+from curta.machine.parts.operations import Extension
+from curta.machine.program import CoreProgram, Segment
+from curta.machine.reference import CoreMachine
+from curta.machine.vocabulary import AWAIT, READ
+
+Given = int | Segment
+"""What a host appends: a word that was asked for, or bytes of memory."""
+
+
+Extensions = tuple[Extension, ...]
+
+
+@cache
+def model(extensions: Extensions = ()) -> Model:
+    return compile_cached(build(extensions), TRACE)
+
+
+@cache
+def weights(level: str, extensions: Extensions = ()) -> Engine:
+    return load(model(extensions), level)
+
+
+def program_of(*instructions: Instruction, segments: Sequence[Segment] = ()) -> CoreProgram:
+    return CoreProgram(instructions, tuple(segments))
+
+
+def spoken(
+    program: CoreProgram,
+    given: Sequence[Given] = (),
+    level: str = "native",
+    extensions: Extensions = (),
+) -> list[str]:
+    """All tokens after the prompt, what the host appends among them."""
+    engine = weights(level, extensions)
+    session, names = engine.session(), engine.vocabulary
+    following = 0
+    for token in engine.encode(encode(program)):
+        following = session.feed(token)
+    trace: list[str] = []
+    left = list(given)
+    while True:
+        trace.append(names[following])
+        stopped = following in engine.stops
+        if stopped and not left:
+            return trace
+        following = session.feed(following)
+        if stopped and trace[-1] in (READ, AWAIT):
+            appended = []
+            while isinstance(left[0], Segment):
+                appended += encode_segment(left.pop(0))
+            appended += encode_word(left.pop(0))
+            for token in engine.encode(appended):
+                following = session.feed(token)
+            trace += appended
+
+
+def expected(
+    program: CoreProgram, given: Sequence[Given] = (), extensions: Extensions = ()
+) -> list[str]:
+    """The same of the reference machine."""
+    machine = CoreMachine(program, extensions)
+    left = list(given)
+    while True:
+        wanted = machine.run()
+        if not left:
+            return machine.tokens
+        if wanted in (READ, AWAIT):
+            while isinstance(left[0], Segment):
+                machine.tokens += encode_segment(left[0])
+                machine.give_memory(left.pop(0))
+            machine.give(left.pop(0))
+
+
+def assert_same(
+    program: CoreProgram,
+    given: Sequence[Given] = (),
+    level: str = "native",
+    extensions: Extensions = (),
+) -> None:
+    """The weights say what the reference machine says; else the first difference."""
+    said = spoken(program, given, level, extensions)
+    right = expected(program, given, extensions)
+    for place, (got, wanted) in enumerate(zip(said, right, strict=False)):
+        assert got == wanted, f"token {place}: {got}, expected {wanted}, after {right[:place][-8:]}"
+    assert len(said) == len(right)
