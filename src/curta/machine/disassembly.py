@@ -11,15 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from curta.machine.ids import ENDING, ENDS, FIRST_ERROR, FIRST_OUTPUT, Ids, last_words, names
-from curta.machine.instructions import (
-    FIRST_GLOBAL,
-    GLOBALS,
-    KINDS,
-    MEMORY_PAGES,
-    TRAPS,
-    ZERO,
-    Instruction,
-)
+from curta.machine.instructions import KINDS, Instruction
+from curta.machine.listing import describe
 from curta.machine.loaded import LoadedProgram
 from curta.machine.program import PRIVATE
 from curta.machine.trace import counters
@@ -28,69 +21,11 @@ from curta.machine.wasm.execute import MARKERS
 from curta.machine.wasm.module import Expression, Module
 from curta.machine.wasm.module import Instruction as WasmInstruction
 
-ONE_SOURCE = frozenset({"clz", "ctz", "popcnt", "extend8", "extend16"})
-THREE_SOURCES = frozenset({"select", "add3", "sub3", "funnel_shl", "funnel_shr"})
 SIGN = 1 << 31
-
-
-# -- instructions ---------------------------------------------
-
-
-def register(number: int) -> str:
-    """r: in the current frame; g: the same in every frame."""
-    if number < GLOBALS:
-        return f"r{number}"
-    special = {ZERO: "zero", MEMORY_PAGES: "pages"}
-    return special.get(number) or f"g{number - FIRST_GLOBAL}"
 
 
 def constant(word: int) -> str:
     return str(word - (1 << 32) if word >= SIGN else word)
-
-
-def instruction_text(instruction: Instruction) -> str:
-    """A core instruction: what it computes, and where that goes."""
-    name = instruction.operation
-    a, c, d = (register(getattr(instruction, field)) for field in "acd")
-    b = constant(instruction.immediate) if instruction.b is None else register(instruction.b)
-    match KINDS.get(name):
-        case "load":
-            return f"{d} = {name} [{_address(a, instruction)}]"
-        case "store":
-            return f"{name} [{_address(a, instruction)}] = {c}"
-        case "jump":
-            return _jump_text(instruction, a, b, d)
-        case "write":
-            return f"{name} {b}"
-        case "read":
-            return f"{d} = {name}"
-        case "end":
-            return f"trap {TRAPS[instruction.immediate]}" if name == "trap" else name
-        case _:
-            if name == "copy":
-                return f"{d} = {b}"
-            sources = [a] if name in ONE_SOURCE else [a, b, c] if name in THREE_SOURCES else [a, b]
-            return f"{d} = {name} {', '.join(sources)}"
-
-
-def _address(a: str, instruction: Instruction) -> str:
-    return f"{a} + {instruction.immediate}" if instruction.immediate else a
-
-
-def _jump_text(instruction: Instruction, a: str, b: str, d: str) -> str:
-    match instruction.operation:
-        case "jump":
-            return f"jump {instruction.target}"
-        case "jump_table":
-            return f"jump_table {a}, {b} others"
-        case "call":
-            return f"call {instruction.target}, frame + {instruction.immediate}, back by {d}"
-        case "call_to":
-            return f"call_to {a}, frame + {instruction.immediate}, back by {d}"
-        case "return":
-            return f"return by {a}"
-        case name:
-            return f"{name} {a}, {b}: {instruction.target}"
 
 
 def wasm_text(instruction: WasmInstruction) -> str:
@@ -136,7 +71,7 @@ def disassembly(program: LoadedProgram, module: Module) -> Iterator[str]:
         for line in asked[:-1]:
             yield f"    {line}"
         tokens = " ".join(record_tokens(prompt, number))
-        text = instruction_text(program.instruction(number))
+        text = describe(program.instruction(number))
         yield f"    {asked[-1] if asked else '':<28} {number:>6}  {text:<44} {tokens}"
     if program.segments:
         yield "\nmemory:"
@@ -195,7 +130,7 @@ def executed(program: LoadedProgram, said: Ids) -> Iterator[str]:
             yield f"{function}:"
         tokens = said[start : end + 1]
         instruction = program.instruction(number)
-        text = instruction_text(instruction)
+        text = describe(instruction)
         value = _value(instruction, tokens)
         yield f"{step:>9} {number:>6}  {text:<44} {' '.join(names(tokens.tolist())):<20} {value}"
         start = end + 1
