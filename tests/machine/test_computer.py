@@ -75,6 +75,8 @@ def test_every_access(operation: str) -> None:
             Instruction("poke32", a=1, c=2, immediate=2),
             copy(2, value ^ 0xFFFF00FF),
             Instruction(operation, a=1, c=2, d=4, immediate=4),
+            copy(3, WORD - 7),  # an index, added without a carry
+            Instruction(operation, a=1, b=3, c=2, d=4, immediate=9),
         ]
         program += [Instruction("load32", a=1, d=5, immediate=n) for n in range(5)]
         program += [Instruction("peek32", a=1, d=5, immediate=n) for n in range(5)]
@@ -219,6 +221,7 @@ def random_program(numbers: random.Random, length: int) -> CoreProgram:
             program.append(Instruction("or", a=b, immediate=1, d=b))
         if name in ACCESSES:
             program.append(Instruction("and", a=a, immediate=0xFFF, d=a))
+            program.append(Instruction("and", a=b, immediate=0xFFFF800F, d=b))
         immediate = numbers.randrange(4) if name in ACCESSES or name == "call" else word()
         program.append(
             Instruction(

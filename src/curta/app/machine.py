@@ -11,7 +11,7 @@ from typing import Any
 
 from curta.errors import ProgramError, Trap, UserError
 from curta.machine.conversation import Figures, Input
-from curta.machine.disassembly import executed
+from curta.machine.listing import executed
 from curta.machine.instance import Instance
 from curta.machine.machine import Machine, RunOptions
 from curta.machine.toolchain import Watcher, read_program, split_flags
@@ -225,7 +225,7 @@ def show_figures(
 
 def disasm(options: argparse.Namespace) -> int:
     """Print WebAssembly beside core instructions beside tokens."""
-    from curta.machine.disassembly import disassembly
+    from curta.machine.listing import disassembly
     from curta.machine.load import load_program
     from curta.machine.wasm import decode
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from curta.machine.instructions import OPERATIONS, TRAPS
+from curta.machine.instructions import TRAPS
 from curta.machine.vocabulary import (
     AT,
     AWAIT,
@@ -21,6 +21,7 @@ from curta.machine.vocabulary import (
     EXIT,
     FAR,
     FAR_JUMPS,
+    FIXED,
     JUMPS,
     LAST,
     MORE,
@@ -46,7 +47,7 @@ FIRST_OUTPUT = ID_OF[OUTPUT[0]]
 FIRST_ERROR = ID_OF[ERRORS[0]]
 READ_ID, AWAIT_ID, EXIT_ID = ID_OF[READ], ID_OF[AWAIT], ID_OF[EXIT]
 FIRST_TRAP = ID_OF[TRAP_TOKENS[0]]
-FIRST_OPERATION = ID_OF[OPERATIONS[0]]
+FIRST_OPERATION = len(FIXED)
 FIRST_BYTE = ID_OF["P0"]
 AT_ID = ID_OF[AT]
 FIRST_DATA = ID_OF[DATA[0]]

@@ -1,66 +1,233 @@
-"""Core instructions as people write them: `add r5, r3, #7`, `jump_lt_s r1, r2 -> 120`."""
+"""Programs and traces as text that a person can read.
+
+`disassembly` sets WebAssembly beside core instructions beside tokens; `executed` sets a trace
+beside the instructions that it executed, one line for each.
+"""
 
 from __future__ import annotations
 
-from curta.machine.instructions import GLOBALS, KINDS, MEMORY_PAGES, TRAPS, ZERO, Instruction
+from collections.abc import Iterator
 
-_NAMES = {ZERO: "zero", MEMORY_PAGES: "pages"}
-_ONE_SOURCE = frozenset({"clz", "ctz", "popcnt", "extend8", "extend16"})
-_THREE_SOURCES = frozenset({"select", "add3", "sub3", "funnel_shl", "funnel_shr"})
+import numpy as np
+
+from curta.machine.ids import ENDING, ENDS, FIRST_ERROR, FIRST_OUTPUT, ID_OF, Ids, last_words, names
+from curta.machine.instructions import (
+    FIRST_GLOBAL,
+    GLOBALS,
+    KINDS,
+    MEMORY_PAGES,
+    TRAPS,
+    ZERO,
+    Instruction,
+)
+from curta.machine.loaded import LoadedProgram
+from curta.machine.program import PRIVATE
+from curta.machine.trace import counters
+from curta.machine.vocabulary import (
+    FIELDS,
+    QUOTIENT_DIGIT,
+    QUOTIENT_LAST,
+    QUOTIENT_NEGATIVE,
+    RECORD,
+)
+from curta.machine.wasm.execute import MARKERS
+from curta.machine.wasm.module import Expression, Module
+from curta.machine.wasm.module import Instruction as WasmInstruction
+
+ONE_SOURCE = frozenset({"clz", "ctz", "popcnt", "extend8", "extend16"})
+THREE_SOURCES = frozenset({"select", "add3", "sub3", "funnel_shl", "funnel_shr"})
+SIGN = 1 << 31
+FIRST_QUOTIENT, FIRST_NEGATIVE = ID_OF[QUOTIENT_LAST[0]], ID_OF[QUOTIENT_NEGATIVE[0]]
+QUOTIENT_ENDS = frozenset(
+    first + digit for first in (FIRST_QUOTIENT, FIRST_NEGATIVE) for digit in range(QUOTIENT_DIGIT)
+)
 
 
-def register_name(register: int) -> str:
-    """r5 in the frame, g5 for one that all frames share."""
-    if register in _NAMES:
-        return _NAMES[register]
-    return f"g{register - GLOBALS}" if register >= GLOBALS else f"r{register}"
+# -- instructions ---------------------------------------------
 
 
-def describe(instruction: Instruction) -> str:
-    """An instruction in one line; `->` is where it goes."""
+def register(number: int) -> str:
+    """r: in the current frame; g: the same in every frame."""
+    if number < GLOBALS:
+        return f"r{number}"
+    special = {ZERO: "zero", MEMORY_PAGES: "pages"}
+    return special.get(number) or f"g{number - FIRST_GLOBAL}"
+
+
+def constant(word: int) -> str:
+    return str(word - (1 << 32) if word >= SIGN else word)
+
+
+def instruction_text(instruction: Instruction) -> str:
+    """A core instruction: what it computes, and where that goes."""
     name = instruction.operation
-    operands = ", ".join(_operands(instruction))
-    text = f"{name} {operands}" if operands else name
-    if name == "call" or (name.startswith("jump") and name != "jump_table"):
-        text += f" -> {instruction.target}"
-    return text
+    a, c, d = (register(getattr(instruction, field)) for field in "acd")
+    b = constant(instruction.immediate) if instruction.b is None else register(instruction.b)
+    match KINDS.get(name):
+        case "load":
+            return f"{d} = {name} [{_address(a, instruction)}]"
+        case "store":
+            return f"{name} [{_address(a, instruction)}] = {c}"
+        case "jump":
+            return _jump_text(instruction, a, b, d)
+        case "write":
+            return f"{name} {b}"
+        case "read":
+            return f"{d} = {name}"
+        case "end":
+            return f"trap {TRAPS[instruction.immediate]}" if name == "trap" else name
+        case _:
+            if name == "copy":
+                return f"{d} = {b}"
+            sources = [a] if name in ONE_SOURCE else [a, b, c] if name in THREE_SOURCES else [a, b]
+            return f"{d} = {name} {', '.join(sources)}"
 
 
-def _operands(instruction: Instruction) -> list[str]:
-    name, a, c, d = (
-        instruction.operation,
-        *map(register_name, (instruction.a, instruction.c, instruction.d)),
-    )
-    b = f"#{instruction.immediate}" if instruction.b is None else register_name(instruction.b)
-    place = f"[{a}]" if instruction.immediate == 0 else f"[{a} + {instruction.immediate}]"
-    frame = f"frame + {instruction.immediate}"
-    match KINDS[name], name:
-        case "value", "copy":
-            return [d, b]
-        case "value", _ if name in _ONE_SOURCE:
-            return [d, a]
-        case "value", _ if name in _THREE_SOURCES:
-            return [d, a, b, c]
-        case "value" | "divide", _:
-            return [d, a, b]
-        case "load", _:
-            return [d, place]
-        case "store", _:
-            return [place, c]
-        case "jump", "jump":
-            return []
-        case "jump", "call":
-            return [frame, d]
-        case "jump", "call_to":
-            return [a, frame, d]
-        case "jump", "return":
-            return [a]
-        case "jump", _:
-            return [a, b]
-        case "write", _:
-            return [b]
-        case "read", _:
-            return [d]
-        case "end", "trap":
-            return [f'"{TRAPS[instruction.immediate]}"']
-    return []
+def _address(a: str, instruction: Instruction) -> str:
+    parts = [a] if instruction.b is None else [a, register(instruction.b)]
+    return " + ".join([*parts, *([str(instruction.immediate)] if instruction.immediate else [])])
+
+
+def _jump_text(instruction: Instruction, a: str, b: str, d: str) -> str:
+    match instruction.operation:
+        case "jump":
+            return f"jump {instruction.target}"
+        case "jump_table":
+            return f"jump_table {a}, {b} others"
+        case "call":
+            return f"call {instruction.target}, frame + {instruction.immediate}, back by {d}"
+        case "call_to":
+            return f"call_to {a}, frame + {instruction.immediate}, back by {d}"
+        case "return":
+            return f"return by {a}"
+        case name:
+            return f"{name} {a}, {b}: {instruction.target}"
+
+
+def wasm_text(instruction: WasmInstruction) -> str:
+    """A WebAssembly instruction, without the places of its block's ends."""
+    operands = instruction.operands
+    match instruction.opcode:
+        case "block" | "loop" | "if":
+            operands = operands[:1] if operands[0] is not None else ()
+        case "else":
+            operands = ()
+        case "br_table":
+            operands = (*operands[0], operands[1])
+        case name if ".load" in name or ".store" in name:
+            operands = (f"offset={operands[1]}",) if operands[1] else ()
+        case "i32.const":
+            operands = (constant(operands[0]),)
+    return " ".join([instruction.opcode, *map(str, operands)])
+
+
+# -- programs ---------------------------------------------
+
+
+def disassembly(program: LoadedProgram, module: Module) -> Iterator[str]:
+    """The program, function by function, and its memory."""
+    bodies = _bodies(module)
+    prompt = program.prompt()
+    current, shown = "", -1
+    for number in range(len(program)):
+        origin = program.origin(number)
+        if origin.function != current or number == 0:
+            current, shown = origin.function, -1
+            kind = " (library)" if origin.library else ""
+            yield f"\n{current}{kind}:"
+        body = () if origin.library else bodies.get(current, ())
+        asked: list[str] = []
+        if origin.place > shown and origin.place < len(body):
+            asked = [
+                wasm_text(step)
+                for step in body[shown + 1 : origin.place + 1]
+                if step.opcode not in MARKERS
+            ]
+            shown = origin.place
+        for line in asked[:-1]:
+            yield f"    {line}"
+        tokens = " ".join(record_tokens(prompt, number))
+        text = instruction_text(program.instruction(number))
+        yield f"    {asked[-1] if asked else '':<28} {number:>6}  {text:<44} {tokens}"
+    if program.segments:
+        yield "\nmemory:"
+    for segment in program.segments:
+        private, address = divmod(segment.address, PRIVATE)
+        place = f"{'private ' if private else ''}{address:#x}"
+        yield f"    {place:<28} {len(segment.content):>6}  {segment.content[:24]!r}"
+
+
+def record_tokens(prompt: Ids, number: int) -> list[str]:
+    """The tokens of an instruction, with leading zero bytes of its operands left out."""
+    record = names(prompt[number * RECORD : (number + 1) * RECORD].tolist())
+    shown, at = [record[0]], 1
+    for name, size in FIELDS.items():
+        value = [token.removeprefix("P") for token in record[at : at + size]]
+        while len(value) > 1 and value[0] == "0":
+            del value[0]
+        if value != ["0"]:
+            shown.append(f"{name}:{'.'.join(value)}")
+        at += size
+    return shown
+
+
+def _bodies(module: Module) -> dict[str, Expression]:
+    """Functions by the names that the lowering gives them."""
+    known = dict(module.function_names)
+    for entry in module.exports:
+        if entry.kind == "func":
+            known.setdefault(entry.index, entry.name)
+    first = len(module.imported("func"))
+    return {
+        known.get(index, f"function {index}"): function.body
+        for index, function in enumerate(module.functions, first)
+    }
+
+
+# -- traces ---------------------------------------------
+
+
+def executed(program: LoadedProgram, said: Ids) -> Iterator[str]:
+    """A line for every core instruction: its place, what it is, the tokens that it said.
+
+    `said` is the whole conversation behind the prompt.
+    """
+    places = counters(said)
+    ends = np.flatnonzero(ENDING[said] | ENDS[said])
+    start = 0
+    function = ""
+    for step, end in enumerate([*ends.tolist(), *([len(said) - 1] if len(said) else [])], 1):
+        if end < start:
+            return
+        number = int(places[start])
+        origin = program.origin(number)
+        if origin.function != function:
+            function = origin.function
+            yield f"{function}:"
+        tokens = said[start : end + 1]
+        instruction = program.instruction(number)
+        text = instruction_text(instruction)
+        value = _value(instruction, tokens)
+        yield f"{step:>9} {number:>6}  {text:<44} {' '.join(names(tokens.tolist())):<20} {value}"
+        start = end + 1
+
+
+def _value(instruction: Instruction, tokens: Ids) -> str:
+    """What an instruction came to."""
+    last = int(tokens[-1])
+    if FIRST_OUTPUT <= last < FIRST_ERROR + 256:
+        return repr(bytes([(last - FIRST_OUTPUT) % 256]))[1:]
+    if KINDS[instruction.operation] not in ("value", "load", "read", "divide"):
+        return ""
+    words = [_quotient(tokens)] if last in QUOTIENT_ENDS else last_words(tokens, 1)
+    if not words or not ENDING[last]:
+        return ""
+    signed = f" ({constant(words[0])})" if words[0] >= SIGN else ""
+    return f"= {words[0]}{signed}"
+
+
+def _quotient(tokens: Ids) -> int:
+    """The word that the digits of a quotient stand for; all families have 256 ids."""
+    digits = [(int(token) - FIRST_QUOTIENT) % QUOTIENT_DIGIT for token in tokens]
+    value = int.from_bytes(digits, "big")
+    return -value % (1 << 32) if int(tokens[-1]) >= FIRST_NEGATIVE else value

@@ -7,8 +7,6 @@ from core_run import CoreInstance, Exit
 
 from curta.errors import LinkError, UnsupportedFeatureError
 from curta.machine.encode import encode
-from curta.machine.instructions import Instruction
-from curta.machine.listing import describe
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.lower.library import exported_functions, library_module
 from curta.machine.runtime.build import LIBRARIES
@@ -112,32 +110,6 @@ def test_origins_name_functions_and_places() -> None:
     assert [(call.place, call.library) for call in calls] == [(2, False)]
     assert {origin.function for origin in program.origins if origin.library} >= {"f64.mul"}
     assert encode(program)
-
-
-DESCRIBED = {
-    "add r5, r3, #7": Instruction("add", 3, None, 0, 5, 7),
-    "copy g9, r1": Instruction("copy", 0, 1, 0, (1 << 15) + 9),
-    "select r1, zero, r3, r4": Instruction("select", 1 << 15, 3, 4, 1),
-    "clz r1, r2": Instruction("clz", 2, None, 0, 1),
-    "load8_u r1, [r2 + 12]": Instruction("load8_u", 2, None, 0, 1, 12),
-    "store32 [r2], r3": Instruction("store32", 2, None, 3),
-    "jump -> 9": Instruction("jump", target=9),
-    "jump_lt_s r1, r2 -> 120": Instruction("jump_lt_s", 1, 2, target=120),
-    "jump_table r1, #3": Instruction("jump_table", 1, immediate=3),
-    "call frame + 8, r10 -> 77": Instruction("call", d=10, immediate=8, target=77),
-    "call_to r4, frame + 8, r10": Instruction("call_to", 4, d=10, immediate=8),
-    "return r2": Instruction("return", 2),
-    "write_out #10": Instruction("write_out", immediate=10),
-    "await r3": Instruction("await", d=3),
-    "exit": Instruction("exit"),
-    'trap "integer overflow"': Instruction("trap", immediate=2),
-    "div_s r1, pages, #3": Instruction("div_s", (1 << 15) + 1, None, 0, 1, 3),
-}
-
-
-@pytest.mark.parametrize("text", DESCRIBED)
-def test_instructions_have_a_form_for_people(text: str) -> None:
-    assert describe(DESCRIBED[text]) == text
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=lambda library: library.name)

@@ -87,7 +87,7 @@ class Functions:
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
         return_early(code)
-        propagate(code, self.user.registers if self.options.indexed_accesses else None)
+        propagate(code, self.user.registers)
         optimise(code)
         coalesce(code)
         optimise(code)

@@ -11,10 +11,8 @@ from curta.machine.wasm.module import MAX_PAGES
 class LowerOptions:
     """`max_memory_pages` is what memory.grow can reach, if the module does not say less; a memory
     that starts larger is an error. `seed` is that of WASI's randomness; the host may give another
-    one later (`layout.host_segments`). `indexed_accesses` lets loads and stores add two registers
-    (b beside a), which not every machine does.
+    one later (`layout.host_segments`).
     """
 
     max_memory_pages: int = MAX_PAGES
     seed: int = 0
-    indexed_accesses: bool = False

@@ -14,7 +14,7 @@ from curta.compiler import Graph, Node, at_least, back, both, count_reached, equ
 from curta.machine.instructions import ACCESSES, PAGE, WORD
 from curta.machine.parts.program import Program
 from curta.machine.parts.registers import Registers
-from curta.machine.parts.words import digits_of, from_digits
+from curta.machine.parts.words import digits_of, from_digits, wrapped
 from curta.machine.program import PRIVATE
 from curta.machine.vocabulary import ADDRESS_BYTES, AT, BYTES, DATA
 
@@ -47,7 +47,8 @@ def memory_parts(graph: Graph, program: Program, registers: Registers) -> Memory
     stores = [name for name in ACCESSES if now.operations.kinds[name] == "store"]
     accesses = both(program.running, now.is_any(*loads, *stores))
     private = both(program.running, now.is_any(*(n for n in ACCESSES if n.startswith("p"))))
-    place = graph.gate(accesses, sources.a.number + now.immediate)
+    index = graph.gate(1 - now.immediate_mode, sources.b.number)
+    place = graph.gate(accesses, wrapped(sources.a.number + index) + now.immediate)
     size = sum(
         (
             n * now.is_any(*(name for name, size in ACCESSES.items() if size == n))
@@ -58,7 +59,7 @@ def memory_parts(graph: Graph, program: Program, registers: Registers) -> Memory
     beyond = at_least(place + size - PAGE * registers.memory_pages, 1)
     out_of_bounds = both(accesses, 1 - private, beyond)
     at = place + PRIVATE * private + graph.gate(is_data, data_address(graph))
-    at = graph.assume(at, 0, 2 * PRIVATE - 1).named("address")
+    at = graph.assume(at, 0, 3 * PRIVATE - 1).named("address")
     address = address_of(graph, at)
     sizes = [graph.constant(1), at_least(size, 2), at_least(size, 3), at_least(size, 4)]
     storing = both(program.running, now.is_any(*stores), 1 - out_of_bounds)
@@ -78,12 +79,12 @@ def data_address(graph: Graph) -> Node:
     origin = number - graph.position - 1
     first = graph.lookup(query=1, key=ends, value=origin, missing=0).named("data begins")
     return graph.assume(
-        graph.gate(graph.is_token(*DATA), first + graph.position), 0, 2 * PRIVATE - 1
+        graph.gate(graph.is_token(*DATA), first + graph.position), 0, 3 * PRIVATE - 1
     )
 
 
 def address_of(graph: Graph, at: Node) -> Address:
-    """Split an address of 33 bits: 2 for the byte in the word, then 10, 12 and 9 for the word."""
+    """Split an address: 2 bits for the byte in the word, then 10, 12 and 10 for the word."""
     digits = digits_of(at, 9)
     quarter = count_reached(digits[0], (4, 8, 12))
     offset = digits[0] - 4 * quarter
