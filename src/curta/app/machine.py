@@ -11,8 +11,8 @@ from typing import Any
 
 from curta.errors import ProgramError, Trap, UserError
 from curta.machine.conversation import Figures, Input
-from curta.machine.listing import executed
 from curta.machine.instance import Instance
+from curta.machine.listing import executed
 from curta.machine.machine import Machine, RunOptions
 from curta.machine.toolchain import Watcher, read_program, split_flags
 from curta.machine.values import parse_number, show
