@@ -30,3 +30,4 @@ slow:
 bench:
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/hull.py
+	$(BIN)/python bench/machine.py

@@ -1,8 +1,8 @@
 """Benchmark of the machine beside pywasm and wasmtime. Run: python bench/machine.py [--quick]
 
 The same .wasm, as the user compiled it, goes to all three. Every run is a process of its own, on
-one core, engines taking turns; what they print is compared. Seconds are those of the run itself: for
-curta reading the prompt and generating, for the others the call of `_start`. Start-up (imports,
+one core, engines taking turns; what they print is compared. Seconds are those of the run itself:
+for curta reading the prompt and generating, for the others the call of `_start`. Start-up (imports,
 fetching or making code) is measured beside it, as the whole process. Instructions are those of
 WebAssembly that wasmtime executes, without block, loop, else, end and nop (tests/support).
 """

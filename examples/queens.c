@@ -29,6 +29,14 @@ static void place(int row, unsigned columns, unsigned rising, unsigned falling) 
     }
 }
 
+/* Shorter than printf, which the machine would have to read. */
+static void say_number(int number) {
+    if (number >= 10) {
+        say_number(number / 10);
+    }
+    putchar('0' + number % 10);
+}
+
 int main(int count, char **words) {
     int n = count > 1 ? atoi(words[1]) : 8;
     if (n < 1 || n > 16) {
@@ -44,6 +52,9 @@ int main(int count, char **words) {
             putchar(column == n - 1 ? '\n' : ' ');
         }
     }
-    printf("%d queens: %d solutions\n", n, solutions);
+    say_number(n);
+    fputs(" queens: ", stdout);
+    say_number(solutions);
+    puts(" solutions");
     return 0;
 }

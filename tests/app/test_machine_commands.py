@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from curta.app.command_line import main, parser
-
-pytest.importorskip("curta.machine.lower", reason="the lowering is not there yet")
 
 Capture = pytest.CaptureFixture[str]
 
@@ -174,6 +174,47 @@ def test_limits_are_errors(folder: Path, capsys: Capture) -> None:
     code, _, err = run(capsys, "echo.c", "--max-memory", "2")
     assert code == 1
     assert "the limit is 2; allow more with max_memory" in err
+
+
+def test_a_program_answers_line_by_line() -> None:
+    lines = Path(__file__).parents[2] / "examples" / "lines.c"
+    command = [sys.executable, "-m", "curta", "run", "--level", "reference", str(lines)]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        bufsize=0,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline() == "Say something, or nothing to end.\n"
+        for number, line in enumerate(["one", "two words"], 1):
+            process.stdin.write(f"{line}\n")
+            process.stdin.flush()
+            assert process.stdout.readline().startswith(f"{number}: ")
+        process.stdin.close()
+        assert process.stdout.readline() == "2 lines, 3 words. Goodbye.\n"
+        assert "tok/s" in process.stderr.read()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no pty")
+def test_progress_is_shown_on_a_terminal_while_a_program_is_silent(folder: Path) -> None:
+    import pty
+
+    master, slave = pty.openpty()
+    command = [sys.executable, "-m", "curta", "run", "--level", "reference", "library.c"]
+    arguments = ["--invoke", "fib", "21"]
+    finished = subprocess.run(
+        [*command, *arguments], stdin=slave, stdout=subprocess.PIPE, stderr=slave, check=False
+    )
+    os.close(slave)
+    said = os.read(master, 1 << 16).decode()
+    os.close(master)
+    assert finished.stdout == b"10946\n"
+    assert "\r" in said.splitlines()[-1] or said.count("tok/s") >= 1
 
 
 def test_the_trace_is_readable(folder: Path, capsys: Capture) -> None:

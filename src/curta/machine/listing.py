@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from curta.machine.ids import ENDING, ENDS, FIRST_ERROR, FIRST_OUTPUT, Ids, last_words, names
+from curta.machine.ids import ENDING, ENDS, FIRST_ERROR, FIRST_OUTPUT, ID_OF, Ids, last_words, names
 from curta.machine.instructions import (
     FIRST_GLOBAL,
     GLOBALS,
@@ -23,7 +23,13 @@ from curta.machine.instructions import (
 from curta.machine.loaded import LoadedProgram
 from curta.machine.program import PRIVATE
 from curta.machine.trace import counters
-from curta.machine.vocabulary import FIELDS, RECORD
+from curta.machine.vocabulary import (
+    FIELDS,
+    QUOTIENT_DIGIT,
+    QUOTIENT_LAST,
+    QUOTIENT_NEGATIVE,
+    RECORD,
+)
 from curta.machine.wasm.execute import MARKERS
 from curta.machine.wasm.module import Expression, Module
 from curta.machine.wasm.module import Instruction as WasmInstruction
@@ -31,6 +37,10 @@ from curta.machine.wasm.module import Instruction as WasmInstruction
 ONE_SOURCE = frozenset({"clz", "ctz", "popcnt", "extend8", "extend16"})
 THREE_SOURCES = frozenset({"select", "add3", "sub3", "funnel_shl", "funnel_shr"})
 SIGN = 1 << 31
+FIRST_QUOTIENT, FIRST_NEGATIVE = ID_OF[QUOTIENT_LAST[0]], ID_OF[QUOTIENT_NEGATIVE[0]]
+QUOTIENT_ENDS = frozenset(
+    first + digit for first in (FIRST_QUOTIENT, FIRST_NEGATIVE) for digit in range(QUOTIENT_DIGIT)
+)
 
 
 # -- instructions ---------------------------------------------
@@ -74,7 +84,8 @@ def instruction_text(instruction: Instruction) -> str:
 
 
 def _address(a: str, instruction: Instruction) -> str:
-    return f"{a} + {instruction.immediate}" if instruction.immediate else a
+    parts = [a] if instruction.b is None else [a, register(instruction.b)]
+    return " + ".join([*parts, *([str(instruction.immediate)] if instruction.immediate else [])])
 
 
 def _jump_text(instruction: Instruction, a: str, b: str, d: str) -> str:
@@ -208,8 +219,15 @@ def _value(instruction: Instruction, tokens: Ids) -> str:
         return repr(bytes([(last - FIRST_OUTPUT) % 256]))[1:]
     if KINDS[instruction.operation] not in ("value", "load", "read", "divide"):
         return ""
-    words = last_words(tokens, 1)
+    words = [_quotient(tokens)] if last in QUOTIENT_ENDS else last_words(tokens, 1)
     if not words or not ENDING[last]:
         return ""
     signed = f" ({constant(words[0])})" if words[0] >= SIGN else ""
     return f"= {words[0]}{signed}"
+
+
+def _quotient(tokens: Ids) -> int:
+    """The word that the digits of a quotient stand for; all families have 256 ids."""
+    digits = [(int(token) - FIRST_QUOTIENT) % QUOTIENT_DIGIT for token in tokens]
+    value = int.from_bytes(digits, "big")
+    return -value % (1 << 32) if int(tokens[-1]) >= FIRST_NEGATIVE else value

@@ -60,13 +60,13 @@ class SessionTalker:
         following = -1
         for token in [*self.pending.tolist(), *given.tolist()]:
             following = self.session.feed(token)
-        for _ in range(most):
+        for place in range(most):
+            if place > 0:
+                following = self.session.feed(following)
             self.pending = np.array([following], dtype=np.int32)
             yield self.pending
             if following in STOP_IDS:
                 return
-            following = self.session.feed(following)
-            self.pending = NOTHING
 
 
 class NativeTalker:
@@ -99,7 +99,10 @@ class NativeTalker:
 
 
 class ReferenceTalker:
-    """The machine in plain Python. The first tokens that it is given hold the program."""
+    """The machine in plain Python. The first tokens that it is given hold the program.
+
+    It does whole instructions, and so may say a few tokens more than it should.
+    """
 
     max_tokens = 1 << 26
     memory_bytes = 0

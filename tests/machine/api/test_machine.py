@@ -10,11 +10,11 @@ import pytest
 
 from curta import Machine, Trap
 from curta.errors import LimitError, UserError
+from curta.machine import lower
 from curta.machine.encode import encode
 from curta.machine.ids import names
 from curta.machine.wasm import assemble
 
-lower = pytest.importorskip("curta.machine.lower", reason="the lowering is not there yet")
 EXAMPLES = Path(__file__).parents[3] / "examples"
 MACHINE = Machine("reference")
 
