@@ -40,7 +40,7 @@ def build(
     if baked is None:
         fields = Filing(graph, operations, running)
     else:
-        fields = Baked(graph, operations, baked)
+        fields = Baked(graph, operations, running, baked)
     program = program_parts(graph, token, fields, running)
     registers = register_parts(graph, token, program)
     memory = memory_parts(graph, program, registers)

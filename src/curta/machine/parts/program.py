@@ -80,7 +80,9 @@ def is_running(graph: Graph) -> Node:
 
 def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> Program:
     total = since_reset(graph, graph.running_sum(token.step), token.ends_run)
-    counter = graph.assume(total - token.far, 0, MOST_INSTRUCTIONS - 1).named("instruction")
+    # It is never -1; but were it known to be 0 at least, tables would begin with a straight line
+    # of all that it is the sum of, and not with a bend.
+    counter = graph.assume(total - token.far, -1, MOST_INSTRUCTIONS - 1).named("instruction")
     done_at = graph.assume(total - token.step - token.far_before, -4096, MOST_INSTRUCTIONS - 1)
     return Program(
         counter=counter,
@@ -135,9 +137,14 @@ class Baked:
     """The fields of a program that is known when the machine is built: tables over the number."""
 
     def __init__(
-        self, graph: Graph, operations: Operations, program: Sequence[Instruction]
+        self,
+        graph: Graph,
+        operations: Operations,
+        running: Node,
+        program: Sequence[Instruction],
     ) -> None:
         self.graph = graph
+        self.running = running
         self.operations = operations
         self.columns: dict[str, list[int]] = {
             "operation": [operations.number(one.operation) for one in program],
@@ -146,8 +153,8 @@ class Baked:
         }
 
     def field(self, name: str, number: Node) -> Node:
-        """In two parts, so that no table rises by more than 16 bits at once."""
+        """Low and high half of a column, apart: together they would rise by too much at once."""
         column = self.columns[name]
         low = function_table(number, [value % 2**16 for value in column])
         high = function_table(number, [value // 2**16 for value in column])
-        return (low + 2**16 * high).named(name)
+        return (low + 2**16 * self.graph.gate(self.running, high)).named(name)
