@@ -191,7 +191,7 @@ class CoreMachine:
     # -- memory -------------------------------------------------------------------------------
 
     def sum(self, instruction: Instruction, a: int, b: int) -> int:
-        """What an access is told: register b, if there is one, is an index, added as i32.add does."""
+        """The address of an access: register b, if there is one, is added as `add` does."""
         base = a if instruction.b is None else (a + b) % WORD
         return base + instruction.immediate
 

@@ -10,6 +10,7 @@ from core_run import CoreInstance
 from oracle import SAME_TRAP, Wasmtime, function_type, make_engine, one_nan
 from random_modules import CONSTANTS, draw_module
 
+from curta.machine.lower import LowerOptions
 from curta.machine.lower.layout import FIRST_FREE
 from curta.machine.wasm import FunctionType, Instruction, Module, decode, encode
 from curta.machine.wasm.module import Function
@@ -44,7 +45,8 @@ def without_host(module: Module) -> Module:
 def check(seed: int) -> None:
     binary = encode(without_host(draw_module(Random(seed).randrange)))
     module = decode(binary)
-    lowered, reference = CoreInstance(module), Wasmtime(ENGINE, binary)
+    options = LowerOptions(indexed_accesses=seed % 2 == 1)
+    lowered, reference = CoreInstance(module, options), Wasmtime(ENGINE, binary)
     names = [entry.name for entry in module.exports if entry.name.startswith("f")]
     for turn, name in enumerate([*names, *names]):
         type_ = function_type(module, name)

@@ -33,9 +33,7 @@ def _candidates(code: FunctionCode) -> dict[tuple[int, int], int]:
             pairs[pair] = pairs.get(pair, 0) + 1
     returns = code.first_local - 1
     return {
-        pair: count
-        for pair, count in pairs.items()
-        if pair[1] > returns and pair[0] != returns
+        pair: count for pair, count in pairs.items() if pair[1] > returns and pair[0] != returns
     }
 
 
