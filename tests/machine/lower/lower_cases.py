@@ -133,6 +133,19 @@ LOWER_CASES: dict[str, tuple[str, CALLS]] = {
           (i32.add (local.get 1))))""",
         _PAIRS,
     ),
+    "loops right behind one another": (
+        """(module (func (export "f") (param i32) (result i32) (local i32)
+          (block $a (loop $l (br_if $a (i32.ge_s (local.get 1) (local.get 0))) (br $l)))
+          (block $b (loop $m
+            (br_if $b (i32.gt_s (local.get 1) (local.get 0)))
+            (loop $n
+              (if (i32.lt_s (local.get 1) (i32.const 9))
+                (then (local.set 1 (i32.add (local.get 1) (i32.const 2))) (br $n))))
+            (local.set 1 (i32.add (local.get 1) (i32.const 1)))
+            (br $m)))
+          (local.get 1)))""",
+        [("f", (n,)) for n in (2**32 - 1, 0, 2**31)],
+    ),
     "choices": (
         """(module (func (export "f") (param i32 i32) (result i32 i32 i32 i32) (local i32)
           (local.set 2 (select (local.get 0) (local.get 1)

@@ -102,15 +102,15 @@ def module_text(name: str, constants: list[tuple[int, ...]]) -> str:
     return "(module\n" + "\n".join(functions) + ")"
 
 
-def one_sign(name: str, outcome: object) -> object:
-    """The NaN of an invalid operation may have either sign."""
+def agrees(name: str, got: object, expected: object) -> bool:
+    """Where the interpreter gives the canonical NaN, any quiet NaN will do."""
     signature = OPCODES[name].signature
     assert signature is not None
     kind = signature.results[0]
-    invalid = {"f32": 0x7FC00000, "f64": 0x7FF8000000000000}.get(kind)
-    if invalid and outcome == (invalid | 1 << int(kind[1:]) - 1,):
-        return (invalid,)
-    return outcome
+    canonical = {"f32": 0x7FC00000, "f64": 0x7FF8000000000000}.get(kind)
+    if canonical and expected == (canonical,) and isinstance(got, tuple):
+        return bool(got[0] & canonical == canonical)
+    return got == expected
 
 
 def check(name: str, count: int, seed: int) -> None:
@@ -126,13 +126,13 @@ def check(name: str, count: int, seed: int) -> None:
             wanted = expected
             if export != "all" and isinstance(expected, tuple):
                 wanted = (int(expected[0] != 0),)
-            got = one_sign(name, instance.invoke(export, *values))
-            assert got == one_sign(name, wanted), (export, values)
+            got = instance.invoke(export, *values)
+            assert agrees(name, got, wanted), (export, values, got, wanted)
     for number, values in enumerate(constants):
         expected = expected_of(name, values)
         for kept in range(len(values) + 1):
-            got = one_sign(name, instance.invoke(f"{number}.{kept}", *values))
-            assert got == one_sign(name, expected), (kept, values)
+            got = instance.invoke(f"{number}.{kept}", *values)
+            assert agrees(name, got, expected), (kept, values, got, expected)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -10,6 +10,7 @@ import wasmtime
 from c_programs import compile_c
 from core_run import CoreInstance, Exit
 
+from curta.machine.lower import LowerOptions
 from curta.machine.wasm import decode
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.c"))
@@ -21,13 +22,17 @@ ARGUMENTS = ("program", "one", "", "two words")
 @pytest.mark.parametrize("level", ["-O2", pytest.param("-O0", marks=pytest.mark.slow)])
 def test_lowered_programs_print_what_they_print_in_wasmtime(path: Path, level: str) -> None:
     binary = compile_c(path.read_text(), "--target=wasm32-wasi", "-s", level)
-    instance = CoreInstance(
-        decode(binary), stdin=STDIN, arguments=[argument.encode() for argument in ARGUMENTS]
-    )
+    assert run_lowered(binary, LowerOptions()) == run_in_wasmtime(binary)
+
+
+def run_lowered(binary: bytes, options: LowerOptions) -> tuple[bytes, bytes, int]:
+    """Output, errors, exit code."""
+    arguments = [argument.encode() for argument in ARGUMENTS]
+    instance = CoreInstance(decode(binary), options, stdin=STDIN, arguments=arguments)
     ended = instance.invoke("_start")
-    code = ended.code if isinstance(ended, Exit) else 0
     assert ended == () or isinstance(ended, Exit)
-    assert (instance.output("out"), instance.output("err"), code) == run_in_wasmtime(binary)
+    code = ended.code if isinstance(ended, Exit) else 0
+    return instance.output("out"), instance.output("err"), code
 
 
 def run_in_wasmtime(binary: bytes) -> tuple[bytes, bytes, int]:

@@ -6,15 +6,18 @@ from dataclasses import replace
 from random import Random
 
 import pytest
+import wasmtime
 from core_run import CoreInstance
-from oracle import SAME_TRAP, Wasmtime, function_type, make_engine, one_nan
+from oracle import SAME_TRAP, Wasmtime, function_type, one_nan
 from random_modules import CONSTANTS, draw_module
 
+from curta.machine.lower import LowerOptions
 from curta.machine.lower.layout import FIRST_FREE
 from curta.machine.wasm import FunctionType, Instruction, Module, decode, encode
 from curta.machine.wasm.module import Function
 
-ENGINE = make_engine()
+ENGINE = wasmtime.Engine()
+"""The library passes on the payloads of NaNs as x86-64 does, and so does wasmtime there."""
 _HOST = (
     *(Instruction("local.get", (0,)), Instruction("i32.const", (31,)), Instruction("i32.mul")),
     *(Instruction("local.get", (1,)), Instruction("i32.wrap_i64"), Instruction("i32.add")),
@@ -32,7 +35,7 @@ def test_lowered_modules_do_what_wasmtime_does(block: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(1, 11))
 def test_lowered_modules_do_what_wasmtime_does_at_length(block: int) -> None:
-    for seed in range(2000 * block, 2000 * (block + 1)):
+    for seed in range(1000 * block, 1000 * block + 300):
         check(seed)
 
 
@@ -44,7 +47,7 @@ def without_host(module: Module) -> Module:
 def check(seed: int) -> None:
     binary = encode(without_host(draw_module(Random(seed).randrange)))
     module = decode(binary)
-    lowered, reference = CoreInstance(module), Wasmtime(ENGINE, binary)
+    lowered, reference = CoreInstance(module, LowerOptions()), Wasmtime(ENGINE, binary)
     names = [entry.name for entry in module.exports if entry.name.startswith("f")]
     for turn, name in enumerate([*names, *names]):
         type_ = function_type(module, name)

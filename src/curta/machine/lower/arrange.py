@@ -85,23 +85,20 @@ def _turn_loops(code: FunctionCode) -> list[Step]:
     starts = {step.label: index for index, step in enumerate(steps) if step.name == LABEL}
     entries: dict[int, int] = {}
     """Labels to be put before steps, by their indices."""
-    turned: list[Step] = []
+    turned: list[list[Step]] = []
     for index, step in enumerate(steps):
+        turned.append([step])
         if step.name == "jump" and starts[step.label] < index:
             end = _condition_end(steps, starts[step.label])
             if end >= 0:
-                turned += _second_condition(code, steps, starts[step.label], end, entries)
-                continue
-        turned.append(step)
+                turned[-1] = _second_condition(code, steps, starts[step.label], end, entries)
     if not entries:
         return steps
     marked: list[Step] = []
-    originals = {id(step): index for index, step in enumerate(steps)}
-    for step in turned:
-        label = entries.get(originals.get(id(step), -1))
-        if label is not None:
-            marked.append(Step(LABEL, label=label, place=step.place))
-        marked.append(step)
+    for index, instead in enumerate(turned):
+        if index in entries:
+            marked.append(Step(LABEL, label=entries[index], place=steps[index].place))
+        marked += instead
     return marked
 
 

@@ -33,15 +33,15 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
     user = user_context(module, registers, options)
     state = find_initial_state(user)
     roots = _roots(user, state)
-    functions = order(Functions(user, infos, options).reach(roots), roots)
+    in_tables = {index: function_callee(user, index) for index in sorted(state.functions(user))}
+    reached = Functions(user, infos, options).reach(roots)
+    functions = order(reached, roots, tuple(in_tables.values()))
     entries = make_entries(user, state)
     placed = place([entries.code, *functions])
-    in_tables = {
-        index: placed.starts[function_callee(user, index)] for index in state.functions(user)
-    }
+    table_starts = {index: placed.starts[callee] for index, callee in in_tables.items()}
     return CoreProgram(
         placed.instructions,
-        all_segments(user, state, in_tables, options),
+        all_segments(user, state, table_starts, options),
         entries.table,
         placed.origins,
     )

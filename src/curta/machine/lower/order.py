@@ -13,13 +13,16 @@ from curta.machine.lower.code import LABEL, NO_LABEL, Callee, FunctionCode
 
 _TURNS = 8
 """Of a loop."""
+_DEEPEST = 4
 _ROUNDS = 4
 _MOST = 1e12
 
 
-def order(functions: Sequence[FunctionCode], roots: Sequence[Callee]) -> list[FunctionCode]:
+def order(
+    functions: Sequence[FunctionCode], roots: Sequence[Callee], in_tables: Sequence[Callee]
+) -> list[FunctionCode]:
     """The same functions; those that no call connects stay in their order."""
-    calls = {function.callee: count_calls(function) for function in functions}
+    calls = {function.callee: count_calls(function, in_tables) for function in functions}
     often = _frequencies(calls, roots)
     pairs: dict[tuple[Callee, Callee], float] = {}
     for caller, counts in calls.items():
@@ -42,8 +45,11 @@ def order(functions: Sequence[FunctionCode], roots: Sequence[Callee]) -> list[Fu
     return list(ordered.values())
 
 
-def count_calls(function: FunctionCode) -> dict[Callee, float]:
-    """How often each callee is called, at a guess, when the function runs once."""
+def count_calls(function: FunctionCode, in_tables: Sequence[Callee]) -> dict[Callee, float]:
+    """How often each callee is called, at a guess, when the function runs once.
+
+    An indirect call leads to each function of the tables as often as to the others.
+    """
     starts: dict[int, int] = {}
     depths = [0] * (len(function.steps) + 1)
     for index, step in enumerate(function.steps):
@@ -56,8 +62,12 @@ def count_calls(function: FunctionCode) -> dict[Callee, float]:
     depth = 0
     for step, change in zip(function.steps, depths, strict=False):
         depth += change
+        often = float(_TURNS ** min(depth, _DEEPEST))
         if step.callee is not None:
-            counts[step.callee] = counts.get(step.callee, 0.0) + float(_TURNS ** min(depth, 4))
+            counts[step.callee] = counts.get(step.callee, 0.0) + often
+        elif step.name == "call_to":
+            for callee in in_tables:
+                counts[callee] = counts.get(callee, 0.0) + often / len(in_tables)
     return counts
 
 
