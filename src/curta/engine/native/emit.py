@@ -31,12 +31,11 @@ from curta.engine.native.symbolic import (
 from curta.engine.native.tables import (
     BITMAP_FUNCTIONS,
     TRACK_FUNCTIONS,
-    TableCode,
     comment,
     integer_type,
+    lay_out,
     position_shift,
     storage_type,
-    table_codes,
     track_type,
 )
 from curta.engine.native.text import ENTRY_POINTS, MEMORY, PRELUDE, RESIDUALS
@@ -62,7 +61,9 @@ class Emitter:
                 if not program.tables[definition.table].stored[definition.place].is_key:
                     used.add(definition.place)
         frozen = {table: frozenset(used) for table, used in stored.items()}
-        self.tables = {code.number: code for code in table_codes(program, frozen)}
+        self.layout = lay_out(program, frozen)
+        self.tables = self.layout.codes
+        self.different = self.layout.different
 
     # -- the parts of the file ----------------------------------------------------------------
 
@@ -70,13 +71,13 @@ class Emitter:
         parts = [self.title(), PRELUDE]
         parts += [self.token_table(v) for v in sorted(self.live) if self.is_column(v)]
         parts += [text for v in sorted(self.live) if (text := self.sums.shape_table(v))]
-        parts += [code.row_type for code in self.tables.values()]
-        parts += [track_type(list(self.tables.values())), self.state(), MEMORY]
+        parts += [code.row_type for code in self.different]
+        parts += [track_type(self.different), self.state(), MEMORY]
         if self.has_track:
             parts += [TRACK_FUNCTIONS]
-        if any(code.kind == "nearest" for code in self.tables.values()):
+        if any(code.kind == "nearest" for code in self.different):
             parts += [BITMAP_FUNCTIONS]
-        for code in self.tables.values():
+        for code in self.different:
             parts += [code.helpers, code.store, code.fetch]
         parts += [self.memory(), self.step(), self.stops(), ENTRY_POINTS]
         if self.residuals:
@@ -120,7 +121,7 @@ class Emitter:
             for v in sorted(self.live)
             if isinstance(self.program.values[v].definition, Total)
         )
-        rows = "".join(code.rows for code in self.tables.values())
+        rows = "".join(code.rows for code in self.different)
         stream = f"    double stream[{self.stream_size}];\n" if self.residuals else ""
         return (
             "typedef struct {\n"
@@ -132,7 +133,7 @@ class Emitter:
         )
 
     def memory(self) -> str:
-        codes = self.tables.values()
+        codes = self.different
         return (
             "static inline int grow(State *s) {\n"
             "    const int64_t capacity = s->capacity ? s->capacity * 2 : 4096;\n"
@@ -161,7 +162,7 @@ class Emitter:
         lines = ["    const int64_t position = s->position;", "    (void)token;"]
         if self.has_track:
             lines.append("    if (position >= s->capacity && !grow(s)) return -1;")
-        done: set[int] = set()
+        done: set[object] = set()
         promises = self.promises_after()
         lines += promises.get(CONSTANT, [])
         for number, value in enumerate(self.program.values):
@@ -181,7 +182,7 @@ class Emitter:
             found.setdefault(last, []).append(self.promise(number, promise))
         return found
 
-    def value(self, number: int, value: Value, done: set[int]) -> list[str]:
+    def value(self, number: int, value: Value, done: set[object]) -> list[str]:
         """The statements that compute one value."""
         note = f" /* {comment(value.name)} */"
         match value.definition:
@@ -203,47 +204,55 @@ class Emitter:
             case MeanValue():
                 return []
             case Fetched(table, place):
-                before = [] if table in done else self.visit(self.tables[table])
-                done.add(table)
+                before = [] if ("table", table) in done else self.visit(table, done)
+                done.add(("table", table))
                 return [
                     *before,
                     f"    const int64_t v{number} = {self.fetched(table, place)};{note}",
                 ]
         return [f"    const int64_t v{number} = {text};{note}"]
 
-    def visit(self, code: TableCode) -> list[str]:
+    def visit(self, number: int, done: set[object]) -> list[str]:
         """File this position's values, then look the query up."""
-        t, table = code.number, code.table
+        table, code = self.program.tables[number], self.tables[number]
         if code.kind == "by position":
-            return self.visit_track(code)
-        lines = [
-            f"    const uint64_t key{t} = (uint64_t)({self.sums.text(table.key, 0)});"
-            f" /* key of {comment(table.name)} */",
-            f"    const uint64_t query{t} = (uint64_t)({self.sums.text(table.query, 0)});",
-            f"    Row{t} *filed{t} = store{t}(s, key{t});",
-            *(f"    filed{t}->{self.filing(code, place)}" for place in sorted(code.live)),
-        ]
-        lines.append(
-            f"    filed{t}->" + ("position = position;" if table.nearest else "filed = 1;")
-        )
-        return [*lines, f"    const Row{t} *row{t} = fetch{t}(s, query{t});"]
+            return self.visit_track(number, done)
+        t, lines = code.number, list[str]()
+        if t == number:
+            lines = [
+                f"    const uint64_t key{t} = (uint64_t)({self.sums.text(table.key, 0)});"
+                f" /* key of {comment(table.name)} */",
+                f"    Row{t} *filed{t} = store{t}(s, key{t});",
+                f"    filed{t}->" + ("position = position;" if table.nearest else "filed = 1;"),
+            ]
+        lines += [f"    filed{t}->{text}" for text in self.filing(number, done)]
+        query = f"(uint64_t)({self.sums.text(table.query, 0)})"
+        lines.append(f"    const uint64_t query{number} = {query};")
+        return [*lines, f"    const Row{t} *row{number} = fetch{t}(s, query{number});"]
 
-    def visit_track(self, code: TableCode) -> list[str]:
+    def visit_track(self, number: int, done: set[object]) -> list[str]:
         """The same where the key is the position: the row of this token, and that of another."""
-        t, table = code.number, code.table
+        table = self.program.tables[number]
         shift = position_shift(self.program, table.key)
         query = self.sums.text(table.query.plus(Sum(((CONSTANT, shift or 0),)), -1), 0)
         where = "near_position" if table.nearest else "at_position"
         return [
-            *(f"    s->track[position].{self.filing(code, place)}" for place in sorted(code.live)),
-            f"    const int64_t query{t} = {query}; /* position for {comment(table.name)} */",
-            f"    const Track *row{t} = {where}(s, query{t});",
+            *(f"    s->track[position].{text}" for text in self.filing(number, done)),
+            f"    const int64_t query{number} = {query}; /* position for {comment(table.name)} */",
+            f"    const Track *row{number} = {where}(s, query{number});",
         ]
 
-    def filing(self, code: TableCode, place: int) -> str:
-        stored = code.table.stored[place]
-        value = self.sums.text(stored.total, stored.step)
-        return f"{code.field(place)} = ({storage_type(stored)})({value});"
+    def filing(self, number: int, done: set[object]) -> list[str]:
+        """Assignments of this table's values to members of the row that no other table files."""
+        lines = []
+        for place, stored in enumerate(self.program.tables[number].stored):
+            name = self.layout.names.get((number, place))
+            field = (self.tables[number].number, name)
+            if name is not None and field not in done:
+                done.add(field)
+                value = self.sums.text(stored.total, stored.step)
+                lines.append(f"{name} = ({storage_type(stored)})({value});")
+        return lines
 
     def fetched(self, table: int, place: int) -> str:
         """A value of the row that was found. If there is none: a key that is not the query.
@@ -254,7 +263,7 @@ class Emitter:
         described, code = self.program.tables[table], self.tables[table]
         stored = described.stored[place]
         if not stored.is_key:
-            found = f"row{table}->{code.field(place)}"
+            found = f"row{table}->{self.layout.names[table, place]}"
             return found if described.nearest else f"row{table} ? {found} : 0"
         shift = stored.total.plus(described.key, -1).constant
         if shift is None:
