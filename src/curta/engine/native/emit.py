@@ -6,11 +6,19 @@ every sum below 2**53 steps, so nothing overflows; intermediate wrap-around woul
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from fractions import Fraction
 
 from curta.compiler.model import Model
 from curta.compiler.numbers import MANTISSA_BITS, power_of_two, simplify, step_of
+from curta.engine.native.cases_to_c import CasesWriter
+from curta.engine.native.events import program_to_events
+from curta.engine.native.expressions import CannotSpecialiseError
 from curta.engine.native.liveness import live_values
+from curta.engine.native.specialise import specialised
 from curta.engine.native.sums import Sums, integer
 from curta.engine.native.symbolic import (
     CONSTANT,
@@ -34,16 +42,61 @@ from curta.engine.native.tables import (
     comment,
     integer_type,
     lay_out,
+    position_expression,
     position_shift,
     storage_type,
     track_type,
 )
-from curta.engine.native.text import ENTRY_POINTS, MEMORY, PRELUDE, RESIDUALS
+from curta.engine.native.text import ENTRY_POINTS, GENERAL_RUN, MEMORY, PRELUDE, QUIET_RUN, RESIDUALS
+
+DEEPEST = 20_000
+"""Nested calls that specialising may need."""
 
 
-def program_to_c(model: Model, program: Program, *, residuals: bool = False) -> str:
-    """The C source. With `residuals` it also reports the residual stream, and is slower."""
-    return Emitter(model, program, residuals).source()
+def program_to_c(
+    model: Model, program: Program, *, residuals: bool = False, specialise: bool = True
+) -> str:
+    """The C source. With `residuals` it also reports the residual stream, and is slower.
+
+    With `specialise`, runs are said by code for the cases of a step; the general code then takes in
+    prompts only, and is the definition of what the cases have to do.
+    """
+    emitter = Emitter(model, program, residuals)
+    if specialise and not residuals:
+        emitter.cases = written_cases(emitter)
+    return emitter.source()
+
+
+def written_cases(emitter: Emitter) -> Cases | None:
+    """C for the cases of a step, if the program has any that are worth it."""
+    steady = program_to_events(
+        emitter.program, emitter.live, emitter.layout, emitter.model.certificate.max_tokens
+    )
+    steps = [emitter.promise_step(promise) for promise in emitter.program.promises]
+    with suppress(CannotSpecialiseError), deep_recursion():
+        plan = specialised(steady)
+        writer = CasesWriter(plan, emitter.layout, steps, emitter.model.plan["stops"])
+        return Cases(writer.class_tables(), writer.ready() + "\n" + writer.function())
+    return None
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Values are followed to their operands by recursion: as deep as a model has layers."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The C of a specialised step: tables of the tokens' classes, and functions."""
+
+    tables: str
+    functions: str
 
 
 class Emitter:
@@ -51,6 +104,7 @@ class Emitter:
         self.model = model
         self.program = program
         self.residuals = residuals
+        self.cases: Cases | None = None
         self.sums = Sums(program)
         self.live = live_values(program, residuals)
         stored: dict[int, set[int]] = {}
@@ -79,7 +133,13 @@ class Emitter:
             parts += [BITMAP_FUNCTIONS]
         for code in self.different:
             parts += [code.helpers, code.store, code.fetch]
-        parts += [self.memory(), self.step(), self.stops(), ENTRY_POINTS]
+        parts += [self.memory(), self.cases.tables if self.cases else "", self.step(), self.stops()]
+        if self.cases:
+            quiet_run = QUIET_RUN.replace("HAS_TRACK", str(int(self.has_track)))
+            parts += [self.cases.functions, quiet_run]
+        else:
+            parts += [GENERAL_RUN]
+        parts += [ENTRY_POINTS]
         if self.residuals:
             parts += [RESIDUALS.replace("STREAM_SIZE", str(self.stream_size))]
         return "\n".join(part for part in parts if part)
@@ -126,6 +186,7 @@ class Emitter:
         return (
             "typedef struct {\n"
             "    int64_t position, capacity, bytes, broken_value;\n"
+            "    int64_t quiet; /* tokens since the last that no rule says */\n"
             "    int32_t broken; /* the promise that was broken, or -1 */\n"
             "    int32_t exhausted; /* no memory left */\n"
             "    Track *track;\n"
@@ -170,6 +231,8 @@ class Emitter:
                 lines += self.value(number, value, done) + promises.get(number, [])
         if self.residuals:
             lines += self.stream()
+        if self.cases:
+            lines.append("    s->quiet = class_of[token] != 255 ? s->quiet + 1 : 0;")
         lines += ["    s->position = position + 1;", *self.choice()]
         body = "\n".join(lines)
         return f"static inline int32_t step(State *s, int32_t token) {{\n{body}\n}}\n"
@@ -389,14 +452,3 @@ class Emitter:
         if not isinstance(definition, Fetched):
             return False
         return self.program.tables[definition.table].stored[definition.place].is_key
-
-
-def position_expression(divisor: int, modulus: int, power: int, offset: int) -> str:
-    text = "position"
-    if divisor > 1 or modulus:
-        text = f"(int64_t)((uint64_t)position / {divisor}u" + (
-            f" % {modulus}u)" if modulus else ")"
-        )
-    if offset:
-        text = f"({text} - {offset})"
-    return f"{text} * {text}" if power == 2 else text

@@ -321,6 +321,17 @@ def position_shift(program: Program, key: Sum) -> int | None:
     return int(dict(key.terms).get(CONSTANT, 0))
 
 
+def position_expression(divisor: int, modulus: int, power: int, offset: int) -> str:
+    text = "position"
+    if divisor > 1 or modulus:
+        text = f"(int64_t)((uint64_t)position / {divisor}u" + (
+            f" % {modulus}u)" if modulus else ")"
+        )
+    if offset:
+        text = f"({text} - {offset})"
+    return f"{text} * {text}" if power == 2 else text
+
+
 def comment(text: str) -> str:
     """Text that neither ends a comment nor begins one."""
     return text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ")

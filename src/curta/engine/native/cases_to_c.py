@@ -1,0 +1,391 @@
+"""C for the cases of a step: one function that says token after token while a stretch is quiet.
+
+Every class of tokens has a label. What a block needs is computed where it is needed, in the block;
+totals and the position are kept in locals, and written back when the function is left: after the
+last token that was asked for, after a stop token, or at a broken promise.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.engine.native.case import Case
+from curta.engine.native.expressions import Expressions, integer
+from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, ValueId
+from curta.engine.native.specialise import (
+    Act,
+    Block,
+    Compare,
+    Divide,
+    File,
+    Grow,
+    Plan,
+    Proceed,
+    Say,
+    Test,
+)
+from curta.engine.native.symbolic import CONSTANT, Column, PositionValue, Sum, Total
+from curta.engine.native.tables import (
+    TableCode,
+    Tables,
+    comment,
+    integer_type,
+    position_expression,
+    storage_type,
+)
+
+NO_CLASS = 255
+FEWEST_FOR_SWITCH = 4
+Defined = set[ValueId | str]
+
+
+class CasesWriter:
+    def __init__(self, plan: Plan, layout: Tables, promise_steps: list[int], stops: list[int]):
+        self.plan = plan
+        self.pool = plan.steady.pool
+        self.program = self.pool.program
+        self.layout = layout
+        self.promise_steps = promise_steps
+        self.stops = frozenset(stops)
+        self.expressions = Expressions(self.pool)
+        self.totals = [n for n, v in enumerate(self.program.values) if isinstance(v.definition, Total)]
+        self.totals = [n for n in self.totals if Input(n) in self.pool.known]
+
+    # -- the parts ----------------------------------------------------------------------------
+
+    def class_tables(self) -> str:
+        """The class of every token, and its place in it."""
+        count = len(self.tokens)
+        classes, places = [NO_CLASS] * count, [0] * count
+        for number, one in enumerate(self.plan.classes):
+            for place, token in enumerate(one.tokens):
+                classes[token], places[token] = number, place
+        kind = integer_type(0, max(places))
+        return (
+            f"static const uint8_t class_of[{count}] = {{{', '.join(map(str, classes))}}};\n"
+            f"static const {kind} place_of[{count}] = {{{', '.join(map(str, places))}}};\n"
+        )
+
+    @property
+    def tokens(self) -> range:
+        column = next(
+            (v.definition for v in self.program.values if isinstance(v.definition, Column)), None
+        )
+        said = max(token for one in self.plan.classes for token in one.tokens) + 1
+        return range(max(said, len(column.entries) if column else 0))
+
+    def ready(self) -> str:
+        """Whether the next step is one of a quiet stretch."""
+        tests = ["class_of[token] != 255", f"s->quiet > {self.plan.quiet.window}"]
+        for table in self.plan.quiet.filed:
+            query = self.pool.queries[table].constant
+            tests.append(f"fetch{self.layout.codes[table].number}(s, {integer(query or 0)}u)")
+        return (
+            "static inline int ready(State *s, int32_t token) {\n"
+            f"    return {' && '.join(tests)};\n}}\n"
+        )
+
+    def function(self) -> str:
+        """Says up to `count` tokens after `token`; returns how many."""
+        owners = {code.number: code for code in self.layout.different if code.kind != "by position"}
+        lines = [
+            "static int64_t run(State *s, int32_t token, int32_t *said, int64_t count) {",
+            "    int32_t *next = said, *end = said + count;",
+            "    int64_t position = s->position, digit = 0;",
+            "    if (!count) return 0;",
+            "    Track *const track = s->track;",
+            "    (void)track;",
+            *(f"    int64_t total{n} = s->total{n};" for n in self.totals),
+            *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
+            "dispatch:",
+            "    switch (class_of[token]) {",
+        ]
+        for number in range(len(self.plan.classes)):
+            lines.append(f"    case {number}: digit = place_of[token]; goto class{number};")
+        lines += ["    default: goto leave;", "    }"]
+        for number, block in enumerate(self.plan.entries):
+            lines += [f"class{number}: {{", *self.block(block, set()), "}"]
+        for number, block in enumerate(self.plan.groups):
+            lines += [f"group{number}: {{", *self.block(block, set()), "}"]
+        lines += [
+            "leave:",
+            *(f"    s->total{n} = total{n};" for n in self.totals),
+            "    s->quiet += position - s->position;",
+            "    s->position = position;",
+            "    return next - said;",
+            "}",
+        ]
+        return "\n".join(lines) + "\n"
+
+    # -- blocks -------------------------------------------------------------------------------
+
+    def block(self, block: Block, defined: Defined) -> list[str]:
+        lines: list[str] = []
+        for act in block.acts:
+            lines += self.act(block.case, act, defined)
+        return lines
+
+    def act(self, case: Case, act: Act, defined: Defined) -> list[str]:
+        match act:
+            case Grow(total, addend):
+                text = self.expressions.in_step(addend, self.program.values[total].step)
+                return [*self.needed(case, [addend], defined), f"total{total} += {text};"]
+            case File():
+                return self.file(case, act, defined)
+            case Test():
+                return self.test(case, act, defined)
+            case Say():
+                return self.say(case, act, defined)
+            case Compare():
+                return self.compare(case, act, defined)
+            case Divide():
+                return self.divide(case, act, defined)
+            case Proceed(group):
+                return [f"goto group{group};"]
+
+    def file(self, case: Case, act: File, defined: Defined) -> list[str]:
+        code = self.layout.codes[act.owner]
+        lines = self.needed(case, [total for _, _, total in act.members], defined)
+        if code.kind == "by position":
+            row = "track[position]."
+        else:
+            row = f"filed{act.owner}->"
+            if act.opens:
+                lines += self.needed(case, [act.key], defined)
+                key = self.expressions.text(act.key, 0)
+                lines.append(f"filed{act.owner} = store{act.owner}(s, (uint64_t)({key}));")
+                if code.kind in ("paged", "hashed"):
+                    lines.append("if (s->exhausted) end = next + 1;")
+                mark = "position = position" if code.table.nearest else "filed = 1"
+                lines.append(f"{row}{mark};")
+        for name, stored, total in act.members:
+            text = self.expressions.in_step(total, stored.step)
+            lines.append(f"{row}{name} = ({storage_type(stored)})({text});")
+        return lines
+
+    def test(self, case: Case, act: Test, defined: Defined) -> list[str]:
+        step = self.promise_steps[act.number]
+        unit = power_of_two(step)
+        low, high = int(Fraction(act.low) / unit), int(Fraction(act.high) / unit)
+        ends = case.range(act.total)
+        tests = []
+        if ends[0] < act.low:
+            tests.append(f"promised < INT64_C({low})")
+        if ends[1] > act.high:
+            tests.append(f"promised > INT64_C({high})")
+        name = comment(self.program.promises[act.number].name)
+        text = self.expressions.in_step(act.total, step)
+        return [
+            *self.needed(case, [act.total], defined),
+            f"{{ const int64_t promised = {text}; /* {name} */",
+            f"if ({' || '.join(tests) or '0'}) {{ stop(s, {act.number}, promised); goto leave; }} }}",
+        ]
+
+    def divide(self, case: Case, act: Divide, defined: Defined) -> list[str]:
+        lines = self.needed(case, [act.on], defined)
+        step = self.pool.step(act.on)
+        on = self.expressions.text(act.on, step)
+        bodies: dict[str, list[int]] = {}
+        points = all(low == high for (low, high), _ in act.branches)
+        for (low, _), block in act.branches:
+            start = -int(-Fraction(low) // power_of_two(step))
+            body = "\n".join(self.block(block, set(defined)))
+            bodies.setdefault(body, []).append(start)
+        if len(bodies) == 1:
+            return [*lines, *bodies]
+        if points and len(act.branches) >= FEWEST_FOR_SWITCH:
+            lines.append(f"switch ({on}) {{")
+            for number, (body, starts) in enumerate(bodies.items(), start=1):
+                labels = " ".join(f"case {start}:" for start in starts)
+                default = " default:" if number == len(bodies) else ""
+                lines += [f"{labels}{default} {{", body, "}"]
+            return [*lines, "}"]
+        lines.append(f"{{ const int64_t on = {on};")
+        flat = [(start, body) for body, starts in bodies.items() for start in starts]
+        for start, body in sorted(flat, reverse=True)[:-1]:
+            lines += [f"if (on >= {literal(start)}) {{", body, "}"]
+        return [*lines, min(flat)[1], "}"]
+
+    # -- what is said -------------------------------------------------------------------------
+
+    def say(self, case: Case, act: Say, defined: Defined) -> list[str]:
+        tokens = self.program.rules[act.rule].tokens
+        number, place = self.class_and_place(tokens[0])
+        if len(tokens) == 1:
+            lines, digit = [], "0"
+        else:
+            lines = self.needed(case, [act.linear, act.square], defined)
+            digit = self.vertex(case, act, len(tokens) - 1)
+        one = self.plan.classes[number]
+        shifted = digit if not place else f"{digit} + {place}"
+        lines.append(f"digit = {shifted};")
+        if one.is_run:
+            lines.append(f"token = {one.tokens[0]} + (int32_t)digit;")
+        elif len(tokens) == 1:
+            lines.append(f"token = {tokens[0]};")
+        else:
+            names = ", ".join(map(str, tokens))
+            lines.append(f"{{ static const int32_t tokens[] = {{{names}}};")
+            lines.append(f"token = tokens[{digit}]; }}")
+            if [self.class_and_place(t)[1] for t in tokens] != list(
+                range(place, place + len(tokens))
+            ):
+                lines.append("digit = place_of[token];")
+        stops = [token in self.stops for token in tokens]
+        ends = "1" if all(stops) else "next == end"
+        if any(stops) and not all(stops):
+            ends += " || is_stop(token)"
+        lines.append("*next++ = token; position++;")
+        if all(stops):
+            return [*lines, "goto leave;"]
+        return [*lines, f"if ({ends}) goto leave;", f"goto class{number};"]
+
+    def class_and_place(self, token: int) -> tuple[int, int]:
+        return next(
+            (number, one.tokens.index(token))
+            for number, one in enumerate(self.plan.classes)
+            if token in one.tokens
+        )
+
+    def vertex(self, case: Case, act: Say, most: int) -> str:
+        """The d in 0..most with the largest d * linear - d * d * square."""
+        linear, square = act.linear, act.square
+        step = min(self.pool.step(linear), self.pool.step(square))
+        unit = power_of_two(step)
+        ends = [Fraction(end) / unit for end in case.range(linear)]
+        fixed = square.constant
+        if fixed is None or fixed <= 0:
+            texts = (self.expressions.text(total, step) for total in (linear, square))
+            return f"vertex({', '.join(texts)}, {most})"
+        width = 2 * integer(fixed / unit)
+        above = linear.plus(Sum(((CONSTANT, unit),)), width // 2 - 1)
+        low, high = ((end + width // 2 - 1) // width for end in ends)
+        whole = self.divided(above, unit, width)
+        if whole is not None:
+            text = self.expressions.text(whole, 0)
+        elif width & (width - 1):
+            return f"vertex({self.expressions.text(linear, step)}, {width // 2}, {most})"
+        else:
+            text = f"({self.expressions.text(above, step)}) >> {width.bit_length() - 1}"
+        return text if low >= 0 and high <= most else f"clamped({text}, {most})"
+
+    def divided(self, above: Sum, unit: Number, width: int) -> Sum | None:
+        """The floor of above / (unit * width) as a sum, if its terms are whole."""
+        terms: list[tuple[ValueId, Number]] = []
+        for value, coefficient in above.terms:
+            quotient = Fraction(coefficient) / unit / width
+            if value == CONSTANT:
+                terms.append((value, quotient.numerator // quotient.denominator))
+                continue
+            step = power_of_two(self.pool.entries[value].step)
+            if (quotient * step).denominator != 1:
+                return None
+            terms.append((value, simplify(quotient)))
+        return Sum(tuple((v, c) for v, c in terms if c))
+
+    def compare(self, case: Case, act: Compare, defined: Defined) -> list[str]:
+        """The best token of several rules."""
+        totals = [t for s in act.scores for t in (s.base, s.linear, s.square)]
+        lines = self.needed(case, totals, defined)
+        step = min(map(self.pool.step, totals))
+        lines.append("{ int64_t best = INT64_MIN; token = 0;")
+        for number, score in enumerate(act.scores):
+            base, linear, square = (
+                self.expressions.text(t, step) for t in (score.base, score.linear, score.square)
+            )
+            for total in (score.base, score.linear, score.square):
+                self.expressions.check_size(case, total, step)
+            first, size = score.tokens[0], len(score.tokens)
+            earlier = [t for s in act.scores[:number] for t in s.tokens]
+            rising = all(t < first for t in earlier)
+            beats = "score > best" + ("" if rising else " || (score == best && other < token)")
+            if size == 1:
+                lines.append(f"{{ const int64_t score = {base}; const int32_t other = {first};")
+            else:
+                names = ", ".join(map(str, score.tokens))
+                lines += [
+                    f"{{ static const int32_t tokens[] = {{{names}}};",
+                    f"const int64_t linear = {linear}, square = {square};",
+                    f"const int64_t best_digit = vertex(linear, square, {size - 1});",
+                    f"const int64_t score = {base} + best_digit * (linear - best_digit * square);",
+                    "const int32_t other = tokens[best_digit];",
+                ]
+            lines.append(f"if ({beats}) best = score, token = other; }}")
+        return [
+            *lines,
+            "}",
+            "*next++ = token; position++;",
+            "if (next == end || is_stop(token)) goto leave;",
+            "goto dispatch;",
+        ]
+
+    # -- values -------------------------------------------------------------------------------
+
+    def needed(self, case: Case, totals: list[Sum], defined: Defined) -> list[str]:
+        """The definitions of all values that these sums read, if they are not there yet."""
+        lines: list[str] = []
+        for total in totals:
+            for value, _ in total.terms:
+                if value != CONSTANT and value not in defined:
+                    self.define(case, value, defined, lines)
+        return lines
+
+    def define(self, case: Case, value: ValueId, defined: Defined, lines: list[str]) -> None:
+        entry = self.pool.entries[value]
+        defined.add(value)
+        match entry.definition:
+            case Digit():
+                text = "digit"
+            case Input(number):
+                text = self.input(number)
+            case FetchedValue(table, member):
+                self.find(case, table, defined, lines)
+                certain = table in self.pool.nearest or case.facts.hits.get(table)
+                found = f"row{table}->{member}"
+                text = found if certain else f"row{table} ? {found} : 0"
+            case FetchedKey(table, unit):
+                self.find(case, table, defined, lines)
+                query = f"query{table}"
+                text = f"(int64_t)(row{table} ? {query} : !{query} * UINT64_C({unit}))"
+            case _:
+                lines += self.needed(case, list(self.pool.reads(value)), defined)
+                text = self.expressions.definition(case, value)
+        lines.append(f"const int64_t v{value} = {text};")
+
+    def input(self, number: int) -> str:
+        match self.program.values[number].definition:
+            case Column():
+                return f"column{number}[token]"
+            case PositionValue(divisor, modulus, power, offset):
+                return position_expression(divisor, modulus, power, offset)
+            case _:
+                return f"total{number}"
+
+    def find(self, case: Case, table: int, defined: Defined, lines: list[str]) -> None:
+        """The row that a table finds."""
+        if f"row{table}" in defined:
+            return
+        defined.add(f"row{table}")
+        query = case.sum(self.pool.queries[table])
+        lines += self.needed(case, [query], defined)
+        code: TableCode = self.layout.codes[table]
+        text = self.expressions.text(query, 0)
+        if code.kind != "by position":
+            lines.append(f"const uint64_t query{table} = (uint64_t)({text});")
+            fetched = f"fetch{code.number}(s, query{table})"
+            lines.append(f"const Row{code.number} *row{table} = {fetched};")
+            return
+        lines.append(f"const int64_t query{table} = {text};")
+        if case.facts.hits.get(table):
+            found = f"&track[query{table}]"
+        elif table in self.pool.nearest:
+            within = f"query{table} > position ? position : query{table}"
+            found = f"&track[query{table} < 0 ? 0 : {within}]"
+        else:
+            found = f"(uint64_t)query{table} <= (uint64_t)position ? &track[query{table}] : 0"
+        lines.append(f"const Track *row{table} = {found};")
+
+
+def literal(number: int) -> str:
+    return str(number) if abs(number) < 2**31 else f"INT64_C({number})"
