@@ -23,9 +23,10 @@ CHUNK = 1 << 16
 FLAGS = ("-fwrapv", "-lm")
 
 
-def model_to_c(model: Model, *, residuals: bool = False) -> str:
+def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True) -> str:
     """The C source of a model."""
-    return program_to_c(model, weights_to_program(model), residuals=residuals)
+    program = weights_to_program(model)
+    return program_to_c(model, program, residuals=residuals, specialise=specialise)
 
 
 class Native(Engine):
@@ -33,9 +34,9 @@ class Native(Engine):
 
     level: ClassVar[str] = "native"
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, specialise: bool = True) -> None:
         super().__init__(model)
-        self.library = Library(model_to_c(model))
+        self.library = Library(model_to_c(model, specialise=specialise))
 
     def session(self) -> NativeSession:
         return NativeSession(self, self.library)

@@ -79,12 +79,13 @@ class Case:
         facts = self.facts.with_bound(total.without_constant, low - added, high - added)
         return Case(self.pool, facts)
 
-    def learn(self, total: Sum, low: Number, high: Number) -> None:
-        """From here on, a sum is known to be in an interval."""
-        rest, added = total.without_constant, total.added
-        if rest.terms:
-            self.facts = self.facts.with_bound(rest, low - added, high - added)
-            self.intervals = Intervals(self.pool, self.facts.bounds, self.facts.hits)
+    def learned(self, total: Sum, low: Number, high: Number) -> Case:
+        """The same for what comes after a check that a sum is in an interval."""
+        if total.constant is not None:
+            return self
+        case = self.refined(total, low, high)
+        case.values, case.sums = dict(self.values), dict(self.sums)
+        return case
 
     def range(self, total: Sum) -> Range:
         return self.intervals.of(total)

@@ -122,8 +122,8 @@ class CasesWriter:
 
     def block(self, block: Block, defined: Defined) -> list[str]:
         lines: list[str] = []
-        for act in block.acts:
-            lines += self.act(block.case, act, defined)
+        for case, act in block.acts:
+            lines += self.act(case, act, defined)
         return lines
 
     def act(self, case: Case, act: Act, defined: Defined) -> list[str]:
@@ -347,7 +347,7 @@ class CasesWriter:
             case FetchedKey(table, unit):
                 self.find(case, table, defined, lines)
                 query = f"query{table}"
-                text = f"(int64_t)(row{table} ? {query} : !{query} * UINT64_C({unit}))"
+                text = f"row{table} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
             case _:
                 lines += self.needed(case, list(self.pool.reads(value)), defined)
                 text = self.expressions.definition(case, value)

@@ -8,7 +8,7 @@ is divided by the selector's values, and then by whatever decides which rule spe
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two, simplify
@@ -98,14 +98,14 @@ class Proceed:
 
 
 Act = Grow | File | Test | Say | Compare | Divide | Proceed
+Acts = list[tuple[Case, Act]]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Acts in order; the last says a token, divides or proceeds."""
+    """Acts in order, each with what is known at it; the last says a token, divides or proceeds."""
 
-    case: Case = field(compare=False, hash=False)
-    acts: tuple[Act, ...]
+    acts: tuple[tuple[Case, Act], ...]
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,10 @@ class Specialiser:
     def plan(self) -> Plan:
         facts = [class_facts(self.steady, one.tokens, self.quiet.facts) for one in self.classes]
         cases = [Case(self.pool, one) for one in facts]
-        before = [self.followed(case, self.steady.events[: self.border]) for case in cases]
+        before = []
+        for number, case in enumerate(cases):
+            acts, cases[number] = self.followed(case, self.steady.events[: self.border])
+            before.append(acts)
         before = self.without_repetitions(before)
         signatures = [self.signature(case) for case in cases]
         groups: list[Block] = []
@@ -169,7 +172,7 @@ class Specialiser:
             members = [case for case, s in zip(cases, signatures, strict=True) if s == signature]
             groups.append(self.rest(Case(self.pool, common(members, signature))))
         for case, acts, signature in zip(cases, before, signatures, strict=True):
-            entries.append(Block(case, (*acts, Proceed(numbers[signature]))))
+            entries.append(Block((*acts, (case, Proceed(numbers[signature])))))
         return Plan(self.steady, self.quiet, self.classes, entries, groups)
 
     # -- classes ------------------------------------------------------------------------------
@@ -186,12 +189,13 @@ class Specialiser:
                 found.append((value, case.value(value)))
         return tuple(found)
 
-    def without_repetitions(self, classes: list[list[Act]]) -> list[list[Act]]:
+    def without_repetitions(self, classes: list[Acts]) -> list[Acts]:
         """Without filing what every token of the stretch files: the token before has filed it."""
-        owners = {act.owner for acts in classes for act in acts if isinstance(act, File)}
+        owners = {act.owner for acts in classes for _, act in acts if isinstance(act, File)}
         for owner in owners:
             filed = [
-                [a for a in acts if isinstance(a, File) and a.owner == owner] for acts in classes
+                [a for _, a in acts if isinstance(a, File) and a.owner == owner]
+                for acts in classes
             ]
             table = self.pool.program.tables[owner]
             fixed = all(
@@ -201,35 +205,35 @@ class Specialiser:
             )
             if fixed and not table.nearest and all(acts == filed[0] for acts in filed):
                 classes = [
-                    [a for a in acts if not (isinstance(a, File) and a.owner == owner)]
+                    [(c, a) for c, a in acts if not (isinstance(a, File) and a.owner == owner)]
                     for acts in classes
                 ]
         return classes
 
     # -- events -------------------------------------------------------------------------------
 
-    def followed(self, case: Case, events: list[Event]) -> list[Act]:
-        """What is left of these events; the case learns what was promised."""
-        acts: list[Act] = []
+    def followed(self, case: Case, events: list[Event]) -> tuple[Acts, Case]:
+        """What is left of these events, and the case after them, in which promises are kept."""
+        acts: Acts = []
         still: set[ValueId] = set()
         for event in events:
             match event:
                 case Growth(total, addend):
                     left = case.sum(addend)
                     if left.terms:
-                        acts.append(Grow(total, left))
+                        acts.append((case, Grow(total, left)))
                     else:
                         still.add(total)
                 case Filing(_, owner, opens, key, members):
                     filed = tuple((name, stored, case.sum(t)) for name, stored, t in members)
-                    acts.append(File(owner, opens, case.sum(key), filed))
+                    acts.append((case, File(owner, opens, case.sum(key), filed)))
                 case Check(number, promised, low, high):
                     left = case.sum(promised)
                     ends = case.range(left)
                     if not (low <= ends[0] and ends[1] <= high or self.is_still(promised, still)):
-                        acts.append(Test(number, left, low, high))
-                    case.learn(left, low, high)
-        return acts
+                        acts.append((case, Test(number, left, low, high)))
+                    case = case.learned(left, low, high)
+        return acts, case
 
     def is_still(self, promised: Sum, still: set[ValueId]) -> bool:
         """Whether a sum is of totals that did not grow: it was checked at the token before."""
@@ -255,7 +259,7 @@ class Specialiser:
             refined = case.refined(on, place, place)
             branches.append(((place, place), self.by_switches(refined, work)))
             value += unit
-        return Block(case, (Divide(on, tuple(branches)),))
+        return Block(((case, Divide(on, tuple(branches))),))
 
     def by_switches(self, case: Case, work: Work) -> Block:
         """Divided by a fetched value that is 0 or 1 and gates others."""
@@ -264,7 +268,7 @@ class Specialiser:
         if on is None:
             return self.finished(case, work)
         halves = [((n, n), self.finished(case.refined(on, n, n), work)) for n in (0, 1)]
-        return Block(case, (Divide(on, tuple(halves)),))
+        return Block(((case, Divide(on, tuple(halves))),))
 
     def switch(self, case: Case, work: Work) -> Sum | None:
         for value in sorted(self.pool.reachable(work.sums())):
@@ -281,25 +285,25 @@ class Specialiser:
         return None
 
     def finished(self, case: Case, work: Work) -> Block:
-        acts = self.followed(case, work.events)
-        return Block(case, (*acts, *self.chosen(case, work.scores, 0)))
+        acts, case = self.followed(case, work.events)
+        return Block((*acts, *self.chosen(case, work.scores, 0)))
 
     # -- the choice ---------------------------------------------------------------------------
 
-    def chosen(self, case: Case, scores: list[Score], depth: int) -> list[Act]:
+    def chosen(self, case: Case, scores: list[Score], depth: int) -> Acts:
         scores = possible(case, scores)
         if len(scores) == 1:
             score = scores[0]
-            return [Say(score.number, score.linear, score.square)]
+            return [(case, Say(score.number, score.linear, score.square))]
         on = self.decisive(scores) if depth < MOST_DIVISIONS else None
         if on is None:
-            return [Compare(tuple(scores))]
+            return [(case, Compare(tuple(scores)))]
         branches = []
         for low, high in self.pieces(case, on):
             refined = case.refined(on, low, high)
             acts = self.chosen(refined, scores, depth + 1)
-            branches.append(((low, high), Block(refined, tuple(acts))))
-        return [Divide(on, tuple(branches))]
+            branches.append(((low, high), Block(tuple(acts))))
+        return [(case, Divide(on, tuple(branches)))]
 
     def decisive(self, scores: list[Score]) -> Sum | None:
         """A number whose steps the scores' bases depend on."""
@@ -389,8 +393,6 @@ def common(cases: list[Case], signature: tuple[tuple[ValueId, Sum], ...]) -> Fac
     """What holds in all of these cases."""
     first = cases[0].facts
     equal = {v: total for v, total in signature if total.constant is not None}
-    if len(cases) == 1:
-        equal |= dict(signature)
     equal |= {
         v: total for v, total in first.equal.items()
         if all(case.facts.equal.get(v) == total for case in cases)
