@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.compiler.numbers import Number, common_factor, power_of_two, simplify, step_of
 from curta.engine.native.intervals import Intervals, proportion
 from curta.engine.native.pool import (
     ONE,
@@ -31,7 +31,7 @@ from curta.engine.native.pool import (
     divided,
     scaled,
 )
-from curta.engine.native.shapes import jumps_of
+from curta.engine.native.shapes import jumps_of, staircase_of
 from curta.engine.native.symbolic import CONSTANT, Held, Product, Sum, ValueId
 
 MOST_COMPOSED = 64
@@ -118,7 +118,32 @@ class Case:
         for (argument, factor), members in groups.items():
             if len(members) > 1:
                 total = self.as_steps(total, argument, factor, members)
+        return self.merged(total)
+
+    def merged(self, total: Sum) -> Sum:
+        """The same, with halves of a staircase written as one."""
+        groups: dict[tuple[Sum, Number], list[tuple[ValueId, Number]]] = {}
+        for value, coefficient in total.terms:
+            definition = None if value == CONSTANT else self.pool.entries[value].definition
+            if isinstance(definition, Steps) and definition.factor == ONE:
+                groups.setdefault((definition.argument, coefficient), []).append(
+                    (value, coefficient)
+                )
+        for (argument, _), members in groups.items():
+            found = self.levels(Sum(tuple(members))) if len(members) > 1 else None
+            if found is None:
+                continue
+            together = self.from_levels(argument, *found)
+            if together.constant is not None or self.is_staircase(together):
+                total = total.plus(Sum(tuple(members)), -1).plus(together)
         return total
+
+    def is_staircase(self, total: Sum) -> bool:
+        definition = self.pool.entries[total.terms[-1][0]].definition
+        assert isinstance(definition, Steps)
+        unit = power_of_two(min(step_of(place) for place, _ in definition.jumps))
+        jumps = tuple((int(place / unit), height) for place, height in definition.jumps)
+        return len(jumps) == 1 or staircase_of(jumps) is not None
 
     def as_steps(
         self, total: Sum, argument: Sum, factor: Sum, members: list[tuple[ValueId, Number]]
@@ -230,9 +255,7 @@ class Case:
             self.under_hit[table] = Case(self.pool, self.facts.with_hit(table))
         return self.under_hit[table]
 
-    def steps(
-        self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum
-    ) -> Sum:
+    def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
         """factor * f(argument), f given by its jumps."""
         argument = self.sum(argument)
         case: Case = self
@@ -261,6 +284,7 @@ class Case:
             composed = self.composed(argument, inner)
             if composed is not None:
                 return composed.plus(constant(base))
+            return self.in_units(argument, inner).plus(constant(base))
         return self.pool.steps(argument, inner, factor).plus(factor, base)
 
     def straight(
@@ -322,7 +346,13 @@ class Case:
             before = level
         if not jumps:
             return constant(first)
-        return self.pool.steps(argument, tuple(jumps), ONE).plus(constant(first))
+        return self.in_units(argument, tuple(jumps)).plus(constant(first))
+
+    def in_units(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...]) -> Sum:
+        """Steps as a multiple of steps of whole heights: one value, however it is scaled."""
+        height = common_factor(h for _, h in jumps)
+        units = tuple((place, divided(h, height)) for place, h in jumps)
+        return scaled(self.pool.steps(argument, units, ONE), height)
 
     def rectified_steps(self, gate: Sum) -> Sum | None:
         """relu of a sum of steps of one number, as steps of it."""

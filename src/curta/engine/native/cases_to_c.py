@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify
 from curta.engine.native.case import Case
-from curta.engine.native.expressions import Expressions, integer
+from curta.engine.native.expressions import CannotSpecialiseError, Expressions, Scope, integer
 from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, ValueId
 from curta.engine.native.specialise import (
     Act,
@@ -37,7 +37,8 @@ from curta.engine.native.tables import (
 
 NO_CLASS = 255
 FEWEST_FOR_SWITCH = 4
-Defined = set[ValueId | str]
+FEWEST_FOR_NAME = 3
+"""Values whose sum gets a name where it is read."""
 
 
 class CasesWriter:
@@ -49,7 +50,10 @@ class CasesWriter:
         self.promise_steps = promise_steps
         self.stops = frozenset(stops)
         self.expressions = Expressions(self.pool)
-        self.totals = [n for n, v in enumerate(self.program.values) if isinstance(v.definition, Total)]
+        self.name_numbers: dict[Sum, int] = {}
+        self.totals = [
+            n for n, v in enumerate(self.program.values) if isinstance(v.definition, Total)
+        ]
         self.totals = [n for n in self.totals if Input(n) in self.pool.known]
 
     # -- the parts ----------------------------------------------------------------------------
@@ -105,9 +109,9 @@ class CasesWriter:
             lines.append(f"    case {number}: digit = place_of[token]; goto class{number};")
         lines += ["    default: goto leave;", "    }"]
         for number, block in enumerate(self.plan.entries):
-            lines += [f"class{number}: {{", *self.block(block, set()), "}"]
+            lines += [f"class{number}: {{", *self.block(block, Scope()), "}"]
         for number, block in enumerate(self.plan.groups):
-            lines += [f"group{number}: {{", *self.block(block, set()), "}"]
+            lines += [f"group{number}: {{", *self.block(block, Scope()), "}"]
         lines += [
             "leave:",
             *(f"    s->total{n} = total{n};" for n in self.totals),
@@ -120,51 +124,52 @@ class CasesWriter:
 
     # -- blocks -------------------------------------------------------------------------------
 
-    def block(self, block: Block, defined: Defined) -> list[str]:
+    def block(self, block: Block, scope: Scope) -> list[str]:
         lines: list[str] = []
         for case, act in block.acts:
-            lines += self.act(case, act, defined)
+            lines += self.act(case, act, scope)
         return lines
 
-    def act(self, case: Case, act: Act, defined: Defined) -> list[str]:
+    def act(self, case: Case, act: Act, scope: Scope) -> list[str]:
         match act:
             case Grow(total, addend):
-                text = self.expressions.in_step(addend, self.program.values[total].step)
-                return [*self.needed(case, [addend], defined), f"total{total} += {text};"]
+                lines = self.needed(case, [addend], scope)
+                text = self.expressions.in_step(addend, self.program.values[total].step, scope)
+                return [*lines, f"total{total} += {text};"]
             case File():
-                return self.file(case, act, defined)
+                return self.file(case, act, scope)
             case Test():
-                return self.test(case, act, defined)
+                return self.test(case, act, scope)
             case Say():
-                return self.say(case, act, defined)
+                return self.say(case, act, scope)
             case Compare():
-                return self.compare(case, act, defined)
+                return self.compare(case, act, scope)
             case Divide():
-                return self.divide(case, act, defined)
+                return self.divide(case, act, scope)
             case Proceed(group):
                 return [f"goto group{group};"]
 
-    def file(self, case: Case, act: File, defined: Defined) -> list[str]:
+    def file(self, case: Case, act: File, scope: Scope) -> list[str]:
         code = self.layout.codes[act.owner]
-        lines = self.needed(case, [total for _, _, total in act.members], defined)
+        lines = self.needed(case, [total for _, _, total in act.members], scope)
         if code.kind == "by position":
             row = "track[position]."
         else:
             row = f"filed{act.owner}->"
             if act.opens:
-                lines += self.needed(case, [act.key], defined)
-                key = self.expressions.text(act.key, 0)
+                lines += self.needed(case, [act.key], scope)
+                key = self.expressions.text(act.key, 0, scope)
                 lines.append(f"filed{act.owner} = store{act.owner}(s, (uint64_t)({key}));")
                 if code.kind in ("paged", "hashed"):
                     lines.append("if (s->exhausted) end = next + 1;")
                 mark = "position = position" if code.table.nearest else "filed = 1"
                 lines.append(f"{row}{mark};")
         for name, stored, total in act.members:
-            text = self.expressions.in_step(total, stored.step)
+            text = self.expressions.in_step(total, stored.step, scope)
             lines.append(f"{row}{name} = ({storage_type(stored)})({text});")
         return lines
 
-    def test(self, case: Case, act: Test, defined: Defined) -> list[str]:
+    def test(self, case: Case, act: Test, scope: Scope) -> list[str]:
         step = self.promise_steps[act.number]
         unit = power_of_two(step)
         low, high = int(Fraction(act.low) / unit), int(Fraction(act.high) / unit)
@@ -175,22 +180,23 @@ class CasesWriter:
         if ends[1] > act.high:
             tests.append(f"promised > INT64_C({high})")
         name = comment(self.program.promises[act.number].name)
-        text = self.expressions.in_step(act.total, step)
+        lines = self.named(case, act.total, scope)
+        text = self.expressions.in_step(act.total, step, scope)
         return [
-            *self.needed(case, [act.total], defined),
+            *lines,
             f"{{ const int64_t promised = {text}; /* {name} */",
             f"if ({' || '.join(tests) or '0'}) {{ stop(s, {act.number}, promised); goto leave; }} }}",
         ]
 
-    def divide(self, case: Case, act: Divide, defined: Defined) -> list[str]:
-        lines = self.needed(case, [act.on], defined)
+    def divide(self, case: Case, act: Divide, scope: Scope) -> list[str]:
+        lines = self.named(case, act.on, scope)
         step = self.pool.step(act.on)
-        on = self.expressions.text(act.on, step)
+        on = self.expressions.text(act.on, step, scope)
         bodies: dict[str, list[int]] = {}
         points = all(low == high for (low, high), _ in act.branches)
         for (low, _), block in act.branches:
             start = -int(-Fraction(low) // power_of_two(step))
-            body = "\n".join(self.block(block, set(defined)))
+            body = "\n".join(self.block(block, scope.inner()))
             bodies.setdefault(body, []).append(start)
         if len(bodies) == 1:
             return [*lines, *bodies]
@@ -209,14 +215,14 @@ class CasesWriter:
 
     # -- what is said -------------------------------------------------------------------------
 
-    def say(self, case: Case, act: Say, defined: Defined) -> list[str]:
+    def say(self, case: Case, act: Say, scope: Scope) -> list[str]:
         tokens = self.program.rules[act.rule].tokens
         number, place = self.class_and_place(tokens[0])
         if len(tokens) == 1:
             lines, digit = [], "0"
         else:
-            lines = self.needed(case, [act.linear, act.square], defined)
-            digit = self.vertex(case, act, len(tokens) - 1)
+            lines = self.needed(case, [act.linear, act.square], scope)
+            digit = self.vertex(case, act, len(tokens) - 1, scope)
         one = self.plan.classes[number]
         shifted = digit if not place else f"{digit} + {place}"
         lines.append(f"digit = {shifted};")
@@ -248,7 +254,7 @@ class CasesWriter:
             if token in one.tokens
         )
 
-    def vertex(self, case: Case, act: Say, most: int) -> str:
+    def vertex(self, case: Case, act: Say, most: int, scope: Scope) -> str:
         """The d in 0..most with the largest d * linear - d * d * square."""
         linear, square = act.linear, act.square
         step = min(self.pool.step(linear), self.pool.step(square))
@@ -256,18 +262,18 @@ class CasesWriter:
         ends = [Fraction(end) / unit for end in case.range(linear)]
         fixed = square.constant
         if fixed is None or fixed <= 0:
-            texts = (self.expressions.text(total, step) for total in (linear, square))
+            texts = (self.expressions.text(total, step, scope) for total in (linear, square))
             return f"vertex({', '.join(texts)}, {most})"
         width = 2 * integer(fixed / unit)
         above = linear.plus(Sum(((CONSTANT, unit),)), width // 2 - 1)
         low, high = ((end + width // 2 - 1) // width for end in ends)
         whole = self.divided(above, unit, width)
         if whole is not None:
-            text = self.expressions.text(whole, 0)
+            text = self.expressions.text(whole, 0, scope)
         elif width & (width - 1):
-            return f"vertex({self.expressions.text(linear, step)}, {width // 2}, {most})"
+            return f"vertex({self.expressions.text(linear, step, scope)}, {width // 2}, {most})"
         else:
-            text = f"({self.expressions.text(above, step)}) >> {width.bit_length() - 1}"
+            text = f"({self.expressions.text(above, step, scope)}) >> {width.bit_length() - 1}"
         return text if low >= 0 and high <= most else f"clamped({text}, {most})"
 
     def divided(self, above: Sum, unit: Number, width: int) -> Sum | None:
@@ -284,18 +290,20 @@ class CasesWriter:
             terms.append((value, simplify(quotient)))
         return Sum(tuple((v, c) for v, c in terms if c))
 
-    def compare(self, case: Case, act: Compare, defined: Defined) -> list[str]:
+    def compare(self, case: Case, act: Compare, scope: Scope) -> list[str]:
         """The best token of several rules."""
         totals = [t for s in act.scores for t in (s.base, s.linear, s.square)]
-        lines = self.needed(case, totals, defined)
-        step = min(map(self.pool.step, totals))
+        lines = self.needed(case, totals, scope)
+        steps = [self.pool.step(total) for total in totals if total.terms]
+        step = min(steps, default=0)
+        if max(steps, default=0) - step + MANTISSA_BITS >= 62:
+            raise CannotSpecialiseError
         lines.append("{ int64_t best = INT64_MIN; token = 0;")
         for number, score in enumerate(act.scores):
             base, linear, square = (
-                self.expressions.text(t, step) for t in (score.base, score.linear, score.square)
+                self.expressions.text(t, step, scope)
+                for t in (score.base, score.linear, score.square)
             )
-            for total in (score.base, score.linear, score.square):
-                self.expressions.check_size(case, total, step)
             first, size = score.tokens[0], len(score.tokens)
             earlier = [t for s in act.scores[:number] for t in s.tokens]
             rising = all(t < first for t in earlier)
@@ -322,35 +330,48 @@ class CasesWriter:
 
     # -- values -------------------------------------------------------------------------------
 
-    def needed(self, case: Case, totals: list[Sum], defined: Defined) -> list[str]:
+    def needed(self, case: Case, totals: list[Sum], scope: Scope) -> list[str]:
         """The definitions of all values that these sums read, if they are not there yet."""
         lines: list[str] = []
         for total in totals:
             for value, _ in total.terms:
-                if value != CONSTANT and value not in defined:
-                    self.define(case, value, defined, lines)
+                if value != CONSTANT and value not in scope.defined:
+                    self.define(case, value, scope, lines)
         return lines
 
-    def define(self, case: Case, value: ValueId, defined: Defined, lines: list[str]) -> None:
+    def named(self, case: Case, total: Sum, scope: Scope) -> list[str]:
+        """The same, and a name for the sum if it is one of several values."""
+        rest = total.without_constant
+        if len(rest.terms) < FEWEST_FOR_NAME or rest in scope.names:
+            return self.needed(case, [rest], scope)
+        lines = self.needed(case, [rest], scope)
+        step = self.pool.step(rest)
+        name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
+        lines.append(f"const int64_t {name} = {self.expressions.text(rest, step, scope)};")
+        scope.names[rest] = name, step
+        return lines
+
+    def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:
         entry = self.pool.entries[value]
-        defined.add(value)
+        scope.defined.add(value)
         match entry.definition:
             case Digit():
                 text = "digit"
             case Input(number):
                 text = self.input(number)
             case FetchedValue(table, member):
-                self.find(case, table, defined, lines)
+                self.find(case, table, scope, lines)
                 certain = table in self.pool.nearest or case.facts.hits.get(table)
                 found = f"row{table}->{member}"
                 text = found if certain else f"row{table} ? {found} : 0"
             case FetchedKey(table, unit):
-                self.find(case, table, defined, lines)
+                self.find(case, table, scope, lines)
                 query = f"query{table}"
                 text = f"row{table} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
             case _:
-                lines += self.needed(case, list(self.pool.reads(value)), defined)
-                text = self.expressions.definition(case, value)
+                for total in self.pool.reads(value):
+                    lines += self.named(case, total, scope)
+                text = self.expressions.definition(case, value, scope)
         lines.append(f"const int64_t v{value} = {text};")
 
     def input(self, number: int) -> str:
@@ -362,15 +383,15 @@ class CasesWriter:
             case _:
                 return f"total{number}"
 
-    def find(self, case: Case, table: int, defined: Defined, lines: list[str]) -> None:
+    def find(self, case: Case, table: int, scope: Scope, lines: list[str]) -> None:
         """The row that a table finds."""
-        if f"row{table}" in defined:
+        if table in scope.rows:
             return
-        defined.add(f"row{table}")
+        scope.rows.add(table)
         query = case.sum(self.pool.queries[table])
-        lines += self.needed(case, [query], defined)
+        lines += self.needed(case, [query], scope)
         code: TableCode = self.layout.codes[table]
-        text = self.expressions.text(query, 0)
+        text = self.expressions.text(query, 0, scope)
         if code.kind != "by position":
             lines.append(f"const uint64_t query{table} = (uint64_t)({text});")
             fetched = f"fetch{code.number}(s, query{table})"

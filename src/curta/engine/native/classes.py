@@ -103,7 +103,9 @@ def quiet_stretch(steady: Steady, said: Sequence[int]) -> Quiet:
     constant_queries = tuple(
         table
         for table, query in pool.queries.items()
-        if query.constant is not None and table not in pool.nearest
+        if query.constant is not None
+        and table not in pool.nearest
+        and position_shift(pool.program, pool.program.tables[table].key) is None
     )
     hits |= dict.fromkeys(constant_queries, True)
     return Quiet(window, Facts(equal, bounds, hits), constant_queries)

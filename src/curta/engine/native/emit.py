@@ -47,7 +47,14 @@ from curta.engine.native.tables import (
     storage_type,
     track_type,
 )
-from curta.engine.native.text import ENTRY_POINTS, GENERAL_RUN, MEMORY, PRELUDE, QUIET_RUN, RESIDUALS
+from curta.engine.native.text import (
+    ENTRY_POINTS,
+    GENERAL_RUN,
+    MEMORY,
+    PRELUDE,
+    QUIET_RUN,
+    RESIDUALS,
+)
 
 DEEPEST = 20_000
 """Nested calls that specialising may need."""

@@ -102,17 +102,13 @@ def read_by(event: Event) -> list[Sum]:
             return [total]
 
 
-def program_to_events(
-    program: Program, live: set[int], layout: Tables, max_tokens: int
-) -> Steady:
+def program_to_events(program: Program, live: set[int], layout: Tables, max_tokens: int) -> Steady:
     """Follow the program once, under no assumption."""
     return Importer(program, live, layout, max_tokens).run()
 
 
 class Importer:
-    def __init__(
-        self, program: Program, live: set[int], layout: Tables, max_tokens: int
-    ) -> None:
+    def __init__(self, program: Program, live: set[int], layout: Tables, max_tokens: int) -> None:
         self.program = program
         self.live = live
         self.layout = layout

@@ -1,89 +1,122 @@
 """Sums and values of a case as C expressions, in whole numbers of steps.
 
 Where the interval of a value is known, the expression relies on it: no clamp that cannot bite, a
-shift instead of a division.
+shift instead of a division. Partial evaluation leaves no finer steps than the general code has, so
+the certificate bounds all values by 2**53 steps here as well.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two
 from curta.engine.native.case import Case
+from curta.engine.native.intervals import proportion
 from curta.engine.native.pool import ONE, Pool, Steps
-from curta.engine.native.shapes import staircase_of
-from curta.engine.native.symbolic import CONSTANT, Held, Product, Sum, ValueId
+from curta.engine.native.shapes import square_wave_of, staircase_of
+from curta.engine.native.symbolic import Held, Product, Sum, ValueId
 
-LARGEST = 2**62
+
+@dataclass
+class Scope:
+    """What has been computed at a place of the code."""
+
+    defined: set[ValueId] = field(default_factory=set)
+    rows: set[int] = field(default_factory=set)
+    """Tables whose row has been found."""
+    names: dict[Sum, tuple[str, int]] = field(default_factory=dict)
+    """Sums that have a name, and the power of two that it counts."""
+
+    def inner(self) -> Scope:
+        return Scope(set(self.defined), set(self.rows), dict(self.names))
 
 
 class CannotSpecialiseError(Exception):
-    """A number of a case would not fit in 64 bits; the general code is left to do it."""
+    """Scores of a case do not fit into 64 bits in one unit; the general code is left to do it."""
 
 
 class Expressions:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
 
-    def text(self, total: Sum, step: int) -> str:
+    def text(self, total: Sum, step: int, scope: Scope) -> str:
         """The sum in units of 2**step."""
-        text = ""
-        for value, coefficient in sorted(total.terms, key=lambda term: term[0] == CONSTANT):
-            own = 0 if value == CONSTANT else self.pool.entries[value].step
+        parts: list[tuple[int, str]] = []
+        rest = total.without_constant
+        while len(rest.terms) > 1:
+            found = self.named_part(rest, step, scope)
+            if found is None:
+                break
+            rest, part = found
+            parts.append(part)
+        for value, coefficient in rest.terms:
+            own = self.pool.entries[value].step
             factor = integer(Fraction(coefficient) * power_of_two(own - step))
-            size = str(abs(factor)) if abs(factor) < 2**31 else f"INT64_C({abs(factor)})"
-            term = size if value == CONSTANT else f"v{value}"
-            if value != CONSTANT and abs(factor) != 1:
-                term = f"{size} * {term}"
-            sign = "-" if factor < 0 else "+"
-            text += f" {sign} {term}" if text else (f"-{term}" if factor < 0 else term)
+            parts.append((factor, f"v{value}"))
+        text = ""
+        for factor, name in parts:
+            text += signed(factor, name if abs(factor) == 1 else f"{size(factor)} * {name}", text)
+        if total.added:
+            added = integer(Fraction(total.added) / power_of_two(step))
+            text += signed(added, size(added), text)
         return text or "0"
 
-    def in_step(self, total: Sum, step: int) -> str:
+    def named_part(self, rest: Sum, step: int, scope: Scope) -> tuple[Sum, tuple[int, str]] | None:
+        """What is left of a sum without the longest part of it that has a name; that part."""
+        best: tuple[int, Sum, Number] | None = None
+        coefficients = dict(rest.terms)
+        for named, (_, own) in scope.names.items():
+            first = named.terms[0][0] in coefficients and len(named.terms) <= len(coefficients)
+            if first and (best is None or len(named.terms) > best[0]):
+                slope = proportion(rest, named)
+                factor = Fraction(slope) * power_of_two(own - step)
+                if slope and factor.denominator == 1:
+                    best = len(named.terms), named, slope
+        if best is None:
+            return None
+        _, named, slope = best
+        name, own = scope.names[named]
+        return rest.plus(named, -slope), (int(Fraction(slope) * power_of_two(own - step)), name)
+
+    def in_step(self, total: Sum, step: int, scope: Scope) -> str:
         """The same, of a sum that is a multiple of 2**step though its terms may not be."""
         own = self.pool.step(total)
         if own >= step:
-            return self.text(total, step)
-        return f"({self.text(total, own)}) >> {step - own}"
+            return self.text(total, step, scope)
+        return f"({self.text(total, own, scope)}) >> {step - own}"
 
-    def check_size(self, case: Case, total: Sum, step: int) -> None:
-        unit = power_of_two(step)
-        if any(abs(end) / unit >= LARGEST for end in case.range(total)):
-            raise CannotSpecialiseError
-
-    def definition(self, case: Case, value: ValueId) -> str:
+    def definition(self, case: Case, value: ValueId, scope: Scope) -> str:
         """What a computed value is."""
         entry = self.pool.entries[value]
         match entry.definition:
             case Held(total):
-                return self.text(total, entry.step)
+                return self.text(total, entry.step, scope)
             case Product(gate, factor):
-                return self.product(case, gate, factor)
+                return self.product(case, gate, factor, scope)
             case Steps():
-                return self.steps(case, entry.definition, entry.step)
+                return self.steps(case, entry.definition, entry.step, scope)
             case definition:
                 raise AssertionError(f"{definition} is not computed")
 
-    def product(self, case: Case, gate: Sum, factor: Sum) -> str:
+    def product(self, case: Case, gate: Sum, factor: Sum, scope: Scope) -> str:
         step = self.pool.step(gate)
-        self.check_size(case, gate, step)
-        opening, ends = self.text(gate, step), case.range(gate)
+        opening, ends = self.text(gate, step, scope), case.range(gate)
         if factor == ONE:
             return f"rectified({opening})"
-        other = self.text(factor, self.pool.step(factor))
+        other = self.text(factor, self.pool.step(factor), scope)
         if ends == (0, 1) and step == 0:
             return f"({opening}) ? {other} : 0"
         opening = f"({opening})" if ends[0] >= 0 else f"rectified({opening})"
         return f"{opening} * ({other})"
 
-    def steps(self, case: Case, shape: Steps, step: int) -> str:
+    def steps(self, case: Case, shape: Steps, step: int, scope: Scope) -> str:
         """A function of whole numbers as a comparison, a staircase or a sum of comparisons."""
         grain = self.pool.step(shape.argument)
         unit = power_of_two(grain)
-        self.check_size(case, shape.argument, grain)
-        argument = self.text(shape.argument, grain)
+        argument = self.text(shape.argument, grain, scope)
         own = self.pool.step(shape.factor)
-        factor = self.text(shape.factor, own)
+        factor = self.text(shape.factor, own, scope)
         heights = [integer(height * power_of_two(own - step)) for _, height in shape.jumps]
         places = [-int(-Fraction(place) // unit) for place, _ in shape.jumps]
         jumps = tuple(zip(places, heights, strict=True))
@@ -100,20 +133,28 @@ class Expressions:
             return times(test, heights[0], factor, bare)
         found = staircase_of(jumps)
         if found is not None:
-            text = self.staircase(case, shape.argument, *found)
-            by = "" if heights[0] == 1 else f"{heights[0]} * "
+            text = self.staircase(case, shape.argument, found, scope)
+            by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
+            return f"{by}{text}" if bare else f"{by}{text} * ({factor})"
+        wave = square_wave_of(jumps)
+        if wave is not None:
+            text = f"({self.staircase(case, shape.argument, wave, scope)} & 1)"
+            by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
             return f"{by}{text}" if bare else f"{by}{text} * ({factor})"
         tests = " + ".join(
             f"({argument} >= {literal(place)} ? {literal(height)} : 0)" for place, height in jumps
         )
         return f"({tests})" if bare else f"({tests}) * ({factor})"
 
-    def staircase(self, case: Case, argument: Sum, first: int, width: int, count: int) -> str:
+    def staircase(
+        self, case: Case, argument: Sum, stairs: tuple[int, int, int], scope: Scope
+    ) -> str:
         """(argument - first + width) / width, at least 0 and at most count."""
+        first, width, count = stairs
         grain = self.pool.step(argument)
         start = first - width
         low, high = (Fraction(end) / power_of_two(grain) - start for end in case.range(argument))
-        text = self.text(argument, grain)
+        text = self.text(argument, grain, scope)
         shifted = f"{text} - {literal(start)}" if start > 0 else f"{text} + {literal(-start)}"
         shifted = shifted if start else text
         if low < 0 or high >= width * (count + 1):
@@ -123,6 +164,17 @@ class Expressions:
         if width & (width - 1) == 0:
             return f"(({shifted}) >> {width.bit_length() - 1})" if width > 1 else f"({shifted})"
         return f"(int64_t)((uint64_t)({shifted}) / {literal(width)}u)"
+
+
+def signed(factor: int, term: str, before: str) -> str:
+    """A term of a sum, with its sign."""
+    if not before:
+        return f"-{term}" if factor < 0 else term
+    return f" {'-' if factor < 0 else '+'} {term}"
+
+
+def size(number: int) -> str:
+    return literal(abs(number))
 
 
 def times(test: str, height: int, factor: str, bare: bool) -> str:
@@ -137,6 +189,5 @@ def literal(number: int) -> str:
 
 
 def integer(value: Number) -> int:
-    if value != int(value):
-        raise CannotSpecialiseError
+    assert value == int(value), f"{value} is no whole number of steps"
     return int(value)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from curta.compiler.numbers import Number, simplify
-from curta.engine.native.pool import Digit, Form, Pool, Range, Steps, direction
+from curta.engine.native.pool import Digit, Form, Pool, Range, Steps, direction, divided
 from curta.engine.native.symbolic import Held, Product, Sum, ValueId
 
 MOST_NUMBERS = 6
@@ -134,7 +134,8 @@ class Intervals:
 def proportion(total: Sum, number: Sum) -> Number:
     """How often a sum contains another, if it contains all its terms equally often; else 0."""
     coefficients = dict(total.terms)
-    slope = coefficients.get(number.terms[0][0], 0)
+    first, scale = number.terms[0]
+    slope = divided(coefficients.get(first, 0), scale)
     if slope and all(coefficients.get(v) == c * slope for v, c in number.terms):
         return slope
     return 0

@@ -131,7 +131,9 @@ class Pool:
         return Sum(((self.define(definition, step), 1),))
 
     def step(self, total: Sum) -> int:
-        steps = [step_of(c) + (0 if v == CONSTANT else self.entries[v].step) for v, c in total.terms]
+        steps = [
+            step_of(c) + (0 if v == CONSTANT else self.entries[v].step) for v, c in total.terms
+        ]
         return min(steps, default=0)
 
     def product(self, gate: Sum, factor: Sum) -> Sum:

@@ -194,8 +194,7 @@ class Specialiser:
         owners = {act.owner for acts in classes for _, act in acts if isinstance(act, File)}
         for owner in owners:
             filed = [
-                [a for _, a in acts if isinstance(a, File) and a.owner == owner]
-                for acts in classes
+                [a for _, a in acts if isinstance(a, File) and a.owner == owner] for acts in classes
             ]
             table = self.pool.program.tables[owner]
             fixed = all(
@@ -394,7 +393,8 @@ def common(cases: list[Case], signature: tuple[tuple[ValueId, Sum], ...]) -> Fac
     first = cases[0].facts
     equal = {v: total for v, total in signature if total.constant is not None}
     equal |= {
-        v: total for v, total in first.equal.items()
+        v: total
+        for v, total in first.equal.items()
         if all(case.facts.equal.get(v) == total for case in cases)
     }
     bounds = {}
