@@ -12,7 +12,7 @@ from fractions import Fraction
 from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.expressions import CannotSpecialiseError, Expressions, Scope, integer
-from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, ValueId
+from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Steps, ValueId
 from curta.engine.native.specialise import (
     Act,
     Block,
@@ -25,7 +25,7 @@ from curta.engine.native.specialise import (
     Say,
     Test,
 )
-from curta.engine.native.symbolic import CONSTANT, Column, PositionValue, Sum, Total
+from curta.engine.native.symbolic import CONSTANT, Column, Held, PositionValue, Product, Sum, Total
 from curta.engine.native.tables import (
     TableCode,
     Tables,
@@ -39,6 +39,9 @@ NO_CLASS = 255
 FEWEST_FOR_SWITCH = 4
 FEWEST_FOR_NAME = 3
 """Values whose sum gets a name where it is read."""
+FEWEST_FOR_FUNCTION = 40
+MOST_ARGUMENTS = 6
+"""Values that are computed by a function of their own, and its arguments."""
 
 
 class CasesWriter:
@@ -51,6 +54,8 @@ class CasesWriter:
         self.stops = frozenset(stops)
         self.expressions = Expressions(self.pool)
         self.name_numbers: dict[Sum, int] = {}
+        self.parts: dict[str, int] = {}
+        """Parameters and bodies of functions that several blocks may call."""
         self.totals = [
             n for n, v in enumerate(self.program.values) if isinstance(v.definition, Total)
         ]
@@ -120,7 +125,8 @@ class CasesWriter:
             "    return next - said;",
             "}",
         ]
-        return "\n".join(lines) + "\n"
+        parts = [f"static int64_t part{number}{text}" for text, number in self.parts.items()]
+        return "\n".join([*parts, *lines]) + "\n"
 
     # -- blocks -------------------------------------------------------------------------------
 
@@ -180,7 +186,7 @@ class CasesWriter:
         if ends[1] > act.high:
             tests.append(f"promised > INT64_C({high})")
         name = comment(self.program.promises[act.number].name)
-        lines = self.named(case, act.total, scope)
+        lines = self.outlined(case, act.total, scope)
         text = self.expressions.in_step(act.total, step, scope)
         return [
             *lines,
@@ -189,7 +195,7 @@ class CasesWriter:
         ]
 
     def divide(self, case: Case, act: Divide, scope: Scope) -> list[str]:
-        lines = self.named(case, act.on, scope)
+        lines = self.outlined(case, act.on, scope)
         step = self.pool.step(act.on)
         on = self.expressions.text(act.on, step, scope)
         bodies: dict[str, list[int]] = {}
@@ -334,7 +340,8 @@ class CasesWriter:
         """The definitions of all values that these sums read, if they are not there yet."""
         lines: list[str] = []
         for total in totals:
-            for value, _ in total.terms:
+            rest, _ = self.expressions.split(total, scope)
+            for value, _ in rest.terms:
                 if value != CONSTANT and value not in scope.defined:
                     self.define(case, value, scope, lines)
         return lines
@@ -350,6 +357,47 @@ class CasesWriter:
         lines.append(f"const int64_t {name} = {self.expressions.text(rest, step, scope)};")
         scope.names[rest] = name, step
         return lines
+
+    def outlined(self, case: Case, total: Sum, scope: Scope) -> list[str]:
+        """The same, by a function of its own if much is to be computed from few values.
+
+        What an operation computes is the same in several groups, and is compiled once.
+        """
+        rest = total.without_constant
+        inputs, computed = self.origins(rest, scope)
+        if computed < FEWEST_FOR_FUNCTION or len(inputs) > MOST_ARGUMENTS or rest in scope.names:
+            return self.named(case, rest, scope)
+        lines = self.needed(case, [Sum(((value, 1),)) for value in inputs], scope)
+        inner = Scope(set(inputs))
+        step = self.pool.step(rest)
+        body = self.needed(case, [rest], inner)
+        body.append(f"return {self.expressions.text(rest, step, inner)};")
+        arguments = [f"v{value}" for value in inputs]
+        parameters = ", ".join(f"int64_t {name}" for name in arguments)
+        function = f"({parameters}) {{\n" + "\n".join(body) + "\n}\n"
+        number = self.parts.setdefault(function, len(self.parts))
+        name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
+        lines.append(f"const int64_t {name} = part{number}({', '.join(arguments)});")
+        scope.names[rest] = name, step
+        return lines
+
+    def origins(self, total: Sum, scope: Scope) -> tuple[list[ValueId], int]:
+        """The values that are there, or given, that a sum is computed from; how many are not."""
+        inputs: set[ValueId] = set()
+        computed: set[ValueId] = set()
+        stack = [value for value, _ in total.terms]
+        while stack:
+            value = stack.pop()
+            if value == CONSTANT or value in inputs or value in computed:
+                continue
+            given = not isinstance(self.pool.entries[value].definition, Product | Steps | Held)
+            if given or value in scope.defined:
+                inputs.add(value)
+                continue
+            computed.add(value)
+            for read in self.pool.reads(value):
+                stack += [v for v, _ in read.terms]
+        return sorted(inputs), len(computed)
 
     def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:
         entry = self.pool.entries[value]

@@ -7,10 +7,11 @@ the certificate bounds all values by 2**53 steps here as well.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from curta.compiler.numbers import Number, power_of_two
+from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.intervals import proportion
 from curta.engine.native.pool import ONE, Pool, Steps
@@ -42,14 +43,11 @@ class Expressions:
 
     def text(self, total: Sum, step: int, scope: Scope) -> str:
         """The sum in units of 2**step."""
+        rest, named = self.split(total, scope)
         parts: list[tuple[int, str]] = []
-        rest = total.without_constant
-        while len(rest.terms) > 1:
-            found = self.named_part(rest, step, scope)
-            if found is None:
-                break
-            rest, part = found
-            parts.append(part)
+        for slope, part in named:
+            name, own = scope.names[part]
+            parts.append((integer(Fraction(slope) * power_of_two(own - step)), name))
         for value, coefficient in rest.terms:
             own = self.pool.entries[value].step
             factor = integer(Fraction(coefficient) * power_of_two(own - step))
@@ -62,22 +60,18 @@ class Expressions:
             text += signed(added, size(added), text)
         return text or "0"
 
-    def named_part(self, rest: Sum, step: int, scope: Scope) -> tuple[Sum, tuple[int, str]] | None:
-        """What is left of a sum without the longest part of it that has a name; that part."""
-        best: tuple[int, Sum, Number] | None = None
-        coefficients = dict(rest.terms)
-        for named, (_, own) in scope.names.items():
-            first = named.terms[0][0] in coefficients and len(named.terms) <= len(coefficients)
-            if first and (best is None or len(named.terms) > best[0]):
-                slope = proportion(rest, named)
-                factor = Fraction(slope) * power_of_two(own - step)
-                if slope and factor.denominator == 1:
-                    best = len(named.terms), named, slope
-        if best is None:
-            return None
-        _, named, slope = best
-        name, own = scope.names[named]
-        return rest.plus(named, -slope), (int(Fraction(slope) * power_of_two(own - step)), name)
+    def split(self, total: Sum, scope: Scope) -> tuple[Sum, list[tuple[Number, Sum]]]:
+        """A sum without constant as multiples of sums that have a name, and what is left."""
+        rest = total.without_constant
+        parts: list[tuple[Number, Sum]] = []
+        while len(rest.terms) > 1:
+            found = longest_part(rest, scope.names)
+            if found is None:
+                break
+            slope, part = found
+            rest = rest.plus(part, -slope)
+            parts.append((slope, part))
+        return rest, parts
 
     def in_step(self, total: Sum, step: int, scope: Scope) -> str:
         """The same, of a sum that is a multiple of 2**step though its terms may not be."""
@@ -164,6 +158,20 @@ class Expressions:
         if width & (width - 1) == 0:
             return f"(({shifted}) >> {width.bit_length() - 1})" if width > 1 else f"({shifted})"
         return f"(int64_t)((uint64_t)({shifted}) / {literal(width)}u)"
+
+
+def longest_part(rest: Sum, names: Mapping[Sum, object]) -> tuple[Number, Sum] | None:
+    """The longest sum with a name that is part of another, and how often it is."""
+    coefficients = dict(rest.terms)
+    best: tuple[Number, Sum] | None = None
+    for named in names:
+        if named.terms[0][0] not in coefficients or len(named.terms) > len(coefficients):
+            continue
+        if best is None or len(named.terms) > len(best[1].terms):
+            slope = Fraction(proportion(rest, named))
+            if slope and slope.denominator & (slope.denominator - 1) == 0:
+                best = simplify(slope), named
+    return best
 
 
 def signed(factor: int, term: str, before: str) -> str:

@@ -35,6 +35,8 @@ MOST_CHOICES = 256
 """Values of a selector."""
 FEWEST_QUESTIONS = 12
 """Gates and steps that have to ask about a value before it is made the selector."""
+MOST_FOR_SWITCH = 150
+"""Values that are left to compute where a gate divides the code: both halves are written."""
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
 MOST_DIVISIONS = 6
@@ -270,7 +272,10 @@ class Specialiser:
         return Block(((case, Divide(on, tuple(halves))),))
 
     def switch(self, case: Case, work: Work) -> Sum | None:
-        for value in sorted(self.pool.reachable(work.sums())):
+        reachable = self.pool.reachable(work.sums())
+        if len(reachable) > MOST_FOR_SWITCH:
+            return None
+        for value in sorted(reachable):
             definition = self.pool.entries[value].definition
             if not isinstance(definition, Product) or definition.factor.constant is not None:
                 continue
