@@ -12,7 +12,7 @@ from fractions import Fraction
 from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.expressions import CannotSpecialiseError, Expressions, Scope, integer
-from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Steps, ValueId
+from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Steps
 from curta.engine.native.specialise import (
     Act,
     Block,
@@ -25,7 +25,16 @@ from curta.engine.native.specialise import (
     Say,
     Test,
 )
-from curta.engine.native.symbolic import CONSTANT, Column, Held, PositionValue, Product, Sum, Total
+from curta.engine.native.symbolic import (
+    CONSTANT,
+    Column,
+    Held,
+    PositionValue,
+    Product,
+    Sum,
+    Total,
+    ValueId,
+)
 from curta.engine.native.tables import (
     TableCode,
     Tables,
@@ -86,7 +95,7 @@ class CasesWriter:
 
     def ready(self) -> str:
         """Whether the next step is one of a quiet stretch."""
-        tests = ["class_of[token] != 255", f"s->quiet > {self.plan.quiet.window}"]
+        tests = [f"class_of[token] != {NO_CLASS}", f"s->quiet > {self.plan.quiet.window}"]
         for table in self.plan.quiet.filed:
             query = self.pool.queries[table].constant
             tests.append(f"fetch{self.layout.codes[table].number}(s, {integer(query or 0)}u)")
@@ -191,7 +200,8 @@ class CasesWriter:
         return [
             *lines,
             f"{{ const int64_t promised = {text}; /* {name} */",
-            f"if ({' || '.join(tests) or '0'}) {{ stop(s, {act.number}, promised); goto leave; }} }}",
+            f"if ({' || '.join(tests) or '0'}) {{",
+            f"stop(s, {act.number}, promised); goto leave; }} }}",
         ]
 
     def divide(self, case: Case, act: Divide, scope: Scope) -> list[str]:
@@ -270,7 +280,7 @@ class CasesWriter:
         if fixed is None or fixed <= 0:
             texts = (self.expressions.text(total, step, scope) for total in (linear, square))
             return f"vertex({', '.join(texts)}, {most})"
-        width = 2 * integer(fixed / unit)
+        width = 2 * integer(Fraction(fixed) / unit)
         above = linear.plus(Sum(((CONSTANT, unit),)), width // 2 - 1)
         low, high = ((end + width // 2 - 1) // width for end in ends)
         whole = self.divided(above, unit, width)

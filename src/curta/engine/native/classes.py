@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from curta.compiler.numbers import Number, simplify
 from curta.engine.native.case import Facts
-from curta.engine.native.events import Steady
+from curta.engine.native.events import Filing, Steady
 from curta.engine.native.pool import Digit, FetchedValue, Input, Range, constant
 from curta.engine.native.symbolic import CONSTANT, Column, PositionValue, Sum
 from curta.engine.native.tables import position_shift
@@ -120,8 +120,6 @@ def position_value(steady: Steady) -> int:
 
 def filed_total(steady: Steady, member: str) -> Sum:
     """What is filed in a member of the track."""
-    from curta.engine.native.events import Filing
-
     return next(
         total
         for event in steady.events

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from curta.compiler.numbers import Number
+from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case, Facts
-from curta.engine.native.pool import ZERO, FetchedKey, FetchedValue, Input, Pool, Steps
+from curta.engine.native.pool import ZERO, FetchedKey, FetchedValue, Input, Pool
+from curta.engine.native.sums import Sums
 from curta.engine.native.symbolic import (
     CONSTANT,
     Column,
@@ -26,9 +27,7 @@ from curta.engine.native.symbolic import (
     Total,
     ValueId,
 )
-from curta.engine.native.sums import Sums
 from curta.engine.native.tables import Tables, position_shift
-from curta.compiler.numbers import power_of_two, simplify
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """The values that specialised code computes: interned, with what is proved of each.
 
-A program is followed once under no assumption (`import_program`); what is left of it under the facts
-of a case (`case.py`) is made of values of the same pool, so that equal remainders are equal ids.
-A value refers to earlier ones only. Three kinds are given, not computed:
+A program is followed once under no assumption (`events.py`); what is left of it under the facts of
+a case (`case.py`) is made of values of the same pool, so that equal remainders are equal ids. A
+value refers to earlier ones only. Four kinds are given, not computed:
 
     Digit          which of its class's tokens the current token is
     Input          a column, a function of the position, or a total, as in the program

@@ -231,7 +231,7 @@ class Specialiser:
                 case Check(number, promised, low, high):
                     left = case.sum(promised)
                     ends = case.range(left)
-                    if not (low <= ends[0] and ends[1] <= high or self.is_still(promised, still)):
+                    if not ((low <= ends[0] and ends[1] <= high) or self.is_still(promised, still)):
                         acts.append((case, Test(number, left, low, high)))
                     case = case.learned(left, low, high)
         return acts, case
@@ -416,7 +416,7 @@ def score_range(case: Case, score: Score) -> Range:
     low, high = case.range(score.base)
     most = len(score.tokens) - 1
     square = score.square.constant
-    if most == 0 or not score.linear.terms and square is not None and square >= 0:
+    if most == 0 or (not score.linear.terms and square is not None and square >= 0):
         return low, high
     steepest = case.range(score.linear)[1]
     if square is None or square <= 0:
