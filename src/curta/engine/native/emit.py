@@ -18,7 +18,7 @@ from curta.engine.native.cases_to_c import CasesWriter
 from curta.engine.native.events import program_to_events
 from curta.engine.native.expressions import CannotSpecialiseError
 from curta.engine.native.liveness import live_values
-from curta.engine.native.specialise import specialised
+from curta.engine.native.specialise import NotWorthItError, specialised
 from curta.engine.native.sums import Sums, integer
 from curta.engine.native.symbolic import (
     CONSTANT,
@@ -80,7 +80,7 @@ def written_cases(emitter: Emitter) -> Cases | None:
         emitter.program, emitter.live, emitter.layout, emitter.model.certificate.max_tokens
     )
     steps = [emitter.promise_step(promise) for promise in emitter.program.promises]
-    with suppress(CannotSpecialiseError), deep_recursion():
+    with suppress(CannotSpecialiseError, NotWorthItError), deep_recursion():
         plan = specialised(steady)
         writer = CasesWriter(plan, emitter.layout, steps, emitter.model.plan["stops"])
         return Cases(writer.class_tables(), writer.ready() + "\n" + writer.function())

@@ -8,6 +8,7 @@ extremes are at bends and ends. And what is known of the sum itself is known.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from fractions import Fraction
 
 from curta.compiler.numbers import Number, simplify
 from curta.engine.native.pool import Digit, Form, Pool, Range, Steps, direction, divided
@@ -40,23 +41,29 @@ class Intervals:
         return found
 
     def of_terms(self, total: Sum) -> Range:
-        low: Number = 0
-        high: Number = 0
-        for value, coefficient in total.terms:
-            ends = self.of_value(value)
-            low += coefficient * ends[coefficient < 0]
-            high += coefficient * ends[coefficient > 0]
+        low, high = self.added_up(total)
         if len(total.terms) > 1:
             scale, unit = direction(total)
             if unit in self.bounds:
                 ends = self.bounds[unit]
                 low = max(low, scale * ends[scale < 0])
                 high = min(high, scale * ends[scale > 0])
-            for number, values in self.numbers(total):
-                together = self.as_function(total, number, values)
-                if together is not None:
-                    low, high = max(low, together[0]), min(high, together[1])
+            numbers = self.numbers(total)
+            tried = [[number] for number in numbers] + ([numbers] if len(numbers) > 1 else [])
+            for together in tried:
+                ends = self.as_functions(total, together)
+                low, high = max(low, ends[0]), min(high, ends[1])
         return simplify(low), simplify(high)
+
+    def added_up(self, total: Sum) -> Range:
+        """The interval of a sum, each term for itself."""
+        low: Number = 0
+        high: Number = 0
+        for value, coefficient in total.terms:
+            ends = self.of_value(value)
+            low += coefficient * ends[coefficient < 0]
+            high += coefficient * ends[coefficient > 0]
+        return low, high
 
     def of_value(self, value: ValueId) -> Range:
         found = self.values.get(value)
@@ -96,39 +103,44 @@ class Intervals:
 
     # -- functions of one number -------------------------------------------------------------
 
-    def numbers(self, total: Sum) -> list[tuple[Sum, list[ValueId]]]:
-        """The numbers that several terms are functions of, and those terms."""
-        found: dict[Sum, list[ValueId]] = {}
+    def numbers(self, total: Sum) -> list[Sum]:
+        """The numbers that several terms are functions of; the last are computed from the first."""
+        found: dict[Sum, int] = {}
         for value, _ in total.terms:
             form = self.pool.form(value)
             if form is not None:
-                found.setdefault(form.number, []).append(value)
-        return [
-            (number, values)
-            for number, values in found.items()
-            if len(values) > 1 or proportion(total, number)
-        ][:MOST_NUMBERS]
+                found[form.number] = found.get(form.number, 0) + 1
+        several = [n for n, count in found.items() if count > 1 or proportion(total, n)]
+        return several[-MOST_NUMBERS:]
 
-    def as_function(self, total: Sum, number: Sum, values: list[ValueId]) -> Range | None:
-        """The interval, from the extremes of the terms that are functions of one number."""
+    def as_functions(self, total: Sum, numbers: list[Sum]) -> Range:
+        """The interval, from the extremes of the terms that are functions of these numbers."""
+        rest, low, high = total, Fraction(0), Fraction(0)
+        for number in reversed(numbers):
+            rest, ends = self.without(rest, number)
+            low, high = low + ends[0], high + ends[1]
+        ends = self.added_up(rest)
+        return simplify(low + ends[0]), simplify(high + ends[1])
+
+    def without(self, total: Sum, number: Sum) -> tuple[Sum, Range]:
+        """A sum without all that is a function of a number, and the interval of that."""
         slope = proportion(total, number)
         rest = dict(total.plus(number, -slope).terms if slope else total.terms)
         low, high = self.of(number)
         places = {low, high}
         parts: list[tuple[Number, Form]] = []
-        for value in values:
+        for value in list(rest):
             form = self.pool.form(value)
-            if form is not None and value in rest:
+            if form is not None and form.number == number:
                 parts.append((rest.pop(value), form))
                 places.update(bend for bend in form.bends if low < bend < high)
-        if len(places) * len(parts) > MOST_EVALUATED:
-            return None
+        if not parts or len(places) * len(parts) > MOST_EVALUATED:
+            return total, (0, 0)
         heights = [
             slope * place + sum(coefficient * form.at(place) for coefficient, form in parts)
             for place in places
         ]
-        others = self.of(Sum(tuple(rest.items()))) if rest else (0, 0)
-        return min(heights) + others[0], max(heights) + others[1]
+        return Sum(tuple(rest.items())), (min(heights), max(heights))
 
 
 def proportion(total: Sum, number: Sum) -> Number:

@@ -39,8 +39,14 @@ MOST_FOR_SWITCH = 150
 """Values that are left to compute where a gate divides the code: both halves are written."""
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
-MOST_DIVISIONS = 6
+MOST_DIVISIONS = 4
 """Such divisions on the way to one token."""
+MOST_CHOSEN = 3000
+"""Places in the code where a token is chosen."""
+
+
+class NotWorthItError(Exception):
+    """The cases of a program are not worth being told apart, or there are too many of them."""
 
 
 # -- what is left to do -----------------------------------------------------------------------
@@ -123,6 +129,7 @@ class Plan:
 
 
 def specialised(steady: Steady) -> Plan:
+    """The cases of a step, if there is a selector: then most of the general code is idle."""
     return Specialiser(steady).plan()
 
 
@@ -148,6 +155,9 @@ class Specialiser:
         said = sorted({token for one in self.classes for token in one.tokens})
         self.quiet = quiet_stretch(steady, said)
         self.selector = selector(steady)
+        if self.selector is None and FEWEST_QUESTIONS > 0:
+            raise NotWorthItError
+        self.chosen_count = 0
         self.border = self.first_that_reads(self.selector)
 
     def first_that_reads(self, value: ValueId | None) -> int:
@@ -295,6 +305,9 @@ class Specialiser:
     # -- the choice ---------------------------------------------------------------------------
 
     def chosen(self, case: Case, scores: list[Score], depth: int) -> Acts:
+        self.chosen_count += 1
+        if self.chosen_count > MOST_CHOSEN:
+            raise NotWorthItError
         scores = possible(case, scores)
         if len(scores) == 1:
             score = scores[0]
