@@ -13,6 +13,7 @@ from curta.compiler.model import Model
 from curta.compiler.numbers import power_of_two
 from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
 from curta.engine.native.emit import Emitter, program_to_c
+from curta.engine.native.source_cache import cached_source
 from curta.engine.native.symbolic import weights_to_program
 from curta.engine.toolchain import build_library, load_library
 from curta.errors import RegionError
@@ -23,9 +24,10 @@ CHUNK = 1 << 16
 FLAGS = ("-fwrapv", "-lm")
 
 
-def model_to_c(model: Model, *, residuals: bool = False) -> str:
+def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True) -> str:
     """The C source of a model."""
-    return program_to_c(model, weights_to_program(model), residuals=residuals)
+    program = weights_to_program(model)
+    return program_to_c(model, program, residuals=residuals, specialise=specialise)
 
 
 class Native(Engine):
@@ -33,9 +35,10 @@ class Native(Engine):
 
     level: ClassVar[str] = "native"
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, *, specialise: bool = True) -> None:
         super().__init__(model)
-        self.library = Library(model_to_c(model))
+        source = cached_source(model, specialise, lambda: model_to_c(model, specialise=specialise))
+        self.library = Library(source)
 
     def session(self) -> NativeSession:
         return NativeSession(self, self.library)

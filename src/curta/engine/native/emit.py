@@ -6,11 +6,19 @@ every sum below 2**53 steps, so nothing overflows; intermediate wrap-around woul
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from fractions import Fraction
 
 from curta.compiler.model import Model
 from curta.compiler.numbers import MANTISSA_BITS, power_of_two, simplify, step_of
+from curta.engine.native.cases_to_c import CasesWriter
+from curta.engine.native.events import program_to_events
+from curta.engine.native.expressions import CannotSpecialiseError
 from curta.engine.native.liveness import live_values
+from curta.engine.native.specialise import NotWorthItError, specialised
 from curta.engine.native.sums import Sums, integer
 from curta.engine.native.symbolic import (
     CONSTANT,
@@ -31,20 +39,71 @@ from curta.engine.native.symbolic import (
 from curta.engine.native.tables import (
     BITMAP_FUNCTIONS,
     TRACK_FUNCTIONS,
-    TableCode,
     comment,
     integer_type,
+    lay_out,
+    position_expression,
     position_shift,
     storage_type,
-    table_codes,
     track_type,
 )
-from curta.engine.native.text import ENTRY_POINTS, MEMORY, PRELUDE, RESIDUALS
+from curta.engine.native.text import (
+    ENTRY_POINTS,
+    GENERAL_RUN,
+    MEMORY,
+    PRELUDE,
+    QUIET_RUN,
+    RESIDUALS,
+)
+
+DEEPEST = 20_000
+"""Nested calls that specialising may need."""
 
 
-def program_to_c(model: Model, program: Program, *, residuals: bool = False) -> str:
-    """The C source. With `residuals` it also reports the residual stream, and is slower."""
-    return Emitter(model, program, residuals).source()
+def program_to_c(
+    model: Model, program: Program, *, residuals: bool = False, specialise: bool = True
+) -> str:
+    """The C source. With `residuals` it also reports the residual stream, and is slower.
+
+    With `specialise`, runs are said by code for the cases of a step; the general code then takes in
+    prompts only, and is the definition of what the cases have to do.
+    """
+    emitter = Emitter(model, program, residuals)
+    if specialise and not residuals:
+        emitter.cases = written_cases(emitter)
+    return emitter.source()
+
+
+def written_cases(emitter: Emitter) -> Cases | None:
+    """C for the cases of a step, if the program has any that are worth it."""
+    steady = program_to_events(
+        emitter.program, emitter.live, emitter.layout, emitter.model.certificate.max_tokens
+    )
+    steps = [emitter.promise_step(promise) for promise in emitter.program.promises]
+    with suppress(CannotSpecialiseError, NotWorthItError), deep_recursion():
+        plan = specialised(steady)
+        writer = CasesWriter(plan, emitter.layout, steps, emitter.model.plan["stops"])
+        return Cases(writer.class_tables(), writer.ready() + "\n" + writer.function())
+    return None
+
+
+@contextmanager
+def deep_recursion() -> Iterator[None]:
+    """Values are followed to their operands by recursion: as deep as a model has layers."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, DEEPEST))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(limit)
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    """The C of a specialised step: tables of the tokens' classes, and functions."""
+
+    tables: str
+    functions: str
 
 
 class Emitter:
@@ -52,6 +111,7 @@ class Emitter:
         self.model = model
         self.program = program
         self.residuals = residuals
+        self.cases: Cases | None = None
         self.sums = Sums(program)
         self.live = live_values(program, residuals)
         stored: dict[int, set[int]] = {}
@@ -62,7 +122,9 @@ class Emitter:
                 if not program.tables[definition.table].stored[definition.place].is_key:
                     used.add(definition.place)
         frozen = {table: frozenset(used) for table, used in stored.items()}
-        self.tables = {code.number: code for code in table_codes(program, frozen)}
+        self.layout = lay_out(program, frozen)
+        self.tables = self.layout.codes
+        self.different = self.layout.different
 
     # -- the parts of the file ----------------------------------------------------------------
 
@@ -70,15 +132,21 @@ class Emitter:
         parts = [self.title(), PRELUDE]
         parts += [self.token_table(v) for v in sorted(self.live) if self.is_column(v)]
         parts += [text for v in sorted(self.live) if (text := self.sums.shape_table(v))]
-        parts += [code.row_type for code in self.tables.values()]
-        parts += [track_type(list(self.tables.values())), self.state(), MEMORY]
+        parts += [code.row_type for code in self.different]
+        parts += [track_type(self.different), self.state(), MEMORY]
         if self.has_track:
             parts += [TRACK_FUNCTIONS]
-        if any(code.kind == "nearest" for code in self.tables.values()):
+        if any(code.kind == "nearest" for code in self.different):
             parts += [BITMAP_FUNCTIONS]
-        for code in self.tables.values():
+        for code in self.different:
             parts += [code.helpers, code.store, code.fetch]
-        parts += [self.memory(), self.step(), self.stops(), ENTRY_POINTS]
+        parts += [self.memory(), self.cases.tables if self.cases else "", self.step(), self.stops()]
+        if self.cases:
+            quiet_run = QUIET_RUN.replace("HAS_TRACK", str(int(self.has_track)))
+            parts += [self.cases.functions, quiet_run]
+        else:
+            parts += [GENERAL_RUN]
+        parts += [ENTRY_POINTS]
         if self.residuals:
             parts += [RESIDUALS.replace("STREAM_SIZE", str(self.stream_size))]
         return "\n".join(part for part in parts if part)
@@ -120,11 +188,12 @@ class Emitter:
             for v in sorted(self.live)
             if isinstance(self.program.values[v].definition, Total)
         )
-        rows = "".join(code.rows for code in self.tables.values())
+        rows = "".join(code.rows for code in self.different)
         stream = f"    double stream[{self.stream_size}];\n" if self.residuals else ""
         return (
             "typedef struct {\n"
             "    int64_t position, capacity, bytes, broken_value;\n"
+            "    int64_t quiet; /* tokens since the last that no rule says */\n"
             "    int32_t broken; /* the promise that was broken, or -1 */\n"
             "    int32_t exhausted; /* no memory left */\n"
             "    Track *track;\n"
@@ -132,7 +201,7 @@ class Emitter:
         )
 
     def memory(self) -> str:
-        codes = self.tables.values()
+        codes = self.different
         return (
             "static inline int grow(State *s) {\n"
             "    const int64_t capacity = s->capacity ? s->capacity * 2 : 4096;\n"
@@ -161,7 +230,7 @@ class Emitter:
         lines = ["    const int64_t position = s->position;", "    (void)token;"]
         if self.has_track:
             lines.append("    if (position >= s->capacity && !grow(s)) return -1;")
-        done: set[int] = set()
+        done: set[object] = set()
         promises = self.promises_after()
         lines += promises.get(CONSTANT, [])
         for number, value in enumerate(self.program.values):
@@ -169,6 +238,8 @@ class Emitter:
                 lines += self.value(number, value, done) + promises.get(number, [])
         if self.residuals:
             lines += self.stream()
+        if self.cases:
+            lines.append("    s->quiet = class_of[token] != 255 ? s->quiet + 1 : 0;")
         lines += ["    s->position = position + 1;", *self.choice()]
         body = "\n".join(lines)
         return f"static inline int32_t step(State *s, int32_t token) {{\n{body}\n}}\n"
@@ -181,7 +252,7 @@ class Emitter:
             found.setdefault(last, []).append(self.promise(number, promise))
         return found
 
-    def value(self, number: int, value: Value, done: set[int]) -> list[str]:
+    def value(self, number: int, value: Value, done: set[object]) -> list[str]:
         """The statements that compute one value."""
         note = f" /* {comment(value.name)} */"
         match value.definition:
@@ -203,47 +274,55 @@ class Emitter:
             case MeanValue():
                 return []
             case Fetched(table, place):
-                before = [] if table in done else self.visit(self.tables[table])
-                done.add(table)
+                before = [] if ("table", table) in done else self.visit(table, done)
+                done.add(("table", table))
                 return [
                     *before,
                     f"    const int64_t v{number} = {self.fetched(table, place)};{note}",
                 ]
         return [f"    const int64_t v{number} = {text};{note}"]
 
-    def visit(self, code: TableCode) -> list[str]:
+    def visit(self, number: int, done: set[object]) -> list[str]:
         """File this position's values, then look the query up."""
-        t, table = code.number, code.table
+        table, code = self.program.tables[number], self.tables[number]
         if code.kind == "by position":
-            return self.visit_track(code)
-        lines = [
-            f"    const uint64_t key{t} = (uint64_t)({self.sums.text(table.key, 0)});"
-            f" /* key of {comment(table.name)} */",
-            f"    const uint64_t query{t} = (uint64_t)({self.sums.text(table.query, 0)});",
-            f"    Row{t} *filed{t} = store{t}(s, key{t});",
-            *(f"    filed{t}->{self.filing(code, place)}" for place in sorted(code.live)),
-        ]
-        lines.append(
-            f"    filed{t}->" + ("position = position;" if table.nearest else "filed = 1;")
-        )
-        return [*lines, f"    const Row{t} *row{t} = fetch{t}(s, query{t});"]
+            return self.visit_track(number, done)
+        t, lines = code.number, list[str]()
+        if t == number:
+            lines = [
+                f"    const uint64_t key{t} = (uint64_t)({self.sums.text(table.key, 0)});"
+                f" /* key of {comment(table.name)} */",
+                f"    Row{t} *filed{t} = store{t}(s, key{t});",
+                f"    filed{t}->" + ("position = position;" if table.nearest else "filed = 1;"),
+            ]
+        lines += [f"    filed{t}->{text}" for text in self.filing(number, done)]
+        query = f"(uint64_t)({self.sums.text(table.query, 0)})"
+        lines.append(f"    const uint64_t query{number} = {query};")
+        return [*lines, f"    const Row{t} *row{number} = fetch{t}(s, query{number});"]
 
-    def visit_track(self, code: TableCode) -> list[str]:
+    def visit_track(self, number: int, done: set[object]) -> list[str]:
         """The same where the key is the position: the row of this token, and that of another."""
-        t, table = code.number, code.table
+        table = self.program.tables[number]
         shift = position_shift(self.program, table.key)
         query = self.sums.text(table.query.plus(Sum(((CONSTANT, shift or 0),)), -1), 0)
         where = "near_position" if table.nearest else "at_position"
         return [
-            *(f"    s->track[position].{self.filing(code, place)}" for place in sorted(code.live)),
-            f"    const int64_t query{t} = {query}; /* position for {comment(table.name)} */",
-            f"    const Track *row{t} = {where}(s, query{t});",
+            *(f"    s->track[position].{text}" for text in self.filing(number, done)),
+            f"    const int64_t query{number} = {query}; /* position for {comment(table.name)} */",
+            f"    const Track *row{number} = {where}(s, query{number});",
         ]
 
-    def filing(self, code: TableCode, place: int) -> str:
-        stored = code.table.stored[place]
-        value = self.sums.text(stored.total, stored.step)
-        return f"{code.field(place)} = ({storage_type(stored)})({value});"
+    def filing(self, number: int, done: set[object]) -> list[str]:
+        """Assignments of this table's values to members of the row that no other table files."""
+        lines = []
+        for place, stored in enumerate(self.program.tables[number].stored):
+            name = self.layout.names.get((number, place))
+            field = (self.tables[number].number, name)
+            if name is not None and field not in done:
+                done.add(field)
+                value = self.sums.text(stored.total, stored.step)
+                lines.append(f"{name} = ({storage_type(stored)})({value});")
+        return lines
 
     def fetched(self, table: int, place: int) -> str:
         """A value of the row that was found. If there is none: a key that is not the query.
@@ -254,7 +333,7 @@ class Emitter:
         described, code = self.program.tables[table], self.tables[table]
         stored = described.stored[place]
         if not stored.is_key:
-            found = f"row{table}->{code.field(place)}"
+            found = f"row{table}->{self.layout.names[table, place]}"
             return found if described.nearest else f"row{table} ? {found} : 0"
         shift = stored.total.plus(described.key, -1).constant
         if shift is None:
@@ -380,14 +459,3 @@ class Emitter:
         if not isinstance(definition, Fetched):
             return False
         return self.program.tables[definition.table].stored[definition.place].is_key
-
-
-def position_expression(divisor: int, modulus: int, power: int, offset: int) -> str:
-    text = "position"
-    if divisor > 1 or modulus:
-        text = f"(int64_t)((uint64_t)position / {divisor}u" + (
-            f" % {modulus}u)" if modulus else ")"
-        )
-    if offset:
-        text = f"({text} - {offset})"
-    return f"{text} * {text}" if power == 2 else text

@@ -49,6 +49,12 @@ def staircase_of(jumps: Jumps) -> tuple[int, int, int] | None:
     return (first, width, len(jumps)) if jumps == expected else None
 
 
+def square_wave_of(jumps: Jumps) -> tuple[int, int, int] | None:
+    """(first, width, count) if these are `count` jumps, `width` apart, up and down by as much."""
+    upward = tuple((place, height * (-1) ** number) for number, (place, height) in enumerate(jumps))
+    return staircase_of(upward)
+
+
 def needs_table(jumps: Jumps) -> bool:
     """Whether the function is more than one comparison, or one staircase."""
     is_test = len(jumps) == 1 or (len(jumps) == 2 and jumps[0][1] == -jumps[1][1])

@@ -28,7 +28,7 @@ CONSTANT: ValueId = -1
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A weighted sum of values; the constant is the coefficient of CONSTANT."""
+    """A weighted sum of values in their order; the constant is the coefficient of CONSTANT."""
 
     terms: tuple[tuple[ValueId, Number], ...] = ()
 
@@ -42,11 +42,11 @@ class Sum:
     @property
     def added(self) -> Number:
         """The constant among the terms."""
-        return dict(self.terms).get(CONSTANT, 0)
+        return self.terms[0][1] if self.terms and self.terms[0][0] == CONSTANT else 0
 
     @property
     def without_constant(self) -> Sum:
-        return Sum(tuple(term for term in self.terms if term[0] != CONSTANT))
+        return Sum(self.terms[1:]) if self.terms and self.terms[0][0] == CONSTANT else self
 
     def plus(self, other: Sum, factor: Number = 1) -> Sum:
         total = dict(self.terms)

@@ -10,7 +10,9 @@ later value overwrites an earlier one. Which table depends on what is proved abo
     hashed        more keys than pages could be listed: open addressing
     nearest       a miss has a meaning: direct, with a tree of bitmaps that finds the neighbours
 
-Values are stored in the narrowest integers that hold their proved range.
+Values are stored in the narrowest integers that hold their proved range. Tables that file under
+the same key share their rows, and a value that several of them file is filed once: what one
+instruction or one token consists of lies in one place.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ class TableCode:
     number: int
     table: Table
     kind: str
-    live: frozenset[int]
+    members: tuple[tuple[str, Stored], ...]
+    """The values that somebody reads, and their names in the row."""
 
     @property
     def rows(self) -> str:
@@ -98,13 +101,9 @@ class TableCode:
     def fields(self) -> list[str]:
         """The values that somebody reads, as members of a struct."""
         return [
-            f"{storage_type(s)} {self.field(i)}; /* {comment(s.name)} */"
-            for i, s in enumerate(self.table.stored)
-            if i in self.live
+            f"{storage_type(stored)} {name}; /* {comment(stored.name)} */"
+            for name, stored in self.members
         ]
-
-    def field(self, place: int) -> str:
-        return f"value{self.number}_{place}" if self.kind == "by position" else f"value{place}"
 
     @property
     def row_type(self) -> str:
@@ -258,13 +257,48 @@ static int widen{t}(State *s) {{
         return f"    free(s->rows{t});\n" + "".join(marks if self.kind == "nearest" else [])
 
 
-def table_codes(program: Program, live: dict[int, frozenset[int]]) -> list[TableCode]:
-    """The tables that are read, and which of their values are."""
-    return [
-        TableCode(n, table, kind_of(program, table), live[n])
-        for n, table in enumerate(program.tables)
-        if n in live
-    ]
+@dataclass(frozen=True, slots=True)
+class Tables:
+    """Where the tables of a program keep what is read of them."""
+
+    codes: dict[int, TableCode]
+    """By the number of the table; tables that share their rows have one between them."""
+    names: dict[tuple[int, int], str]
+    """The member of the row that holds a table's value."""
+
+    @property
+    def different(self) -> list[TableCode]:
+        return [code for number, code in self.codes.items() if number == code.number]
+
+
+def lay_out(program: Program, live: dict[int, frozenset[int]]) -> Tables:
+    """Rows for the tables that are read, and for those of their values that are."""
+    owners: dict[tuple[str, Sum, int], int] = {}
+    members: dict[int, dict[tuple[Sum, int, Number, Number], tuple[str, Stored]]] = {}
+    owner_of: dict[int, int] = {}
+    names: dict[tuple[int, int], str] = {}
+    for number in sorted(live):
+        table = program.tables[number]
+        kind = kind_of(program, table)
+        at_token = kind == "by position"
+        shared = (kind, Sum(), 0) if at_token else (kind, table.key, table.size)
+        owner = owner_of[number] = owners.setdefault(shared, number)
+        row = members.setdefault(owner, {})
+        for place in sorted(live[number]):
+            stored = table.stored[place]
+            name = f"value{number}_{place}" if at_token or owner != number else f"value{place}"
+            content = (stored.total, stored.step, stored.low, stored.high)
+            names[number, place] = row.setdefault(content, (name, stored))[0]
+    codes = {
+        owner: TableCode(
+            owner,
+            program.tables[owner],
+            kind_of(program, program.tables[owner]),
+            tuple(members[owner].values()),
+        )
+        for owner in members
+    }
+    return Tables({number: codes[owner] for number, owner in owner_of.items()}, names)
 
 
 def kind_of(program: Program, table: Table) -> str:
@@ -287,14 +321,30 @@ def position_shift(program: Program, key: Sum) -> int | None:
     return int(dict(key.terms).get(CONSTANT, 0))
 
 
+def position_expression(divisor: int, modulus: int, power: int, offset: int) -> str:
+    text = "position"
+    if divisor > 1 or modulus:
+        text = f"(int64_t)((uint64_t)position / {divisor}u" + (
+            f" % {modulus}u)" if modulus else ")"
+        )
+    if offset:
+        text = f"({text} - {offset})"
+    return f"{text} * {text}" if power == 2 else text
+
+
 def comment(text: str) -> str:
     """Text that neither ends a comment nor begins one."""
     return text.replace("*/", "* /").replace("/*", "/ *").replace("\n", " ")
 
 
+def field_bits(field: str) -> int:
+    return int("".join(character for character in field.partition(" ")[0] if character.isdigit()))
+
+
 def track_type(codes: list[TableCode]) -> str:
     """The row that every token has, if any table is by position."""
     fields = [f for code in codes if code.kind == "by position" for f in code.fields]
+    fields.sort(key=lambda field: -field_bits(field))
     body = "".join(f"    {field}\n" for field in fields or ["uint8_t unused;"])
     return f"typedef struct {{\n{body}}} Track;\n"
 

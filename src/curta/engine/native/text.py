@@ -54,18 +54,6 @@ int64_t curta_feed(State *s, const int32_t *tokens, int64_t count, int32_t *said
     return count;
 }
 
-/* Say `first` and up to count - 1 more tokens; returns how many. Ends after a stop token. */
-int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
-    int32_t token = said[0] = first;
-    for (int64_t i = 1; i < count; i++) {
-        if (is_stop(token) || s->exhausted) return i;
-        token = step(s, token);
-        if (token < 0) return i;
-        said[i] = token;
-    }
-    return count;
-}
-
 int64_t curta_bytes(const State *s) { return s->bytes; }
 int32_t curta_exhausted(const State *s) { return s->exhausted; }
 int32_t curta_broken(const State *s, int64_t *value) {
@@ -103,5 +91,49 @@ static inline void *resize(State *s, void *memory, uint64_t row, int64_t capacit
     }
     s->bytes += (int64_t)row * (capacity - s->capacity);
     return moved;
+}
+"""
+
+GENERAL_RUN = """\
+/* Say `first` and up to count - 1 more tokens; returns how many. Ends after a stop token. */
+int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
+    int32_t token = said[0] = first;
+    for (int64_t i = 1; i < count; i++) {
+        if (is_stop(token) || s->exhausted) return i;
+        token = step(s, token);
+        if (token < 0) return i;
+        said[i] = token;
+    }
+    return count;
+}
+"""
+
+QUIET_RUN = """\
+/* How many of the steps that are left there is room for, without memory of their own. */
+static inline int64_t at_most(State *s, int64_t left) {
+    if (!HAS_TRACK) return left;
+    if (s->position >= s->capacity && !grow(s)) return 0;
+    const int64_t room = s->capacity - s->position;
+    return room < left ? room : left;
+}
+
+/* Say `first` and up to count - 1 more tokens; returns how many. Ends after a stop token. */
+int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
+    int32_t token = said[0] = first;
+    int64_t i = 1;
+    while (i < count) {
+        if (is_stop(token) || s->exhausted) return i;
+        if (ready(s, token)) {
+            const int64_t more = run(s, token, said + i, at_most(s, count - i));
+            i += more;
+            if (!more) return i;
+        } else {
+            said[i] = step(s, token);
+            if (said[i] < 0) return i;
+            i++;
+        }
+        token = said[i - 1];
+    }
+    return i;
 }
 """

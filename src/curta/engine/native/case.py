@@ -1,0 +1,379 @@
+"""Partial evaluation: what is left of a sum under the facts of a case.
+
+    a gate that cannot open                    0
+    a gate that cannot close                   the sum itself
+    a step that was or cannot be taken         a constant
+    steps of steps of one number               steps of that number
+    a gate on "the key found is the query",    the value: it is zero if nothing was found
+      times the value found
+
+Evaluation is by demand: the factor of a gate that cannot open is never looked at.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+from curta.compiler.numbers import Number, common_factor, power_of_two, simplify, step_of
+from curta.engine.native.intervals import Intervals, proportion
+from curta.engine.native.pool import (
+    ONE,
+    ZERO,
+    Definition,
+    FetchedKey,
+    FetchedValue,
+    Pool,
+    Range,
+    Steps,
+    constant,
+    direction,
+    divided,
+    scaled,
+)
+from curta.engine.native.shapes import jumps_of, staircase_of
+from curta.engine.native.symbolic import CONSTANT, Held, Product, Sum, ValueId
+
+MOST_COMPOSED = 64
+"""Jumps of a function of one number that is put together from others."""
+MOST_INLINED = 128
+"""Terms of a sum with a name that is written out where it is read."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is known in a case, beyond what holds at every token."""
+
+    equal: dict[ValueId, Sum] = field(default_factory=dict)
+    bounds: dict[Sum, Range] = field(default_factory=dict)
+    """Intervals of sums without constant that begin with coefficient 1."""
+    hits: dict[int, bool] = field(default_factory=dict)
+    """Whether a table finds what it looks up."""
+
+    def with_hit(self, table: int, hit: bool = True) -> Facts:
+        return replace(self, hits={**self.hits, table: hit})
+
+    def with_bound(self, total: Sum, low: Number, high: Number) -> Facts:
+        """The same, and total (without constant) is in low..high."""
+        scale, unit = direction(total)
+        ends = sorted((divided(low, scale), divided(high, scale)))
+        known = self.bounds.get(unit, (ends[0], ends[1]))
+        bound = max(known[0], ends[0]), min(known[1], ends[1])
+        return replace(self, bounds={**self.bounds, unit: bound})
+
+
+class Case:
+    """A pool's values under some facts."""
+
+    def __init__(self, pool: Pool, facts: Facts) -> None:
+        self.pool = pool
+        self.facts = facts
+        self.values: dict[ValueId, Sum] = {}
+        self.sums: dict[Sum, Sum] = {}
+        self.intervals = Intervals(pool, facts.bounds, facts.hits)
+        self.under_hit: dict[int, Case] = {}
+
+    def refined(self, total: Sum, low: Number, high: Number) -> Case:
+        """The case in which a sum is in an interval as well."""
+        added = total.added
+        facts = self.facts.with_bound(total.without_constant, low - added, high - added)
+        return Case(self.pool, facts)
+
+    def learned(self, total: Sum, low: Number, high: Number) -> Case:
+        """The same for what comes after a check that a sum is in an interval."""
+        if total.constant is not None:
+            return self
+        case = self.refined(total, low, high)
+        case.values, case.sums = dict(self.values), dict(self.sums)
+        return case
+
+    def range(self, total: Sum) -> Range:
+        return self.intervals.of(total)
+
+    # -- sums -------------------------------------------------------------------------------
+
+    def sum(self, total: Sum) -> Sum:
+        """What is left of a sum."""
+        found = self.sums.get(total)
+        if found is None:
+            collected: dict[ValueId, Number] = {}
+            for value, coefficient in total.terms:
+                if value == CONSTANT:
+                    collected[CONSTANT] = collected.get(CONSTANT, 0) + coefficient
+                    continue
+                for v, c in self.value(value).terms:
+                    collected[v] = collected.get(v, 0) + c * coefficient
+            terms = sorted((v, simplify(c)) for v, c in collected.items() if c)
+            found = self.sums[total] = self.grouped(Sum(tuple(terms)))
+        return found
+
+    def grouped(self, total: Sum) -> Sum:
+        """The same, with gates on one number that make up steps written as steps."""
+        groups: dict[tuple[Sum, Sum], list[tuple[ValueId, Number]]] = {}
+        for value, coefficient in total.terms:
+            definition = None if value == CONSTANT else self.pool.entries[value].definition
+            if isinstance(definition, Product):
+                group = definition.gate.without_constant, definition.factor
+                groups.setdefault(group, []).append((value, coefficient))
+        for (argument, factor), members in groups.items():
+            if len(members) > 1:
+                total = self.as_steps(total, argument, factor, members)
+        return self.merged(total)
+
+    def merged(self, total: Sum) -> Sum:
+        """The same, with halves of a staircase written as one."""
+        groups: dict[tuple[Sum, Number], list[tuple[ValueId, Number]]] = {}
+        for value, coefficient in total.terms:
+            definition = None if value == CONSTANT else self.pool.entries[value].definition
+            if isinstance(definition, Steps) and definition.factor == ONE:
+                groups.setdefault((definition.argument, coefficient), []).append(
+                    (value, coefficient)
+                )
+        for (argument, _), members in groups.items():
+            found = self.levels(Sum(tuple(members))) if len(members) > 1 else None
+            if found is None:
+                continue
+            together = self.from_levels(argument, *found)
+            if together.constant is not None or self.is_staircase(together):
+                total = total.plus(Sum(tuple(members)), -1).plus(together)
+        return total
+
+    def is_staircase(self, total: Sum) -> bool:
+        definition = self.pool.entries[total.terms[-1][0]].definition
+        assert isinstance(definition, Steps)
+        unit = power_of_two(min(step_of(place) for place, _ in definition.jumps))
+        jumps = tuple((int(place / unit), height) for place, height in definition.jumps)
+        return len(jumps) == 1 or staircase_of(jumps) is not None
+
+    def as_steps(
+        self, total: Sum, argument: Sum, factor: Sum, members: list[tuple[ValueId, Number]]
+    ) -> Sum:
+        """The total, its members replaced by steps if that is what they are.
+
+        They may be so only together with a multiple of the argument, which is a gate that is
+        always open.
+        """
+        unit = power_of_two(self.pool.step(argument))
+        bends: list[tuple[int, Number]] = []
+        for value, coefficient in members:
+            definition = self.pool.entries[value].definition
+            assert isinstance(definition, Product)
+            place = -Fraction(definition.gate.added) / unit
+            if place.denominator != 1:
+                return total
+            bends.append((int(place), simplify(coefficient * unit)))
+        rest = total.plus(Sum(tuple(members)), -1)
+        jumps = jumps_of(bends)
+        slope = proportion(total, argument) if factor == ONE else 0
+        if jumps is None and slope and argument.terms:
+            low = Fraction(self.range(argument)[0]) // unit
+            jumps = jumps_of([(int(low), simplify(slope * unit)), *bends])
+            rest = rest.plus(argument, -slope).plus(constant(simplify(slope * low * unit)))
+        if jumps is None:
+            return total
+        places = tuple((simplify(place * unit), height) for place, height in jumps)
+        return rest.plus(self.steps(argument, places, factor))
+
+    # -- values -----------------------------------------------------------------------------
+
+    def value(self, number: ValueId) -> Sum:
+        """What is left of one value."""
+        found = self.values.get(number)
+        if found is None:
+            found = self.values[number] = self.evaluated(number)
+        return found
+
+    def evaluated(self, number: ValueId) -> Sum:
+        if number in self.facts.equal:
+            return self.sum(self.facts.equal[number])
+        definition: Definition = self.pool.entries[number].definition
+        match definition:
+            case Product(gate, factor):
+                return self.product(gate, factor)
+            case Steps(argument, jumps, factor):
+                return self.steps(argument, jumps, factor)
+            case Held(total):
+                return self.held(total)
+            case FetchedValue(table, member):
+                hit = self.facts.hits.get(table)
+                if hit is False:
+                    return ZERO
+                copied = self.pool.copies.get((table, member))
+                if hit and copied is not None:
+                    return self.sum(self.pool.queries[table]).plus(constant(copied))
+            case FetchedKey(table) if self.facts.hits.get(table):
+                return self.sum(self.pool.queries[table])
+        itself = Sum(((number, 1),))
+        low, high = self.range(itself)
+        return constant(low) if low == high else itself
+
+    def held(self, total: Sum) -> Sum:
+        reduced = self.sum(total)
+        if len(reduced.terms) <= MOST_INLINED:
+            return reduced
+        return self.pool.value(Held(reduced), self.pool.step(reduced))
+
+    def product(self, gate: Sum, factor: Sum) -> Sum:
+        """relu(gate) * factor."""
+        gate = self.sum(gate)
+        if self.range(gate)[1] <= 0:
+            return ZERO
+        factor = self.sum(factor)
+        if not factor.terms:
+            return ZERO
+        case = self.assuming_found(factor)
+        if case is not self:
+            gate = case.sum(gate)
+        low, high = case.range(gate)
+        if high <= 0:
+            return ZERO
+        if gate.constant is not None:
+            return scaled(factor, gate.constant)
+        rectified = self.rectified_steps(gate)
+        if rectified is not None:
+            gate, low = rectified, 0
+            if gate.constant is not None:
+                return scaled(factor, gate.constant)
+        number = factor.constant
+        if number is None:
+            return self.pool.product(gate, factor)
+        if low >= 0:
+            return scaled(gate, number)
+        return scaled(self.pool.product(gate, ONE), number)
+
+    def assuming_found(self, factor: Sum) -> Case:
+        """The case that a gate on this factor is evaluated in: without it the factor is zero."""
+        tables = set()
+        for value, _ in factor.terms:
+            definition = None if value == CONSTANT else self.pool.entries[value].definition
+            if not isinstance(definition, FetchedValue) or definition.table in self.pool.nearest:
+                return self
+            tables.add(definition.table)
+        if len(tables) != 1 or (table := tables.pop()) in self.facts.hits:
+            return self
+        if table not in self.under_hit:
+            self.under_hit[table] = Case(self.pool, self.facts.with_hit(table))
+        return self.under_hit[table]
+
+    def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
+        """factor * f(argument), f given by its jumps."""
+        argument = self.sum(argument)
+        case: Case = self
+        if factor != ONE:
+            factor = self.sum(factor)
+            if not factor.terms:
+                return ZERO
+            case = self.assuming_found(factor)
+            if case is not self:
+                argument = case.sum(argument)
+        low, high = case.range(argument)
+        base = sum((height for place, height in jumps if place <= low), 0)
+        inner = tuple((place, height) for place, height in jumps if low < place <= high)
+        if not inner:
+            return scaled(factor, base)
+        added = argument.added
+        argument = argument.without_constant
+        inner = tuple((simplify(place - added), height) for place, height in inner)
+        number = factor.constant
+        if number is not None:
+            base, factor = base * number, ONE
+            inner = tuple((place, simplify(height * number)) for place, height in inner)
+            straight = self.straight(argument, inner, low - added, high - added)
+            if straight is not None:
+                return straight.plus(constant(base))
+            composed = self.composed(argument, inner)
+            if composed is not None:
+                return composed.plus(constant(base))
+            return self.in_units(argument, inner).plus(constant(base))
+        return self.pool.steps(argument, inner, factor).plus(factor, base)
+
+    def straight(
+        self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], low: Number, high: Number
+    ) -> Sum | None:
+        """The steps as a multiple of the argument, if there is one at every value that it takes."""
+        unit = power_of_two(self.pool.step(argument))
+        (first, height), (last, _) = jumps[0], jumps[-1]
+        if first - low > unit or high - last >= unit:
+            return None
+        if len(jumps) != 1 + (last - first) / Fraction(unit):
+            return None
+        if any(h != height for _, h in jumps):
+            return None
+        slope = divided(height, unit)
+        return scaled(argument, slope).plus(constant(simplify(-slope * (first - unit))))
+
+    # -- functions of one number -------------------------------------------------------------
+
+    def one_argument(self, total: Sum) -> Sum | None:
+        """The number that all terms are steps of."""
+        found: Sum | None = None
+        for value, _ in total.terms:
+            if value == CONSTANT:
+                continue
+            definition = self.pool.entries[value].definition
+            if not isinstance(definition, Steps) or definition.factor != ONE:
+                return None
+            if found is not None and definition.argument != found:
+                return None
+            found = definition.argument
+        return found
+
+    def levels(self, total: Sum) -> tuple[Number, list[tuple[Number, Number]]] | None:
+        """(value before all places, [(place, value from there on)]) of a sum of steps."""
+        jumps: dict[Number, Number] = {}
+        for value, coefficient in total.terms:
+            if value == CONSTANT:
+                continue
+            definition = self.pool.entries[value].definition
+            assert isinstance(definition, Steps)
+            if len(definition.jumps) > MOST_COMPOSED:
+                return None
+            for place, height in definition.jumps:
+                jumps[place] = jumps.get(place, 0) + height * coefficient
+        if len(jumps) > MOST_COMPOSED:
+            return None
+        level, levels = total.added, []
+        for place in sorted(jumps):
+            level = simplify(level + jumps[place])
+            levels.append((place, level))
+        return total.added, levels
+
+    def from_levels(self, argument: Sum, first: Number, levels: list[tuple[Number, Number]]) -> Sum:
+        jumps, before = [], first
+        for place, level in levels:
+            if level != before:
+                jumps.append((place, simplify(level - before)))
+            before = level
+        if not jumps:
+            return constant(first)
+        return self.in_units(argument, tuple(jumps)).plus(constant(first))
+
+    def in_units(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...]) -> Sum:
+        """Steps as a multiple of steps of whole heights: one value, however it is scaled."""
+        height = common_factor(h for _, h in jumps)
+        units = tuple((place, divided(h, height)) for place, h in jumps)
+        return scaled(self.pool.steps(argument, units, ONE), height)
+
+    def rectified_steps(self, gate: Sum) -> Sum | None:
+        """relu of a sum of steps of one number, as steps of it."""
+        argument = self.one_argument(gate)
+        found = self.levels(gate) if argument is not None else None
+        if argument is None or found is None:
+            return None
+        first, levels = found
+        return self.from_levels(
+            argument, max(first, 0), [(place, max(level, 0)) for place, level in levels]
+        )
+
+    def composed(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...]) -> Sum | None:
+        """Steps of a sum of steps of one number, as steps of that number."""
+        inner = self.one_argument(argument)
+        found = self.levels(argument) if inner is not None else None
+        if inner is None or found is None:
+            return None
+
+        def at(level: Number) -> Number:
+            return simplify(sum((height for place, height in jumps if place <= level), 0))
+
+        first, levels = found
+        return self.from_levels(inner, at(first), [(place, at(level)) for place, level in levels])

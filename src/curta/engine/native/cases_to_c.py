@@ -1,0 +1,470 @@
+"""C for the cases of a step: one function that says token after token while a stretch is quiet.
+
+Every class of tokens has a label. What a block needs is computed where it is needed, in the block;
+totals and the position are kept in locals, and written back when the function is left: after the
+last token that was asked for, after a stop token, or at a broken promise.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify
+from curta.engine.native.case import Case
+from curta.engine.native.expressions import CannotSpecialiseError, Expressions, Scope, integer
+from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Steps
+from curta.engine.native.specialise import (
+    Act,
+    Block,
+    Compare,
+    Divide,
+    File,
+    Grow,
+    Plan,
+    Proceed,
+    Say,
+    Test,
+)
+from curta.engine.native.symbolic import (
+    CONSTANT,
+    Column,
+    Held,
+    PositionValue,
+    Product,
+    Sum,
+    Total,
+    ValueId,
+)
+from curta.engine.native.tables import (
+    TableCode,
+    Tables,
+    comment,
+    integer_type,
+    position_expression,
+    storage_type,
+)
+
+NO_CLASS = 255
+FEWEST_FOR_SWITCH = 4
+FEWEST_FOR_NAME = 3
+"""Values whose sum gets a name where it is read."""
+FEWEST_FOR_FUNCTION = 40
+MOST_ARGUMENTS = 6
+"""Values that are computed by a function of their own, and its arguments."""
+
+
+class CasesWriter:
+    def __init__(self, plan: Plan, layout: Tables, promise_steps: list[int], stops: list[int]):
+        self.plan = plan
+        self.pool = plan.steady.pool
+        self.program = self.pool.program
+        self.layout = layout
+        self.promise_steps = promise_steps
+        self.stops = frozenset(stops)
+        self.expressions = Expressions(self.pool)
+        self.name_numbers: dict[Sum, int] = {}
+        self.parts: dict[str, int] = {}
+        """Parameters and bodies of functions that several blocks may call."""
+        self.totals = [
+            n for n, v in enumerate(self.program.values) if isinstance(v.definition, Total)
+        ]
+        self.totals = [n for n in self.totals if Input(n) in self.pool.known]
+
+    # -- the parts ----------------------------------------------------------------------------
+
+    def class_tables(self) -> str:
+        """The class of every token, and its place in it."""
+        count = len(self.tokens)
+        classes, places = [NO_CLASS] * count, [0] * count
+        for number, one in enumerate(self.plan.classes):
+            for place, token in enumerate(one.tokens):
+                classes[token], places[token] = number, place
+        kind = integer_type(0, max(places))
+        return (
+            f"static const uint8_t class_of[{count}] = {{{', '.join(map(str, classes))}}};\n"
+            f"static const {kind} place_of[{count}] = {{{', '.join(map(str, places))}}};\n"
+        )
+
+    @property
+    def tokens(self) -> range:
+        column = next(
+            (v.definition for v in self.program.values if isinstance(v.definition, Column)), None
+        )
+        said = max(token for one in self.plan.classes for token in one.tokens) + 1
+        return range(max(said, len(column.entries) if column else 0))
+
+    def ready(self) -> str:
+        """Whether the next step is one of a quiet stretch."""
+        tests = [f"class_of[token] != {NO_CLASS}", f"s->quiet > {self.plan.quiet.window}"]
+        for table in self.plan.quiet.filed:
+            query = self.pool.queries[table].constant
+            tests.append(f"fetch{self.layout.codes[table].number}(s, {integer(query or 0)}u)")
+        return (
+            "static inline int ready(State *s, int32_t token) {\n"
+            f"    return {' && '.join(tests)};\n}}\n"
+        )
+
+    def function(self) -> str:
+        """Says up to `count` tokens after `token`; returns how many."""
+        owners = {code.number: code for code in self.layout.different if code.kind != "by position"}
+        lines = [
+            "static int64_t run(State *s, int32_t token, int32_t *said, int64_t count) {",
+            "    int32_t *next = said, *end = said + count;",
+            "    int64_t position = s->position, digit = 0;",
+            "    if (!count) return 0;",
+            "    Track *const track = s->track;",
+            "    (void)track;",
+            *(f"    int64_t total{n} = s->total{n};" for n in self.totals),
+            *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
+            "dispatch:",
+            "    switch (class_of[token]) {",
+        ]
+        for number in range(len(self.plan.classes)):
+            lines.append(f"    case {number}: digit = place_of[token]; goto class{number};")
+        lines += ["    default: goto leave;", "    }"]
+        for number, block in enumerate(self.plan.entries):
+            lines += [f"class{number}: {{", *self.block(block, Scope()), "}"]
+        for number, block in enumerate(self.plan.groups):
+            lines += [f"group{number}: {{", *self.block(block, Scope()), "}"]
+        lines += [
+            "leave:",
+            *(f"    s->total{n} = total{n};" for n in self.totals),
+            "    s->quiet += position - s->position;",
+            "    s->position = position;",
+            "    return next - said;",
+            "}",
+        ]
+        parts = [f"static int64_t part{number}{text}" for text, number in self.parts.items()]
+        return "\n".join([*parts, *lines]) + "\n"
+
+    # -- blocks -------------------------------------------------------------------------------
+
+    def block(self, block: Block, scope: Scope) -> list[str]:
+        lines: list[str] = []
+        for case, act in block.acts:
+            lines += self.act(case, act, scope)
+        return lines
+
+    def act(self, case: Case, act: Act, scope: Scope) -> list[str]:
+        match act:
+            case Grow(total, addend):
+                lines = self.needed(case, [addend], scope)
+                text = self.expressions.in_step(addend, self.program.values[total].step, scope)
+                return [*lines, f"total{total} += {text};"]
+            case File():
+                return self.file(case, act, scope)
+            case Test():
+                return self.test(case, act, scope)
+            case Say():
+                return self.say(case, act, scope)
+            case Compare():
+                return self.compare(case, act, scope)
+            case Divide():
+                return self.divide(case, act, scope)
+            case Proceed(group):
+                return [f"goto group{group};"]
+
+    def file(self, case: Case, act: File, scope: Scope) -> list[str]:
+        code = self.layout.codes[act.owner]
+        lines = self.needed(case, [total for _, _, total in act.members], scope)
+        if code.kind == "by position":
+            row = "track[position]."
+        else:
+            row = f"filed{act.owner}->"
+            if act.opens:
+                lines += self.needed(case, [act.key], scope)
+                key = self.expressions.text(act.key, 0, scope)
+                lines.append(f"filed{act.owner} = store{act.owner}(s, (uint64_t)({key}));")
+                if code.kind in ("paged", "hashed"):
+                    lines.append("if (s->exhausted) end = next + 1;")
+                mark = "position = position" if code.table.nearest else "filed = 1"
+                lines.append(f"{row}{mark};")
+        for name, stored, total in act.members:
+            text = self.expressions.in_step(total, stored.step, scope)
+            lines.append(f"{row}{name} = ({storage_type(stored)})({text});")
+        return lines
+
+    def test(self, case: Case, act: Test, scope: Scope) -> list[str]:
+        step = self.promise_steps[act.number]
+        unit = power_of_two(step)
+        low, high = int(Fraction(act.low) / unit), int(Fraction(act.high) / unit)
+        ends = case.range(act.total)
+        tests = []
+        if ends[0] < act.low:
+            tests.append(f"promised < INT64_C({low})")
+        if ends[1] > act.high:
+            tests.append(f"promised > INT64_C({high})")
+        name = comment(self.program.promises[act.number].name)
+        lines = self.outlined(case, act.total, scope)
+        text = self.expressions.in_step(act.total, step, scope)
+        return [
+            *lines,
+            f"{{ const int64_t promised = {text}; /* {name} */",
+            f"if ({' || '.join(tests) or '0'}) {{",
+            f"stop(s, {act.number}, promised); goto leave; }} }}",
+        ]
+
+    def divide(self, case: Case, act: Divide, scope: Scope) -> list[str]:
+        lines = self.outlined(case, act.on, scope)
+        step = self.pool.step(act.on)
+        on = self.expressions.text(act.on, step, scope)
+        bodies: dict[str, list[int]] = {}
+        points = all(low == high for (low, high), _ in act.branches)
+        for (low, _), block in act.branches:
+            start = -int(-Fraction(low) // power_of_two(step))
+            body = "\n".join(self.block(block, scope.inner()))
+            bodies.setdefault(body, []).append(start)
+        if len(bodies) == 1:
+            return [*lines, *bodies]
+        if points and len(act.branches) >= FEWEST_FOR_SWITCH:
+            lines.append(f"switch ({on}) {{")
+            for number, (body, starts) in enumerate(bodies.items(), start=1):
+                labels = " ".join(f"case {start}:" for start in starts)
+                default = " default:" if number == len(bodies) else ""
+                lines += [f"{labels}{default} {{", body, "}"]
+            return [*lines, "}"]
+        lines.append(f"{{ const int64_t on = {on};")
+        flat = [(start, body) for body, starts in bodies.items() for start in starts]
+        for start, body in sorted(flat, reverse=True)[:-1]:
+            lines += [f"if (on >= {literal(start)}) {{", body, "}"]
+        return [*lines, min(flat)[1], "}"]
+
+    # -- what is said -------------------------------------------------------------------------
+
+    def say(self, case: Case, act: Say, scope: Scope) -> list[str]:
+        tokens = self.program.rules[act.rule].tokens
+        number, place = self.class_and_place(tokens[0])
+        if len(tokens) == 1:
+            lines, digit = [], "0"
+        else:
+            lines = self.needed(case, [act.linear, act.square], scope)
+            digit = self.vertex(case, act, len(tokens) - 1, scope)
+        one = self.plan.classes[number]
+        shifted = digit if not place else f"{digit} + {place}"
+        lines.append(f"digit = {shifted};")
+        if one.is_run:
+            lines.append(f"token = {one.tokens[0]} + (int32_t)digit;")
+        elif len(tokens) == 1:
+            lines.append(f"token = {tokens[0]};")
+        else:
+            names = ", ".join(map(str, tokens))
+            lines.append(f"{{ static const int32_t tokens[] = {{{names}}};")
+            lines.append(f"token = tokens[{digit}]; }}")
+            if [self.class_and_place(t)[1] for t in tokens] != list(
+                range(place, place + len(tokens))
+            ):
+                lines.append("digit = place_of[token];")
+        stops = [token in self.stops for token in tokens]
+        ends = "1" if all(stops) else "next == end"
+        if any(stops) and not all(stops):
+            ends += " || is_stop(token)"
+        lines.append("*next++ = token; position++;")
+        if all(stops):
+            return [*lines, "goto leave;"]
+        return [*lines, f"if ({ends}) goto leave;", f"goto class{number};"]
+
+    def class_and_place(self, token: int) -> tuple[int, int]:
+        return next(
+            (number, one.tokens.index(token))
+            for number, one in enumerate(self.plan.classes)
+            if token in one.tokens
+        )
+
+    def vertex(self, case: Case, act: Say, most: int, scope: Scope) -> str:
+        """The d in 0..most with the largest d * linear - d * d * square."""
+        linear, square = act.linear, act.square
+        step = min(self.pool.step(linear), self.pool.step(square))
+        unit = power_of_two(step)
+        ends = [Fraction(end) / unit for end in case.range(linear)]
+        fixed = square.constant
+        if fixed is None or fixed <= 0:
+            texts = (self.expressions.text(total, step, scope) for total in (linear, square))
+            return f"vertex({', '.join(texts)}, {most})"
+        width = 2 * integer(Fraction(fixed) / unit)
+        above = linear.plus(Sum(((CONSTANT, unit),)), width // 2 - 1)
+        low, high = ((end + width // 2 - 1) // width for end in ends)
+        whole = self.divided(above, unit, width)
+        if whole is not None:
+            text = self.expressions.text(whole, 0, scope)
+        elif width & (width - 1):
+            return f"vertex({self.expressions.text(linear, step, scope)}, {width // 2}, {most})"
+        else:
+            text = f"({self.expressions.text(above, step, scope)}) >> {width.bit_length() - 1}"
+        return text if low >= 0 and high <= most else f"clamped({text}, {most})"
+
+    def divided(self, above: Sum, unit: Number, width: int) -> Sum | None:
+        """The floor of above / (unit * width) as a sum, if its terms are whole."""
+        terms: list[tuple[ValueId, Number]] = []
+        for value, coefficient in above.terms:
+            quotient = Fraction(coefficient) / unit / width
+            if value == CONSTANT:
+                terms.append((value, quotient.numerator // quotient.denominator))
+                continue
+            step = power_of_two(self.pool.entries[value].step)
+            if (quotient * step).denominator != 1:
+                return None
+            terms.append((value, simplify(quotient)))
+        return Sum(tuple((v, c) for v, c in terms if c))
+
+    def compare(self, case: Case, act: Compare, scope: Scope) -> list[str]:
+        """The best token of several rules."""
+        totals = [t for s in act.scores for t in (s.base, s.linear, s.square)]
+        lines = self.needed(case, totals, scope)
+        steps = [self.pool.step(total) for total in totals if total.terms]
+        step = min(steps, default=0)
+        if max(steps, default=0) - step + MANTISSA_BITS >= 62:
+            raise CannotSpecialiseError
+        lines.append("{ int64_t best = INT64_MIN; token = 0;")
+        for number, score in enumerate(act.scores):
+            base, linear, square = (
+                self.expressions.text(t, step, scope)
+                for t in (score.base, score.linear, score.square)
+            )
+            first, size = score.tokens[0], len(score.tokens)
+            earlier = [t for s in act.scores[:number] for t in s.tokens]
+            rising = all(t < first for t in earlier)
+            beats = "score > best" + ("" if rising else " || (score == best && other < token)")
+            if size == 1:
+                lines.append(f"{{ const int64_t score = {base}; const int32_t other = {first};")
+            else:
+                names = ", ".join(map(str, score.tokens))
+                lines += [
+                    f"{{ static const int32_t tokens[] = {{{names}}};",
+                    f"const int64_t linear = {linear}, square = {square};",
+                    f"const int64_t best_digit = vertex(linear, square, {size - 1});",
+                    f"const int64_t score = {base} + best_digit * (linear - best_digit * square);",
+                    "const int32_t other = tokens[best_digit];",
+                ]
+            lines.append(f"if ({beats}) best = score, token = other; }}")
+        return [
+            *lines,
+            "}",
+            "*next++ = token; position++;",
+            "if (next == end || is_stop(token)) goto leave;",
+            "goto dispatch;",
+        ]
+
+    # -- values -------------------------------------------------------------------------------
+
+    def needed(self, case: Case, totals: list[Sum], scope: Scope) -> list[str]:
+        """The definitions of all values that these sums read, if they are not there yet."""
+        lines: list[str] = []
+        for total in totals:
+            rest, _ = self.expressions.split(total, scope)
+            for value, _ in rest.terms:
+                if value != CONSTANT and value not in scope.defined:
+                    self.define(case, value, scope, lines)
+        return lines
+
+    def named(self, case: Case, total: Sum, scope: Scope) -> list[str]:
+        """The same, and a name for the sum if it is one of several values."""
+        rest = total.without_constant
+        if len(rest.terms) < FEWEST_FOR_NAME or rest in scope.names:
+            return self.needed(case, [rest], scope)
+        lines = self.needed(case, [rest], scope)
+        step = self.pool.step(rest)
+        name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
+        lines.append(f"const int64_t {name} = {self.expressions.text(rest, step, scope)};")
+        scope.names[rest] = name, step
+        return lines
+
+    def outlined(self, case: Case, total: Sum, scope: Scope) -> list[str]:
+        """The same, by a function of its own if much is to be computed from few values.
+
+        What an operation computes is the same in several groups, and is compiled once.
+        """
+        rest = total.without_constant
+        inputs, computed = self.origins(rest, scope)
+        if computed < FEWEST_FOR_FUNCTION or len(inputs) > MOST_ARGUMENTS or rest in scope.names:
+            return self.named(case, rest, scope)
+        lines = self.needed(case, [Sum(((value, 1),)) for value in inputs], scope)
+        inner = Scope(set(inputs))
+        step = self.pool.step(rest)
+        body = self.needed(case, [rest], inner)
+        body.append(f"return {self.expressions.text(rest, step, inner)};")
+        arguments = [f"v{value}" for value in inputs]
+        parameters = ", ".join(f"int64_t {name}" for name in arguments)
+        function = f"({parameters}) {{\n" + "\n".join(body) + "\n}\n"
+        number = self.parts.setdefault(function, len(self.parts))
+        name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
+        lines.append(f"const int64_t {name} = part{number}({', '.join(arguments)});")
+        scope.names[rest] = name, step
+        return lines
+
+    def origins(self, total: Sum, scope: Scope) -> tuple[list[ValueId], int]:
+        """The values that are there, or given, that a sum is computed from; how many are not."""
+        inputs: set[ValueId] = set()
+        computed: set[ValueId] = set()
+        stack = [value for value, _ in total.terms]
+        while stack:
+            value = stack.pop()
+            if value == CONSTANT or value in inputs or value in computed:
+                continue
+            given = not isinstance(self.pool.entries[value].definition, Product | Steps | Held)
+            if given or value in scope.defined:
+                inputs.add(value)
+                continue
+            computed.add(value)
+            for read in self.pool.reads(value):
+                stack += [v for v, _ in read.terms]
+        return sorted(inputs), len(computed)
+
+    def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:
+        entry = self.pool.entries[value]
+        scope.defined.add(value)
+        match entry.definition:
+            case Digit():
+                text = "digit"
+            case Input(number):
+                text = self.input(number)
+            case FetchedValue(table, member):
+                self.find(case, table, scope, lines)
+                certain = table in self.pool.nearest or case.facts.hits.get(table)
+                found = f"row{table}->{member}"
+                text = found if certain else f"row{table} ? {found} : 0"
+            case FetchedKey(table, unit):
+                self.find(case, table, scope, lines)
+                query = f"query{table}"
+                text = f"row{table} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
+            case _:
+                for total in self.pool.reads(value):
+                    lines += self.named(case, total, scope)
+                text = self.expressions.definition(case, value, scope)
+        lines.append(f"const int64_t v{value} = {text};")
+
+    def input(self, number: int) -> str:
+        match self.program.values[number].definition:
+            case Column():
+                return f"column{number}[token]"
+            case PositionValue(divisor, modulus, power, offset):
+                return position_expression(divisor, modulus, power, offset)
+            case _:
+                return f"total{number}"
+
+    def find(self, case: Case, table: int, scope: Scope, lines: list[str]) -> None:
+        """The row that a table finds."""
+        if table in scope.rows:
+            return
+        scope.rows.add(table)
+        query = case.sum(self.pool.queries[table])
+        lines += self.needed(case, [query], scope)
+        code: TableCode = self.layout.codes[table]
+        text = self.expressions.text(query, 0, scope)
+        if code.kind != "by position":
+            lines.append(f"const uint64_t query{table} = (uint64_t)({text});")
+            fetched = f"fetch{code.number}(s, query{table})"
+            lines.append(f"const Row{code.number} *row{table} = {fetched};")
+            return
+        lines.append(f"const int64_t query{table} = {text};")
+        if case.facts.hits.get(table):
+            found = f"&track[query{table}]"
+        elif table in self.pool.nearest:
+            within = f"query{table} > position ? position : query{table}"
+            found = f"&track[query{table} < 0 ? 0 : {within}]"
+        else:
+            found = f"(uint64_t)query{table} <= (uint64_t)position ? &track[query{table}] : 0"
+        lines.append(f"const Track *row{table} = {found};")
+
+
+def literal(number: int) -> str:
+    return str(number) if abs(number) < 2**31 else f"INT64_C({number})"

@@ -1,0 +1,201 @@
+"""Sums and values of a case as C expressions, in whole numbers of steps.
+
+Where the interval of a value is known, the expression relies on it: no clamp that cannot bite, a
+shift instead of a division. Partial evaluation leaves no finer steps than the general code has, so
+the certificate bounds all values by 2**53 steps here as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.engine.native.case import Case
+from curta.engine.native.intervals import proportion
+from curta.engine.native.pool import ONE, Pool, Steps
+from curta.engine.native.shapes import square_wave_of, staircase_of
+from curta.engine.native.symbolic import Held, Product, Sum, ValueId
+
+
+@dataclass
+class Scope:
+    """What has been computed at a place of the code."""
+
+    defined: set[ValueId] = field(default_factory=set)
+    rows: set[int] = field(default_factory=set)
+    """Tables whose row has been found."""
+    names: dict[Sum, tuple[str, int]] = field(default_factory=dict)
+    """Sums that have a name, and the power of two that it counts."""
+
+    def inner(self) -> Scope:
+        return Scope(set(self.defined), set(self.rows), dict(self.names))
+
+
+class CannotSpecialiseError(Exception):
+    """Scores of a case do not fit into 64 bits in one unit; the general code is left to do it."""
+
+
+class Expressions:
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+
+    def text(self, total: Sum, step: int, scope: Scope) -> str:
+        """The sum in units of 2**step."""
+        rest, named = self.split(total, scope)
+        parts: list[tuple[int, str]] = []
+        for slope, part in named:
+            name, own = scope.names[part]
+            parts.append((integer(Fraction(slope) * power_of_two(own - step)), name))
+        for value, coefficient in rest.terms:
+            own = self.pool.entries[value].step
+            factor = integer(Fraction(coefficient) * power_of_two(own - step))
+            parts.append((factor, f"v{value}"))
+        text = ""
+        for factor, name in parts:
+            text += signed(factor, name if abs(factor) == 1 else f"{size(factor)} * {name}", text)
+        if total.added:
+            added = integer(Fraction(total.added) / power_of_two(step))
+            text += signed(added, size(added), text)
+        return text or "0"
+
+    def split(self, total: Sum, scope: Scope) -> tuple[Sum, list[tuple[Number, Sum]]]:
+        """A sum without constant as multiples of sums that have a name, and what is left."""
+        rest = total.without_constant
+        parts: list[tuple[Number, Sum]] = []
+        while len(rest.terms) > 1:
+            found = longest_part(rest, scope.names)
+            if found is None:
+                break
+            slope, part = found
+            rest = rest.plus(part, -slope)
+            parts.append((slope, part))
+        return rest, parts
+
+    def in_step(self, total: Sum, step: int, scope: Scope) -> str:
+        """The same, of a sum that is a multiple of 2**step though its terms may not be."""
+        own = self.pool.step(total)
+        if own >= step:
+            return self.text(total, step, scope)
+        return f"({self.text(total, own, scope)}) >> {step - own}"
+
+    def definition(self, case: Case, value: ValueId, scope: Scope) -> str:
+        """What a computed value is."""
+        entry = self.pool.entries[value]
+        match entry.definition:
+            case Held(total):
+                return self.text(total, entry.step, scope)
+            case Product(gate, factor):
+                return self.product(case, gate, factor, scope)
+            case Steps():
+                return self.steps(case, entry.definition, entry.step, scope)
+            case definition:
+                raise AssertionError(f"{definition} is not computed")
+
+    def product(self, case: Case, gate: Sum, factor: Sum, scope: Scope) -> str:
+        step = self.pool.step(gate)
+        opening, ends = self.text(gate, step, scope), case.range(gate)
+        if factor == ONE:
+            return f"rectified({opening})"
+        other = self.text(factor, self.pool.step(factor), scope)
+        if ends == (0, 1) and step == 0:
+            return f"({opening}) ? {other} : 0"
+        opening = f"({opening})" if ends[0] >= 0 else f"rectified({opening})"
+        return f"{opening} * ({other})"
+
+    def steps(self, case: Case, shape: Steps, step: int, scope: Scope) -> str:
+        """A function of whole numbers as a comparison, a staircase or a sum of comparisons."""
+        grain = self.pool.step(shape.argument)
+        unit = power_of_two(grain)
+        argument = self.text(shape.argument, grain, scope)
+        own = self.pool.step(shape.factor)
+        factor = self.text(shape.factor, own, scope)
+        heights = [integer(height * power_of_two(own - step)) for _, height in shape.jumps]
+        places = [-int(-Fraction(place) // unit) for place, _ in shape.jumps]
+        jumps = tuple(zip(places, heights, strict=True))
+        bare = shape.factor == ONE
+        if len(jumps) == 1:
+            return times(f"{argument} >= {literal(places[0])}", heights[0], factor, bare)
+        if len(jumps) == 2 and heights[0] == -heights[1]:
+            width = places[1] - places[0]
+            test = (
+                f"{argument} == {literal(places[0])}"
+                if width == 1
+                else f"(uint64_t)({argument} - {literal(places[0])}) < {literal(width)}u"
+            )
+            return times(test, heights[0], factor, bare)
+        found = staircase_of(jumps)
+        if found is not None:
+            text = self.staircase(case, shape.argument, found, scope)
+            by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
+            return f"{by}{text}" if bare else f"{by}{text} * ({factor})"
+        wave = square_wave_of(jumps)
+        if wave is not None:
+            text = f"({self.staircase(case, shape.argument, wave, scope)} & 1)"
+            by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
+            return f"{by}{text}" if bare else f"{by}{text} * ({factor})"
+        tests = " + ".join(
+            f"({argument} >= {literal(place)} ? {literal(height)} : 0)" for place, height in jumps
+        )
+        return f"({tests})" if bare else f"({tests}) * ({factor})"
+
+    def staircase(
+        self, case: Case, argument: Sum, stairs: tuple[int, int, int], scope: Scope
+    ) -> str:
+        """(argument - first + width) / width, at least 0 and at most count."""
+        first, width, count = stairs
+        grain = self.pool.step(argument)
+        start = first - width
+        low, high = (Fraction(end) / power_of_two(grain) - start for end in case.range(argument))
+        text = self.text(argument, grain, scope)
+        shifted = f"{text} - {literal(start)}" if start > 0 else f"{text} + {literal(-start)}"
+        shifted = shifted if start else text
+        if low < 0 or high >= width * (count + 1):
+            if width == 1:
+                return f"clamped({shifted}, {count})"
+            return f"staircase({shifted}, {literal(width)}, {count})"
+        if width & (width - 1) == 0:
+            return f"(({shifted}) >> {width.bit_length() - 1})" if width > 1 else f"({shifted})"
+        return f"(int64_t)((uint64_t)({shifted}) / {literal(width)}u)"
+
+
+def longest_part(rest: Sum, names: Mapping[Sum, object]) -> tuple[Number, Sum] | None:
+    """The longest sum with a name that is part of another, and how often it is."""
+    coefficients = dict(rest.terms)
+    best: tuple[Number, Sum] | None = None
+    for named in names:
+        if named.terms[0][0] not in coefficients or len(named.terms) > len(coefficients):
+            continue
+        if best is None or len(named.terms) > len(best[1].terms):
+            slope = Fraction(proportion(rest, named))
+            if slope and slope.denominator & (slope.denominator - 1) == 0:
+                best = simplify(slope), named
+    return best
+
+
+def signed(factor: int, term: str, before: str) -> str:
+    """A term of a sum, with its sign."""
+    if not before:
+        return f"-{term}" if factor < 0 else term
+    return f" {'-' if factor < 0 else '+'} {term}"
+
+
+def size(number: int) -> str:
+    return literal(abs(number))
+
+
+def times(test: str, height: int, factor: str, bare: bool) -> str:
+    if bare:
+        return test if height == 1 else f"{test} ? {literal(height)} : 0"
+    by = "" if height == 1 else f"{literal(height)} * "
+    return f"{test} ? {by}({factor}) : 0"
+
+
+def literal(number: int) -> str:
+    return str(number) if abs(number) < 2**31 else f"INT64_C({number})"
+
+
+def integer(value: Number) -> int:
+    assert value == int(value), f"{value} is no whole number of steps"
+    return int(value)

@@ -1,0 +1,160 @@
+"""Intervals of sums.
+
+The interval of a sum is that of its terms, added up; better if several terms are functions of one
+number u (u itself, gates on u, steps of u): such a function is linear between its bends, so its
+extremes are at bends and ends. And what is known of the sum itself is known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+from curta.compiler.numbers import Number, simplify
+from curta.engine.native.pool import Digit, Form, Pool, Range, Steps, direction, divided
+from curta.engine.native.symbolic import Held, Product, Sum, ValueId
+
+MOST_NUMBERS = 6
+"""Numbers that the terms of a sum are tried as functions of."""
+
+
+MOST_EVALUATED = 1000
+"""Terms times bends, in one such search."""
+
+
+class Intervals:
+    def __init__(self, pool: Pool, bounds: Mapping[Sum, Range], hits: Mapping[int, bool]) -> None:
+        self.pool = pool
+        self.bounds = bounds
+        self.hits = hits
+        self.sums: dict[Sum, Range] = {}
+        self.values: dict[ValueId, Range] = {}
+
+    def of(self, total: Sum) -> Range:
+        """low <= total <= high."""
+        found = self.sums.get(total)
+        if found is None:
+            rest = total.without_constant
+            low, high = self.of_terms(rest) if rest.terms else (0, 0)
+            added = total.added
+            found = self.sums[total] = simplify(low + added), simplify(high + added)
+        return found
+
+    def of_terms(self, total: Sum) -> Range:
+        low, high = self.added_up(total)
+        if len(total.terms) > 1:
+            scale, unit = direction(total)
+            if unit in self.bounds:
+                ends = self.bounds[unit]
+                low = max(low, scale * ends[scale < 0])
+                high = min(high, scale * ends[scale > 0])
+            numbers = self.numbers(total)
+            tried = [[number] for number in numbers] + ([numbers] if len(numbers) > 1 else [])
+            for together in tried:
+                ends = self.as_functions(total, together)
+                low, high = max(low, ends[0]), min(high, ends[1])
+        return simplify(low), simplify(high)
+
+    def added_up(self, total: Sum) -> Range:
+        """The interval of a sum, each term for itself."""
+        low: Number = 0
+        high: Number = 0
+        for value, coefficient in total.terms:
+            ends = self.of_value(value)
+            low += coefficient * ends[coefficient < 0]
+            high += coefficient * ends[coefficient > 0]
+        return low, high
+
+    def of_value(self, value: ValueId) -> Range:
+        found = self.values.get(value)
+        if found is None:
+            low, high = self.computed(value)
+            known = self.bounds.get(Sum(((value, 1),)))
+            if known is not None:
+                low, high = max(low, known[0]), min(high, known[1])
+            found = self.values[value] = low, high
+        return found
+
+    def computed(self, value: ValueId) -> Range:
+        match self.pool.entries[value].definition:
+            case Product(gate, factor):
+                low, high = self.of(gate)
+                return times((max(low, 0), max(high, 0)), self.of(factor))
+            case Steps(argument, jumps, factor):
+                low, high = self.of(argument)
+                level = sum((height for place, height in jumps if place <= low), 0)
+                levels = [level]
+                for place, height in jumps:
+                    if low < place <= high:
+                        level += height
+                        levels.append(level)
+                return times((simplify(min(levels)), simplify(max(levels))), self.of(factor))
+            case Held(total):
+                return self.of(total)
+            case _:
+                return self.given(value)
+
+    def given(self, value: ValueId) -> Range:
+        known = self.bounds.get(Sum(((value, 1),)))
+        if isinstance(self.pool.entries[value].definition, Digit):
+            assert known is not None, "a digit without a class"
+            return known
+        return self.pool.range_of_given(value)
+
+    # -- functions of one number -------------------------------------------------------------
+
+    def numbers(self, total: Sum) -> list[Sum]:
+        """The numbers that several terms are functions of; the last are computed from the first."""
+        found: dict[Sum, int] = {}
+        for value, _ in total.terms:
+            form = self.pool.form(value)
+            if form is not None:
+                found[form.number] = found.get(form.number, 0) + 1
+        several = [n for n, count in found.items() if count > 1 or proportion(total, n)]
+        return several[-MOST_NUMBERS:]
+
+    def as_functions(self, total: Sum, numbers: list[Sum]) -> Range:
+        """The interval, from the extremes of the terms that are functions of these numbers."""
+        rest, low, high = total, Fraction(0), Fraction(0)
+        for number in reversed(numbers):
+            rest, ends = self.without(rest, number)
+            low, high = low + ends[0], high + ends[1]
+        ends = self.added_up(rest)
+        return simplify(low + ends[0]), simplify(high + ends[1])
+
+    def without(self, total: Sum, number: Sum) -> tuple[Sum, Range]:
+        """A sum without all that is a function of a number, and the interval of that."""
+        slope = proportion(total, number)
+        rest = dict(total.plus(number, -slope).terms if slope else total.terms)
+        low, high = self.of(number)
+        places = {low, high}
+        parts: list[tuple[Number, Form]] = []
+        for value in list(rest):
+            form = self.pool.form(value)
+            if form is not None and form.number == number:
+                parts.append((rest.pop(value), form))
+                places.update(bend for bend in form.bends if low < bend < high)
+        if not parts or len(places) * len(parts) > MOST_EVALUATED:
+            return total, (0, 0)
+        heights = [
+            slope * place + sum(coefficient * form.at(place) for coefficient, form in parts)
+            for place in places
+        ]
+        return Sum(tuple(rest.items())), (min(heights), max(heights))
+
+
+def proportion(total: Sum, number: Sum) -> Number:
+    """How often a sum contains another, if it contains all its terms equally often; else 0."""
+    coefficients = dict(total.terms)
+    first, scale = number.terms[0]
+    slope = divided(coefficients.get(first, 0), scale)
+    if slope and all(coefficients.get(v) == c * slope for v, c in number.terms):
+        return slope
+    return 0
+
+
+def times(a: Range, b: Range) -> Range:
+    if b == (1, 1):
+        return a
+    ends = [simplify(x * y) for x in a for y in b]
+    return min(ends), max(ends)

@@ -1,0 +1,153 @@
+"""The code for the cases of a step says and stops where the general code does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, note, settings
+from hypothesis import strategies as st
+
+import curta.engine.native as native
+import curta.engine.native.specialise as specialise
+from curta.compiler import Graph, Model, compile, equals, select
+from curta.engine import Engine, load
+from curta.engine.native import Native, model_to_c
+from curta.engine.native.source_cache import cached_source
+from curta.errors import CertificateError, RegionError
+from curta.gallery import PROGRAMS
+from random_graphs import TOKENS, graphs
+
+Outcome = tuple[list[int], str | None]
+SPECIALISED = "static int64_t run("
+
+
+def outcome(engine: Engine, prompt: Sequence[int], count: int) -> Outcome:
+    """What is said, and the error that ended the run."""
+    said: list[int] = []
+    try:
+        for token in engine.generate_ids(prompt, count):
+            said.append(token)
+    except RegionError as error:
+        return said, str(error)
+    return said, None
+
+
+@contextmanager
+def every_program_has_cases() -> Iterator[None]:
+    """Also those for which it is not worth it; nothing is taken from the cache of sources."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(specialise, "FEWEST_QUESTIONS", 0)
+        patch.setattr(native, "cached_source", lambda model, cases, generate: generate())
+        yield
+
+
+def same_outcome(model: Model, prompt: Sequence[int], count: int) -> Outcome:
+    """The general code's outcome, which has to be the specialised code's."""
+    general = outcome(Native(model, specialise=False), prompt, count)
+    assert outcome(Native(model), prompt, count) == general
+    return general
+
+
+@given(graphs(), st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=8))
+@settings(
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
+def test_random_programs(graph: Graph, prompt: list[int]) -> None:
+    """With a selector wherever there can be one, and cases where there is none."""
+    try:
+        model = compile(graph, max_tokens=64)
+    except CertificateError:
+        return
+    note(f"{graph.operations}, {graph.families}")
+    with every_program_has_cases():
+        general = same_outcome(model, prompt, 40)
+    assert general[0] == outcome(load(model, "evaluate"), prompt, 40)[0]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_gallery(name: str) -> None:
+    program = PROGRAMS[name]
+    model = compile(program.build(), program.max_tokens)
+    for case in program.cases[:3]:
+        prompt = load(model, "native").encode(program.encode(case.input))
+        with every_program_has_cases():
+            same_outcome(model, prompt, 2000)
+
+
+def interpreter(operations: int = 16) -> Graph:
+    """A machine of one register: the first four tokens are a program, repeated for ever."""
+    names = [f"op{n}" for n in range(operations)]
+    graph = Graph([*names, *(f"say{n}" for n in range(64))])
+    is_operation = graph.is_token(*names)
+    number = graph.feature("number", {name: n for n, name in enumerate(names)})
+    size = graph.running_sum(is_operation)
+    place = graph.position_feature(1, 4)
+    now = graph.lookup(query=place, key=select(is_operation, size - 1, -1), value=number, missing=0)
+    value = graph.feature("value", {f"say{n}": n for n in range(64)})
+    result = graph.constant(0)
+    for n in range(operations):
+        result = result + graph.gate(equals(now, n), value + n - 3)
+    graph.assume(result, -3, 60)
+    graph.emit([f"say{n}" for n in range(64)], select(equals(now, 5), result * 0.5, result))
+    return graph
+
+
+@pytest.mark.parametrize("prompt", [[5, 3], [1, 2, 3, 4, 5, 6, 7], [4, 2, 3, 3], [3, 9, 0, 0]])
+def test_a_selector_and_a_broken_promise(prompt: list[int]) -> None:
+    model = compile(interpreter(), 256)
+    source = model_to_c(model)
+    assert SPECIALISED in source
+    assert "switch (v" in source
+    same_outcome(model, prompt, 200)
+
+
+@pytest.mark.parametrize("prompt", [[4, 3, 4, 3], [15, 0, 0, 3], [4, 4, 2, 3, 18]])
+def test_a_promise_is_broken_where_the_general_code_says_so(prompt: list[int]) -> None:
+    said, error = same_outcome(compile(interpreter(), 256), prompt, 200)
+    assert error is not None
+    assert f"position {len(prompt) + len(said) - 1}: " in error
+    assert len(said) < 200
+
+
+def test_prompts_that_continue_what_was_said() -> None:
+    """Tokens that rules say and tokens that they do not, in any order."""
+    model = compile(interpreter(), 512)
+    general, cases = (Native(model, specialise=s).session() for s in (False, True))
+    for prompt, count in [([3, 4], 50), ([20, 21], 30), ([2], 1), ([16], 2), ([3, 30, 3], 60)]:
+        following = [int(session.feed_many(prompt)[-1]) for session in (general, cases)]
+        assert following[0] == following[1]
+        said = [
+            s.generate(f, count).tolist() for s, f in zip((general, cases), following, strict=True)
+        ]
+        assert said[0] == said[1]
+
+
+def test_generating_in_pieces() -> None:
+    model = compile(interpreter(), 512)
+    whole = Native(model).session()
+    following = int(whole.feed_many([3, 4, 5])[-1])
+    expected = whole.generate(following, 100).tolist()
+    session = Native(model).session()
+    token = int(session.feed_many([3, 4, 5])[-1])
+    said: list[int] = []
+    for count in (1, 2, 3, 5, 8, 13, 21, 30, 17):
+        piece = session.generate(token, count).tolist()
+        said += piece
+        token = session.feed(piece[-1])
+    assert said == expected
+
+
+def test_a_source_is_generated_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
+    model = compile(interpreter(), 64)
+    first = cached_source(model, True, lambda: model_to_c(model))
+    assert cached_source(model, True, lambda: "not generated again") == first
+    assert cached_source(model, False, lambda: "other code") == "other code"
+    (file,) = (path for path in tmp_path.glob("sources/*.c") if SPECIALISED in path.read_text())
+    file.write_text(file.read_text().replace("position", "damage"))
+    assert cached_source(model, True, lambda: "generated again") == "generated again"
