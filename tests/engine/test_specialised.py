@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -93,6 +96,7 @@ def interpreter(operations: int = 16) -> Graph:
     for n in range(operations):
         result = result + graph.gate(equals(now, n), value + n - 3)
     graph.assume(result, -3, 60)
+    graph.assume(graph.running_sum(value).named("sum of what was said"), 0, 3000)
     graph.emit([f"say{n}" for n in range(64)], select(equals(now, 5), result * 0.5, result))
     return graph
 
@@ -106,7 +110,7 @@ def test_a_selector_and_a_broken_promise(prompt: list[int]) -> None:
     same_outcome(model, prompt, 200)
 
 
-@pytest.mark.parametrize("prompt", [[4, 3, 4, 3], [15, 0, 0, 3], [4, 4, 2, 3, 18]])
+@pytest.mark.parametrize("prompt", [[4, 3, 4, 3], [15, 0, 0, 3], [3, 3, 3, 3, 40]])
 def test_a_promise_is_broken_where_the_general_code_says_so(prompt: list[int]) -> None:
     said, error = same_outcome(compile(interpreter(), 256), prompt, 200)
     assert error is not None
@@ -151,3 +155,41 @@ def test_a_source_is_generated_once(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     (file,) = (path for path in tmp_path.glob("sources/*.c") if SPECIALISED in path.read_text())
     file.write_text(file.read_text().replace("position", "damage"))
     assert cached_source(model, True, lambda: "generated again") == "generated again"
+
+
+MAIN = """
+#include <stdio.h>
+int main(void) {
+    State *s = curta_create();
+    const int32_t prompt[] = {PROMPT};
+    const int32_t size = sizeof(prompt) / sizeof(*prompt);
+    int32_t said[COUNT];
+    curta_feed(s, prompt, size, said);
+    const int64_t length = curta_generate(s, said[size - 1], said, COUNT);
+    for (int64_t i = 0; i < length; i++) printf("%d ", said[i]);
+    curta_destroy(s);
+    return 0;
+}
+"""
+
+
+@pytest.mark.skipif(shutil.which("gcc") is None, reason="the sanitizers of gcc")
+@pytest.mark.parametrize("prompt", [[5, 3, 2, 2], [15, 0, 0, 3]])
+def test_clean_under_sanitizers(prompt: list[int], tmp_path: Path) -> None:
+    """Over the first growth of the track."""
+    model = compile(interpreter(), 2**14)
+    main = MAIN.replace("PROMPT", ", ".join(map(str, prompt))).replace("COUNT", "9000")
+    source, program = tmp_path / "program.c", tmp_path / "program"
+    source.write_text(model_to_c(model) + main)
+    flags = ["-std=c11", "-O1", "-fwrapv", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]
+    sanitized = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+    command = ["gcc", *flags, *sanitized, str(source), "-o", str(program), "-lm"]
+    built = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr[:2000]
+    environment = {**os.environ, "ASAN_OPTIONS": "detect_leaks=0"}
+    finished = subprocess.run(
+        [str(program)], env=environment, capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr[:2000]
+    expected = outcome(Native(model, specialise=False), prompt, 9000)[0]
+    assert [int(token) for token in finished.stdout.split()] == expected

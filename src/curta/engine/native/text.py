@@ -126,7 +126,7 @@ int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
         if (ready(s, token)) {
             const int64_t more = run(s, token, said + i, at_most(s, count - i));
             i += more;
-            if (!more) return i;
+            if (!more || s->broken >= 0) return i;
         } else {
             said[i] = step(s, token);
             if (said[i] < 0) return i;
