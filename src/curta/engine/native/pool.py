@@ -12,9 +12,11 @@ value refers to earlier ones only. Four kinds are given, not computed:
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 
 from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify, step_of
 from curta.engine.native.symbolic import (
@@ -30,6 +32,8 @@ from curta.engine.native.symbolic import (
 )
 
 Range = tuple[Number, Number]
+Rises = tuple[tuple[Number, Number], ...]
+"""Places and heights of steps."""
 ONE = Sum(((CONSTANT, 1),))
 ZERO = Sum()
 MOST_BENDS = 200
@@ -69,7 +73,7 @@ class Steps:
     """factor * f(argument): f rises by a height at every place, and is flat in between."""
 
     argument: Sum
-    jumps: tuple[tuple[Number, Number], ...]
+    jumps: Rises
     factor: Sum
 
 
@@ -90,17 +94,17 @@ class Form:
     scale: Number
     """The gate or argument, as a multiple of the number."""
     bends: tuple[Number, ...]
-    function: Product | Steps
+    added: Number
+    """Of a gate: what is added to the number before it is rectified."""
+    places: tuple[Number, ...] = ()
+    levels: tuple[Number, ...] = ()
+    """Of steps: where they are, and how high each of them leads."""
 
     def at(self, number: Number) -> Number:
         place = self.scale * number
-        if isinstance(self.function, Product):
-            return max(place + self.function.gate.added, 0)
-        height: Number = 0
-        for start, rise in self.function.jumps:
-            if start <= place:
-                height += rise
-        return height
+        if not self.levels:
+            return max(place + self.added, 0)
+        return self.levels[bisect_right(self.places, place)]
 
 
 @dataclass
@@ -119,12 +123,16 @@ class Pool:
     nearest: set[int] = field(default_factory=set)
     sizes: dict[int, int] = field(default_factory=dict)
     forms: dict[ValueId, Form | None] = field(default_factory=dict)
+    places: dict[Sum, list[Rises]] = field(default_factory=dict)
+    """Where the steps of a number are, by the number."""
 
     def define(self, definition: Definition, step: int) -> ValueId:
         number = self.known.get(definition)
         if number is None:
             number = self.known[definition] = len(self.entries)
             self.entries.append(Entry(definition, step))
+            if isinstance(definition, Steps):
+                self.places.setdefault(definition.argument, []).append(definition.jumps)
         return number
 
     def value(self, definition: Definition, step: int) -> Sum:
@@ -154,12 +162,14 @@ class Pool:
         match definition:
             case Product(gate, factor) if factor == ONE:
                 scale, number = direction(gate.without_constant)
-                return Form(number, scale, (divided(-gate.added, scale),), definition)
+                return Form(number, scale, (divided(-gate.added, scale),), gate.added)
             case Steps(argument, jumps, factor) if factor == ONE and len(jumps) <= MOST_BENDS:
                 scale, number = direction(argument)
                 step = power_of_two(self.step(argument))
                 bends = [divided(p, scale) for place, _ in jumps for p in (place, place - step)]
-                return Form(number, scale, tuple(bends), definition)
+                places = tuple(place for place, _ in jumps)
+                levels = tuple(accumulate((height for _, height in jumps), initial=0))
+                return Form(number, scale, tuple(bends), 0, places, levels)
             case _:
                 return None
 

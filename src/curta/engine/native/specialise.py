@@ -39,9 +39,9 @@ MOST_FOR_SWITCH = 150
 """Values that are left to compute where a gate divides the code: both halves are written."""
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
-MOST_DIVISIONS = 4
+MOST_DIVISIONS = 2
 """Such divisions on the way to one token."""
-MOST_CHOSEN = 3000
+MOST_CHOSEN = 10000
 """Places in the code where a token is chosen."""
 
 
@@ -343,11 +343,10 @@ class Specialiser:
         low, high = case.range(on)
         step = power_of_two(self.pool.step(on))
         places: set[Number] = set()
-        for entry in self.pool.entries:
-            if isinstance(entry.definition, Steps) and entry.definition.argument == on:
-                inner = {place for place, _ in entry.definition.jumps if low < place <= high}
-                if len(places | inner) < MOST_PIECES:
-                    places |= inner
+        for jumps in self.pool.places.get(on, []):
+            inner = {place for place, _ in jumps if low < place <= high}
+            if len(places | inner) < MOST_PIECES:
+                places |= inner
         starts = [low, *sorted(places)]
         ends = [*(place - step for place in sorted(places)), high]
         return list(zip(starts, ends, strict=True))
