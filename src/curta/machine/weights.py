@@ -18,7 +18,7 @@ import curta
 from curta.compiler import Model
 from curta.engine import LEVELS, Engine, Level, load
 from curta.engine.model_cache import compile_cached, write_atomically
-from curta.engine.native import Library, Native, model_to_c
+from curta.engine.native import Library, Native
 from curta.engine.settings import read_settings
 from curta.errors import UserError
 from curta.machine.vocabulary import TOKENS
@@ -43,7 +43,7 @@ def load_machine(level: Level = "native") -> Engine:
     native = Native(model := machine_model())
     facts = {"max_tokens": model.certificate.max_tokens, "stops": sorted(native.stops)}
     with suppress(OSError):
-        write_atomically(path, f"//{json.dumps(facts)}\n{model_to_c(model)}".encode())
+        write_atomically(path, f"//{json.dumps(facts)}\n{native.source}".encode())
     return native
 
 

@@ -37,8 +37,10 @@ class Native(Engine):
 
     def __init__(self, model: Model, *, specialise: bool = True) -> None:
         super().__init__(model)
-        source = cached_source(model, specialise, lambda: model_to_c(model, specialise=specialise))
-        self.library = Library(source)
+        self.source = cached_source(
+            model, specialise, lambda: model_to_c(model, specialise=specialise)
+        )
+        self.library = Library(self.source)
 
     def session(self) -> NativeSession:
         return NativeSession(self, self.library)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify
+from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
-from curta.engine.native.expressions import CannotSpecialiseError, Expressions, Scope, integer
+from curta.engine.native.expressions import Expressions, Scope, integer
 from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Steps
 from curta.engine.native.specialise import (
     Act,
@@ -24,6 +24,7 @@ from curta.engine.native.specialise import (
     Proceed,
     Say,
     Test,
+    score_range,
 )
 from curta.engine.native.symbolic import (
     CONSTANT,
@@ -307,32 +308,39 @@ class CasesWriter:
         return Sum(tuple((v, c) for v, c in terms if c))
 
     def compare(self, case: Case, act: Compare, scope: Scope) -> list[str]:
-        """The best token of several rules."""
+        """The best token of several rules.
+
+        Scores that may be too large for int64_t in a common unit are compared as doubles, which
+        hold each of them exactly.
+        """
         totals = [t for s in act.scores for t in (s.base, s.linear, s.square)]
         lines = self.needed(case, totals, scope)
-        steps = [self.pool.step(total) for total in totals if total.terms]
-        step = min(steps, default=0)
-        if max(steps, default=0) - step + MANTISSA_BITS >= 62:
-            raise CannotSpecialiseError
-        lines.append("{ int64_t best = INT64_MIN; token = 0;")
+        common = min((self.pool.step(total) for total in totals if total.terms), default=0)
+        ends = [abs(end) for score in act.scores for end in score_range(case, score)]
+        whole = max(ends) < power_of_two(62 + common)
+        kind, least = ("int64_t", "INT64_MIN") if whole else ("double", "-INFINITY")
+        lines.append(f"{{ {kind} best = {least}; token = 0;")
         for number, score in enumerate(act.scores):
-            base, linear, square = (
-                self.expressions.text(t, step, scope)
-                for t in (score.base, score.linear, score.square)
-            )
+            parts = (score.base, score.linear, score.square)
+            own = min((self.pool.step(total) for total in parts if total.terms), default=0)
+            step = common if whole else own
+            unit = "" if whole else f"{float(power_of_two(step)).hex()} * (double)"
+            base, linear, square = (self.expressions.text(t, step, scope) for t in parts)
             first, size = score.tokens[0], len(score.tokens)
             earlier = [t for s in act.scores[:number] for t in s.tokens]
             rising = all(t < first for t in earlier)
             beats = "score > best" + ("" if rising else " || (score == best && other < token)")
             if size == 1:
-                lines.append(f"{{ const int64_t score = {base}; const int32_t other = {first};")
+                lines.append(f"{{ const {kind} score = {unit}({base});")
+                lines.append(f"const int32_t other = {first};")
             else:
                 names = ", ".join(map(str, score.tokens))
+                rise = "best_digit * (linear - best_digit * square)"
                 lines += [
                     f"{{ static const int32_t tokens[] = {{{names}}};",
                     f"const int64_t linear = {linear}, square = {square};",
                     f"const int64_t best_digit = vertex(linear, square, {size - 1});",
-                    f"const int64_t score = {base} + best_digit * (linear - best_digit * square);",
+                    f"const {kind} score = {unit}({base} + {rise});",
                     "const int32_t other = tokens[best_digit];",
                 ]
             lines.append(f"if ({beats}) best = score, token = other; }}")

@@ -39,10 +39,14 @@ MOST_FOR_SWITCH = 150
 """Values that are left to compute where a gate divides the code: both halves are written."""
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
-MOST_DIVISIONS = 2
+MOST_DIVISIONS = 4
 """Such divisions on the way to one token."""
-MOST_CHOSEN = 10000
+MOST_CHOSEN = 3000
 """Places in the code where a token is chosen."""
+
+
+LARGEST_PROGRAM = 4000
+"""Values of a program whose cases are looked for. Beyond, they take minutes and a hundred MB of C."""
 
 
 class NotWorthItError(Exception):
@@ -150,6 +154,8 @@ class Work:
 class Specialiser:
     def __init__(self, steady: Steady) -> None:
         self.steady = steady
+        if len(steady.pool.program.values) > LARGEST_PROGRAM:
+            raise NotWorthItError
         self.pool = steady.pool
         self.classes = token_classes(steady)
         said = sorted({token for one in self.classes for token in one.tokens})
