@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from curta.app.command_line import main
+
 PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 
 
@@ -30,3 +32,18 @@ def test_the_code_prints_what_it_says(page: Path, tmp_path: Path) -> None:
     assert len(said) == len(expected) >= 2
     for line, text in zip(said, expected, strict=True):
         assert re.fullmatch(".*".join(map(re.escape, text.split("..."))), line)
+
+
+def test_the_trace_of_the_machine_is_what_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = (PAGES[0].parent / "machine.md").read_text()
+    (module,) = re.findall(r"```wat\n(.*?)```", page, flags=re.DOTALL)
+    (session,) = re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL)
+    command, *expected = session.splitlines()
+    program, *arguments = command.removeprefix("$ ").split()
+    assert program == "curta"
+    (tmp_path / "gcd.wat").write_text(module)
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 0
+    assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == expected
