@@ -52,7 +52,7 @@ def load_baked(path: str | Path) -> BakedMachine:
     """A machine from its file."""
     note = file_notes(path).get(NOTE)
     if note is None:
-        raise FileError(f"{path} is a model, but no baked program; curta bake makes one")
+        raise FileError(f"{path} is a model, but no baked program; bake() makes one")
     program = LoadedProgram.from_bytes(base64.b64decode(note))
     return BakedMachine(load_model(path), replace(program, baked=True))
 

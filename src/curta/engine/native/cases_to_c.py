@@ -316,8 +316,9 @@ class CasesWriter:
         totals = [t for s in act.scores for t in (s.base, s.linear, s.square)]
         lines = self.needed(case, totals, scope)
         common = min((self.pool.step(total) for total in totals if total.terms), default=0)
-        ends = [abs(end) for score in act.scores for end in score_range(case, score)]
-        whole = max(ends) < power_of_two(62 + common)
+        most = power_of_two(62 + common)
+        ends = [end for score in act.scores for end in score_range(case, score)]
+        whole = all(-most < end < most for end in ends)
         kind, least = ("int64_t", "INT64_MIN") if whole else ("double", "-INFINITY")
         lines.append(f"{{ {kind} best = {least}; token = 0;")
         for number, score in enumerate(act.scores):

@@ -46,7 +46,7 @@ MOST_CHOSEN = 3000
 
 
 LARGEST_PROGRAM = 4000
-"""Values of a program whose cases are looked for. Beyond, they take minutes and a hundred MB of C."""
+"""Values of a program whose cases are looked for; beyond, that takes minutes and 100 MB of C."""
 
 
 class NotWorthItError(Exception):

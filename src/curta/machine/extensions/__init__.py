@@ -1,12 +1,8 @@
 """Operations that a machine can be built with, each a module of its own.
 
-An extension says what its operation computes, as a graph and in Python. A program uses it by
-importing a function of its name from the module `curta`:
-
-    __attribute__((import_module("curta"), import_name("byte_swap")))
-    unsigned byte_swap(unsigned);
-
-    Machine(extensions=[BYTE_SWAP]).run("prog.c")
+An extension says what its operation computes, as a graph and in Python:
+`curta.machine.computer.build([BYTE_SWAP])` is a machine that has it. Programs of core instructions
+can use it; the lowering does not know extensions yet.
 """
 
 from curta.machine.extensions.byte_swap import BYTE_SWAP
