@@ -55,12 +55,16 @@ def _replay_plain(engine: Engine, ids: Ids) -> Iterator[Ids]:
 
     assert isinstance(engine, Plain)
     session = PlainSession(engine)
-    start = 0
-    while start < len(ids):
-        count = min(BLOCK, max(1, SCORES // (start + BLOCK)), len(ids) - start)
-        tokens = torch.tensor([ids[start : start + count].tolist()], device=engine.device)
-        yield np.array(session.feed_block(tokens, start), dtype=np.int32)
-        start += count
+    start, threads = 0, torch.get_num_threads()
+    torch.set_num_threads(1)  # the matrices are small: threads would wait for one another
+    try:
+        while start < len(ids):
+            count = min(BLOCK, max(1, SCORES // (start + BLOCK)), len(ids) - start)
+            tokens = torch.tensor([ids[start : start + count].tolist()], device=engine.device)
+            yield np.array(session.feed_block(tokens, start), dtype=np.int32)
+            start += count
+    finally:
+        torch.set_num_threads(threads)
 
 
 def _replay_hull(engine: HullLevel, ids: Ids) -> Iterator[Ids]:
