@@ -7,7 +7,7 @@ matrices, and only what the heads look up remains a loop. What every position sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ SCORES = 1 << 20
 """How many scores of a softmax head are computed at once, about."""
 
 
-def replay(engine: Engine, ids: Ids) -> Iterator[Ids]:
+def replay(engine: Engine, ids: Ids) -> Generator[Ids, None, None]:
     """What the model says after every position of the sequence, block by block."""
     ids = engine.check_ids(ids)
     if len(ids) > engine.max_tokens:
@@ -47,7 +47,7 @@ def replay(engine: Engine, ids: Ids) -> Iterator[Ids]:
             yield np.array([session.feed(token)], dtype=np.int32)
 
 
-def _replay_plain(engine: Engine, ids: Ids) -> Iterator[Ids]:
+def _replay_plain(engine: Engine, ids: Ids) -> Generator[Ids, None, None]:
     """Softmax over all of the sequence so far."""
     import torch
 
@@ -67,7 +67,7 @@ def _replay_plain(engine: Engine, ids: Ids) -> Iterator[Ids]:
         torch.set_num_threads(threads)
 
 
-def _replay_hull(engine: HullLevel, ids: Ids) -> Iterator[Ids]:
+def _replay_hull(engine: HullLevel, ids: Ids) -> Generator[Ids, None, None]:
     blocks = HullBlocks(engine)
     for start in range(0, len(ids), BLOCK):
         yield blocks.feed(ids[start : start + BLOCK])
