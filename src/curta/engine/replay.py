@@ -133,8 +133,7 @@ class HeadBlocks:
     def __init__(self, cache: HeadCache, head: dict[str, Any]) -> None:
         self.cache = cache
         self.key_width, self.value_width = own_width(head), len(head["values"])
-        self.waiting: list[tuple[list[float], list[float]]] = []
-        """What is filed only if a query finds no equal key."""
+        self.distinct = DistinctKeys(self.key_width)
 
     def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Any:
         """File every position's value under its key; what its query finds."""
@@ -164,15 +163,42 @@ class HeadBlocks:
         filed = np.ascontiguousarray(keys[:, :digits] * 0.5 + 0.0)
         asked = np.ascontiguousarray(queries[:, :digits] / queries[:, digits:] + 0.0)
         found = np.empty_like(values)
-        rows = zip(keys.tolist(), values.tolist(), strict=True)
-        for place, (key, value) in enumerate(rows):
-            self.waiting.append((key, value))
-            cache.latest[filed[place].tobytes()] = values[place].copy()
+        for place, value in enumerate(values):
+            self.distinct.insert(keys[place], value)
+            cache.latest[filed[place].tobytes()] = value
             known = cache.latest.get(asked[place].tobytes())
-            if known is None:
-                for earlier in self.waiting:
-                    cache.others.insert(*earlier)
-                self.waiting.clear()
-                known = np.asarray(cache.others.query(queries[place].tolist()))
-            found[place] = known
+            found[place] = self.distinct.query(queries[place]) if known is None else known
         return found
+
+
+class DistinctKeys:
+    """Keys that no dictionary answers for: the highest score wins, the latest of equals.
+
+    Equal keys have equal scores, so only the latest value of each is kept: a head that files one
+    and the same key at every position of a long prompt has one key to look at.
+    """
+
+    def __init__(self, width: int) -> None:
+        self.places: dict[bytes, int] = {}
+        self.keys = np.empty((64, width))
+        self.filed = np.zeros(64, dtype=np.int64)
+        self.values: list[Matrix] = []
+        self.count = 0
+
+    def insert(self, key: Matrix, value: Matrix) -> None:
+        written = (key + 0.0).tobytes()
+        place = self.places.setdefault(written, len(self.places))
+        if place == len(self.keys):
+            self.keys = np.concatenate([self.keys, np.empty_like(self.keys)])
+            self.filed = np.concatenate([self.filed, np.zeros_like(self.filed)])
+        if place == len(self.values):
+            self.keys[place] = key
+            self.values.append(value)
+        self.values[place] = value
+        self.count += 1
+        self.filed[place] = self.count
+
+    def query(self, query: Matrix) -> Matrix:
+        scores = self.keys[: len(self.values)] @ query
+        best = np.flatnonzero(scores == scores.max())
+        return self.values[int(best[self.filed[best].argmax()])]
