@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 
 from curta.app.machine_arguments import take_program
 from curta.app.parser import Parser
@@ -11,8 +12,9 @@ LEVELS = ("native", "hull", "plain", "evaluate", "reference")
 
 
 def add_machine_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`curta run` and `curta disasm`."""
+    """`curta run`, `curta verify` and `curta disasm`."""
     add_run(commands)
+    add_verify(commands)
     add_disasm(commands)
 
 
@@ -27,11 +29,7 @@ def add_run(commands: argparse._SubParsersAction[Parser]) -> None:
         "figures to the standard error; its exit code is passed on, a trap exits 1.",
     )
     run.prepare = take_program
-    run.add_argument("--stdin", metavar="TEXT", help="a line of input (a newline is added)")
-    run.add_argument("--stdin-file", metavar="FILE", help="a file with the input")
-    run.add_argument(
-        "--env", metavar="NAME=VALUE", action="append", default=[], help="can be given repeatedly"
-    )
+    add_surroundings(run)
     run.add_argument(
         "--invoke",
         metavar="NAME",
@@ -42,11 +40,7 @@ def add_run(commands: argparse._SubParsersAction[Parser]) -> None:
         action="store_true",
         help="print, instead of the output, every instruction with the tokens that it said",
     )
-    run.add_argument("--max-tokens", type=int, metavar="N", help="the longest conversation")
-    run.add_argument(
-        "--max-memory", type=int, metavar="PAGES", help="of 64 KiB (default: 16384, 1 GiB)"
-    )
-    run.add_argument("--seed", type=int, metavar="N", help="of the program's random numbers")
+    add_limits(run)
     run.add_argument(
         "--stats", choices=("text", "json", "none"), default="text", help="the figures"
     )
@@ -59,6 +53,36 @@ def add_run(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     add_cflags(run)
     run.set_defaults(command=run_program)
+
+
+def add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
+    verify = commands.add_parser(
+        "verify",
+        help="check a run against the plain softmax model and against wasmtime",
+        usage="curta verify [options] PROG [arguments of the program] [options] [-- arguments]",
+        description="PROG is a file as for curta run. It is run once; then another level of the "
+        "engine replays the conversation and has to say every token that the machine said, and "
+        "wasmtime, if it is installed, has to write the same and to end the same way. The first "
+        "difference is named, and the exit code is 1.",
+    )
+    verify.prepare = take_program
+    add_surroundings(verify)
+    verify.add_argument(
+        "--level",
+        choices=("plain", "hull"),
+        help="PyTorch softmax (default for conversations of up to 20,000 tokens) or hull caches "
+        "(for longer ones)",
+    )
+    verify.add_argument(
+        "--tokens",
+        type=int,
+        metavar="N",
+        help="replay the first N tokens, the program included (default: 20,000 with softmax, the "
+        "program and 20,000 more with hull caches)",
+    )
+    add_limits(verify)
+    add_cflags(verify)
+    verify.set_defaults(command=verify_program, trace=True)
 
 
 def add_disasm(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -75,6 +99,22 @@ def add_disasm(commands: argparse._SubParsersAction[Parser]) -> None:
     disasm.set_defaults(command=disassemble)
 
 
+def add_surroundings(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--stdin", metavar="TEXT", help="a line of input (a newline is added)")
+    command.add_argument("--stdin-file", metavar="FILE", help="a file with the input")
+    command.add_argument(
+        "--env", metavar="NAME=VALUE", action="append", default=[], help="can be given repeatedly"
+    )
+
+
+def add_limits(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--max-tokens", type=int, metavar="N", help="the longest conversation")
+    command.add_argument(
+        "--max-memory", type=int, metavar="PAGES", help="of 64 KiB (default: 16384, 1 GiB)"
+    )
+    command.add_argument("--seed", type=int, metavar="N", help="of the program's random numbers")
+
+
 def add_cflags(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--cflags", metavar="FLAGS", default="", help="for the C compiler, as one word: '-O3 -DN=8'"
@@ -85,6 +125,16 @@ def run_program(options: argparse.Namespace) -> int:
     from curta.app import machine
 
     return machine.run(options)
+
+
+def verify_program(options: argparse.Namespace) -> int:
+    # The machine's matrices are small: several threads on one of them only wait for one another
+    # (measured on two busy cores: fifteen times slower). NumPy looks at this once, when imported.
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    from curta.app import machine_verify
+
+    return machine_verify.verify(options)
 
 
 def disassemble(options: argparse.Namespace) -> int:

@@ -1,0 +1,218 @@
+"""Is it all in the weights? A run's tokens beside another level's, its output beside wasmtime's.
+
+The other level is given the same conversation and says, after every token, what would come next.
+Wherever the machine spoke in the run, and not the host, both have to agree. By induction that is
+what a conversation with the other level would have been; the first difference is reported.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from curta.engine import Engine
+from curta.errors import ProgramError, UserError
+from curta.machine.ids import AWAIT_ID, FIRST_LAST, READ_ID, Ids
+from curta.machine.vocabulary import DIGIT, TOKENS
+
+ReplayLevel = Literal["plain", "hull"]
+PLAIN_TOKENS = 20_000
+"""Softmax looks at all pairs of tokens: up to here that is a matter of minutes."""
+HULL_TOKENS = 20_000
+"""How many tokens behind the prompt the hull level replays, unless it is told otherwise."""
+SHOWN = 8
+
+
+class VerifyError(ProgramError):
+    """Two ways of running a program that do not agree."""
+
+
+# -- tokens ---------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Which part of a conversation is replayed, and how."""
+
+    level: ReplayLevel
+    tokens: int
+    """From the beginning of the conversation, the prompt included."""
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What was found to be the same."""
+
+    level: ReplayLevel
+    tokens: int
+    """As far as the conversation was replayed, the prompt included."""
+    spoken: int
+    """How many of them the machine said: those were compared."""
+    seconds: float
+
+
+def plan(
+    total: int, prompt: int, level: ReplayLevel | None = None, tokens: int | None = None
+) -> Replay:
+    """Softmax for a conversation that is short enough, hull caches for the beginning of others."""
+    if tokens is not None and tokens < 1:
+        raise UserError(f"tokens={tokens} (--tokens): expected at least 1")
+    if level is None:
+        level = "plain" if total <= (tokens or PLAIN_TOKENS) else "hull"
+    if tokens is None:
+        tokens = PLAIN_TOKENS if level == "plain" else prompt + HULL_TOKENS
+    if tokens <= prompt < total:
+        raise UserError(
+            f"the prompt alone, which holds the program, has {prompt:,} tokens, so that among the "
+            f"first {tokens:,} there is nothing to compare: --tokens {prompt + 1_000} or more"
+            + (", or --level hull" if level == "plain" else "")
+        )
+    return Replay(level, min(tokens, total))
+
+
+def spoken_by_machine(ids: Ids, prompt: int) -> npt.NDArray[np.bool_]:
+    """For every token of a conversation: did the machine say it, and not the host?
+
+    The host says the prompt, and behind every `await.` and `read.` one word.
+    """
+    spoken = np.ones(len(ids), dtype=np.bool_)
+    spoken[:prompt] = False
+    asked = np.flatnonzero(((ids == AWAIT_ID) | (ids == READ_ID)) & spoken)
+    for place in (asked + 1).tolist():
+        end = place
+        while end < len(ids) and not FIRST_LAST <= ids[end] < FIRST_LAST + DIGIT:
+            end += 1
+        spoken[place : end + 1] = False
+    return spoken
+
+
+def compare_tokens(
+    engine: Engine,
+    ids: Ids,
+    prompt: int,
+    replayed: Replay,
+    on_progress: Callable[[int], object] | None = None,
+) -> Compared:
+    """Teacher forcing: a VerifyError names the first token that the level would not have said."""
+    from curta.engine.replay import replay
+
+    started = time.perf_counter()
+    if replayed.tokens > engine.max_tokens:
+        raise UserError(
+            f"{replayed.tokens:,} tokens: level {replayed.level!r} is certified for "
+            f"{engine.max_tokens:,}; choose fewer with --tokens, or --level hull"
+        )
+    ids = ids[: replayed.tokens]
+    spoken = spoken_by_machine(ids, prompt)
+    at = 1  # the place of the token that comes next
+    with closing(replay(engine, ids[:-1])) as blocks:
+        for said in blocks:
+            given = ids[at : at + len(said)]
+            wrong = np.flatnonzero((said != given) & spoken[at : at + len(said)])
+            if len(wrong):
+                place = int(wrong[0])
+                raise VerifyError(_difference(ids, at + place, int(said[place]), replayed.level))
+            at += len(said)
+            if on_progress is not None:
+                on_progress(at)
+    seconds = time.perf_counter() - started
+    return Compared(replayed.level, len(ids), int(spoken.sum()), seconds)
+
+
+def _difference(ids: Ids, place: int, said: int, level: str) -> str:
+    before = " ".join(TOKENS[number] for number in ids[max(0, place - SHOWN) : place].tolist())
+    return (
+        f"the tokens differ at position {place:,}: after ... {before} the run has "
+        f"{TOKENS[int(ids[place])]}, level {level!r} says {TOKENS[said]}"
+    )
+
+
+# -- output ---------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a program did, as far as one sees it from outside."""
+
+    stdout: bytes
+    stderr: bytes
+    exit_code: int | None
+    """None if it trapped."""
+    trap: str = ""
+    """Why it trapped, in the words of whoever ran it."""
+
+
+def wasmtime_is_there() -> bool:
+    try:
+        import wasmtime  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def run_on_wasmtime(
+    module: bytes, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes
+) -> Outcome:
+    """The program on wasmtime's own WASI. The first argument is the program's name."""
+    import wasmtime
+
+    engine = wasmtime.Engine()
+    store, linker = wasmtime.Store(engine), wasmtime.Linker(engine)
+    linker.define_wasi()
+    with tempfile.TemporaryDirectory() as folder:
+        given, out, err = (Path(folder) / name for name in ("stdin", "stdout", "stderr"))
+        given.write_bytes(stdin)
+        config = wasmtime.WasiConfig()
+        config.argv, config.env = list(arguments), list(environment.items())
+        config.stdin_file, config.stdout_file, config.stderr_file = map(str, (given, out, err))
+        store.set_wasi(config)
+        code, trap = _start(wasmtime, store, linker, module)
+        del store
+        return Outcome(out.read_bytes(), err.read_bytes(), code, trap)
+
+
+def _start(wasmtime: Any, store: Any, linker: Any, module: bytes) -> tuple[int | None, str]:
+    """The exit code, or None and why it trapped."""
+    try:
+        instance = linker.instantiate(store, wasmtime.Module(store.engine, module))
+        instance.exports(store)["_start"](store)
+    except wasmtime.ExitTrap as end:
+        return int(end.code), ""
+    except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
+        return None, str(error).strip().splitlines()[-1].strip()
+    return 0, ""
+
+
+def compare_outcomes(ours: Outcome, theirs: Outcome) -> None:
+    """A VerifyError says what is not as on wasmtime."""
+    if (ours.exit_code is None) != (theirs.exit_code is None):
+        raise VerifyError(f"here {_end(ours)}, on wasmtime {_end(theirs)}")
+    for what, one, other in (
+        ("output", ours.stdout, theirs.stdout),
+        ("error output", ours.stderr, theirs.stderr),
+    ):
+        if one != other:
+            raise VerifyError(_first_byte(what, one, other))
+    if ours.exit_code != theirs.exit_code:
+        raise VerifyError(f"here {_end(ours)}, on wasmtime {_end(theirs)}")
+
+
+def _end(outcome: Outcome) -> str:
+    if outcome.exit_code is None:
+        return f"it traps ({outcome.trap})"
+    return f"the exit code is {outcome.exit_code}"
+
+
+def _first_byte(what: str, one: bytes, other: bytes) -> str:
+    shorter = min(len(one), len(other))
+    place = next((n for n in range(shorter) if one[n] != other[n]), shorter)
+    shown, expected = (text[place : place + 32] or "its end" for text in (one, other))
+    return f"the {what} differs at byte {place:,}: here {shown!r}, on wasmtime {expected!r}"
