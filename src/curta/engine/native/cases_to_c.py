@@ -335,14 +335,17 @@ class CasesWriter:
                 lines.append(f"{{ const {kind} score = {unit}({base});")
                 lines.append(f"const int32_t other = {first};")
             else:
+                whole_family = score.tokens == tuple(range(first, first + size))
                 names = ", ".join(map(str, score.tokens))
+                table = "" if whole_family else f" static const int32_t tokens[] = {{{names}}};"
+                spoken = f"{first} + (int32_t)best_digit" if whole_family else "tokens[best_digit]"
                 rise = "best_digit * (linear - best_digit * square)"
                 lines += [
-                    f"{{ static const int32_t tokens[] = {{{names}}};",
+                    "{" + table,
                     f"const int64_t linear = {linear}, square = {square};",
                     f"const int64_t best_digit = vertex(linear, square, {size - 1});",
                     f"const {kind} score = {unit}({base} + {rise});",
-                    "const int32_t other = tokens[best_digit];",
+                    f"const int32_t other = {spoken};",
                 ]
             lines.append(f"if ({beats}) best = score, token = other; }}")
         return [
