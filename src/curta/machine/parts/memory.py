@@ -16,7 +16,7 @@ from curta.machine.parts.program import Program
 from curta.machine.parts.registers import Registers
 from curta.machine.parts.words import digits_of, from_digits, wrapped
 from curta.machine.program import PRIVATE
-from curta.machine.vocabulary import ADDRESS_BYTES, AT, BYTES, DATA
+from curta.machine.vocabulary import ADDRESS_BYTES, AT, BYTES, DATA, START
 
 LANES = range(4)
 NOWHERE = 1 << 10
@@ -74,7 +74,7 @@ def memory_parts(graph: Graph, program: Program, registers: Registers) -> Memory
 def data_address(graph: Graph) -> Node:
     """Where the byte lies that this token of the prompt says."""
     byte = graph.feature("byte", {name: b for b, name in enumerate(BYTES)})
-    ends = back(ADDRESS_BYTES, graph.is_token(AT))
+    ends = back(ADDRESS_BYTES, graph.is_token(AT)) + graph.is_token(START)
     number = from_digits([back(n, byte) for n in range(ADDRESS_BYTES)], 256)
     origin = number - graph.position - 1
     first = graph.lookup(query=1, key=ends, value=origin, missing=0).named("data begins")

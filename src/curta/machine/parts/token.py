@@ -26,6 +26,7 @@ from curta.machine.vocabulary import (
     QUOTIENT_MORE,
     QUOTIENT_NEGATIVE,
     QUOTIENT_SCRATCH,
+    START,
     STORED,
     TRAP_TOKENS,
 )
@@ -78,7 +79,7 @@ def token_parts(graph: Graph) -> Token:
         step=graph.feature("step", {**dict.fromkeys(over, 1), **jump, **far}),
         far=unfinished,
         far_before=back(1, unfinished),
-        ends_run=graph.is_token(EXIT, *TRAP_TOKENS).named("ends the run"),
+        ends_run=graph.is_token(START, EXIT, *TRAP_TOKENS).named("ends the run"),
         digits=_unbroken(words[: WORD_DIGITS - 1]),
         quotient=_unbroken(quotients[: QUOTIENT_DIGITS - 1]),
         scratch=_scratch(graph, is_scratch, quotients),
@@ -131,10 +132,12 @@ def _quotient(graph: Graph, marks: list[Node]) -> Node:
 
 
 def _scratch(graph: Graph, is_scratch: Node, marks: list[Node]) -> tuple[Node, ...]:
+    # `start` is filed too, so that there always is one to be found.
+    key = is_scratch + graph.is_token(START)
     lowest = graph.feature("last digit of a scratch quotient", _numbered(QUOTIENT_SCRATCH))
     higher = [mark - at_least(mark, 1) for mark in _unbroken(marks[1:])]
     return tuple(
-        graph.lookup(query=1, key=is_scratch, value=digit, missing=0).named(f"scratch {place}")
+        graph.lookup(query=1, key=key, value=digit, missing=0).named(f"scratch {place}")
         for place, digit in enumerate([lowest, *higher])
     )
 
