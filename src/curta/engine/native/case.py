@@ -36,6 +36,9 @@ from curta.engine.native.symbolic import CONSTANT, Held, Product, Sum, ValueId
 
 MOST_COMPOSED = 64
 """Jumps of a function of one number that is put together from others."""
+FEWEST_FOR_TABLE = 8
+MOST_OF_TABLE = 512
+"""Gates on one number that are worth a table of what they add up to, and its entries."""
 MOST_INLINED = 128
 """Terms of a sum with a name that is written out where it is read."""
 
@@ -62,6 +65,10 @@ class Facts:
         return replace(self, bounds={**self.bounds, unit: bound})
 
 
+Bound = tuple[Sum, Number, Number]
+"""A sum without constant, and its least and greatest value."""
+
+
 class Case:
     """A pool's values under some facts."""
 
@@ -75,9 +82,35 @@ class Case:
 
     def refined(self, total: Sum, low: Number, high: Number) -> Case:
         """The case in which a sum is in an interval as well."""
-        added = total.added
-        facts = self.facts.with_bound(total.without_constant, low - added, high - added)
+        facts, added = self.facts, total.added
+        found: Bound | None = (total.without_constant, low - added, high - added)
+        while found is not None:
+            facts = facts.with_bound(*found)
+            found = self.behind(*found)
         return Case(self.pool, facts)
+
+    def behind(self, total: Sum, low: Number, high: Number) -> Bound | None:
+        """What an interval of a single value says of the number that it is a function of."""
+        if len(total.terms) != 1:
+            return None
+        (value, scale), = total.terms
+        ends = sorted((divided(low, scale), divided(high, scale)))
+        definition = self.pool.entries[value].definition
+        if not isinstance(definition, Steps) or definition.factor != ONE:
+            return None
+        if any(height < 0 for _, height in definition.jumps):
+            return None
+        low, high = self.range(definition.argument)
+        unit = power_of_two(self.pool.step(definition.argument))
+        level: Number = 0
+        for place, height in definition.jumps:
+            if level + height <= ends[1] and level < ends[0]:
+                low = max(low, place)
+            if level + height > ends[1]:
+                high = min(high, place - unit)
+                break
+            level += height
+        return definition.argument.without_constant, low - definition.argument.added, high - definition.argument.added
 
     def learned(self, total: Sum, low: Number, high: Number) -> Case:
         """The same for what comes after a check that a sum is in an interval."""
@@ -169,6 +202,11 @@ class Case:
             low = Fraction(self.range(argument)[0]) // unit
             jumps = jumps_of([(int(low), simplify(slope * unit)), *bends])
             rest = rest.plus(argument, -slope).plus(constant(simplify(slope * low * unit)))
+        elif jumps is None and len(bends) >= FEWEST_FOR_TABLE:
+            # Beyond the highest value of the argument, it may as well be flat.
+            high = int(Fraction(self.range(argument)[1]) // unit)
+            if high - min(bends)[0] < MOST_OF_TABLE:
+                jumps = jumps_of([*bends, (high, -sum(c for place, c in bends if place < high))])
         if jumps is None:
             return total
         places = tuple((simplify(place * unit), height) for place, height in jumps)

@@ -10,22 +10,24 @@ from __future__ import annotations
 from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two, simplify
-from curta.engine.native.case import Case
-from curta.engine.native.expressions import Expressions, Scope, integer
-from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Steps
-from curta.engine.native.specialise import (
+from curta.engine.native.acts import (
     Act,
     Block,
     Compare,
     Divide,
     File,
+    GiveUp,
     Grow,
-    Plan,
+    Insist,
     Proceed,
     Say,
     Test,
-    score_range,
 )
+from curta.engine.native.case import Case
+from curta.engine.native.choice import score_range
+from curta.engine.native.expressions import Expressions, Scope, integer
+from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Steps
+from curta.engine.native.specialise import Plan
 from curta.engine.native.symbolic import (
     CONSTANT,
     Column,
@@ -106,7 +108,7 @@ class CasesWriter:
         )
 
     def function(self) -> str:
-        """Says up to `count` tokens after `token`; returns how many."""
+        """Says up to `count` tokens after `token`; returns how many before it ended or gave up."""
         owners = {code.number: code for code in self.layout.different if code.kind != "by position"}
         lines = [
             "static int64_t run(State *s, int32_t token, int32_t *said, int64_t count) {",
@@ -115,7 +117,7 @@ class CasesWriter:
             "    if (!count) return 0;",
             "    Track *const track = s->track;",
             "    (void)track;",
-            *(f"    int64_t total{n} = s->total{n};" for n in self.totals),
+            *(f"    int64_t total{n} = s->total{n}, before{n} = total{n};" for n in self.totals),
             *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
             "dispatch:",
             "    switch (class_of[token]) {",
@@ -123,11 +125,14 @@ class CasesWriter:
         for number in range(len(self.plan.classes)):
             lines.append(f"    case {number}: digit = place_of[token]; goto class{number};")
         lines += ["    default: goto leave;", "    }"]
+        before = [f"before{n} = total{n};" for n in self.totals]
         for number, block in enumerate(self.plan.entries):
-            lines += [f"class{number}: {{", *self.block(block, Scope()), "}"]
+            lines += [f"class{number}: {{", *before, *self.block(block, Scope()), "}"]
         for number, block in enumerate(self.plan.groups):
             lines += [f"group{number}: {{", *self.block(block, Scope()), "}"]
         lines += [
+            "give_up:",
+            *(f"    total{n} = before{n};" for n in self.totals),
             "leave:",
             *(f"    s->total{n} = total{n};" for n in self.totals),
             "    s->quiet += position - s->position;",
@@ -136,7 +141,7 @@ class CasesWriter:
             "}",
         ]
         parts = [f"static int64_t part{number}{text}" for text, number in self.parts.items()]
-        return "\n".join([*parts, *lines]) + "\n"
+        return "\n".join([self.expressions.table_definitions(), *parts, *lines]) + "\n"
 
     # -- blocks -------------------------------------------------------------------------------
 
@@ -164,6 +169,12 @@ class CasesWriter:
                 return self.divide(case, act, scope)
             case Proceed(group):
                 return [f"goto group{group};"]
+            case Insist(table):
+                lines = list[str]()
+                self.find(case, table, scope, lines)
+                return [*lines, f"if (!row{table}) goto give_up;"]
+            case GiveUp():
+                return ["goto give_up;"]
 
     def file(self, case: Case, act: File, scope: Scope) -> list[str]:
         code = self.layout.codes[act.owner]

@@ -188,6 +188,7 @@ class Importer:
         same = self.same.setdefault((code.number, query, table.nearest), number)
         self.visited[number] = same
         self.pool.queries[same] = query
+        self.pool.owners[same] = code.number
         self.pool.sizes[same] = table.size
         if table.nearest:
             self.pool.nearest.add(same)

@@ -10,13 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import accumulate
 
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.intervals import proportion
 from curta.engine.native.pool import ONE, Pool, Steps
-from curta.engine.native.shapes import square_wave_of, staircase_of
+from curta.engine.native.shapes import MOST_ENTRIES, Jumps, square_wave_of, staircase_of
 from curta.engine.native.symbolic import Held, Product, Sum, ValueId
+from curta.engine.native.tables import integer_type
+
+FEWEST_FOR_TABLE = 4
+"""Jumps of a function that is looked up instead of compared for."""
 
 
 @dataclass
@@ -40,6 +45,8 @@ class CannotSpecialiseError(Exception):
 class Expressions:
     def __init__(self, pool: Pool) -> None:
         self.pool = pool
+        self.tables: dict[tuple[int, ...], int] = {}
+        """What is looked up, and the number of its table."""
 
     def text(self, total: Sum, step: int, scope: Scope) -> str:
         """The sum in units of 2**step."""
@@ -135,10 +142,34 @@ class Expressions:
             text = f"({self.staircase(case, shape.argument, wave, scope)} & 1)"
             by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
             return f"{by}{text}" if bare else f"{by}{text} * ({factor})"
+        if len(jumps) >= FEWEST_FOR_TABLE and jumps[-1][0] - jumps[0][0] < MOST_ENTRIES:
+            text = self.looked_up(case, shape.argument, jumps, argument)
+            return text if bare else f"{text} * ({factor})"
         tests = " + ".join(
             f"({argument} >= {literal(place)} ? {literal(height)} : 0)" for place, height in jumps
         )
         return f"({tests})" if bare else f"({tests}) * ({factor})"
+
+    def looked_up(self, case: Case, argument: Sum, jumps: Jumps, text: str) -> str:
+        """The entry of a table; the argument may be beyond its ends."""
+        first, last = jumps[0][0] - 1, jumps[-1][0]
+        heights = dict(jumps)
+        rises = [int(heights.get(place, 0)) for place in range(first, last + 1)]
+        number = self.tables.setdefault(tuple(accumulate(rises)), len(self.tables))
+        unit = power_of_two(self.pool.step(argument))
+        low, high = (Fraction(end) / unit for end in case.range(argument))
+        at = f"{text} - {literal(first)}" if first > 0 else f"{text} + {literal(-first)}"
+        if low < first or high > last:
+            at = f"clamped({at}, {last - first})"
+        return f"table{number}[{at}]"
+
+    def table_definitions(self) -> str:
+        """The tables that expressions look things up in."""
+        return "".join(
+            f"static const {integer_type(min(entries), max(entries))} "
+            f"table{number}[{len(entries)}] = {{{', '.join(map(str, entries))}}};\n"
+            for entries, number in self.tables.items()
+        )
 
     def staircase(
         self, case: Case, argument: Sum, stairs: tuple[int, int, int], scope: Scope

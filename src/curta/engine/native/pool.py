@@ -117,6 +117,8 @@ class Pool:
     known: dict[Definition, ValueId] = field(default_factory=dict)
     queries: dict[int, Sum] = field(default_factory=dict)
     """What each table that is still visited looks up; for tables by position, the position."""
+    owners: dict[int, int] = field(default_factory=dict)
+    """The table in whose rows each of them looks."""
     stored: dict[tuple[int, str], Stored] = field(default_factory=dict)
     copies: dict[tuple[int, str], Number] = field(default_factory=dict)
     """Members that are the key plus a constant."""

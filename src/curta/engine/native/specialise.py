@@ -10,9 +10,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.engine.native.acts import (
+    Acts,
+    Block,
+    Compare,
+    Divide,
+    File,
+    GiveUp,
+    Grow,
+    Insist,
+    Proceed,
+    Say,
+    Test,
+)
 from curta.engine.native.case import Case, Facts
+from curta.engine.native.choice import chosen, possible
 from curta.engine.native.classes import (
     Quiet,
     TokenClass,
@@ -21,15 +36,9 @@ from curta.engine.native.classes import (
     token_classes,
 )
 from curta.engine.native.events import Check, Event, Filing, Growth, Score, Steady, read_by
-from curta.engine.native.pool import (
-    FetchedValue,
-    Input,
-    Pool,
-    Range,
-    Steps,
-    direction,
-)
-from curta.engine.native.symbolic import CONSTANT, Column, Product, Stored, Sum, Total, ValueId
+from curta.engine.native.pool import FetchedValue, Input, Pool, Range, Steps, direction
+from curta.engine.native.symbolic import Column, Product, Sum, Total, ValueId
+from curta.engine.native.tables import position_shift
 
 MOST_CHOICES = 256
 """Values of a selector."""
@@ -37,87 +46,12 @@ FEWEST_QUESTIONS = 12
 """Gates and steps that have to ask about a value before it is made the selector."""
 MOST_FOR_SWITCH = 150
 """Values that are left to compute where a gate divides the code: both halves are written."""
-MOST_PIECES = 6
-"""Branches of a division that decides between rules."""
-MOST_DIVISIONS = 4
-"""Such divisions on the way to one token."""
-MOST_CHOSEN = 3000
-"""Places in the code where a token is chosen."""
-
-
-LARGEST_PROGRAM = 4000
-"""Values of a program whose cases are looked for; beyond, that takes minutes and 100 MB of C."""
+MOST_LEAVES = 2000
+"""Cases in which a token is chosen."""
 
 
 class NotWorthItError(Exception):
     """The cases of a program are not worth being told apart, or there are too many of them."""
-
-
-# -- what is left to do -----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Grow:
-    total: ValueId
-    addend: Sum
-
-
-@dataclass(frozen=True)
-class File:
-    owner: int
-    opens: bool
-    key: Sum
-    members: tuple[tuple[str, Stored, Sum], ...]
-
-
-@dataclass(frozen=True)
-class Test:
-    number: int
-    total: Sum
-    low: Number
-    high: Number
-
-
-@dataclass(frozen=True)
-class Say:
-    """The vertex of one rule is said."""
-
-    rule: int
-    linear: Sum
-    square: Sum
-
-
-@dataclass(frozen=True)
-class Compare:
-    """The best of several rules is said."""
-
-    scores: tuple[Score, ...]
-
-
-@dataclass(frozen=True)
-class Divide:
-    """Branches by the interval that a sum is in; together they cover all that it can be."""
-
-    on: Sum
-    branches: tuple[tuple[Range, Block], ...]
-
-
-@dataclass(frozen=True)
-class Proceed:
-    """The rest is that of a group of classes."""
-
-    group: int
-
-
-Act = Grow | File | Test | Say | Compare | Divide | Proceed
-Acts = list[tuple[Case, Act]]
-
-
-@dataclass(frozen=True)
-class Block:
-    """Acts in order, each with what is known at it; the last says a token, divides or proceeds."""
-
-    acts: tuple[tuple[Case, Act], ...]
 
 
 @dataclass(frozen=True)
@@ -151,6 +85,16 @@ class Work:
         return found
 
 
+@dataclass(frozen=True)
+class Group:
+    """Classes of tokens after which the rest of the step is the same."""
+
+    classes: frozenset[int]
+    case: Case
+    lasting: bool
+    """Whether the selector is probably what it was at the token before."""
+
+
 class Specialiser:
     def __init__(self, steady: Steady) -> None:
         self.steady = steady
@@ -163,7 +107,8 @@ class Specialiser:
         self.selector = selector(steady)
         if self.selector is None and FEWEST_QUESTIONS > 0:
             raise NotWorthItError
-        self.chosen_count = 0
+        self.leaves = 0
+        self.unread = unread_keys(steady)
         self.border = self.first_that_reads(self.selector)
 
     def first_that_reads(self, value: ValueId | None) -> int:
@@ -183,15 +128,18 @@ class Specialiser:
             before.append(acts)
         before = self.without_repetitions(before)
         signatures = [self.signature(case) for case in cases]
-        groups: list[Block] = []
-        entries = []
         numbers = {signature: n for n, signature in enumerate(dict.fromkeys(signatures))}
+        groups = []
         for signature in numbers:
-            members = [case for case, s in zip(cases, signatures, strict=True) if s == signature]
-            groups.append(self.rest(Case(self.pool, common(members, signature))))
-        for case, acts, signature in zip(cases, before, signatures, strict=True):
-            entries.append(Block((*acts, (case, Proceed(numbers[signature])))))
-        return Plan(self.steady, self.quiet, self.classes, entries, groups)
+            members = [n for n, own in enumerate(signatures) if own == signature]
+            rest = Case(self.pool, common([cases[n] for n in members], signature))
+            lasting = all(self.selects_the_same(before[n]) for n in members)
+            groups.append(Group(frozenset(members), rest, lasting))
+        entries = [
+            Block((*acts, (case, Proceed(numbers[signature]))))
+            for case, acts, signature in zip(cases, before, signatures, strict=True)
+        ]
+        return Plan(self.steady, self.quiet, self.classes, entries, self.divided(groups))
 
     # -- classes ------------------------------------------------------------------------------
 
@@ -242,8 +190,10 @@ class Specialiser:
                     else:
                         still.add(total)
                 case Filing(_, owner, opens, key, members):
-                    filed = tuple((name, stored, case.sum(t)) for name, stored, t in members)
-                    acts.append((case, File(owner, opens, case.sum(key), filed)))
+                    at = case.sum(key)
+                    if not self.is_unread(case, owner, at):
+                        filed = tuple((name, stored, case.sum(t)) for name, stored, t in members)
+                        acts.append((case, File(owner, opens, at, filed)))
                 case Check(number, promised, low, high):
                     left = case.sum(promised)
                     ends = case.range(left)
@@ -251,6 +201,10 @@ class Specialiser:
                         acts.append((case, Test(number, left, low, high)))
                     case = case.learned(left, low, high)
         return acts, case
+
+    def is_unread(self, case: Case, owner: int, key: Sum) -> bool:
+        """Whether no query is ever this key."""
+        return owner in self.unread and case.range(key)[0] > self.unread[owner]
 
     def is_still(self, promised: Sum, still: set[ValueId]) -> bool:
         """Whether a sum is of totals that did not grow: it was checked at the token before."""
@@ -261,22 +215,102 @@ class Specialiser:
             assert isinstance(self.pool.program.values[definition.value].definition, Total)
         return True
 
-    def rest(self, case: Case) -> Block:
-        """From the border on: divided by the selector."""
+    # -- from the border on -------------------------------------------------------------------
+
+    def divided(self, groups: list[Group]) -> list[Block]:
+        """The rest of the step, divided by the selector.
+
+        Where the selector lasts, only those values are looked at under which a token of the group
+        is said: it is the token before. Should it come otherwise, the general code takes over.
+        """
         work = Work(self.steady.events[self.border :], self.steady.scores)
-        on = None if self.selector is None else case.value(self.selector)
-        if on is None or on.constant is not None:
-            return self.by_switches(case, work)
-        low, high = case.range(on)
-        unit = power_of_two(self.pool.step(on))
-        branches: list[tuple[Range, Block]] = []
-        value = Fraction(low)
-        while value <= high:
-            place = simplify(value)
-            refined = case.refined(on, place, place)
-            branches.append(((place, place), self.by_switches(refined, work)))
-            value += unit
-        return Block(((case, Divide(on, tuple(branches))),))
+        if self.selector is None:
+            return [self.by_switches(group.case, work) for group in groups]
+        found = [
+            {value: self.of_value(group, value, work) for value in self.values(group)}
+            if not group.lasting
+            else {}
+            for group in groups
+        ]
+        said: dict[Number, set[int]] = {}
+        for blocks in found:
+            for value, block in blocks.items():
+                said.setdefault(value, set()).update(self.says(block))
+        while missing := [
+            (group, blocks, value)
+            for group, blocks in zip(groups, found, strict=True)
+            for value in self.values(group)
+            if value not in blocks and said.get(value, set()) & group.classes
+        ]:
+            for group, blocks, value in missing:
+                blocks[value] = self.of_value(group, value, work)
+                said[value] |= self.says(blocks[value])
+        return [self.block(group, blocks) for group, blocks in zip(groups, found, strict=True)]
+
+    def values(self, group: Group) -> list[Number]:
+        """What the selector can be."""
+        assert self.selector is not None
+        on = group.case.value(self.selector)
+        low, high = group.case.range(on)
+        unit = Fraction(power_of_two(self.pool.step(on)))
+        return [simplify(low + unit * n) for n in range(int((high - low) / unit) + 1)]
+
+    def of_value(self, group: Group, value: Number, work: Work) -> Block:
+        assert self.selector is not None
+        case = self.insisting(group.case)
+        on = case.value(self.selector)
+        return self.by_switches(case if on.constant is not None else case.refined(on, value, value), work)
+
+    def insisting(self, case: Case) -> Case:
+        """The case in which a selector is found."""
+        assert self.selector is not None
+        selector = self.pool.entries[self.selector].definition
+        assert isinstance(selector, FetchedValue)
+        return Case(self.pool, case.facts.with_hit(selector.table))
+
+    def block(self, group: Group, blocks: dict[Number, Block]) -> Block:
+        assert self.selector is not None
+        selector = self.pool.entries[self.selector].definition
+        assert isinstance(selector, FetchedValue)
+        case = self.insisting(group.case)
+        give_up = Block(((case, GiveUp()),))
+        insists = (group.case, Insist(selector.table))
+        on = case.value(self.selector)
+        if on.constant is not None:
+            return Block((insists, *blocks[on.constant].acts))
+        branches = [((n, n), blocks.get(n, give_up)) for n in self.values(group)]
+        return Block((insists, (case, Divide(on, tuple(branches)))))
+
+    def says(self, block: Block) -> set[int]:
+        """The classes of the tokens that a block may say."""
+        found: set[int] = set()
+        for _, act in block.acts:
+            match act:
+                case Say(rule):
+                    found.add(self.class_of[rule])
+                case Compare(scores):
+                    found |= {self.class_of[score.number] for score in scores}
+                case Divide(_, branches):
+                    found = found.union(*(self.says(inner) for _, inner in branches))
+        return found
+
+    @cached_property
+    def class_of(self) -> list[int]:
+        """The class of each rule's tokens."""
+        return [
+            next(n for n, one in enumerate(self.classes) if score.tokens[0] in one.tokens)
+            for score in self.steady.scores
+        ]
+
+    def selects_the_same(self, acts: Acts) -> bool:
+        """Whether no total grows that the selector is looked up by."""
+        if self.selector is None:
+            return False
+        read = self.pool.reachable([Sum(((self.selector, 1),))])
+        return not any(
+            isinstance(act, Grow) and self.pool.known.get(Input(act.total)) in read
+            for _, act in acts
+        )
 
     def by_switches(self, case: Case, work: Work) -> Block:
         """Divided by a fetched value that is 0 or 1 and gates others."""
@@ -305,57 +339,28 @@ class Specialiser:
         return None
 
     def finished(self, case: Case, work: Work) -> Block:
-        acts, case = self.followed(case, work.events)
-        return Block((*acts, *self.chosen(case, work.scores, 0)))
-
-    # -- the choice ---------------------------------------------------------------------------
-
-    def chosen(self, case: Case, scores: list[Score], depth: int) -> Acts:
-        self.chosen_count += 1
-        if self.chosen_count > MOST_CHOSEN:
+        self.leaves += 1
+        if self.leaves > MOST_LEAVES:
             raise NotWorthItError
-        scores = possible(case, scores)
-        if len(scores) == 1:
-            score = scores[0]
-            return [(case, Say(score.number, score.linear, score.square))]
-        on = self.decisive(scores) if depth < MOST_DIVISIONS else None
-        if on is None:
-            return [(case, Compare(tuple(scores)))]
-        branches = []
-        for low, high in self.pieces(case, on):
-            refined = case.refined(on, low, high)
-            acts = self.chosen(refined, scores, depth + 1)
-            branches.append(((low, high), Block(tuple(acts))))
-        return [(case, Divide(on, tuple(branches)))]
+        acts, case = self.followed(case, work.events)
+        return Block((*acts, *chosen(case, work.scores)))
 
-    def decisive(self, scores: list[Score]) -> Sum | None:
-        """A number whose steps the scores' bases depend on."""
-        queue = [v for score in scores for v, _ in score.base.terms if v != CONSTANT]
-        seen: set[ValueId] = set()
-        while queue:
-            value = queue.pop(0)
-            if value in seen:
-                continue
-            seen.add(value)
-            definition = self.pool.entries[value].definition
-            if isinstance(definition, Steps) and len(definition.jumps) < MOST_PIECES:
-                return definition.argument
-            for total in self.pool.reads(value):
-                queue += [v for v, _ in total.terms if v != CONSTANT]
-        return None
 
-    def pieces(self, case: Case, on: Sum) -> list[Range]:
-        """The intervals between the steps of a number."""
-        low, high = case.range(on)
-        step = power_of_two(self.pool.step(on))
-        places: set[Number] = set()
-        for jumps in self.pool.places.get(on, []):
-            inner = {place for place, _ in jumps if low < place <= high}
-            if len(places | inner) < MOST_PIECES:
-                places |= inner
-        starts = [low, *sorted(places)]
-        ends = [*(place - step for place in sorted(places)), high]
-        return list(zip(starts, ends, strict=True))
+def unread_keys(steady: Steady) -> dict[int, Number]:
+    """The highest query of each table's rows, at any token, while promises are kept."""
+    pool = steady.pool
+    case = Case(pool, Facts())
+    for event in steady.events:
+        if isinstance(event, Check):
+            case = case.learned(case.sum(event.total), event.low, event.high)
+    highest: dict[int, Number] = {}
+    for table, query in pool.queries.items():
+        owner = pool.owners[table]
+        if table in pool.nearest or position_shift(pool.program, pool.program.tables[table].key) is not None:
+            continue
+        most = case.range(case.sum(query))[1]
+        highest[owner] = max(highest.get(owner, most), most)
+    return highest
 
 
 def left_of(case: Case, work: Work) -> Work:
@@ -372,17 +377,6 @@ def left_of_event(case: Case, event: Event) -> Event:
             return Filing(table, owner, opens, case.sum(key), left)
         case Check(number, total, low, high):
             return Check(number, case.sum(total), low, high)
-
-
-def possible(case: Case, scores: list[Score]) -> list[Score]:
-    """What is left of the rules that may win."""
-    left = [
-        Score(s.number, s.tokens, case.sum(s.base), case.sum(s.linear), case.sum(s.square))
-        for s in scores
-    ]
-    ranges = [score_range(case, score) for score in left]
-    least = max(low for low, _ in ranges)
-    return [s for s, (_, high) in zip(left, ranges, strict=True) if high >= least]
 
 
 def selector(steady: Steady) -> ValueId | None:
@@ -427,18 +421,3 @@ def common(cases: list[Case], signature: tuple[tuple[ValueId, Sum], ...]) -> Fac
             known = [ends for ends in ranges if ends is not None]
             bounds[total] = min(low for low, _ in known), max(high for _, high in known)
     return Facts(equal, bounds, first.hits)
-
-
-def score_range(case: Case, score: Score) -> Range:
-    """Least and greatest score of a rule's best token."""
-    low, high = case.range(score.base)
-    most = len(score.tokens) - 1
-    square = score.square.constant
-    if most == 0 or (not score.linear.terms and square is not None and square >= 0):
-        return low, high
-    steepest = case.range(score.linear)[1]
-    if square is None or square <= 0:
-        flattest = case.range(score.square)[0]
-        return low, high + max(0, most * steepest, most * steepest - most * most * flattest)
-    vertex = max(0, min(most, round(Fraction(steepest) / (2 * square))))
-    return low, high + max(0, vertex * steepest - vertex * vertex * square)

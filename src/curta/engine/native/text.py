@@ -125,14 +125,14 @@ int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
         if (is_stop(token) || s->exhausted) return i;
         if (ready(s, token)) {
             const int64_t more = run(s, token, said + i, at_most(s, count - i));
+            if (s->broken >= 0) return i + more;
             i += more;
-            if (!more || s->broken >= 0) return i;
-        } else {
-            said[i] = step(s, token);
-            if (said[i] < 0) return i;
-            i++;
+            token = said[i - 1];
+            if (more) continue;
         }
-        token = said[i - 1];
+        const int32_t next = step(s, token);
+        if (next < 0) return i;
+        token = said[i++] = next;
     }
     return i;
 }

@@ -19,8 +19,9 @@ from curta.machine.program import PRIVATE
 from curta.machine.vocabulary import ADDRESS_BYTES, AT, BYTES, DATA, START
 
 LANES = range(4)
-NOWHERE = 1 << 10
-"""A highest digit of a word's number that no address has."""
+NOWHERE = 3 << 9
+"""A highest digit of a word's number that no address has: not even a sum of two that exclude
+each other, so that tables can be seen never to look there."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Address:
     byte: tuple[Node, ...]
     """Which of the four bytes: 1 for one of them, 0 for the others."""
     words: tuple[tuple[Node, ...], ...]
+    """In three digits, the highest first: neighbours in memory are neighbours in a table."""
 
 
 def memory_parts(graph: Graph, program: Program, registers: Registers) -> Memory:
@@ -102,11 +104,12 @@ def address_of(graph: Graph, at: Node) -> Address:
     )
     byte = tuple(equals(offset, n) for n in LANES)
     lanes = []
-    for lane in LANES:
+    for lane in LANES[:-1]:
         is_next = at_least(offset, lane + 1)
         pairs = zip(word, following, strict=True)
         lanes.append(tuple(select(is_next, later, here) for here, later in pairs))
-    return Address(byte, tuple(lanes))
+    # No lane is before the last: it never is of the next word.
+    return Address(byte, tuple(digits[::-1] for digits in (*lanes, word)))
 
 
 def file_lanes(
@@ -126,7 +129,7 @@ def file_lanes(
             graph.constant(0),
         )
         word = address.words[lane]
-        key = (*word[:2], select(written, word[2], NOWHERE))
+        key = (select(written, word[0], NOWHERE), *word[1:])
         value = graph.assume(value, 0, 255).named(f"byte for lane {lane}")
         found = graph.lookup(query=word, key=key, value=value, missing=0)
         lanes.append(found.named(f"lane {lane}"))
