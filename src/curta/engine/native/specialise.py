@@ -36,7 +36,7 @@ from curta.engine.native.classes import (
     token_classes,
 )
 from curta.engine.native.events import Check, Event, Filing, Growth, Score, Steady, read_by
-from curta.engine.native.pool import FetchedValue, Input, Pool, Range, Steps, direction
+from curta.engine.native.pool import ZERO, FetchedValue, Input, Pool, Range, Steps, direction
 from curta.engine.native.symbolic import Column, Product, Sum, Total, ValueId
 from curta.engine.native.tables import position_shift
 
@@ -44,7 +44,7 @@ MOST_CHOICES = 256
 """Values of a selector."""
 FEWEST_QUESTIONS = 12
 """Gates and steps that have to ask about a value before it is made the selector."""
-MOST_FOR_SWITCH = 150
+MOST_FOR_SWITCH = 1000
 """Values that are left to compute where a gate divides the code: both halves are written."""
 MOST_LEAVES = 2000
 """Cases in which a token is chosen."""
@@ -91,6 +91,7 @@ class Group:
 
     classes: frozenset[int]
     case: Case
+    work: Work
     lasting: bool
     """Whether the selector is probably what it was at the token before."""
 
@@ -133,8 +134,9 @@ class Specialiser:
         for signature in numbers:
             members = [n for n, own in enumerate(signatures) if own == signature]
             rest = Case(self.pool, common([cases[n] for n in members], signature))
-            lasting = all(self.selects_the_same(before[n]) for n in members)
-            groups.append(Group(frozenset(members), rest, lasting))
+            lasting = all(self.selects_the_same(cases[n], before[n]) for n in members)
+            work = left_of(rest, Work(self.steady.events[self.border :], self.steady.scores))
+            groups.append(Group(frozenset(members), rest, work, lasting))
         entries = [
             Block((*acts, (case, Proceed(numbers[signature]))))
             for case, acts, signature in zip(cases, before, signatures, strict=True)
@@ -223,11 +225,10 @@ class Specialiser:
         Where the selector lasts, only those values are looked at under which a token of the group
         is said: it is the token before. Should it come otherwise, the general code takes over.
         """
-        work = Work(self.steady.events[self.border :], self.steady.scores)
         if self.selector is None:
-            return [self.by_switches(group.case, work) for group in groups]
+            return [self.by_switches(group.case, group.work) for group in groups]
         found = [
-            {value: self.of_value(group, value, work) for value in self.values(group)}
+            {value: self.of_value(group, value) for value in self.values(group)}
             if not group.lasting
             else {}
             for group in groups
@@ -243,7 +244,7 @@ class Specialiser:
             if value not in blocks and said.get(value, set()) & group.classes
         ]:
             for group, blocks, value in missing:
-                blocks[value] = self.of_value(group, value, work)
+                blocks[value] = self.of_value(group, value)
                 said[value] |= self.says(blocks[value])
         return [self.block(group, blocks) for group, blocks in zip(groups, found, strict=True)]
 
@@ -255,11 +256,13 @@ class Specialiser:
         unit = Fraction(power_of_two(self.pool.step(on)))
         return [simplify(low + unit * n) for n in range(int((high - low) / unit) + 1)]
 
-    def of_value(self, group: Group, value: Number, work: Work) -> Block:
+    def of_value(self, group: Group, value: Number) -> Block:
         assert self.selector is not None
         case = self.insisting(group.case)
         on = case.value(self.selector)
-        return self.by_switches(case if on.constant is not None else case.refined(on, value, value), work)
+        if on.constant is None:
+            case = case.refined(on, value, value)
+        return self.by_switches(case, group.work)
 
     def insisting(self, case: Case) -> Case:
         """The case in which a selector is found."""
@@ -302,15 +305,26 @@ class Specialiser:
             for score in self.steady.scores
         ]
 
-    def selects_the_same(self, acts: Acts) -> bool:
-        """Whether no total grows that the selector is looked up by."""
+    def selects_the_same(self, case: Case, acts: Acts) -> bool:
+        """Whether the selector is looked up where it would be if there were no such token.
+
+        That is so if what it adds to totals, and what it says itself, cancel each other.
+        """
         if self.selector is None:
             return False
-        read = self.pool.reachable([Sum(((self.selector, 1),))])
-        return not any(
-            isinstance(act, Grow) and self.pool.known.get(Input(act.total)) in read
-            for _, act in acts
-        )
+        table = self.pool.entries[self.selector].definition
+        assert isinstance(table, FetchedValue)
+        added = {act.total: act.addend for _, act in acts if isinstance(act, Grow)}
+        moved = Sum()
+        for value, coefficient in self.pool.queries[table.table].without_constant.terms:
+            definition = self.pool.entries[value].definition
+            if not isinstance(definition, Input):
+                continue
+            if isinstance(self.pool.program.values[definition.value].definition, Total):
+                moved = moved.plus(added.get(definition.value, ZERO), coefficient)
+            else:
+                moved = moved.plus(case.value(value), coefficient)
+        return moved == ZERO
 
     def by_switches(self, case: Case, work: Work) -> Block:
         """Divided by a fetched value that is 0 or 1 and gates others."""
