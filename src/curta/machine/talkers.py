@@ -88,7 +88,7 @@ class NativeTalker:
         session = self.session
         fed = np.concatenate([self.pending, given]) if len(self.pending) else given
         while most > 0:
-            following = int(session.feed_checked(fed)[-1])
+            following = session.take(fed)
             said = session.generate(following, min(CHUNK, most))
             self.pending = fed = said[-1:].copy()
             most -= len(said)

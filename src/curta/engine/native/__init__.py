@@ -63,7 +63,7 @@ class Native(Engine):
 
     def _chunks(self, prompt: Ids, end: int, overrun: bool) -> Iterator[Ids]:
         session = self.session()
-        following = int(session.feed_checked(prompt)[-1])
+        following = session.take(prompt)
         length = len(prompt)
         while length < end:
             said = session.generate(following, min(CHUNK, end - length))
@@ -100,6 +100,7 @@ class Library:
         self.destroy = function(library, "curta_destroy", None, ctypes.c_void_p)
         pointer, count = ctypes.c_void_p, ctypes.c_int64
         self.feed = function(library, "curta_feed", count, pointer, pointer, count, pointer)
+        self.take = function(library, "curta_take", count, pointer, pointer, count, pointer)
         self.generate = function(
             library, "curta_generate", count, pointer, ctypes.c_int32, pointer, count
         )
@@ -160,6 +161,17 @@ class NativeSession(Session):
         self.length += taken
         self.check()
         return said
+
+    def take(self, tokens: Ids) -> int:
+        """Take ids that are in the vocabulary; what the model says after the last of them."""
+        said = ctypes.c_int32()
+        given = np.ascontiguousarray(tokens, dtype=np.int32)
+        if self.length + len(given) > self.engine.max_tokens:
+            raise self.engine.too_long()
+        pointer = ctypes.byref(said)
+        self.length += self.library.take(self.state, given.ctypes.data, len(given), pointer)
+        self.check()
+        return said.value
 
     def generate(self, first: int, count: int) -> Ids:
         """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""

@@ -75,7 +75,12 @@ class GiveUp:
     """The step is left to the general code, which takes the token in from the start."""
 
 
-Act = Grow | File | Test | Say | Compare | Divide | Proceed | Insist | GiveUp
+@dataclass(frozen=True)
+class Next:
+    """The token is taken in: the next one."""
+
+
+Act = Grow | File | Test | Say | Compare | Divide | Proceed | Insist | GiveUp | Next
 Acts = list[tuple[Case, Act]]
 
 

@@ -19,12 +19,14 @@ from curta.engine.native.acts import (
     GiveUp,
     Grow,
     Insist,
+    Next,
     Proceed,
     Say,
     Test,
 )
 from curta.engine.native.case import Case
 from curta.engine.native.choice import score_range
+from curta.engine.native.classes import TokenClass
 from curta.engine.native.expressions import Expressions, Scope, integer
 from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Steps
 from curta.engine.native.specialise import Plan
@@ -77,15 +79,20 @@ class CasesWriter:
 
     def class_tables(self) -> str:
         """The class of every token, and its place in it."""
-        count = len(self.tokens)
-        classes, places = [NO_CLASS] * count, [0] * count
-        for number, one in enumerate(self.plan.classes):
+        given = [] if self.plan.intake is None else self.plan.intake.classes
+        return self.tables_of("class", "place", self.plan.classes) + self.tables_of(
+            "given_class", "given_place", given
+        )
+
+    def tables_of(self, class_name: str, place_name: str, families: list[TokenClass]) -> str:
+        classes, places = [NO_CLASS] * len(self.tokens), [0] * len(self.tokens)
+        for number, one in enumerate(families):
             for place, token in enumerate(one.tokens):
                 classes[token], places[token] = number, place
         kind = integer_type(0, max(places))
         return (
-            f"static const uint8_t class_of[{count}] = {{{', '.join(map(str, classes))}}};\n"
-            f"static const {kind} place_of[{count}] = {{{', '.join(map(str, places))}}};\n"
+            f"static const uint8_t {class_name}_of[] = {{{', '.join(map(str, classes))}}};\n"
+            f"static const {kind} {place_name}_of[] = {{{', '.join(map(str, places))}}};\n"
         )
 
     @property
@@ -96,52 +103,88 @@ class CasesWriter:
         said = max(token for one in self.plan.classes for token in one.tokens) + 1
         return range(max(said, len(column.entries) if column else 0))
 
-    def ready(self) -> str:
+    def functions(self) -> str:
+        """All that the entry points call, and what that calls itself."""
+        lines = [*self.run(), *self.ready(), *self.take()]
+        parts = [f"static int64_t part{number}{text}" for text, number in self.parts.items()]
+        return "\n".join([self.expressions.table_definitions(), *parts, *lines]) + "\n"
+
+    def ready(self) -> list[str]:
         """Whether the next step is one of a quiet stretch."""
         tests = [f"class_of[token] != {NO_CLASS}", f"s->quiet > {self.plan.quiet.window}"]
-        for table in self.plan.quiet.filed:
-            query = self.pool.queries[table].constant
-            tests.append(f"fetch{self.layout.codes[table].number}(s, {integer(query or 0)}u)")
-        return (
-            "static inline int ready(State *s, int32_t token) {\n"
-            f"    return {' && '.join(tests)};\n}}\n"
-        )
+        tests += [self.finds(table) for table in self.plan.quiet.filed]
+        return [
+            "static inline int ready(State *s, int32_t token) {",
+            f"    return {' && '.join(tests)};\n}}\n",
+        ]
 
-    def function(self) -> str:
-        """Says up to `count` tokens after `token`; returns how many before it ended or gave up."""
+    def finds(self, table: int) -> str:
+        """Whether a table that is always asked the same finds something."""
+        query = integer(self.pool.queries[table].constant or 0)
+        return f"fetch{self.layout.codes[table].number}(s, {query}u)"
+
+    def frame(self, name: str, arguments: str, body: list[str], leaving: list[str]) -> list[str]:
+        """A function that works through tokens, with the state in locals."""
         owners = {code.number: code for code in self.layout.different if code.kind != "by position"}
-        lines = [
-            "static int64_t run(State *s, int32_t token, int32_t *said, int64_t count) {",
-            "    int32_t *next = said, *end = said + count;",
+        return [
+            f"static int64_t {name}(State *s, {arguments}, int64_t count) {{",
             "    int64_t position = s->position, digit = 0;",
             "    if (!count) return 0;",
             "    Track *const track = s->track;",
-            "    (void)track;",
+            "    (void)track, (void)digit;",
             *(f"    int64_t total{n} = s->total{n}, before{n} = total{n};" for n in self.totals),
+            *(f"    (void)before{n};" for n in self.totals),
             *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
-            "dispatch:",
-            "    switch (class_of[token]) {",
+            *body,
+            "leave:",
+            *(f"    s->total{n} = total{n};" for n in self.totals),
+            *leaving,
+            "}",
         ]
-        for number in range(len(self.plan.classes)):
-            lines.append(f"    case {number}: digit = place_of[token]; goto class{number};")
-        lines += ["    default: goto leave;", "    }"]
+
+    def run(self) -> list[str]:
+        """Says up to `count` tokens after `token`; returns how many before it ended or gave up."""
+        lines = ["    int32_t *next = said, *end = said + count;"]
+        lines += self.dispatch("token", "class", "place", len(self.plan.classes))
         before = [f"before{n} = total{n};" for n in self.totals]
         for number, block in enumerate(self.plan.entries):
             lines += [f"class{number}: {{", *before, *self.block(block, Scope()), "}"]
         for number, block in enumerate(self.plan.groups):
             lines += [f"group{number}: {{", *self.block(block, Scope()), "}"]
-        lines += [
-            "give_up:",
-            *(f"    total{n} = before{n};" for n in self.totals),
-            "leave:",
-            *(f"    s->total{n} = total{n};" for n in self.totals),
-            "    s->quiet += position - s->position;",
-            "    s->position = position;",
-            "    return next - said;",
-            "}",
+        gives_up = ["give_up:", *(f"    total{n} = before{n};" for n in self.totals)]
+        if not any("goto give_up;" in line for line in lines):
+            gives_up = []
+        leaving = ["    s->quiet += position - s->position;"]
+        leaving += ["    s->position = position;", "    return next - said;"]
+        return self.frame("run", "int32_t token, int32_t *said", [*lines, *gives_up], leaving)
+
+    def take(self) -> list[str]:
+        """Takes up to `count` tokens that are never said; returns how many."""
+        plan = self.plan.intake
+        if plan is None:
+            return [
+                "static inline int64_t take(State *s, const int32_t *tokens, int64_t count) {",
+                "    (void)s, (void)tokens, (void)count;\n    return 0;\n}",
+            ]
+        tests = [f"s->position < {plan.window}", *(self.finds(table) for table in plan.unfiled)]
+        lines = [
+            "    const int32_t *next = tokens, *end = tokens + count;",
+            f"    if ({' || '.join(tests)}) return 0;",
+            *self.dispatch("*next", "given_class", "given_place", len(plan.classes)),
         ]
-        parts = [f"static int64_t part{number}{text}" for text, number in self.parts.items()]
-        return "\n".join([self.expressions.table_definitions(), *parts, *lines]) + "\n"
+        for number, block in enumerate(plan.entries):
+            lines += [f"given_class{number}: {{", *self.block(block, Scope()), "}"]
+        leaving = ["    if (next > tokens) s->quiet = 0;"]
+        leaving += ["    s->position = position;", "    return next - tokens;"]
+        return self.frame("take", "const int32_t *tokens", lines, leaving)
+
+    def dispatch(self, token: str, classes: str, places: str, count: int) -> list[str]:
+        lines = ["dispatch:", f"    switch ({classes}_of[{token}]) {{"]
+        for number in range(count):
+            lines.append(
+                f"    case {number}: digit = {places}_of[{token}]; goto {classes}{number};"
+            )
+        return [*lines, "    default: goto leave;", "    }"]
 
     # -- blocks -------------------------------------------------------------------------------
 
@@ -175,6 +218,8 @@ class CasesWriter:
                 return [*lines, f"if (!row{table}) goto give_up;"]
             case GiveUp():
                 return ["goto give_up;"]
+            case Next():
+                return ["position++;", "if (++next == end) goto leave;", "goto dispatch;"]
 
     def file(self, case: Case, act: File, scope: Scope) -> list[str]:
         code = self.layout.codes[act.owner]

@@ -77,6 +77,14 @@ class Quiet:
 
 def quiet_stretch(steady: Steady, said: Sequence[int]) -> Quiet:
     """What is known at a token that was said, after enough others that were."""
+    window, facts = track_facts(steady, said)
+    filed = constant_queries(steady)
+    facts = Facts(facts.equal, facts.bounds, facts.hits | dict.fromkeys(filed, True))
+    return Quiet(window, facts, filed)
+
+
+def track_facts(steady: Steady, tokens: Sequence[int]) -> tuple[int, Facts]:
+    """How far back tables by position look, and what they find if all tokens are these."""
     pool = steady.pool
     position = pool.known.get(Input(position_value(steady)))
     distances = {
@@ -97,18 +105,22 @@ def quiet_stretch(steady: Steady, said: Sequence[int]) -> Quiet:
         fetched = pool.known[FetchedValue(table, member)]
         if distances[table] == 0:
             equal[fetched] = filed_total(steady, member)
-        elif (ends := range_over(steady, stored.total, said)) is not None:
+        elif (ends := range_over(steady, stored.total, tokens)) is not None:
             bounds[Sum(((fetched, 1),))] = ends
     hits = {table: True for table in distances if table not in pool.nearest}
-    constant_queries = tuple(
+    return window, Facts(equal, bounds, hits)
+
+
+def constant_queries(steady: Steady) -> tuple[int, ...]:
+    """Tables that are always asked the same."""
+    pool = steady.pool
+    return tuple(
         table
         for table, query in pool.queries.items()
         if query.constant is not None
         and table not in pool.nearest
         and position_shift(pool.program, pool.program.tables[table].key) is None
     )
-    hits |= dict.fromkeys(constant_queries, True)
-    return Quiet(window, Facts(equal, bounds, hits), constant_queries)
 
 
 def position_value(steady: Steady) -> int:
@@ -131,6 +143,14 @@ def filed_total(steady: Steady, member: str) -> Sum:
 
 def range_over(steady: Steady, total: Sum, tokens: Sequence[int]) -> Range | None:
     """The interval of a sum of columns over some tokens."""
+    numbers = numbers_over(steady, total, tokens)
+    if numbers is None:
+        return None
+    return simplify(min(numbers)), simplify(max(numbers))
+
+
+def numbers_over(steady: Steady, total: Sum, tokens: Sequence[int]) -> list[Number] | None:
+    """What a sum of the program's columns is for each of some tokens."""
     columns: list[tuple[tuple[Number, ...], Number]] = []
     for value, coefficient in total.terms:
         if value == CONSTANT:
@@ -139,5 +159,4 @@ def range_over(steady: Steady, total: Sum, tokens: Sequence[int]) -> Range | Non
         if not isinstance(column, Column):
             return None
         columns.append((column.entries, coefficient))
-    numbers = {sum(c * entries[token] for entries, c in columns) for token in tokens}
-    return simplify(min(numbers) + total.added), simplify(max(numbers) + total.added)
+    return [total.added + sum(c * entries[token] for entries, c in columns) for token in tokens]

@@ -49,11 +49,14 @@ from curta.engine.native.tables import (
 )
 from curta.engine.native.text import (
     ENTRY_POINTS,
+    GENERAL_INTAKE,
     GENERAL_RUN,
     MEMORY,
     PRELUDE,
+    QUICK_INTAKE,
     QUIET_RUN,
     RESIDUALS,
+    ROOM,
 )
 
 DEEPEST = 20_000
@@ -83,7 +86,7 @@ def written_cases(emitter: Emitter) -> Cases | None:
     with suppress(CannotSpecialiseError, NotWorthItError), deep_recursion():
         plan = specialised(steady)
         writer = CasesWriter(plan, emitter.layout, steps, emitter.model.plan["stops"])
-        return Cases(writer.class_tables(), writer.ready() + "\n" + writer.function())
+        return Cases(writer.class_tables(), writer.functions())
     return None
 
 
@@ -142,10 +145,11 @@ class Emitter:
             parts += [code.helpers, code.store, code.fetch]
         parts += [self.memory(), self.cases.tables if self.cases else "", self.step(), self.stops()]
         if self.cases:
-            quiet_run = QUIET_RUN.replace("HAS_TRACK", str(int(self.has_track)))
-            parts += [self.cases.functions, quiet_run]
+            has_track = str(int(self.has_track))
+            texts = (ROOM.replace("HAS_TRACK", has_track), QUIET_RUN, QUICK_INTAKE)
+            parts += [self.cases.functions, *texts]
         else:
-            parts += [GENERAL_RUN]
+            parts += [GENERAL_RUN, GENERAL_INTAKE]
         parts += [ENTRY_POINTS]
         if self.residuals:
             parts += [RESIDUALS.replace("STREAM_SIZE", str(self.stream_size))]

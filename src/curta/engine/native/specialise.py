@@ -36,6 +36,8 @@ from curta.engine.native.classes import (
     token_classes,
 )
 from curta.engine.native.events import Check, Event, Filing, Growth, Score, Steady, read_by
+from curta.engine.native.following import Follower, without_repetitions
+from curta.engine.native.intake import Intake, intake
 from curta.engine.native.pool import ZERO, FetchedValue, Input, Pool, Range, Steps, direction
 from curta.engine.native.symbolic import Column, Product, Sum, Total, ValueId
 from curta.engine.native.tables import position_shift
@@ -64,6 +66,8 @@ class Plan:
     entries: list[Block]
     """What to do first with a token, by class."""
     groups: list[Block]
+    intake: Intake | None
+    """The cases of a prompt's tokens."""
 
 
 def specialised(steady: Steady) -> Plan:
@@ -105,11 +109,12 @@ class Specialiser:
         self.classes = token_classes(steady)
         said = sorted({token for one in self.classes for token in one.tokens})
         self.quiet = quiet_stretch(steady, said)
+        self.intake = intake(steady, set(said))
         self.selector = selector(steady)
         if self.selector is None and FEWEST_QUESTIONS > 0:
             raise NotWorthItError
         self.leaves = 0
-        self.unread = unread_keys(steady)
+        self.follower = Follower(steady)
         self.border = self.first_that_reads(self.selector)
 
     def first_that_reads(self, value: ValueId | None) -> int:
@@ -125,9 +130,9 @@ class Specialiser:
         cases = [Case(self.pool, one) for one in facts]
         before = []
         for number, case in enumerate(cases):
-            acts, cases[number] = self.followed(case, self.steady.events[: self.border])
+            acts, cases[number] = self.follower.followed(case, self.steady.events[: self.border])
             before.append(acts)
-        before = self.without_repetitions(before)
+        before = without_repetitions(self.pool, before)
         signatures = [self.signature(case) for case in cases]
         numbers = {signature: n for n, signature in enumerate(dict.fromkeys(signatures))}
         groups = []
@@ -141,7 +146,7 @@ class Specialiser:
             Block((*acts, (case, Proceed(numbers[signature]))))
             for case, acts, signature in zip(cases, before, signatures, strict=True)
         ]
-        return Plan(self.steady, self.quiet, self.classes, entries, self.divided(groups))
+        return Plan(self.steady, self.quiet, self.classes, entries, self.divided(groups), self.intake)
 
     # -- classes ------------------------------------------------------------------------------
 
@@ -156,66 +161,6 @@ class Specialiser:
             ):
                 found.append((value, case.value(value)))
         return tuple(found)
-
-    def without_repetitions(self, classes: list[Acts]) -> list[Acts]:
-        """Without filing what every token of the stretch files: the token before has filed it."""
-        owners = {act.owner for acts in classes for _, act in acts if isinstance(act, File)}
-        for owner in owners:
-            filed = [
-                [a for _, a in acts if isinstance(a, File) and a.owner == owner] for acts in classes
-            ]
-            table = self.pool.program.tables[owner]
-            fixed = all(
-                a.key.constant is not None and all(t.constant is not None for _, _, t in a.members)
-                for acts in filed
-                for a in acts
-            )
-            if fixed and not table.nearest and all(acts == filed[0] for acts in filed):
-                classes = [
-                    [(c, a) for c, a in acts if not (isinstance(a, File) and a.owner == owner)]
-                    for acts in classes
-                ]
-        return classes
-
-    # -- events -------------------------------------------------------------------------------
-
-    def followed(self, case: Case, events: list[Event]) -> tuple[Acts, Case]:
-        """What is left of these events, and the case after them, in which promises are kept."""
-        acts: Acts = []
-        still: set[ValueId] = set()
-        for event in events:
-            match event:
-                case Growth(total, addend):
-                    left = case.sum(addend)
-                    if left.terms:
-                        acts.append((case, Grow(total, left)))
-                    else:
-                        still.add(total)
-                case Filing(_, owner, opens, key, members):
-                    at = case.sum(key)
-                    if not self.is_unread(case, owner, at):
-                        filed = tuple((name, stored, case.sum(t)) for name, stored, t in members)
-                        acts.append((case, File(owner, opens, at, filed)))
-                case Check(number, promised, low, high):
-                    left = case.sum(promised)
-                    ends = case.range(left)
-                    if not ((low <= ends[0] and ends[1] <= high) or self.is_still(promised, still)):
-                        acts.append((case, Test(number, left, low, high)))
-                    case = case.learned(left, low, high)
-        return acts, case
-
-    def is_unread(self, case: Case, owner: int, key: Sum) -> bool:
-        """Whether no query is ever this key."""
-        return owner in self.unread and case.range(key)[0] > self.unread[owner]
-
-    def is_still(self, promised: Sum, still: set[ValueId]) -> bool:
-        """Whether a sum is of totals that did not grow: it was checked at the token before."""
-        for value, _ in promised.without_constant.terms:
-            definition = self.pool.entries[value].definition
-            if not isinstance(definition, Input) or definition.value not in still:
-                return False
-            assert isinstance(self.pool.program.values[definition.value].definition, Total)
-        return True
 
     # -- from the border on -------------------------------------------------------------------
 
@@ -356,25 +301,8 @@ class Specialiser:
         self.leaves += 1
         if self.leaves > MOST_LEAVES:
             raise NotWorthItError
-        acts, case = self.followed(case, work.events)
+        acts, case = self.follower.followed(case, work.events)
         return Block((*acts, *chosen(case, work.scores)))
-
-
-def unread_keys(steady: Steady) -> dict[int, Number]:
-    """The highest query of each table's rows, at any token, while promises are kept."""
-    pool = steady.pool
-    case = Case(pool, Facts())
-    for event in steady.events:
-        if isinstance(event, Check):
-            case = case.learned(case.sum(event.total), event.low, event.high)
-    highest: dict[int, Number] = {}
-    for table, query in pool.queries.items():
-        owner = pool.owners[table]
-        if table in pool.nearest or position_shift(pool.program, pool.program.tables[table].key) is not None:
-            continue
-        most = case.range(case.sum(query))[1]
-        highest[owner] = max(highest.get(owner, most), most)
-    return highest
 
 
 def left_of(case: Case, work: Work) -> Work:

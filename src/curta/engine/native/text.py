@@ -25,7 +25,7 @@ static inline int64_t vertex(int64_t linear, int64_t square, int64_t most) {
 """
 
 ENTRY_POINTS = """\
-/* Use: curta_create; curta_feed the prompt; curta_generate from the last token that feed said;
+/* Use: curta_create; curta_take the prompt; curta_generate from the token that it said;
    curta_destroy. Tokens have to be in the vocabulary, and the sequence within the certificate:
    neither is checked here. If fewer tokens come back than were asked for, see curta_broken. */
 State *curta_create(void) {
@@ -108,7 +108,7 @@ int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
 }
 """
 
-QUIET_RUN = """\
+ROOM = """\
 /* How many of the steps that are left there is room for, without memory of their own. */
 static inline int64_t at_most(State *s, int64_t left) {
     if (!HAS_TRACK) return left;
@@ -116,7 +116,9 @@ static inline int64_t at_most(State *s, int64_t left) {
     const int64_t room = s->capacity - s->position;
     return room < left ? room : left;
 }
+"""
 
+QUIET_RUN = """\
 /* Say `first` and up to count - 1 more tokens; returns how many. Ends after a stop token. */
 int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
     int32_t token = said[0] = first;
@@ -133,6 +135,33 @@ int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
         const int32_t next = step(s, token);
         if (next < 0) return i;
         token = said[i++] = next;
+    }
+    return i;
+}
+"""
+
+GENERAL_INTAKE = """\
+/* Take `count` tokens; what is said after the last goes to `said`. Returns how many were taken. */
+int64_t curta_take(State *s, const int32_t *tokens, int64_t count, int32_t *said) {
+    for (int64_t i = 0; i < count; i++) {
+        if (s->exhausted) return i;
+        *said = step(s, tokens[i]);
+        if (*said < 0) return i;
+    }
+    return count;
+}
+"""
+
+QUICK_INTAKE = """\
+/* Take `count` tokens; what is said after the last goes to `said`. Returns how many were taken. */
+int64_t curta_take(State *s, const int32_t *tokens, int64_t count, int32_t *said) {
+    int64_t i = 0;
+    while (i < count) {
+        if (s->exhausted) return i;
+        i += take(s, tokens + i, at_most(s, count - 1 - i));
+        if (s->broken >= 0) return i;
+        *said = step(s, tokens[i++]);
+        if (*said < 0) return i - 1;
     }
     return i;
 }

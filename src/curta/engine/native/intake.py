@@ -1,0 +1,111 @@
+"""Prompts: what is left of a step that only takes a token in.
+
+Most of a prompt are tokens that no rule ever says. What would be said after them is not asked for;
+and tables that none of them files under the key that is asked for have found nothing yet. A stretch
+of such tokens is taken in by code of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from curta.engine.native.acts import Block, Next
+from curta.engine.native.case import Case, Facts
+from curta.engine.native.classes import (
+    TokenClass,
+    class_facts,
+    constant_queries,
+    numbers_over,
+    track_facts,
+)
+from curta.engine.native.events import Steady
+from curta.engine.native.following import Follower, without_repetitions
+from curta.engine.native.pool import Input
+from curta.engine.native.symbolic import Column
+
+SHORTEST_FAMILY = 8
+"""Tokens in a row on which all columns are straight lines, that are a class of their own."""
+
+
+@dataclass(frozen=True)
+class Intake:
+    """All cases of a token that is taken in, in a stretch of tokens that are never said."""
+
+    window: int
+    """Tokens that there have to be before the stretch."""
+    unfiled: tuple[int, ...]
+    """Tables that are always asked the same, and have found nothing yet."""
+    classes: list[TokenClass]
+    entries: list[Block]
+
+
+def intake(steady: Steady, said: set[int]) -> Intake | None:
+    """The cases of tokens that no rule says, if there are any."""
+    count = max((len(column.entries) for column in columns(steady)), default=0)
+    unfiled, tokens = without_filing(steady, [n for n in range(count) if n not in said])
+    if not tokens:
+        return None
+    window, facts = track_facts(steady, range(count))
+    facts = Facts(facts.equal, facts.bounds, facts.hits | dict.fromkeys(unfiled, False))
+    follower = Follower(steady)
+    classes = [TokenClass(one) for one in families(steady, tokens)]
+    acts = []
+    for one in classes:
+        case = Case(steady.pool, class_facts(steady, one.tokens, facts))
+        found, case = follower.followed(case, steady.events)
+        acts.append([*found, (case, Next())])
+    entries = [Block(tuple(one)) for one in without_repetitions(steady.pool, acts)]
+    return Intake(window, unfiled, classes, entries)
+
+
+def columns(steady: Steady) -> list[Column]:
+    """The columns that anything is computed from."""
+    values = steady.pool.program.values
+    inputs = [e.definition for e in steady.pool.entries if isinstance(e.definition, Input)]
+    found = [values[one.value].definition for one in inputs]
+    return [definition for definition in found if isinstance(definition, Column)]
+
+
+def without_filing(steady: Steady, tokens: list[int]) -> tuple[tuple[int, ...], list[int]]:
+    """Tables that are always asked the same, and tokens that do not file what they are asked for.
+
+    Only tables of which the token alone says whether it does.
+    """
+    program, pool = steady.pool.program, steady.pool
+    unfiled = []
+    for table in constant_queries(steady):
+        keys = numbers_over(steady, program.tables[pool.owners[table]].key, tokens)
+        if keys is not None:
+            unfiled.append(table)
+            query = pool.queries[table].constant
+            tokens = [token for token, key in zip(tokens, keys, strict=True) if key != query]
+    return tuple(unfiled), tokens
+
+
+def families(steady: Steady, tokens: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Tokens in a row on which all columns are straight lines; shorter rows together."""
+    rows = list(zip(*(column.entries for column in columns(steady)), strict=True))
+    rest: list[int] = []
+    start = 0
+    for end in range(1, len(tokens) + 1):
+        if end < len(tokens) and is_straight(rows, tokens[max(start, end - 2) : end + 1]):
+            continue
+        family = tuple(tokens[start:end])
+        start = end
+        if len(family) < SHORTEST_FAMILY:
+            rest += family
+        else:
+            yield family
+    if rest:
+        yield tuple(rest)
+
+
+def is_straight(rows: Sequence[tuple[object, ...]], tokens: Sequence[int]) -> bool:
+    """Whether up to three tokens are neighbours, and their rows on a line."""
+    if any(b != a + 1 for a, b in zip(tokens, tokens[1:], strict=False)):
+        return False
+    if len(tokens) < 3:
+        return True
+    a, b, c = (rows[token] for token in tokens)
+    return all(x + z == 2 * y for x, y, z in zip(a, b, c, strict=True))  # type: ignore[operator]
