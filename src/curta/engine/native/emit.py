@@ -150,7 +150,7 @@ class Emitter:
             parts += [self.cases.functions, *texts]
         else:
             parts += [GENERAL_RUN, GENERAL_INTAKE]
-        parts += [ENTRY_POINTS]
+        parts += [ENTRY_POINTS.replace("DIRECTORIES", str(self.directories))]
         if self.residuals:
             parts += [RESIDUALS.replace("STREAM_SIZE", str(self.stream_size))]
         return "\n".join(part for part in parts if part)
@@ -158,6 +158,11 @@ class Emitter:
     @property
     def has_track(self) -> bool:
         return any(code.kind == "by position" for code in self.tables.values())
+
+    @property
+    def directories(self) -> int:
+        """Bytes of the state that hold where pages are."""
+        return sum(8 * code.pages for code in self.different if code.kind == "paged")
 
     @property
     def stream_size(self) -> int:
@@ -195,7 +200,10 @@ class Emitter:
         rows = "".join(code.rows for code in self.different)
         stream = f"    double stream[{self.stream_size}];\n" if self.residuals else ""
         return (
+            "typedef struct Block Block;\n"
+            "struct Block { _Alignas(16) Block *before; };\n\n"
             "typedef struct {\n"
+            "    Block *blocks; /* of memory */\n"
             "    int64_t position, capacity, bytes, broken_value;\n"
             "    int64_t quiet; /* tokens since the last that no rule says */\n"
             "    int32_t broken; /* the promise that was broken, or -1 */\n"

@@ -8,7 +8,7 @@ from curta.compiler.numbers import Number
 from curta.engine.native.acts import Acts, File, Grow, Test
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.events import Check, Event, Filing, Growth, Steady
-from curta.engine.native.pool import Input, Pool
+from curta.engine.native.pool import Input, Pool, Range
 from curta.engine.native.symbolic import Sum, Total, ValueId
 from curta.engine.native.tables import position_shift
 
@@ -31,7 +31,24 @@ class Asked:
 class Follower:
     def __init__(self, steady: Steady) -> None:
         self.pool = steady.pool
-        self.asked = asked_keys(steady)
+        self.events = steady.events
+        case = promised(steady)
+        self.asked = asked_keys(case)
+        self.filed = filed_keys(case, steady.events)
+
+    def with_misses(self, facts: Facts) -> Facts:
+        """The same, and what tables are asked for in vain because nothing is filed there."""
+        case = Case(self.pool, facts)
+        for event in self.events:
+            if isinstance(event, Check):
+                case = case.learned(case.sum(event.total), event.low, event.high)
+        for table, query in self.pool.queries.items():
+            filed = self.filed.get(self.pool.owners[table])
+            if filed is not None and table not in facts.hits and is_plain(self.pool, table):
+                low, high = case.range(case.sum(query))
+                if high < filed[0] or low > filed[1]:
+                    facts = facts.with_hit(table, False)
+        return facts
 
     def followed(self, case: Case, events: list[Event]) -> tuple[Acts, Case]:
         """What is left of these events, and the case after them, in which promises are kept."""
@@ -68,13 +85,27 @@ class Follower:
         return True
 
 
-def asked_keys(steady: Steady) -> dict[int, Asked]:
-    """What the rows of each table are asked for, at any token."""
-    pool = steady.pool
-    case = Case(pool, Facts())
+def promised(steady: Steady) -> Case:
+    """What holds at any token, while promises are kept."""
+    case = Case(steady.pool, Facts())
     for event in steady.events:
         if isinstance(event, Check):
             case = case.learned(case.sum(event.total), event.low, event.high)
+    return case
+
+
+def filed_keys(case: Case, events: list[Event]) -> dict[int, Range]:
+    """The interval of the keys that are filed in each table's rows."""
+    return {
+        event.owner: case.range(case.sum(event.key))
+        for event in events
+        if isinstance(event, Filing) and event.opens
+    }
+
+
+def asked_keys(case: Case) -> dict[int, Asked]:
+    """What the rows of each table are asked for, at any token."""
+    pool = case.pool
     queries: dict[int, list[Sum]] = {}
     open_ended = set()
     for table, query in pool.queries.items():

@@ -52,7 +52,7 @@ def intake(steady: Steady, said: set[int]) -> Intake | None:
     classes = [TokenClass(one) for one in families(steady, tokens)]
     acts = []
     for one in classes:
-        case = Case(steady.pool, class_facts(steady, one.tokens, facts))
+        case = Case(steady.pool, follower.with_misses(class_facts(steady, one.tokens, facts)))
         found, case = follower.followed(case, steady.events)
         acts.append([*found, (case, Next())])
     entries = [Block(tuple(one)) for one in without_repetitions(steady.pool, acts)]

@@ -31,8 +31,8 @@ from curta.engine.native.symbolic import (
 )
 
 DIRECT_LIMIT = 1 << 16
-PAGED_LIMIT = 1 << 34
-PAGE_BITS = 10
+PAGED_LIMIT = 1 << 36
+PAGE_BITS = 12
 INTEGER_TYPES = (
     ("uint8_t", 0, 2**8 - 1),
     ("int8_t", -(2**7), 2**7 - 1),
@@ -247,14 +247,7 @@ static int widen{t}(State *s) {{
     @property
     def release(self) -> str:
         t = self.number
-        if self.kind == "by position":
-            return ""
-        if self.kind == "paged":
-            return f"    for (size_t i = 0; i < {self.pages}u; i++) free(s->pages{t}[i]);\n"
-        if self.kind == "hashed":
-            return f"    free(s->entries{t});\n"
-        marks = [f"    free(s->marks{t}[{n}]);\n" for n in range(len(self.levels))]
-        return f"    free(s->rows{t});\n" + "".join(marks if self.kind == "nearest" else [])
+        return f"    free(s->entries{t});\n" if self.kind == "hashed" else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,13 +32,14 @@ State *curta_create(void) {
     State *s = calloc(1, sizeof(State));
     if (!s) return 0;
     s->broken = -1;
-    s->bytes = sizeof(State);
+    s->bytes = sizeof(State) - DIRECTORIES; /* of these, next to nothing is ever written */
     create_tables(s);
     return s;
 }
 
 void curta_destroy(State *s) {
     free_tables(s);
+    free_blocks(s);
     free(s);
 }
 
@@ -76,11 +77,24 @@ static inline int32_t stop(State *s, int32_t promise, int64_t value) {
     return -1;
 }
 
+/* Zeros that are there until the end. */
 static void *allocate(State *s, uint64_t bytes) {
-    void *memory = calloc(1, bytes);
-    if (memory) s->bytes += (int64_t)bytes;
-    else s->exhausted = 1;
-    return memory;
+    Block *block = calloc(1, sizeof(Block) + bytes);
+    if (!block) {
+        s->exhausted = 1;
+        return 0;
+    }
+    block->before = s->blocks;
+    s->blocks = block;
+    s->bytes += (int64_t)(sizeof(Block) + bytes);
+    return block + 1;
+}
+
+static void free_blocks(State *s) {
+    for (Block *block = s->blocks, *before; block; block = before) {
+        before = block->before;
+        free(block);
+    }
 }
 
 static inline void *resize(State *s, void *memory, uint64_t row, int64_t capacity) {

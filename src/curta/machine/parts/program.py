@@ -20,6 +20,9 @@ from curta.machine.parts.token import Token
 from curta.machine.vocabulary import BYTES, FIELDS, RECORD, START
 
 NOWHERE = -1
+"""Where records are filed that are not complete."""
+UNSTARTED = -2
+"""The program counter while the prompt is read: no instruction is there."""
 
 
 @dataclass(frozen=True)
@@ -79,10 +82,9 @@ def is_running(graph: Graph) -> Node:
 
 
 def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> Program:
-    total = since_reset(graph, graph.running_sum(token.step), token.ends_run)
-    # It is never -1; but were it known to be 0 at least, tables would begin with a straight line
-    # of all that it is the sum of, and not with a bend.
-    counter = graph.assume(total - token.far, -1, MOST_INSTRUCTIONS - 1).named("instruction")
+    total = since_reset(graph, graph.running_sum(token.step), token.ends_run, UNSTARTED)
+    counter = graph.assume(total - token.far, UNSTARTED, MOST_INSTRUCTIONS - 1)
+    counter = counter.named("instruction")
     done_at = graph.assume(total - token.step - token.far_before, -4096, MOST_INSTRUCTIONS - 1)
     return Program(
         counter=counter,
@@ -94,10 +96,13 @@ def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> 
     )
 
 
-def since_reset(graph: Graph, total: Node, resets: Node) -> Node:
-    """A running sum, counted from the latest position where the machine began anew."""
-    before = graph.lookup(query=1, key=resets, value=total, missing=0)
-    return total - before
+def since_reset(graph: Graph, total: Node, resets: Node, never: int = 0) -> Node:
+    """A running sum, counted from the latest position where the machine began anew.
+
+    As long as it never did, the sum begins with another number.
+    """
+    before = graph.lookup(query=1, key=resets, value=total + never, missing=0)
+    return total - before + never
 
 
 class Filing:
