@@ -167,6 +167,7 @@ class CasesWriter:
                 "    (void)s, (void)tokens, (void)count;\n    return 0;\n}",
             ]
         tests = [f"s->position < {plan.window}", *(self.finds(table) for table in plan.unfiled)]
+        tests += [f"s->total{total}" for total in plan.resting]
         lines = [
             "    const int32_t *next = tokens, *end = tokens + count;",
             f"    if ({' || '.join(tests)}) return 0;",

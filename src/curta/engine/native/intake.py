@@ -19,10 +19,10 @@ from curta.engine.native.classes import (
     numbers_over,
     track_facts,
 )
-from curta.engine.native.events import Steady
+from curta.engine.native.events import Growth, Steady
 from curta.engine.native.following import Follower, without_repetitions
-from curta.engine.native.pool import Input
-from curta.engine.native.symbolic import Column
+from curta.engine.native.pool import ZERO, Input
+from curta.engine.native.symbolic import Column, ValueId
 
 SHORTEST_FAMILY = 8
 """Tokens in a row on which all columns are straight lines, that are a class of their own."""
@@ -36,6 +36,8 @@ class Intake:
     """Tokens that there have to be before the stretch."""
     unfiled: tuple[int, ...]
     """Tables that are always asked the same, and have found nothing yet."""
+    resting: tuple[ValueId, ...]
+    """Totals that are zero."""
     classes: list[TokenClass]
     entries: list[Block]
 
@@ -50,13 +52,16 @@ def intake(steady: Steady, said: set[int]) -> Intake | None:
     facts = Facts(facts.equal, facts.bounds, facts.hits | dict.fromkeys(unfiled, False))
     follower = Follower(steady)
     classes = [TokenClass(one) for one in families(steady, tokens)]
+    resting = resting_totals(steady, [class_facts(steady, one.tokens, facts) for one in classes])
+    zeros = {steady.pool.known[Input(total)]: ZERO for total in resting}
+    facts = Facts(facts.equal | zeros, facts.bounds, facts.hits)
     acts = []
     for one in classes:
         case = Case(steady.pool, follower.with_misses(class_facts(steady, one.tokens, facts)))
         found, case = follower.followed(case, steady.events)
         acts.append([*found, (case, Next())])
     entries = [Block(tuple(one)) for one in without_repetitions(steady.pool, acts)]
-    return Intake(window, unfiled, classes, entries)
+    return Intake(window, unfiled, resting, classes, entries)
 
 
 def columns(steady: Steady) -> list[Column]:
@@ -81,6 +86,18 @@ def without_filing(steady: Steady, tokens: list[int]) -> tuple[tuple[int, ...], 
             query = pool.queries[table].constant
             tokens = [token for token, key in zip(tokens, keys, strict=True) if key != query]
     return tuple(unfiled), tokens
+
+
+def resting_totals(steady: Steady, classes: list[Facts]) -> tuple[ValueId, ...]:
+    """Totals that grow at no token of the classes: they are what they were in the beginning."""
+    cases = [Case(steady.pool, facts) for facts in classes]
+    return tuple(
+        event.total
+        for event in steady.events
+        if isinstance(event, Growth)
+        and Input(event.total) in steady.pool.known
+        and all(case.sum(event.addend) == ZERO for case in cases)
+    )
 
 
 def families(steady: Steady, tokens: Sequence[int]) -> Iterator[tuple[int, ...]]:
