@@ -73,9 +73,9 @@ def short(value: object) -> str:
 
 def simplify(value: Number) -> Number:
     """An int where the value is one."""
-    if isinstance(value, Fraction) and value.denominator == 1:
-        return value.numerator
-    return value
+    if type(value) is int or value.denominator != 1:
+        return value
+    return value.numerator
 
 
 def step_of(value: Number) -> int:

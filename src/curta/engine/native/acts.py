@@ -10,6 +10,7 @@ from curta.engine.native.events import Score
 from curta.engine.native.pool import Range
 from curta.engine.native.symbolic import Stored, Sum, ValueId
 
+
 @dataclass(frozen=True)
 class Grow:
     total: ValueId
@@ -86,8 +87,6 @@ Acts = list[tuple[Case, Act]]
 
 @dataclass(frozen=True)
 class Block:
-    """Acts in order, each with what is known at it; the last one leads elsewhere or says a token."""
+    """Acts in order, each with what is known at it; the last leads elsewhere or says a token."""
 
     acts: tuple[tuple[Case, Act], ...]
-
-

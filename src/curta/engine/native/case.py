@@ -93,7 +93,7 @@ class Case:
         """What an interval of a single value says of the number that it is a function of."""
         if len(total.terms) != 1:
             return None
-        (value, scale), = total.terms
+        ((value, scale),) = total.terms
         ends = sorted((divided(low, scale), divided(high, scale)))
         definition = self.pool.entries[value].definition
         if not isinstance(definition, Steps) or definition.factor != ONE:
@@ -110,7 +110,11 @@ class Case:
                 high = min(high, place - unit)
                 break
             level += height
-        return definition.argument.without_constant, low - definition.argument.added, high - definition.argument.added
+        return (
+            definition.argument.without_constant,
+            low - definition.argument.added,
+            high - definition.argument.added,
+        )
 
     def learned(self, total: Sum, low: Number, high: Number) -> Case:
         """The same for what comes after a check that a sum is in an interval."""

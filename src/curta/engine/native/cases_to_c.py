@@ -27,49 +27,34 @@ from curta.engine.native.acts import (
 from curta.engine.native.case import Case
 from curta.engine.native.choice import score_range
 from curta.engine.native.classes import TokenClass
-from curta.engine.native.expressions import Expressions, Scope, integer
-from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Steps
+from curta.engine.native.expressions import Scope, integer
+from curta.engine.native.pool import Input
 from curta.engine.native.specialise import Plan
 from curta.engine.native.symbolic import (
     CONSTANT,
     Column,
-    Held,
-    PositionValue,
-    Product,
     Sum,
     Total,
     ValueId,
 )
 from curta.engine.native.tables import (
-    TableCode,
     Tables,
     comment,
     integer_type,
-    position_expression,
     storage_type,
 )
+from curta.engine.native.values_to_c import ValuesWriter
 
 NO_CLASS = 255
 FEWEST_FOR_SWITCH = 4
-FEWEST_FOR_NAME = 3
-"""Values whose sum gets a name where it is read."""
-FEWEST_FOR_FUNCTION = 40
-MOST_ARGUMENTS = 6
-"""Values that are computed by a function of their own, and its arguments."""
 
 
-class CasesWriter:
+class CasesWriter(ValuesWriter):
     def __init__(self, plan: Plan, layout: Tables, promise_steps: list[int], stops: list[int]):
+        super().__init__(plan.steady.pool, layout)
         self.plan = plan
-        self.pool = plan.steady.pool
-        self.program = self.pool.program
-        self.layout = layout
         self.promise_steps = promise_steps
         self.stops = frozenset(stops)
-        self.expressions = Expressions(self.pool)
-        self.name_numbers: dict[Sum, int] = {}
-        self.parts: dict[str, int] = {}
-        """Parameters and bodies of functions that several blocks may call."""
         self.totals = [
             n for n, v in enumerate(self.program.values) if isinstance(v.definition, Total)
         ]
@@ -412,127 +397,6 @@ class CasesWriter:
             "if (next == end || is_stop(token)) goto leave;",
             "goto dispatch;",
         ]
-
-    # -- values -------------------------------------------------------------------------------
-
-    def needed(self, case: Case, totals: list[Sum], scope: Scope) -> list[str]:
-        """The definitions of all values that these sums read, if they are not there yet."""
-        lines: list[str] = []
-        for total in totals:
-            rest, _ = self.expressions.split(total, scope)
-            for value, _ in rest.terms:
-                if value != CONSTANT and value not in scope.defined:
-                    self.define(case, value, scope, lines)
-        return lines
-
-    def named(self, case: Case, total: Sum, scope: Scope) -> list[str]:
-        """The same, and a name for the sum if it is one of several values."""
-        rest = total.without_constant
-        if len(rest.terms) < FEWEST_FOR_NAME or rest in scope.names:
-            return self.needed(case, [rest], scope)
-        lines = self.needed(case, [rest], scope)
-        step = self.pool.step(rest)
-        name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
-        lines.append(f"const int64_t {name} = {self.expressions.text(rest, step, scope)};")
-        scope.names[rest] = name, step
-        return lines
-
-    def outlined(self, case: Case, total: Sum, scope: Scope) -> list[str]:
-        """The same, by a function of its own if much is to be computed from few values.
-
-        What an operation computes is the same in several groups, and is compiled once.
-        """
-        rest = total.without_constant
-        inputs, computed = self.origins(rest, scope)
-        if computed < FEWEST_FOR_FUNCTION or len(inputs) > MOST_ARGUMENTS or rest in scope.names:
-            return self.named(case, rest, scope)
-        lines = self.needed(case, [Sum(((value, 1),)) for value in inputs], scope)
-        inner = Scope(set(inputs))
-        step = self.pool.step(rest)
-        body = self.needed(case, [rest], inner)
-        body.append(f"return {self.expressions.text(rest, step, inner)};")
-        arguments = [f"v{value}" for value in inputs]
-        parameters = ", ".join(f"int64_t {name}" for name in arguments)
-        function = f"({parameters}) {{\n" + "\n".join(body) + "\n}\n"
-        number = self.parts.setdefault(function, len(self.parts))
-        name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
-        lines.append(f"const int64_t {name} = part{number}({', '.join(arguments)});")
-        scope.names[rest] = name, step
-        return lines
-
-    def origins(self, total: Sum, scope: Scope) -> tuple[list[ValueId], int]:
-        """The values that are there, or given, that a sum is computed from; how many are not."""
-        inputs: set[ValueId] = set()
-        computed: set[ValueId] = set()
-        stack = [value for value, _ in total.terms]
-        while stack:
-            value = stack.pop()
-            if value == CONSTANT or value in inputs or value in computed:
-                continue
-            given = not isinstance(self.pool.entries[value].definition, Product | Steps | Held)
-            if given or value in scope.defined:
-                inputs.add(value)
-                continue
-            computed.add(value)
-            for read in self.pool.reads(value):
-                stack += [v for v, _ in read.terms]
-        return sorted(inputs), len(computed)
-
-    def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:
-        entry = self.pool.entries[value]
-        scope.defined.add(value)
-        match entry.definition:
-            case Digit():
-                text = "digit"
-            case Input(number):
-                text = self.input(number)
-            case FetchedValue(table, member):
-                self.find(case, table, scope, lines)
-                certain = table in self.pool.nearest or case.facts.hits.get(table)
-                found = f"row{table}->{member}"
-                text = found if certain else f"row{table} ? {found} : 0"
-            case FetchedKey(table, unit):
-                self.find(case, table, scope, lines)
-                query = f"query{table}"
-                text = f"row{table} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
-            case _:
-                for total in self.pool.reads(value):
-                    lines += self.named(case, total, scope)
-                text = self.expressions.definition(case, value, scope)
-        lines.append(f"const int64_t v{value} = {text};")
-
-    def input(self, number: int) -> str:
-        match self.program.values[number].definition:
-            case Column():
-                return f"column{number}[token]"
-            case PositionValue(divisor, modulus, power, offset):
-                return position_expression(divisor, modulus, power, offset)
-            case _:
-                return f"total{number}"
-
-    def find(self, case: Case, table: int, scope: Scope, lines: list[str]) -> None:
-        """The row that a table finds."""
-        if table in scope.rows:
-            return
-        scope.rows.add(table)
-        query = case.sum(self.pool.queries[table])
-        lines += self.needed(case, [query], scope)
-        code: TableCode = self.layout.codes[table]
-        text = self.expressions.text(query, 0, scope)
-        if code.kind != "by position":
-            lines.append(f"const uint64_t query{table} = (uint64_t)({text});")
-            fetched = f"fetch{code.number}(s, query{table})"
-            lines.append(f"const Row{code.number} *row{table} = {fetched};")
-            return
-        lines.append(f"const int64_t query{table} = {text};")
-        if case.facts.hits.get(table):
-            found = f"&track[query{table}]"
-        elif table in self.pool.nearest:
-            within = f"query{table} > position ? position : query{table}"
-            found = f"&track[query{table} < 0 ? 0 : {within}]"
-        else:
-            found = f"(uint64_t)query{table} <= (uint64_t)position ? &track[query{table}] : 0"
-        lines.append(f"const Track *row{table} = {found};")
 
 
 def literal(number: int) -> str:

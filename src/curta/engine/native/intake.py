@@ -7,6 +7,7 @@ of such tokens is taken in by code of its own.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -120,7 +121,7 @@ def families(steady: Steady, tokens: Sequence[int]) -> Iterator[tuple[int, ...]]
 
 def is_straight(rows: Sequence[tuple[object, ...]], tokens: Sequence[int]) -> bool:
     """Whether up to three tokens are neighbours, and their rows on a line."""
-    if any(b != a + 1 for a, b in zip(tokens, tokens[1:], strict=False)):
+    if any(b != a + 1 for a, b in itertools.pairwise(tokens)):
         return False
     if len(tokens) < 3:
         return True

@@ -8,7 +8,6 @@ extremes are at bends and ends. And what is known of the sum itself is known.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 
 from curta.compiler.numbers import Number, simplify
 from curta.engine.native.pool import Digit, Form, Pool, Range, Steps, direction, divided
@@ -115,7 +114,9 @@ class Intervals:
 
     def as_functions(self, total: Sum, numbers: list[Sum]) -> Range:
         """The interval, from the extremes of the terms that are functions of these numbers."""
-        rest, low, high = total, Fraction(0), Fraction(0)
+        rest = total
+        low: Number = 0
+        high: Number = 0
         for number in reversed(numbers):
             rest, ends = self.without(rest, number)
             low, high = low + ends[0], high + ends[1]

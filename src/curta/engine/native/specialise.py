@@ -18,13 +18,11 @@ from curta.engine.native.acts import (
     Block,
     Compare,
     Divide,
-    File,
     GiveUp,
     Grow,
     Insist,
     Proceed,
     Say,
-    Test,
 )
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import chosen, possible
@@ -38,9 +36,8 @@ from curta.engine.native.classes import (
 from curta.engine.native.events import Check, Event, Filing, Growth, Score, Steady, read_by
 from curta.engine.native.following import Follower, without_repetitions
 from curta.engine.native.intake import Intake, intake
-from curta.engine.native.pool import ZERO, FetchedValue, Input, Pool, Range, Steps, direction
+from curta.engine.native.pool import ZERO, FetchedValue, Input, Pool, Steps, direction
 from curta.engine.native.symbolic import Column, Product, Sum, Total, ValueId
-from curta.engine.native.tables import position_shift
 
 MOST_CHOICES = 256
 """Values of a selector."""
@@ -103,8 +100,6 @@ class Group:
 class Specialiser:
     def __init__(self, steady: Steady) -> None:
         self.steady = steady
-        if len(steady.pool.program.values) > LARGEST_PROGRAM:
-            raise NotWorthItError
         self.pool = steady.pool
         self.classes = token_classes(steady)
         said = sorted({token for one in self.classes for token in one.tokens})
@@ -146,7 +141,9 @@ class Specialiser:
             Block((*acts, (case, Proceed(numbers[signature]))))
             for case, acts, signature in zip(cases, before, signatures, strict=True)
         ]
-        return Plan(self.steady, self.quiet, self.classes, entries, self.divided(groups), self.intake)
+        return Plan(
+            self.steady, self.quiet, self.classes, entries, self.divided(groups), self.intake
+        )
 
     # -- classes ------------------------------------------------------------------------------
 
