@@ -22,6 +22,8 @@ CHUNK = 1 << 16
 """Tokens generated between two looks at Python."""
 
 FLAGS = ("-fwrapv", "-lm")
+LARGE = 1_000_000
+"""Characters of a source that would take a compiler too long with all of its optimisations."""
 
 
 def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True) -> str:
@@ -94,7 +96,8 @@ class Library:
     """The compiled functions of one model."""
 
     def __init__(self, source: str) -> None:
-        self.path: Path = build_library(source, name="native", flags=FLAGS)
+        flags = (*FLAGS, "-O1") if len(source) > LARGE else FLAGS
+        self.path: Path = build_library(source, name="native", flags=flags)
         library = load_library(self.path)
         self.create = function(library, "curta_create", ctypes.c_void_p)
         self.destroy = function(library, "curta_destroy", None, ctypes.c_void_p)

@@ -130,7 +130,7 @@ class CasesWriter(ValuesWriter):
     def run(self) -> list[str]:
         """Says up to `count` tokens after `token`; returns how many before it ended or gave up."""
         lines = ["    int32_t *next = said, *end = said + count;"]
-        lines += self.dispatch("token", "class", "place", len(self.plan.classes))
+        lines += self.dispatch(";", "class", "place", len(self.plan.classes))
         before = [f"before{n} = total{n};" for n in self.totals]
         for number, block in enumerate(self.plan.entries):
             lines += [f"class{number}: {{", *before, *self.block(block, Scope()), "}"]
@@ -156,7 +156,8 @@ class CasesWriter(ValuesWriter):
         lines = [
             "    const int32_t *next = tokens, *end = tokens + count;",
             f"    if ({' || '.join(tests)}) return 0;",
-            *self.dispatch("*next", "given_class", "given_place", len(plan.classes)),
+            "    int32_t token;",
+            *self.dispatch("token = *next;", "given_class", "given_place", len(plan.classes)),
         ]
         for number, block in enumerate(plan.entries):
             lines += [f"given_class{number}: {{", *self.block(block, Scope()), "}"]
@@ -164,12 +165,11 @@ class CasesWriter(ValuesWriter):
         leaving += ["    s->position = position;", "    return next - tokens;"]
         return self.frame("take", "const int32_t *tokens", lines, leaving)
 
-    def dispatch(self, token: str, classes: str, places: str, count: int) -> list[str]:
-        lines = ["dispatch:", f"    switch ({classes}_of[{token}]) {{"]
+    def dispatch(self, first: str, classes: str, places: str, count: int) -> list[str]:
+        """Jump to the code of the token's class."""
+        lines = [f"dispatch: {first}", f"    switch ({classes}_of[token]) {{"]
         for number in range(count):
-            lines.append(
-                f"    case {number}: digit = {places}_of[{token}]; goto {classes}{number};"
-            )
+            lines.append(f"    case {number}: digit = {places}_of[token]; goto {classes}{number};")
         return [*lines, "    default: goto leave;", "    }"]
 
     # -- blocks -------------------------------------------------------------------------------

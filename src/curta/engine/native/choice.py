@@ -60,7 +60,8 @@ def possible(case: Case, scores: list[Score]) -> list[Score]:
         for base in unsure:
             together = together.plus(base)
         least = max(least, Fraction(case.range(case.grouped(together))[0]) / len(unsure))
-    return [s for s, (_, high) in zip(left, ranges, strict=True) if high >= least]
+    found = [s for s, (_, high) in zip(left, ranges, strict=True) if high >= least]
+    return found or left  # there is none where a promise is always broken
 
 
 def decisive(case: Case, scores: list[Score]) -> Iterator[Sum]:

@@ -306,7 +306,7 @@ class Tracer:
     ) -> None:
         name, nearest, query, key, size = geometry
         stored = tuple(
-            Stored(total, s["name"], s["low"], s["high"], s["step"], s["is_key"])
+            Stored(total, s["name"], exact(s["low"]), exact(s["high"]), s["step"], s["is_key"])
             for _, s, total in retrievals
         )
         self.tables.append(Table(query, key, size, nearest, stored, name))

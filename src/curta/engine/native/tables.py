@@ -138,7 +138,7 @@ static Entry{t} *probe{t}(Entry{t} *entries, uint64_t room, uint64_t key) {{
 
 static int widen{t}(State *s) {{
     const uint64_t room = s->room{t} ? s->room{t} * 2 : 1024;
-    Entry{t} *entries = allocate(s, sizeof(Entry{t}) * room);
+    Entry{t} *entries = zeros(s, sizeof(Entry{t}) * room);
     if (!entries) return 0;
     for (uint64_t i = 0; i < s->room{t}; i++)
         if (s->entries{t}[i].row.filed)

@@ -77,16 +77,19 @@ static inline int32_t stop(State *s, int32_t promise, int64_t value) {
     return -1;
 }
 
+static void *zeros(State *s, uint64_t bytes) {
+    void *memory = calloc(1, bytes);
+    if (memory) s->bytes += (int64_t)bytes;
+    else s->exhausted = 1;
+    return memory;
+}
+
 /* Zeros that are there until the end. */
 static void *allocate(State *s, uint64_t bytes) {
-    Block *block = calloc(1, sizeof(Block) + bytes);
-    if (!block) {
-        s->exhausted = 1;
-        return 0;
-    }
+    Block *block = zeros(s, sizeof(Block) + bytes);
+    if (!block) return 0;
     block->before = s->blocks;
     s->blocks = block;
-    s->bytes += (int64_t)(sizeof(Block) + bytes);
     return block + 1;
 }
 
