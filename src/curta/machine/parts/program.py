@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from curta.compiler import Graph, Node, back, equals, function_table, select
+from curta.compiler import Graph, Node, back, equals, large_table, select
 from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
 from curta.machine.parts.operations import Operations
 from curta.machine.parts.token import Token
@@ -62,6 +62,8 @@ class Fields(Protocol):
     """Where the fields of instructions come from."""
 
     operations: Operations
+    most: int
+    """How many instructions there are at most."""
 
     def field(self, name: str, number: Node) -> Node:
         """A field of the instruction of that number."""
@@ -82,8 +84,8 @@ def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> 
     total = since_reset(graph, graph.running_sum(token.step), token.ends_run)
     # It is never -1; but were it known to be 0 at least, tables would begin with a straight line
     # of all that it is the sum of, and not with a bend.
-    counter = graph.assume(total - token.far, -1, MOST_INSTRUCTIONS - 1).named("instruction")
-    done_at = graph.assume(total - token.step - token.far_before, -4096, MOST_INSTRUCTIONS - 1)
+    counter = graph.assume(total - token.far, -1, fields.most - 1).named("instruction")
+    done_at = graph.assume(total - token.step - token.far_before, -4096, fields.most - 1)
     return Program(
         counter=counter,
         running=running,
@@ -102,6 +104,8 @@ def since_reset(graph: Graph, total: Node, resets: Node) -> Node:
 
 class Filing:
     """Records of the prompt as fields, filed under the number of their instruction."""
+
+    most = MOST_INSTRUCTIONS
 
     def __init__(self, graph: Graph, operations: Operations, running: Node) -> None:
         self.graph = graph
@@ -136,16 +140,9 @@ class Filing:
 class Baked:
     """The fields of a program that is known when the machine is built: tables over the number."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        operations: Operations,
-        running: Node,
-        program: Sequence[Instruction],
-    ) -> None:
-        self.graph = graph
-        self.running = running
+    def __init__(self, operations: Operations, program: Sequence[Instruction]) -> None:
         self.operations = operations
+        self.most = len(program)
         self.columns: dict[str, list[int]] = {
             "operation": [operations.number(one.operation) for one in program],
             "immediate_mode": [int(one.b is None) for one in program],
@@ -155,6 +152,6 @@ class Baked:
     def field(self, name: str, number: Node) -> Node:
         """Low and high half of a column, apart: together they would rise by too much at once."""
         column = self.columns[name]
-        low = function_table(number, [value % 2**16 for value in column])
-        high = function_table(number, [value // 2**16 for value in column])
-        return (low + 2**16 * self.graph.gate(self.running, high)).named(name)
+        low = large_table(number, [value % 2**16 for value in column]).named(f"low {name}")
+        high = large_table(number, [value // 2**16 for value in column]).named(f"high {name}")
+        return (low + 2**16 * high).named(name)
