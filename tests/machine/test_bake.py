@@ -130,7 +130,7 @@ def test_other_models_are_no_baked_programs(tmp_path: Path) -> None:
 
 def test_too_many_instructions_are_refused_before_the_work_begins() -> None:
     program = CoreProgram((Instruction("await", d=40000),) * (MOST_BAKED + 1))
-    with pytest.raises(LimitError, match=r"65,537 core instructions.* run it from the prompt"):
+    with pytest.raises(LimitError, match=r"32,769 core instructions.* run it from the prompt"):
         bake(program)
 
 

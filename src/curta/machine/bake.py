@@ -49,8 +49,8 @@ PROGRAM_NOTE, NAME_NOTE = "machine", "name"
 ALL_PAGES = 1 << 16
 FIRST_ENTRY = 2
 """The instruction that jumps to entry 0: the first of the jump list behind `await`."""
-MOST_BAKED = 1 << 16
-"""Instructions: one is about ten kilobytes of weights."""
+MOST_BAKED = 1 << 15
+"""Instructions: one is about twenty kilobytes of weights."""
 
 
 class BakedMachine:
