@@ -58,6 +58,13 @@ def test_a_baked_program_does_what_the_prompted_one_does(folder: Path, capsys: C
     assert "out65" in trace
     assert trace.splitlines()[0] == "entries:"
 
+    code, checked, _ = said(
+        capsys, "verify", "upper.safetensors", "--stdin", "a", "--level", "hull"
+    )
+    assert code == 0
+    assert "tokens: the same from hull caches" in checked
+    assert "wasmtime runs no weights" in checked
+
     code, listing, _ = said(capsys, "disasm", "upper.safetensors")
     assert code == 0
     assert "call" in listing

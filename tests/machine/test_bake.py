@@ -97,6 +97,18 @@ def test_a_baked_library_answers_like_the_prompted_one(tmp_path: Path) -> None:
         assert instance.invoke("letter", 3) == ord("c")
 
 
+def test_a_prepared_file_needs_no_weights_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "program.safetensors"
+    baked = bake(PROGRAM)
+    baked.save(path)
+    baked.prepare(path)
+    monkeypatch.setattr("curta.machine.bake.load_model", Mock(side_effect=AssertionError))
+    conversation = load_baked(path).begin().conversation
+    assert conversation.trace[-1] == "await."
+
+
 def test_levels_of_a_baked_machine_say_the_same(tmp_path: Path) -> None:
     path = tmp_path / "program.safetensors"
     bake(PROGRAM).save(path)

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from rich.console import Console
@@ -14,13 +13,13 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from curta.app.machine import Screen, chosen
 from curta.compiler.compile import PASSES, OnPass
-from curta.errors import UserError
+from curta.errors import CurtaError, UserError
 from curta.machine.bake import BakedMachine, bake
 from curta.machine.run import LoadOptions
-from curta.machine.toolchain import split_flags
+from curta.machine.toolchain import Watcher, split_flags
 
-GRAPH = "graph"
-"""What is built before the first pass."""
+STEPS = ("program", *PASSES, "file", "native")
+"""From C to core instructions to a graph; the compiler's passes; the model file; its C."""
 
 
 def run(options: argparse.Namespace) -> int:
@@ -31,50 +30,48 @@ def run(options: argparse.Namespace) -> int:
         raise UserError(f"-o {output}: the name of a model file ends in .safetensors")
     if not output.absolute().parent.is_dir():
         raise UserError(f"cannot write {output}: there is no such folder; choose another place")
-    baked = compiled(options)
-    baked.save(output)
-    seconds = time.perf_counter() - started
-    for line in described(baked, output, seconds):
+    with bar() as begin:
+        baked = compiled(options, begin)
+        begin("file")
+        baked.save(output)
+        begin("native")
+        with suppress(CurtaError):  # without a C compiler, other levels run it
+            baked.prepare(output)
+    for line in described(baked, output, time.perf_counter() - started):
         print(line)
     return 0
 
 
-def compiled(options: argparse.Namespace) -> BakedMachine:
-    """The baked machine, with a bar while its weights are made."""
-    screen = Screen()
+def compiled(options: argparse.Namespace, on_pass: OnPass) -> BakedMachine:
+    """The baked machine that the command line asks for."""
     settings: LoadOptions = {
         "cflags": split_flags(options.cflags),
-        "watcher": screen.watcher,
+        "watcher": Watcher(lambda _: None, Screen().warned),
     }
     if options.max_memory is not None:
         settings["max_memory"] = options.max_memory
-    with bar() as on_pass:
-        try:
-            return bake(
-                options.program,
-                library=options.library,
-                extensions=chosen(options),
-                on_pass=on_pass,
-                **settings,
-            )
-        finally:
-            screen.clear()
+    return bake(
+        options.program,
+        library=options.library,
+        extensions=chosen(options),
+        on_pass=on_pass,
+        **settings,
+    )
 
 
 @contextmanager
 def bar() -> Iterator[OnPass]:
-    """A progress bar over the compiler's passes, if a person is looking."""
-    console = Console(stderr=True)
+    """A progress bar over all steps, if a person is looking."""
     columns = (TextColumn("{task.description:<12}"), BarColumn(), TimeElapsedColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not sys.stderr.isatty()
-    ) as progress:
-        task = progress.add_task(GRAPH, total=len(PASSES) + 1, visible=False)
+    console = Console(stderr=True)
+    hidden = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as progress:
+        task = progress.add_task(STEPS[0], total=len(STEPS))
 
-        def on_pass(name: str) -> None:
-            progress.update(task, description=name, completed=1 + PASSES.index(name), visible=True)
+        def begin(step: str) -> None:
+            progress.update(task, description=step, completed=STEPS.index(step))
 
-        yield on_pass
+        yield begin
 
 
 def described(baked: BakedMachine, output: Path, seconds: float) -> Iterator[str]:

@@ -129,6 +129,15 @@ class BakedMachine:
         note = base64.b64encode(self.program.to_bytes()).decode("ascii")
         self.model.save(path, notes={PROGRAM_NOTE: note, NAME_NOTE: self.name})
 
+    def prepare(self, path: str | Path) -> None:
+        """Make and keep the native code for a file that this was saved to.
+
+        The first run of the file would do it, but would have to read the weights first.
+        """
+        from curta.machine.weights import load_weights
+
+        load_weights("native", file_digest(path), vocabulary(()), lambda: self.model)
+
 
 def bake(
     program: Program | CoreProgram,
