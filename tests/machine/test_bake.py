@@ -140,6 +140,20 @@ def test_other_models_are_no_baked_programs(tmp_path: Path) -> None:
         load_baked(path)
 
 
+def test_baked_files_are_no_programs_for_other_machines(tmp_path: Path) -> None:
+    for use in (Machine("reference").run, bake):
+        with pytest.raises(UserError, match=r"load_baked\(path\)"):
+            use(tmp_path / "program.safetensors")
+
+
+def test_what_curta_exports() -> None:
+    import curta
+
+    assert curta.bake is bake
+    assert curta.load_baked is load_baked
+    assert [name for name in curta.__all__ if getattr(curta, name, None) is None] == []
+
+
 def test_too_many_instructions_are_refused_before_the_work_begins() -> None:
     program = CoreProgram((Instruction("await", d=40000),) * (MOST_BAKED + 1))
     with pytest.raises(LimitError, match=r"32,769 core instructions.* run it from the prompt"):
