@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from curta.errors import Trap
+    from curta.machine.bake import bake, load_baked
     from curta.machine.machine import Machine
 
 __version__ = "0.1.0"
-__all__ = ["Machine", "Trap", "__version__"]
+__all__ = ["Machine", "Trap", "__version__", "bake", "load_baked"]
 
 
 def __getattr__(name: str) -> object:
@@ -22,4 +23,8 @@ def __getattr__(name: str) -> object:
         from curta.errors import Trap
 
         return Trap
+    if name in ("bake", "load_baked"):
+        from curta.machine import bake
+
+        return getattr(bake, name)
     raise AttributeError(f"module 'curta' has no attribute {name!r}")

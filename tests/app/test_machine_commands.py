@@ -238,3 +238,22 @@ def test_help_has_the_options(capsys: Capture) -> None:
         main(["run", "--help"])
     assert stop.value.code == 0
     assert "--max-memory" in capsys.readouterr().out
+
+
+SWAP = """
+#include <stdio.h>
+__attribute__((import_module("curta"), import_name("byte_swap"))) unsigned byte_swap(unsigned);
+int main(void) { printf("%08x\\n", byte_swap(0x12345678)); }
+"""
+
+
+def test_an_extension_by_its_name_and_as_a_module(folder: Path, capsys: Capture) -> None:
+    Path("swap.c").write_text(SWAP)
+    Path("mine.py").write_text("from curta.machine.extensions.byte_swap import BYTE_SWAP as SWAP")
+    for name in ("byte_swap", "mine:SWAP"):
+        assert run(capsys, "swap.c", "--extension", name)[:2] == (0, "78563412\n")
+    code, out, err = run(capsys, "swap.c")
+    assert (code, out) == (2, "")
+    assert "--extension byte_swap" in err
+    assert main(["disasm", "swap.c", "--extension", "byte_swap"]) == 0
+    assert "byte_swap#" in capsys.readouterr().out

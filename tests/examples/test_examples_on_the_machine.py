@@ -6,7 +6,8 @@ import pytest
 from example_cases import CASES, Case
 
 from curta import Machine
-from curta.machine.machine import Run
+from curta.machine.bake import bake
+from curta.machine.run import Run
 
 LONG = {"sudoku-inkala", "sha256-own", "lisp", "floats", "nbody"}
 """More than half a million tokens each."""
@@ -37,3 +38,11 @@ def test_weights_and_reference_say_the_same_tokens(name: str) -> None:
     first = int(places[0]) if len(places) else -1
     assert first < 0, f"token {first}: {expected.trace[first]} became {actual.trace[first]}"
     assert expected.figures.instructions == actual.figures.instructions
+
+
+@pytest.mark.slow
+def test_sudoku_in_the_weights() -> None:
+    (case,) = [case for case in CASES if case.id == "sudoku-inkala"]
+    run = bake(case.path).run(stdin=case.stdin.encode(), args=case.args)
+    assert (run.stdout.decode(), run.exit_code) == (case.expected.decode(), case.exit_code)
+    assert run.figures.prompt_tokens < 100

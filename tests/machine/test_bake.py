@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
+from curta import Machine, Trap
+from curta.compiler.derived import bends_of
 from curta.engine import load
-from curta.errors import FileError
+from curta.errors import FileError, LimitError, UserError
 from curta.gallery import PROGRAMS
-from curta.machine.bake import bake, load_baked, with_stores
+from curta.machine.bake import MOST_BAKED, BakedMachine, bake, load_baked, with_stores
 from curta.machine.encode import encode_word
 from curta.machine.instructions import MEMORY_PAGES, Instruction
+from curta.machine.loaded import LoadedProgram
 from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.reference import CoreMachine
+from curta.machine.run import MachineLevel
 from curta.machine.vocabulary import START
 
 PROGRAM = CoreProgram(
@@ -36,6 +42,14 @@ PROGRAM = CoreProgram(
     (Segment(4, b"exactly"), Segment(6, b"\0!"), Segment(PRIVATE + 1, b"\xff\xff\xff\xff")),
 )
 WORDS = [0, 1, 6]
+COUNTER = """
+static int total;
+static const char letters[] = "abcdefgh";
+int add(int x) { return total += x; }
+int letter(int n) { return letters[n - 1]; }
+long long square(int x) { return (long long)x * x; }
+int fail(void) { __builtin_trap(); }
+"""
 
 
 def test_a_baked_program_says_what_the_prompted_one_says(tmp_path: Path) -> None:
@@ -67,10 +81,94 @@ def test_a_baked_program_says_what_the_prompted_one_says(tmp_path: Path) -> None
     assert "trap4" in said
 
 
+def test_a_baked_library_answers_like_the_prompted_one(tmp_path: Path) -> None:
+    source = tmp_path / "counter.c"
+    source.write_text(COUNTER)
+    path = tmp_path / "counter.safetensors"
+    bake(source, library=True).save(path)
+    baked, prompted = load_baked(path).instantiate(), Machine().instantiate(source)
+    assert dict(baked.exports) == dict(prompted.exports)
+    assert baked.figures.prompt_tokens < 100 < prompted.figures.prompt_tokens
+    for instance in (baked, prompted, load_baked(path, "reference").instantiate()):
+        assert [instance.invoke("add", number) for number in (40, 2)] == [40, 42]
+        assert instance.invoke("square", -100000) == 10**10
+        with pytest.raises(Trap, match=r"unreachable \(in function \$fail\)"):
+            instance.invoke("fail")
+        assert instance.invoke("letter", 3) == ord("c")
+
+
+def test_a_prepared_file_needs_no_weights_to_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "program.safetensors"
+    baked = bake(PROGRAM)
+    baked.save(path)
+    baked.prepare(path)
+    monkeypatch.setattr("curta.machine.bake.load_model", Mock(side_effect=AssertionError))
+    conversation = load_baked(path).begin().conversation
+    assert conversation.trace[-1] == "await."
+
+
+def test_levels_of_a_baked_machine_say_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "program.safetensors"
+    bake(PROGRAM).save(path)
+
+    def tokens(level: MachineLevel) -> list[str]:
+        conversation = load_baked(path, level).begin().conversation
+        for number in (1, 1):
+            with suppress(Trap):
+                conversation.invoke(number, [6])
+        return list(conversation.trace)
+
+    said = tokens("native")
+    assert said.count("trap4") == 2
+    assert tokens("hull") == said
+    assert tokens("reference") == said
+
+
 def test_other_models_are_no_baked_programs(tmp_path: Path) -> None:
     from curta.compiler import compile
 
     path = tmp_path / "model.safetensors"
     compile(next(iter(PROGRAMS.values())).build(), 100).save(path)
-    with pytest.raises(FileError, match="no baked program"):
+    with pytest.raises(FileError, match="no baked program; `curta bake` makes one"):
         load_baked(path)
+    with pytest.raises(FileError, match="no such file"):
+        load_baked(tmp_path / "nothing.safetensors")
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(FileError, match="not a complete safetensors file"):
+        load_baked(path)
+
+
+def test_baked_files_are_no_programs_for_other_machines(tmp_path: Path) -> None:
+    for use in (Machine("reference").run, bake):
+        with pytest.raises(UserError, match=r"load_baked\(path\)"):
+            use(tmp_path / "program.safetensors")
+
+
+def test_what_curta_exports() -> None:
+    import curta
+
+    assert curta.bake is bake
+    assert curta.load_baked is load_baked
+    assert [name for name in curta.__all__ if getattr(curta, name, None) is None] == []
+
+
+def test_too_many_instructions_are_refused_before_the_work_begins() -> None:
+    program = CoreProgram((Instruction("await", d=40000),) * (MOST_BAKED + 1))
+    with pytest.raises(LimitError, match=r"32,769 core instructions.* run it from the prompt"):
+        bake(program)
+
+
+def test_the_certificate_covers_the_longest_program() -> None:
+    """Columns that change as much as they can at every instruction."""
+    most = 0xFFFF
+    column = [number % 2 * most for number in range(MOST_BAKED)]
+    first, bends = bends_of(column)
+    rising = sum(abs(weight) * (MOST_BAKED - place) for place, weight in bends)
+    assert first + rising < 2**53
+
+
+def test_a_level_that_there_is_not() -> None:
+    with pytest.raises(UserError, match="expected one of"):
+        BakedMachine(LoadedProgram.from_core(PROGRAM), "x", Mock(), "quick")  # type: ignore[arg-type]

@@ -44,6 +44,13 @@ def a_step(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
     return draw(st.sampled_from([at_least, equals]))(whole(pick()), draw(small))
 
 
+def a_table(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
+    """As a node of its own; its bends may lie between whole numbers, and its ends rise."""
+    places = st.sampled_from([-30, -3, -1, -0.5, 0, 0.25, 1, 2, 5, 40])
+    bends = st.lists(st.tuples(places, small), max_size=6)
+    return graph.piecewise(pick(), draw(bends)) + draw(small)
+
+
 def a_product(draw: st.DrawFn, graph: Graph, pick: Pick) -> Node:
     return product(pick(), pick())
 
@@ -102,6 +109,7 @@ OPERATIONS = (
     a_sum,
     a_gate,
     a_step,
+    a_table,
     a_product,
     a_choice,
     a_running_sum,

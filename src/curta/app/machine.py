@@ -7,16 +7,23 @@ import json
 import os
 import sys
 import time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from curta.errors import ProgramError, Trap, UserError
 from curta.machine.conversation import Figures, Input
 from curta.machine.instance import Instance
 from curta.machine.listing import executed
-from curta.machine.machine import Machine, RunOptions
+from curta.machine.machine import Machine
+from curta.machine.run import MachineLevel, RunOptions, TalkOptions
 from curta.machine.toolchain import Watcher, read_program, split_flags
 from curta.machine.values import parse_number, show
 
+if TYPE_CHECKING:
+    from curta.machine.bake import BakedMachine
+    from curta.machine.extensions import Extension
+
+SUFFIX = ".safetensors"
+"""What the name of a baked program ends in."""
 QUIET_SECONDS = 1.0
 """How long a program may be silent before progress is shown."""
 BETWEEN_SECONDS = 0.2
@@ -51,8 +58,13 @@ def run(options: argparse.Namespace) -> int:
 
 def begin(options: argparse.Namespace, screen: Screen) -> Instance:
     """The conversation, up to where the program can be run or invoked."""
-    machine = Machine(options.level)
     settings = run_options(options, screen)
+    if is_baked(options.program):
+        talk = talk_options(options, settings)
+        baked = open_baked(options, options.level)
+        screen.building("reading the weights")
+        return baked.begin(**talk) if options.invoke is None else baked.instantiate(**talk)
+    machine = Machine(options.level, extensions=chosen(options), on_pass=screen.building)
     if options.invoke is not None:
         return machine.instantiate(options.program, **settings)
     settings["args"] = options.arguments
@@ -76,6 +88,46 @@ def run_options(options: argparse.Namespace, screen: Screen) -> RunOptions:
     if options.max_memory is not None:
         settings["max_memory"] = options.max_memory
     return settings
+
+
+def is_baked(programs: list[str]) -> bool:
+    """Is it a model file, by its name?"""
+    return programs[0].lower().endswith(SUFFIX)
+
+
+def open_baked(options: argparse.Namespace, level: MachineLevel) -> BakedMachine:
+    """The machine in the file that the command line names."""
+    from curta.machine.bake import load_baked
+
+    if len(options.program) > 1:
+        raise UserError(f"{options.program[0]} is a whole program; name no other file")
+    for name in ("cflags", "max_memory"):
+        if getattr(options, name, None):
+            raise UserError(
+                f"--{name.replace('_', '-')}: {options.program[0]} is in the weights, and that was "
+                "decided when it was baked; give it to `curta bake`"
+            )
+    return load_baked(options.program[0], level, chosen(options))
+
+
+def talk_options(options: argparse.Namespace, settings: RunOptions) -> TalkOptions:
+    """What remains to be said about a run once the program is in the weights."""
+    talk: TalkOptions = {"args": () if getattr(options, "invoke", None) else options.arguments}
+    for name in TalkOptions.__annotations__:
+        if name in settings:
+            talk[name] = settings[name]  # type: ignore[literal-required]
+    return talk
+
+
+def chosen(options: argparse.Namespace) -> list[Extension]:
+    """The extensions that the command line asks for; a module may lie in this folder."""
+    from curta.machine.extensions import find_extension
+
+    sys.path.insert(0, os.getcwd())
+    try:
+        return [find_extension(text) for text in options.extension]
+    finally:
+        sys.path.pop(0)
 
 
 def standard_input(options: argparse.Namespace) -> Input:
@@ -147,6 +199,11 @@ class Screen:
         hint = "" if seconds < 3 else " (the first time, the C library too: about half a minute)"
         if seconds > QUIET_SECONDS / 2:
             self.draw(f"compiling{hint} {seconds:.0f} s")
+
+    def building(self, name: str) -> None:
+        """The machine is made ready, which takes long the first time."""
+        self.drawn = 0.0
+        self.draw(f"preparing the machine, the first time: {name}")
 
     def warned(self, text: str) -> None:
         self.clear()
@@ -229,9 +286,14 @@ def disasm(options: argparse.Namespace) -> int:
     from curta.machine.load import load_program
     from curta.machine.wasm import decode
 
+    if is_baked(options.program):
+        for line in disassembly(open_baked(options, "native").program, None):
+            print(line)
+        return 0
     watcher = Screen().watcher
     flags = split_flags(options.cflags)
     content = read_program(options.program, flags, library=options.library, watcher=watcher)
-    for line in disassembly(load_program(content), decode(content)):
+    program = load_program(content, extensions=chosen(options))
+    for line in disassembly(program, decode(content)):
         print(line)
     return 0

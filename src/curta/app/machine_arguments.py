@@ -20,7 +20,7 @@ def take_program(parser: Parser, args: list[str], namespace: argparse.Namespace)
     """Note the program's files and arguments; what is left are curta's own options."""
     own, words, rest = split(parser, args)
     if not words and not {"-h", "--help"} & set(own):
-        parser.error("PROG is missing: a file .c .cc .cpp .cxx .wat or .wasm")
+        parser.error("PROG is missing: a file .c .cc .cpp .cxx .wat .wasm or .safetensors")
     count = 1
     if words and is_source(words[0]):
         while count < len(words) and is_source(words[count]) and os.path.isfile(words[count]):

@@ -12,8 +12,9 @@ LEVELS = ("native", "hull", "plain", "evaluate", "reference")
 
 
 def add_machine_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`curta run`, `curta verify` and `curta disasm`."""
+    """`curta run`, `curta bake`, `curta verify` and `curta disasm`."""
     add_run(commands)
+    add_bake(commands)
     add_verify(commands)
     add_disasm(commands)
 
@@ -24,9 +25,10 @@ def add_run(commands: argparse._SubParsersAction[Parser]) -> None:
         help="run a program of C, C++ or WebAssembly inside the transformer",
         usage="curta run [options] PROG [arguments of the program] [options] [-- arguments]",
         description="PROG is a file .c .cc .cpp .cxx (or several, one after another), .wat or "
-        ".wasm. Options stand before or behind it; words that curta does not know, and everything "
-        "behind --, are the program's. Its output goes to the standard output, then one line of "
-        "figures to the standard error; its exit code is passed on, a trap exits 1.",
+        ".wasm, or .safetensors from curta bake. Options stand before or behind it; words that "
+        "curta does not know, and everything behind --, are the program's. Its output goes to the "
+        "standard output, then one line of figures to the standard error; its exit code is "
+        "passed on, a trap exits 1.",
     )
     run.prepare = take_program
     add_surroundings(run)
@@ -41,6 +43,7 @@ def add_run(commands: argparse._SubParsersAction[Parser]) -> None:
         help="print, instead of the output, every instruction with the tokens that it said",
     )
     add_limits(run)
+    add_extension(run)
     run.add_argument(
         "--stats", choices=("text", "json", "none"), default="text", help="the figures"
     )
@@ -53,6 +56,27 @@ def add_run(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     add_cflags(run)
     run.set_defaults(command=run_program)
+
+
+def add_bake(commands: argparse._SubParsersAction[Parser]) -> None:
+    bake = commands.add_parser(
+        "bake",
+        help="compile a program into weights of its own",
+        description="PROG is a file as for curta run, or several of C or C++. OUT is a "
+        "transformer that is this program: curta run OUT needs no program in the prompt, and takes "
+        "the same input, arguments and options.",
+    )
+    bake.add_argument("program", nargs="+", metavar="PROG")
+    bake.add_argument("-o", "--output", required=True, metavar="OUT.safetensors")
+    bake.add_argument(
+        "--library", action="store_true", help="as for --invoke: no main, all functions exported"
+    )
+    bake.add_argument(
+        "--max-memory", type=int, metavar="PAGES", help="of 64 KiB (default: 16384, 1 GiB)"
+    )
+    add_extension(bake)
+    add_cflags(bake)
+    bake.set_defaults(command=bake_program)
 
 
 def add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -81,6 +105,7 @@ def add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
         "program and 20,000 more with hull caches)",
     )
     add_limits(verify)
+    add_extension(verify)
     add_cflags(verify)
     verify.set_defaults(command=verify_program, trace=True)
 
@@ -89,12 +114,14 @@ def add_disasm(commands: argparse._SubParsersAction[Parser]) -> None:
     disasm = commands.add_parser(
         "disasm",
         help="show WebAssembly beside core instructions beside tokens",
-        description="PROG is a file as for curta run, or several of C or C++.",
+        description="PROG is a file as for curta run, or several of C or C++. Of a baked program "
+        "there are core instructions only.",
     )
     disasm.add_argument("program", nargs="+", metavar="PROG")
     disasm.add_argument(
         "--library", action="store_true", help="as for --invoke: no main, all functions exported"
     )
+    add_extension(disasm)
     add_cflags(disasm)
     disasm.set_defaults(command=disassemble)
 
@@ -115,6 +142,17 @@ def add_limits(command: argparse.ArgumentParser) -> None:
     command.add_argument("--seed", type=int, metavar="N", help="of the program's random numbers")
 
 
+def add_extension(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--extension",
+        metavar="NAME",
+        action="append",
+        default=[],
+        help="an operation that the machine has in addition: one of curta's own (byte_swap), or "
+        "module:NAME; can be given repeatedly",
+    )
+
+
 def add_cflags(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--cflags", metavar="FLAGS", default="", help="for the C compiler, as one word: '-O3 -DN=8'"
@@ -125,6 +163,12 @@ def run_program(options: argparse.Namespace) -> int:
     from curta.app import machine
 
     return machine.run(options)
+
+
+def bake_program(options: argparse.Namespace) -> int:
+    from curta.app import machine_bake
+
+    return machine_bake.run(options)
 
 
 def verify_program(options: argparse.Namespace) -> int:

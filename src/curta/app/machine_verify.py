@@ -6,11 +6,20 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from curta.app.machine import Screen, run_options, standard_input
+from curta.app.machine import (
+    Screen,
+    chosen,
+    is_baked,
+    open_baked,
+    run_options,
+    standard_input,
+    talk_options,
+)
 from curta.errors import Trap
 from curta.machine.conversation import Input, Readable
 from curta.machine.instance import Instance
-from curta.machine.machine import Machine, program_name
+from curta.machine.machine import Machine
+from curta.machine.run import program_name
 from curta.machine.toolchain import read_program, split_flags
 from curta.machine.verify import (
     PLAIN_TOKENS,
@@ -75,7 +84,12 @@ def run_once(
     settings["stdin"] = recorder
     settings["args"] = options.arguments
     settings["keep_trace"] = True
-    instance = Machine().begin(options.program, **settings)
+    if is_baked(options.program):
+        talk = talk_options(options, settings)
+        instance = open_baked(options, "native").begin(**talk)
+    else:
+        machine = Machine(extensions=chosen(options), on_pass=screen.building)
+        instance = machine.begin(options.program, **settings)
     code, trap = None, ""
     try:
         code = instance.run()
@@ -89,14 +103,18 @@ def replay(options: argparse.Namespace, screen: Screen, instance: Instance) -> s
     from curta.machine.weights import load_machine
 
     ids, prompt = instance.trace.ids, instance.figures.prompt_tokens
-    chosen = plan(len(ids), prompt, options.level, options.tokens)
-    level: Level = chosen.level
+    planned = plan(len(ids), prompt, options.level, options.tokens)
+    level: Level = planned.level
     screen.draw(f"{len(ids):,} tokens; loading {NAMES[level]}")
 
     def progress(done: int) -> None:
-        screen.draw(f"{done:,} of {chosen.tokens:,} tokens replayed by {NAMES[level]}")
+        screen.draw(f"{done:,} of {planned.tokens:,} tokens replayed by {NAMES[level]}")
 
-    compared = compare_tokens(load_machine(level), ids, prompt, chosen, progress)
+    if is_baked(options.program):
+        engine = open_baked(options, level).engine
+    else:
+        engine = load_machine(level, Machine(extensions=chosen(options)).extensions)
+    compared = compare_tokens(engine, ids, prompt, planned, progress)
     return describe(compared, len(ids), prompt, chosen_by_hand=options.level is not None)
 
 
@@ -118,6 +136,8 @@ def describe(compared: Compared, total: int, prompt: int, *, chosen_by_hand: boo
 
 def compare_with_wasmtime(options: argparse.Namespace, ours: Outcome, stdin: bytes) -> str:
     """Compare what is seen from outside; a line that says so."""
+    if is_baked(options.program):
+        return "output, errors and exit code were not checked: wasmtime runs no weights"
     if not wasmtime_is_there():
         return (
             "output, errors and exit code were not checked: wasmtime is not installed "
@@ -128,7 +148,7 @@ def compare_with_wasmtime(options: argparse.Namespace, ours: Outcome, stdin: byt
     module = read_program(options.program, split_flags(options.cflags))
     words = [program_name(options.program), *options.arguments]
     environment = dict(text.split("=", 1) for text in options.env)
-    theirs = run_on_wasmtime(module, words, environment, stdin)
+    theirs = run_on_wasmtime(module, words, environment, stdin, chosen(options))
     try:
         compare_outcomes(ours, theirs)
     except ProgramError as error:

@@ -26,7 +26,7 @@ from math import isqrt
 
 from curta.compiler.forms import ONE, Form, Task, partial_sums
 from curta.compiler.layout import Layout
-from curta.compiler.nodes import Gate, Restore, Retrieve
+from curta.compiler.nodes import Gate, Piecewise, Restore, Retrieve
 from curta.compiler.numbers import (
     MANTISSA_BITS,
     STEP_OF_ZERO,
@@ -117,6 +117,8 @@ def claims(layout: Layout) -> Iterator[Claim]:
             yield claim("sum", name, slots.sums(form))
         if task.kind == "gate":
             yield product_claim(slots, task, name)
+        elif task.kind == "piecewise":
+            yield bends_claim(slots, task, name)
         elif task.kind == "attention" and len(task.reads) > 1:
             yield score_claim(slots, task, name)
         elif task.kind == "restore":
@@ -152,6 +154,16 @@ def product_claim(slots: Slots, task: Task, name: str) -> Claim:
     condition, value = ranges[operation.condition], ranges[operation.value]
     largest = max(condition.high, 0) * value.magnitude
     return claim("product", name, (largest, opening[1] + amount[1]))
+
+
+def bends_claim(slots: Slots, task: Task, name: str) -> Claim:
+    """argument - place, partial sums included, at the largest place; the relus are smaller."""
+    operation = slots.work.circuit.graph.operations[task.node]
+    assert isinstance(operation, Piecewise)
+    magnitude, step = slots.sums(task.reads[0])
+    places = [place for place, _ in operation.bends]
+    largest = max(distance(place, 0) for place in places)
+    return claim("product", name, (magnitude + largest, min(step, *map(step_of, places))))
 
 
 def score_claim(slots: Slots, task: Task, name: str) -> Claim:

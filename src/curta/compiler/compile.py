@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from curta.compiler.certificate import prove
 from curta.compiler.graph import Graph
 from curta.compiler.layout import check_layout, schedule_to_layout
@@ -18,17 +20,32 @@ DEFAULT_MAX_TOKENS = 2**20
 LONGEST = 2**MANTISSA_BITS
 
 
-def compile(graph: Graph, max_tokens: int = DEFAULT_MAX_TOKENS) -> Model:
+OnPass = Callable[[str], object]
+"""Told the name of every pass when it begins: one of PASSES."""
+PASSES = ("resolve", "lower", "tasks", "schedule", "layout", "certificate", "weights")
+
+
+def compile(
+    graph: Graph, max_tokens: int = DEFAULT_MAX_TOKENS, on_pass: OnPass | None = None
+) -> Model:
     """Weights that compute the graph, exactly, on every sequence of at most max_tokens tokens."""
+    begin = on_pass or (lambda _: None)
     max_tokens = checked_length(max_tokens)
+    begin("resolve")
     resolved = resolve(graph)
+    begin("lower")
     circuit = lower(resolved, max_tokens)
+    begin("tasks")
     work = circuit_to_work(circuit)
+    begin("schedule")
     schedule = work_to_schedule(work)
     check_schedule(work, schedule)
+    begin("layout")
     layout = schedule_to_layout(work, schedule)
     check_layout(layout)
+    begin("certificate")
     certificate = prove(layout)
+    begin("weights")
     plans = layout_to_plans(layout)
     weights = plans_to_weights(layout, plans)
     return Model(weights, describe_plan(layout, plans), certificate, resolved)

@@ -120,6 +120,23 @@ def function_table(x: Node, values: Iterable[object] | Mapping[int, object]) -> 
     Between two neighbouring keys the function is a straight line, so its bends, one relu each,
     are all that it costs. Outside of the keys it goes on as a constant.
     """
+    first, bends = bends_of(values)
+    return sum((weight * relu(x - place) for place, weight in bends), graph_of(x).constant(first))
+
+
+def large_table(x: Node, values: Iterable[object] | Mapping[int, object]) -> Node:
+    """The same as one node, for thousands of values: nothing is ever known of single bends.
+
+    Tables of the same x that stand in the same layer share its hidden units.
+    """
+    first, bends = bends_of(values)
+    return graph_of(x).piecewise(x, bends) + first
+
+
+def bends_of(
+    values: Iterable[object] | Mapping[int, object],
+) -> tuple[Number, list[tuple[int, Number]]]:
+    """The first value; where the lines between neighbours meet, and how their slopes differ."""
     given = values.items() if isinstance(values, Mapping) else enumerate(listed(values, "values"))
     table = {integer(key, "key"): exact(value) for key, value in given}
     keys = sorted(table)
@@ -127,14 +144,14 @@ def function_table(x: Node, values: Iterable[object] | Mapping[int, object]) -> 
         raise GraphError("function_table needs a value for at least one integer")
     if keys[-1] - keys[0] >= len(keys):
         raise GraphError(f"function_table needs a value for every integer {keys[0]}..{keys[-1]}")
-    result = graph_of(x).constant(table[keys[0]])
+    bends: list[tuple[int, Number]] = []
     slope: Number = 0
-    for key in keys[:-1]:
-        new = table[key + 1] - table[key]
-        if new != slope:
-            result = result + (new - slope) * relu(x - key)
-            slope = new
-    return result - slope * relu(x - keys[-1]) if slope else result
+    for key in keys:
+        following = table[key + 1] - table[key] if key < keys[-1] else 0
+        if following != slope:
+            bends.append((key, following - slope))
+            slope = following
+    return table[keys[0]], bends
 
 
 def count_reached(x: Node, thresholds: Iterable[object]) -> Node:

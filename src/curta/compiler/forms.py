@@ -55,7 +55,7 @@ class Task:
     """Work for one sublayer. `node` is the wire it computes, or the promise it checks."""
 
     node: int
-    kind: str  # "attention", "gate", "restore" or "guard"
+    kind: str  # "attention", "gate", "piecewise", "restore" or "guard"
     reads: tuple[Form, ...]
 
     @property
@@ -98,7 +98,7 @@ def partial_sums(circuit: Circuit, members: Iterable[tuple[Wire, Number]]) -> tu
     total: Number = 0
     step = STEP_OF_ZERO
     for wire, weight in members:
-        part = Range.constant(1) if wire == ONE else circuit.ranges[wire]
+        part = Range.constant(1) if wire == ONE else circuit.ranges.while_added(wire)
         total += part.magnitude * distance(weight, 0)
         step = min(step, part.step + step_of(weight))
     return simplify(total), step

@@ -28,6 +28,7 @@ from curta.compiler.nodes import (
     Lookup,
     Mean,
     Operation,
+    Piecewise,
     PositionFeature,
     Restore,
     Retrieve,
@@ -227,6 +228,17 @@ class Graph:
         """relu(condition) * value."""
         return self.intern(Gate(self.node(condition).index, self.node(value).index))
 
+    def piecewise(self, argument: object, bends: Iterable[tuple[object, object]]) -> Node:
+        """The sum of weight * relu(argument - place) over the bends (place, weight)."""
+        weights: dict[Number, Number] = {}
+        for place, weight in bends:
+            at = exact(place)
+            weights[at] = weights.get(at, 0) + exact(weight)
+        turns = tuple((place, exact(w)) for place, w in sorted(weights.items()) if w != 0)
+        if not turns:
+            return self.constant(0)
+        return self.intern(Piecewise(self.node(argument).index, turns))
+
     def lookup(
         self,
         *,
@@ -405,6 +417,8 @@ class Graph:
                 return self.name_of_terms(terms, constant)
             case Gate(condition, value):
                 return f"gate{index}({self._short(condition)}, {self._short(value)})"
+            case Piecewise(argument):
+                return f"table{index}({self._short(argument)})"
             case Lookup(_, _, value) | Retrieve(_, _, _, value):
                 return f"lookup{index}({self._short(value)})"
             case RunningSum(value):

@@ -32,6 +32,7 @@ from curta.compiler.nodes import (
     Linear,
     Lookup,
     Operation,
+    Piecewise,
     PositionFeature,
     Retrieve,
     RunningSum,
@@ -41,6 +42,7 @@ from curta.compiler.numbers import (
     MANTISSA_BITS,
     Number,
     ceil_log2,
+    exact,
     fits_float64,
     power_of_two,
     simplify,
@@ -108,6 +110,17 @@ class CircuitGraph(Graph):
             products = (simplify(max(b, 0) * a) for b, a in zip(openings, amounts, strict=True))
             return self.intern(TokenFeature(tuple(products)))
         return super().gate(condition, value)
+
+    def piecewise(self, argument: object, bends: Iterable[tuple[object, object]]) -> Node:
+        argument = self.node(argument)
+        span, table = self.ranges[argument.index], self.token_table(argument)
+        turns = [(exact(place), exact(weight)) for place, weight in bends]
+        function = Piecewise(argument.index, tuple(turns))
+        if span.is_constant:
+            return self.constant(function.at(span.low))
+        if table is not None:
+            return self.intern(TokenFeature(tuple(simplify(function.at(x)) for x in table)))
+        return super().piecewise(argument, turns)
 
     def folded(self, node: Node) -> Node:
         """A sum of token features as one token feature; other nodes as they are."""

@@ -21,6 +21,10 @@ LARGEST_PROGRAM = 100_000
 """Rows: beyond, one linear relaxation alone would take longer than the rest of the compiler."""
 
 
+class TooLargeError(Exception):
+    """The integer program would have more rows than are worth writing down."""
+
+
 class Value(NamedTuple):
     """A column of the program (-1: none), or else a constant."""
 
@@ -59,6 +63,8 @@ class Program:
         return len(self.column_cost) - 1
 
     def at_least(self, terms: list[tuple[int, float]], bound: float) -> None:
+        if len(self.rows) == LARGEST_PROGRAM:
+            raise TooLargeError
         self.rows.append(terms)
         self.row_low.append(bound)
 
@@ -75,9 +81,10 @@ def narrow(windows: Windows, occupancy: Occupancy, width: int) -> Narrowed:
     if len(started) > LARGEST_PROGRAM:
         return Narrowed(None, 0, "size")
     started_by = Started(windows, started)
-    add_order(program, windows, started, started_by)
-    add_occupancy(program, windows, occupancy, started_by, goal)
-    if len(program.rows) > LARGEST_PROGRAM:
+    try:
+        add_order(program, windows, started, started_by)
+        add_occupancy(program, windows, occupancy, started_by, goal)
+    except TooLargeError:
         return Narrowed(None, 0, "size")
     return solve(program, windows, started, width)
 

@@ -1,7 +1,7 @@
 """The kinds of node. All are immutable; operands are indices into the graph that owns them.
 
-The user's language: TokenFeature, PositionFeature, Linear, Gate, Lookup, RunningSum, Assume,
-and Declared, a name for something defined later.
+The user's language: TokenFeature, PositionFeature, Linear, Gate, Piecewise, Lookup, RunningSum,
+Assume, and Declared, a name for something defined later.
 
 `lower` turns the last four into what attention and residual stream do directly: Retrieve, Mean
 and Restore. A lowered graph is called a circuit; the same Graph class holds both.
@@ -61,6 +61,21 @@ class GateCopy(Gate):
     """The same gate once more (circuit only; see copies.py)."""
 
     number: int
+
+
+@dataclass(frozen=True, slots=True)
+class Piecewise:
+    """The sum of weight * relu(argument - place) over all bends (place, weight).
+
+    Gates could say the same. But of a table with thousands of bends nobody reads single ones, so
+    that it is one node: one wire in one slot, and its bends are hidden units of one layer.
+    """
+
+    argument: int
+    bends: tuple[tuple[Number, Number], ...]
+
+    def at(self, argument: Number) -> Number:
+        return sum(weight * (argument - place) for place, weight in self.bends if place < argument)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +158,7 @@ Operation = (
     | PositionFeature
     | Linear
     | Gate
+    | Piecewise
     | Lookup
     | RunningSum
     | Assume
@@ -160,6 +176,8 @@ def operands(operation: Operation) -> tuple[int, ...]:
             return tuple(index for index, _ in terms)
         case Gate(condition, value):
             return (condition, value)
+        case Piecewise(argument):
+            return (argument,)
         case Lookup(query, key, value):
             return (*query, *key, value)
         case Retrieve(query, key, square, value):

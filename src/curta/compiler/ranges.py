@@ -19,6 +19,7 @@ from curta.compiler.nodes import (
     Gate,
     Linear,
     Mean,
+    Piecewise,
     PositionFeature,
     Restore,
     Retrieve,
@@ -82,6 +83,10 @@ class RangeAnalysis:
                 return self.sum_of(terms, constant)
             case Gate(condition, value):
                 return self._gate(condition, value)
+            case Piecewise(argument, bends):
+                one = Range.constant(1)
+                turns = [Bend(1, -place, weight, one, index) for place, weight in bends]
+                return range_of_bends(self[argument], turns, 0)
             case Retrieve(_, _, _, value) | Mean(value):
                 return self[value]
             case Restore(mean, step):
@@ -99,6 +104,19 @@ class RangeAnalysis:
         if condition == value:
             return Range(gate.low**2, gate.high**2, 2 * gate.step)
         return gate.times(self[value])
+
+    def while_added(self, index: int) -> Range:
+        """The range of what a slot holds while a node is being added to it, in any order.
+
+        Attention adds a value at once; so does a gate; bends are added up one by one.
+        """
+        found, operation = self[index], self.circuit.operations[index]
+        if not isinstance(operation, Piecewise):
+            return found
+        most = self[operation.argument].high
+        parts = [weight * max(most - place, 0) for place, weight in operation.bends]
+        low, high = (simplify(sum(p for p in parts if p * sign > 0)) for sign in (-1, 1))
+        return Range(low, high, found.step)
 
     # -- sums ---------------------------------------------------------------------------------
 

@@ -16,6 +16,7 @@ from curta.compiler.nodes import (
     Linear,
     Lookup,
     Operation,
+    Piecewise,
     RunningSum,
     operands,
 )
@@ -60,6 +61,8 @@ def copy_operation(target: Graph, operation: Operation, mapped: Callable[[int], 
             return target.linear([(mapped(i), c) for i, c in terms], constant)
         case Gate(condition, value):
             return target.gate(mapped(condition), mapped(value))
+        case Piecewise(argument, bends):
+            return target.piecewise(mapped(argument), bends)
         case Lookup(query, key, value, missing):
             return target.lookup(
                 query=tuple(mapped(i) for i in query),

@@ -25,6 +25,7 @@ from curta.compiler.nodes import (
     Gate,
     Linear,
     Mean,
+    Piecewise,
     PositionFeature,
     Restore,
     Retrieve,
@@ -114,6 +115,8 @@ def describe(circuit: Circuit, forms: Forms, index: int) -> tuple[str, tuple[For
     match circuit.graph.operations[index]:
         case Gate(condition, value):
             return "gate", (forms[condition], forms[value])
+        case Piecewise(argument):
+            return "piecewise", (forms[argument],)
         case Mean(value):
             return "attention", (forms[value],)
         case Restore(mean):

@@ -19,7 +19,14 @@ import numpy.typing as npt
 
 from curta.compiler.forms import Form, Task, partial_sums
 from curta.compiler.layout import Layout, Row
-from curta.compiler.nodes import Mean, PositionFeature, Restore, Retrieve, TokenFeature
+from curta.compiler.nodes import (
+    Mean,
+    Piecewise,
+    PositionFeature,
+    Restore,
+    Retrieve,
+    TokenFeature,
+)
 from curta.compiler.numbers import MANTISSA_BITS, Number, ceil_log2, power_of_two
 
 Matrix = npt.NDArray[np.float64]
@@ -108,7 +115,7 @@ def pack_heads(layout: Layout, tasks: list[Task]) -> tuple[HeadPlan, ...]:
 
 
 def plan_units(layout: Layout, sublayer: int) -> tuple[Unit, ...]:
-    """Gates, restored sums and erasures of one feed-forward part."""
+    """Gates, tables, restored sums and erasures of one feed-forward part."""
     graph = layout.work.circuit.graph
     units: list[Unit] = []
     constants: list[tuple[int, Number]] = []
@@ -122,12 +129,45 @@ def plan_units(layout: Layout, sublayer: int) -> tuple[Unit, ...]:
             offset = rounding_constant(operation.step)
             slot = target(layout, task.node)[0][0]
             constants.append((slot, offset if start == sublayer else -offset))
+    units += plan_bends(layout, sublayer)
     one: Row = ((0, 1),)
     if constants:
         units.append(Unit("rounding constants", one, one, tuple(constants)))
     for slot in layout.erasures_at(sublayer):
         units.append(Unit(f"erase slot {slot}", one, ((slot, 1),), ((slot, -1),)))
     return tuple(units)
+
+
+def plan_bends(layout: Layout, sublayer: int) -> list[Unit]:
+    """Tables of one part and one argument: a unit opens at a place, and turns all that bend there.
+
+    So the columns of a table cost no more units than there are rows.
+    """
+    graph = layout.work.circuit.graph
+    turns: dict[tuple[Row, Number], dict[int, Number]] = {}
+    names: dict[Row, str] = {}
+    for task, start in zip(layout.work.tasks, layout.schedule.start, strict=True):
+        operation = graph.operations[task.node]
+        if task.kind != "piecewise" or start != sublayer or not isinstance(operation, Piecewise):
+            continue
+        argument = layout.row(task.reads[0])
+        names.setdefault(argument, graph.name_of(operation.argument))
+        ((slot, share),) = target(layout, task.node)
+        for place, weight in operation.bends:
+            turned = turns.setdefault((argument, place), {})
+            turned[slot] = turned.get(slot, 0) + weight * share
+    one: Row = ((0, 1),)
+    return [
+        Unit(f"{names[argument]} > {place}", moved(argument, -place), one, tuple(turned.items()))
+        for (argument, place), turned in sorted(turns.items())
+    ]
+
+
+def moved(row: Row, by: Number) -> Row:
+    """The row, with a number added."""
+    weights = dict(row)
+    weights[0] = weights.get(0, 0) + by
+    return tuple(sorted(weights.items()))
 
 
 def rounding_constant(step: int) -> Number:

@@ -14,6 +14,7 @@ from curta.compiler.nodes import (
     Linear,
     Lookup,
     Operation,
+    Piecewise,
     PositionFeature,
     RunningSum,
     TokenFeature,
@@ -85,6 +86,8 @@ class GraphSession:
                 return constant + sum(c * values[i] for i, c in terms)
             case Gate(condition, value):
                 return max(values[condition], 0) * values[value]
+            case Piecewise(argument):
+                return operation.at(values[argument])
             case RunningSum(value):
                 self.sums[index] = self.sums.get(index, 0) + values[value]
                 return self.sums[index]

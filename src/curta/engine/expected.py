@@ -19,6 +19,7 @@ from curta.compiler.nodes import (
     Gate,
     Linear,
     Mean,
+    Piecewise,
     PositionFeature,
     Restore,
     Retrieve,
@@ -71,6 +72,8 @@ def wire_values(graph: Graph, ids: Sequence[int], max_tokens: int) -> list[list[
                     value = constant + sum(c * values[i] for i, c in terms)
                 case Gate(condition, amount):
                     value = max(values[condition], 0) * values[amount]
+                case Piecewise(argument):
+                    value = operation.at(values[argument])
                 case Assume(promised):
                     value = values[promised]
                 case Mean(amount):

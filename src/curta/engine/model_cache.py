@@ -17,14 +17,14 @@ from typing import Any
 
 import curta.compiler
 from curta.compiler import Graph, Model, compile, load_model
-from curta.compiler.compile import checked_length
+from curta.compiler.compile import OnPass, checked_length
 from curta.compiler.resolve import resolve
 from curta.compiler.serialize import graph_to_json
 from curta.engine.settings import read_settings
 from curta.errors import FileError
 
 
-def compile_cached(graph: Graph, max_tokens: int) -> Model:
+def compile_cached(graph: Graph, max_tokens: int, on_pass: OnPass | None = None) -> Model:
     """The compiled graph, from the cache if it was compiled before.
 
     A cache that is damaged, or cannot be read or written, costs time and nothing else.
@@ -36,7 +36,7 @@ def compile_cached(graph: Graph, max_tokens: int) -> Model:
         model = load_model(path)
         if (graph_to_json(model.graph), model.certificate.max_tokens) == (content, length):
             return model
-    model = compile(graph, length)
+    model = compile(graph, length, on_pass)
     with suppress(OSError):
         write_atomically(path, model.to_bytes())
     return model

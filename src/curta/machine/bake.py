@@ -9,52 +9,201 @@ instructions that run before all others.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from typing import Unpack
 
 from curta.compiler import Model, load_model
+from curta.compiler.compile import OnPass
 from curta.compiler.model import file_notes
-from curta.engine.model_cache import compile_cached
-from curta.errors import FileError
-from curta.machine.computer import TRACE, build
-from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, ZERO, Instruction
+from curta.engine import Engine
+from curta.errors import FileError, LimitError, UserError
+from curta.machine.instance import Instance
+from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, OPERATIONS, ZERO, Instruction
 from curta.machine.loaded import LoadedProgram
+from curta.machine.machine import Machine
+from curta.machine.parts.operations import Extension, Operations
 from curta.machine.program import PRIVATE, CoreProgram, Origin, Segment
+from curta.machine.run import (
+    MACHINE_LEVELS,
+    LoadOptions,
+    MachineLevel,
+    Program,
+    Run,
+    TalkOptions,
+    constructed,
+    converse,
+    program_name,
+    run_to_end,
+    talker_of,
+)
+from curta.machine.talkers import ReferenceTalker, Talker
+from curta.machine.vocabulary import vocabulary
 
-NOTE = "machine"
-"""The key in a model file's metadata under which the program is kept, for traces and entries."""
+SUFFIX = ".safetensors"
+PROGRAM_NOTE, NAME_NOTE = "machine", "name"
+"""Keys in a model file's metadata: the program, for traces and entries, and what it is called."""
 ALL_PAGES = 1 << 16
 FIRST_ENTRY = 2
 """The instruction that jumps to entry 0: the first of the jump list behind `await`."""
+MOST_BAKED = 1 << 15
+"""Instructions: one is about twenty kilobytes of weights."""
 
 
-@dataclass(frozen=True, slots=True)
 class BakedMachine:
-    """A model that is one program, and what a host has to know about it."""
+    """A machine whose weights are one program; `run` and `instantiate` are as for `Machine`.
 
-    model: Model
-    program: LoadedProgram
+    What was decided when it was baked (flags of the compiler, the limit of memory, extensions) is
+    not asked again.
+    """
+
+    def __init__(
+        self,
+        program: LoadedProgram,
+        name: str,
+        model: Callable[[], Model],
+        level: MachineLevel = "native",
+        extensions: Sequence[Extension] = (),
+        key: str | None = None,
+    ) -> None:
+        if level not in MACHINE_LEVELS:
+            raise UserError(f"level={level!r}: expected one of {', '.join(MACHINE_LEVELS)}")
+        self.program = program
+        self.name = name
+        self.level = level
+        self.extensions = tuple(extensions)
+        self._model = model
+        self._key = key
+        """Stands for the model's content."""
+
+    def __repr__(self) -> str:
+        return f"<BakedMachine {self.name}, {len(self.program):,} instructions>"
+
+    @cached_property
+    def model(self) -> Model:
+        """The weights and all that is proved about them."""
+        return self._model()
+
+    @cached_property
+    def engine(self) -> Engine:
+        """The weights, ready to run."""
+        from curta.engine import load
+        from curta.machine.weights import load_weights
+
+        if self.level == "reference":
+            raise UserError("level 'reference' has no weights; take another level")
+        if self._key is None:
+            return load(self.model, self.level)
+        return load_weights(self.level, self._key, vocabulary(()), lambda: self.model)
+
+    def talker(self) -> Talker:
+        """A new conversation's other side."""
+        if self.level == "reference":
+            known = {extension.name for extension in self.extensions}
+            for name in self.program.operations[len(OPERATIONS) :]:
+                if name not in known:
+                    raise UserError(
+                        f"level 'reference' has to be told what {name} means: give it the "
+                        f"extension (--extension {name})"
+                    )
+            return ReferenceTalker(self.extensions, self.program.core_program())
+        return talker_of(self.engine)
+
+    def run(self, **options: Unpack[TalkOptions]) -> Run:
+        """Run the program from its start to its end."""
+        return run_to_end(self.begin(**options))
+
+    def instantiate(self, **options: Unpack[TalkOptions]) -> Instance:
+        """The program as functions that are invoked one by one; bake it with `library=True`."""
+        return constructed(self.begin(**options))
+
+    def begin(self, **options: Unpack[TalkOptions]) -> Instance:
+        """A conversation in which nothing was asked of the program yet."""
+        return converse(self.talker(), self.program, self.name, options)
 
     def save(self, path: str | Path) -> None:
+        """Write a model file; `load_baked` reads it, and so does `curta run`."""
         note = base64.b64encode(self.program.to_bytes()).decode("ascii")
-        self.model.save(path, notes={NOTE: note})
+        self.model.save(path, notes={PROGRAM_NOTE: note, NAME_NOTE: self.name})
+
+    def prepare(self, path: str | Path) -> None:
+        """Make and keep the native code for a file that this was saved to.
+
+        The first run of the file would do it, but would have to read the weights first.
+        """
+        from curta.machine.weights import load_weights
+
+        load_weights("native", file_digest(path), vocabulary(()), lambda: self.model)
 
 
-def bake(program: CoreProgram) -> BakedMachine:
-    """Weights that run this program and no other."""
-    stored = with_stores(program)
-    model = compile_cached(build(baked=stored.instructions), TRACE)
-    return BakedMachine(model, replace(LoadedProgram.from_core(stored), baked=True))
+def bake(
+    program: Program | CoreProgram,
+    *,
+    library: bool = False,
+    extensions: Sequence[Extension] = (),
+    level: MachineLevel = "native",
+    on_pass: OnPass | None = None,
+    **options: Unpack[LoadOptions],
+) -> BakedMachine:
+    """Weights that run this program and no other; with `library`, ones to be instantiated."""
+    from curta.engine.model_cache import compile_cached
+    from curta.machine.computer import TRACE, build
+
+    machine = Machine(extensions=extensions)
+    if isinstance(program, CoreProgram):
+        core, name = program, "program"
+    else:
+        core = machine.load(program, library=library, **options).core_program()
+        name = program_name(program)
+    stored = with_stores(core)
+    count = len(stored.instructions)
+    if count > MOST_BAKED:
+        raise LimitError(
+            f"{name} has {count:,} core instructions, its memory included, and at most "
+            f"{MOST_BAKED:,} can be baked; run it from the prompt (curta run)"
+        )
+    model = compile_cached(build(machine.extensions, stored.instructions), TRACE, on_pass)
+    loaded = LoadedProgram.from_core(stored, Operations(machine.extensions).names)
+    return BakedMachine(replace(loaded, baked=True), name, lambda: model, level, machine.extensions)
 
 
-def load_baked(path: str | Path) -> BakedMachine:
-    """A machine from its file."""
-    note = file_notes(path).get(NOTE)
-    if note is None:
-        raise FileError(f"{path} is a model, but no baked program; bake() makes one")
-    program = LoadedProgram.from_bytes(base64.b64decode(note))
-    return BakedMachine(load_model(path), replace(program, baked=True))
+def load_baked(
+    path: str | Path, level: MachineLevel = "native", extensions: Sequence[Extension] = ()
+) -> BakedMachine:
+    """A machine from its file. The weights are read when they are needed.
+
+    They know what its extensions do; only level "reference" has to be told.
+    """
+    notes = file_notes(path)
+    if PROGRAM_NOTE not in notes:
+        raise FileError(f"{path} is a model, but no baked program; `curta bake` makes one")
+    try:
+        content = base64.b64decode(notes[PROGRAM_NOTE], validate=True)
+    except ValueError as error:
+        raise FileError(f"{path}: the program in it cannot be read; bake it again") from error
+    program = replace(LoadedProgram.from_bytes(content), baked=True)
+    return BakedMachine(
+        program,
+        notes.get(NAME_NOTE, Path(path).name),
+        lambda: load_model(path),
+        level,
+        extensions,
+        key=file_digest(path),
+    )
+
+
+def file_digest(path: str | Path) -> str:
+    """Stands for the weights of a file, and for the code that makes C of them."""
+    from curta.machine.weights import weights_digest
+
+    total = hashlib.sha256(weights_digest().encode())
+    with open(path, "rb") as file:
+        while block := file.read(1 << 22):
+            total.update(block)
+    return f"baked-{total.hexdigest()[:32]}"
 
 
 def with_stores(program: CoreProgram) -> CoreProgram:

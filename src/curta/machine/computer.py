@@ -36,11 +36,7 @@ def build(
     graph = Graph(vocabulary(operations.names if baked is None else ()))
     token = token_parts(graph)
     running = is_running(graph)
-    fields: Fields
-    if baked is None:
-        fields = Filing(graph, operations, running)
-    else:
-        fields = Baked(graph, operations, running, baked)
+    fields = fields_of(graph, operations, running, baked)
     program = program_parts(graph, token, fields, running)
     registers = register_parts(graph, token, program)
     memory = memory_parts(graph, program, registers)
@@ -57,6 +53,12 @@ def build(
     say.others(registers.sources.b)
     graph.stop_after(READ, AWAIT, EXIT, *TRAP_TOKENS)
     return graph
+
+
+def fields_of(
+    graph: Graph, operations: Operations, running: Node, baked: Sequence[Instruction] | None
+) -> Fields:
+    return Filing(graph, operations, running) if baked is None else Baked(operations, baked)
 
 
 def distance(graph: Graph, program: Program, registers: Registers) -> Node:

@@ -103,7 +103,7 @@ class Conversation:
         self.program = program
         self.host = host
         self.limits = limits
-        self.trace = Trace()
+        self.trace = Trace(program.tokens)
         self.stdout = bytearray()
         self.stderr = bytearray()
         self._input = _next_byte(host.stdin)

@@ -77,6 +77,13 @@ KINDS: dict[str, Kind] = {
     **dict.fromkeys(("write_out", "write_err"), "write"),
     **dict.fromkeys(("exit", "trap"), "end"),
 }
+
+
+def kind_of(operation: str) -> Kind:
+    """What an operation is; what a machine is extended by computes values."""
+    return KINDS.get(operation, "value")
+
+
 OPERATIONS = tuple(KINDS)
 """Their numbers are their places; 0 is `copy`."""
 

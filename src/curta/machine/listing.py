@@ -6,7 +6,7 @@ beside the instructions that it executed, one line for each.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from curta.machine.instructions import (
     TRAPS,
     ZERO,
     Instruction,
+    kind_of,
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.program import PRIVATE
@@ -63,7 +64,7 @@ def instruction_text(instruction: Instruction) -> str:
     name = instruction.operation
     a, c, d = (register(getattr(instruction, field)) for field in "acd")
     b = constant(instruction.immediate) if instruction.b is None else register(instruction.b)
-    match KINDS.get(name):
+    match kind_of(name):
         case "load":
             return f"{d} = {name} [{_address(a, instruction)}]"
         case "store":
@@ -80,6 +81,8 @@ def instruction_text(instruction: Instruction) -> str:
             if name == "copy":
                 return f"{d} = {b}"
             sources = [a] if name in ONE_SOURCE else [a, b, c] if name in THREE_SOURCES else [a, b]
+            if name not in KINDS:  # of an extension, whose sources nobody knows here
+                sources = [a] if b == "0" and not instruction.c else [a, b, c]
             return f"{d} = {name} {', '.join(sources)}"
 
 
@@ -124,10 +127,10 @@ def wasm_text(instruction: WasmInstruction) -> str:
 # -- programs ---------------------------------------------
 
 
-def disassembly(program: LoadedProgram, module: Module) -> Iterator[str]:
-    """The program, function by function, and its memory."""
-    bodies = _bodies(module)
-    prompt = program.prompt()
+def disassembly(program: LoadedProgram, module: Module | None) -> Iterator[str]:
+    """The program, function by function, and its memory; of a baked one no module is known."""
+    bodies = {} if module is None else _bodies(module)
+    tokens_of = program.tokens
     current, shown = "", -1
     for number in range(len(program)):
         origin = program.origin(number)
@@ -146,7 +149,9 @@ def disassembly(program: LoadedProgram, module: Module) -> Iterator[str]:
             shown = origin.place
         for line in asked[:-1]:
             yield f"    {line}"
-        tokens = " ".join(record_tokens(prompt, number))
+        record = program.records[number * RECORD : (number + 1) * RECORD]
+        said = record_tokens([tokens_of[token] for token in record.tolist()])
+        tokens = "" if program.baked else " ".join(said)
         text = instruction_text(program.instruction(number))
         yield f"    {asked[-1] if asked else '':<28} {number:>6}  {text:<44} {tokens}"
     if program.segments:
@@ -157,9 +162,8 @@ def disassembly(program: LoadedProgram, module: Module) -> Iterator[str]:
         yield f"    {place:<28} {len(segment.content):>6}  {segment.content[:24]!r}"
 
 
-def record_tokens(prompt: Ids, number: int) -> list[str]:
+def record_tokens(record: Sequence[str]) -> list[str]:
     """The tokens of an instruction, with leading zero bytes of its operands left out."""
-    record = names(prompt[number * RECORD : (number + 1) * RECORD].tolist())
     shown, at = [record[0]], 1
     for name, size in FIELDS.items():
         value = [token.removeprefix("P") for token in record[at : at + size]]
@@ -217,7 +221,7 @@ def _value(instruction: Instruction, tokens: Ids) -> str:
     last = int(tokens[-1])
     if FIRST_OUTPUT <= last < FIRST_ERROR + 256:
         return repr(bytes([(last - FIRST_OUTPUT) % 256]))[1:]
-    if KINDS[instruction.operation] not in ("value", "load", "read", "divide"):
+    if kind_of(instruction.operation) not in ("value", "load", "read", "divide"):
         return ""
     words = [_quotient(tokens)] if last in QUOTIENT_ENDS else last_words(tokens, 1)
     if not words or not ENDING[last]:

@@ -7,6 +7,8 @@ code that lowers it.
 from __future__ import annotations
 
 import hashlib
+import json
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +17,7 @@ from curta.engine.model_cache import write_atomically
 from curta.engine.settings import read_settings
 from curta.errors import FileError, LimitError
 from curta.machine.loaded import LoadedProgram
+from curta.machine.parts.operations import Extension, Operations
 from curta.machine.wasm.module import MAX_PAGES, Limits, MemoryType, Module
 
 HERE = Path(__file__).parent
@@ -22,25 +25,32 @@ LOWERING = ("lower/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
 """What a lowered program depends on besides its module."""
 
 
-def load_program(content: bytes, max_memory: int = MAX_PAGES) -> LoadedProgram:
+def load_program(
+    content: bytes, max_memory: int = MAX_PAGES, extensions: Sequence[Extension] = ()
+) -> LoadedProgram:
     """The module, lowered; its memory can grow to `max_memory` pages at most."""
-    key = hashlib.sha256(lowering_digest() + max_memory.to_bytes(4, "little") + content)
+    names = [[extension.name, extension.parameters] for extension in extensions]
+    settings = json.dumps([max_memory, names]).encode()
+    key = hashlib.sha256(lowering_digest() + settings + content)
     path = read_settings().cache_directory / "lowered" / f"{key.hexdigest()[:32]}.program"
     with suppress(OSError, FileError):
         return LoadedProgram.from_bytes(path.read_bytes())
-    program = lower_program(content, max_memory)
+    program = lower_program(content, max_memory, extensions)
     with suppress(OSError):
         write_atomically(path, program.to_bytes())
     return program
 
 
-def lower_program(content: bytes, max_memory: int = MAX_PAGES) -> LoadedProgram:
+def lower_program(
+    content: bytes, max_memory: int = MAX_PAGES, extensions: Sequence[Extension] = ()
+) -> LoadedProgram:
     """The same without a cache."""
-    from curta.machine.lower import lower
+    from curta.machine.lower import LowerOptions, lower
     from curta.machine.wasm import decode
 
     module = with_memory_limit(decode(content), max_memory)
-    return LoadedProgram.from_core(lower(module))
+    core = lower(module, LowerOptions(extensions=tuple(extensions)))
+    return LoadedProgram.from_core(core, Operations(extensions).names)
 
 
 def lowering_digest() -> bytes:

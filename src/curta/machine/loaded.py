@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -29,14 +29,13 @@ from curta.machine.ids import (
 )
 from curta.machine.instructions import OPERATIONS, Instruction
 from curta.machine.program import CoreProgram, Entry, Origin, Segment
-from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD
+from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD, vocabulary
 
 ROW = np.dtype([("operation", "<u4"), *((name, "<u4") for name in FIELDS)])
 """An instruction; `operation` is the place of its token among the tokens of operations."""
 ORIGIN = np.dtype([("function", "<u4"), ("place", "<i4"), ("library", "u1")])
-MAGIC = b"curta program 1\n"
+MAGIC = b"curta program 2\n"
 NO_ORIGIN = Origin("?")
-NUMBERS = {name: number for number, name in enumerate(OPERATIONS)}
 
 
 @dataclass(frozen=True)
@@ -48,16 +47,21 @@ class LoadedProgram:
     entries: dict[str, Entry]
     functions: tuple[str, ...]
     origins: npt.NDArray[Any]
+    operations: tuple[str, ...] = OPERATIONS
+    """Those of the machine that it is for, extensions last: rows and tokens count them."""
     baked: bool = False
     """Whether the machine knows the program, so that nobody has to say it."""
 
     @classmethod
-    def from_core(cls, program: CoreProgram) -> LoadedProgram:
+    def from_core(
+        cls, program: CoreProgram, operations: Sequence[str] = OPERATIONS
+    ) -> LoadedProgram:
+        numbers = {name: number for number, name in enumerate(operations)}
         functions = {origin.function: 0 for origin in program.origins}
         for number, name in enumerate(functions):
             functions[name] = number
         return cls(
-            np.array([_row(instruction) for instruction in program.instructions], dtype=ROW),
+            np.array([_row(one, numbers) for one in program.instructions], dtype=ROW),
             tuple(program.segments),
             dict(program.entries),
             tuple(functions),
@@ -65,6 +69,7 @@ class LoadedProgram:
                 [(functions[o.function], o.place, o.library) for o in program.origins],
                 dtype=ORIGIN,
             ),
+            tuple(operations),
         )
 
     # -- what is said ---------------------------------------------
@@ -76,11 +81,17 @@ class LoadedProgram:
             for segment in (*self.segments, *host)
         ]
         start = np.array([START_ID], dtype=np.int32)
-        records = [] if self.baked else [self._records]
+        records = [] if self.baked else [self.records]
         return np.concatenate([*records, *segments, start], dtype=np.int32)
 
+    @property
+    def tokens(self) -> list[str]:
+        """The tokens of the machine that the program is for."""
+        return vocabulary(self.operations)
+
     @cached_property
-    def _records(self) -> Ids:
+    def records(self) -> Ids:
+        """The tokens that instructions are, sixteen each, whether or not they are said."""
         records = np.empty((len(self.rows), RECORD), dtype=np.int32)
         records[:, 0] = self.rows["operation"] + FIRST_OPERATION
         column = 1
@@ -99,11 +110,11 @@ class LoadedProgram:
         """An instruction as an object again."""
         row = self.rows[number]
         operation = int(row["operation"])
-        immediate = operation >= len(OPERATIONS)
+        immediate = operation >= len(self.operations)
         fields = {name: int(row[name]) for name in FIELDS}
         if immediate:
             del fields["b"]
-        return Instruction(OPERATIONS[operation % len(OPERATIONS)], **fields)
+        return Instruction(self.operations[operation % len(self.operations)], **fields)
 
     def origin(self, number: int) -> Origin:
         """Where an instruction comes from."""
@@ -135,6 +146,7 @@ class LoadedProgram:
             "functions": self.functions,
             "segments": segments,
             "entries": entries,
+            "extensions": self.operations[len(OPERATIONS) :],
         }
         written = json.dumps(head).encode()
         contents = b"".join(segment.content for segment in self.segments)
@@ -177,20 +189,23 @@ class LoadedProgram:
             name: Entry(number, tuple(parameters), tuple(results))
             for name, (number, parameters, results) in head["entries"].items()
         }
-        return cls(rows, tuple(segments), entries, tuple(head["functions"]), origins)
+        operations = (*OPERATIONS, *head["extensions"])
+        return cls(rows, tuple(segments), entries, tuple(head["functions"]), origins, operations)
 
 
-def _row(instruction: Instruction) -> tuple[int, ...]:
-    operation = NUMBERS[instruction.operation]
+def _row(instruction: Instruction, numbers: Mapping[str, int]) -> tuple[int, ...]:
+    operation = numbers[instruction.operation]
     if instruction.b is None:
-        operation += len(OPERATIONS)
+        operation += len(numbers)
     return (operation, *(getattr(instruction, name) or 0 for name in FIELDS))
 
 
-def decode_prompt(ids: Sequence[int] | Ids) -> CoreProgram:
+def decode_prompt(
+    ids: Sequence[int] | Ids, operations: tuple[str, ...] = OPERATIONS
+) -> CoreProgram:
     """The program that a prompt holds, without names: the inverse of `LoadedProgram.prompt`."""
     prompt = np.asarray(ids, dtype=np.int32)
-    marks = (prompt < FIRST_OPERATION) | (prompt >= FIRST_OPERATION + 2 * len(OPERATIONS))
+    marks = (prompt < FIRST_OPERATION) | (prompt >= FIRST_OPERATION + 2 * len(operations))
     count = len(prompt) // RECORD
     heads = marks[: count * RECORD : RECORD]
     records = int(heads.argmax()) if heads.any() else count
@@ -202,7 +217,7 @@ def decode_prompt(ids: Sequence[int] | Ids) -> CoreProgram:
         for _ in range(size):
             rows[name] = rows[name] << 8 | (table[:, column] - FIRST_BYTE).astype(np.uint32)
             column += 1
-    loaded = LoadedProgram(rows, (), {}, (), np.zeros(0, dtype=ORIGIN))
+    loaded = LoadedProgram(rows, (), {}, (), np.zeros(0, dtype=ORIGIN), operations)
     segments = _decode_segments(prompt[records * RECORD : -1])
     return CoreProgram(loaded.core_program().instructions, segments)
 

@@ -15,13 +15,13 @@ from curta.machine.instructions import (
     COMPARISONS,
     FRAME_REGISTERS,
     GLOBALS,
-    KINDS,
     LARGEST_FRAME,
     MEMORY_PAGES,
     PAGE,
     TRAPS,
     WORD,
     Instruction,
+    kind_of,
 )
 from curta.machine.parts.operations import Extension
 from curta.machine.program import PRIVATE, CoreProgram, Segment
@@ -52,7 +52,7 @@ class CoreMachine:
 
     def __init__(self, program: CoreProgram, extensions: Sequence[Extension] = ()) -> None:
         self.instructions = program.instructions
-        self.meanings = {**VALUES, **{e.name: e.meaning for e in extensions}}
+        self.meanings = {**VALUES, **{e.name: e.value for e in extensions}}
         self.registers: dict[int, int] = {}
         self.memory: dict[int, int] = {}
         self.tokens: list[str] = []
@@ -109,7 +109,7 @@ class CoreMachine:
 
     def execute(self, instruction: Instruction, a: int, b: int, c: int) -> str | None:
         name = instruction.operation
-        match KINDS.get(name, "value"):
+        match kind_of(name):
             case "value":
                 self.say_word(instruction, self.meanings[name](a, b, c))
             case "divide":

@@ -9,7 +9,8 @@ They say the same tokens; `Conversation` does not know which one it has.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -18,6 +19,8 @@ from curta.engine.base import Session
 from curta.engine.native import CHUNK, NativeSession
 from curta.machine.ids import ID_OF, START_ID, STOP_IDS, Ids, last_words
 from curta.machine.loaded import decode_prompt
+from curta.machine.parts.operations import Extension, Operations
+from curta.machine.program import CoreProgram
 from curta.machine.reference import CoreMachine
 
 NOTHING: Ids = np.zeros(0, dtype=np.int32)
@@ -99,7 +102,8 @@ class NativeTalker:
 
 
 class ReferenceTalker:
-    """The machine in plain Python. The first tokens that it is given hold the program.
+    """The machine in plain Python. The first tokens that it is given hold the program, unless it
+    knows one.
 
     It does whole instructions, and so may say a few tokens more than it should.
     """
@@ -107,7 +111,11 @@ class ReferenceTalker:
     max_tokens = 1 << 26
     memory_bytes = 0
 
-    def __init__(self) -> None:
+    def __init__(
+        self, extensions: Sequence[Extension] = (), program: CoreProgram | None = None
+    ) -> None:
+        self.extensions = tuple(extensions)
+        self.program = program
         self.machine: CoreMachine | None = None
 
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
@@ -128,7 +136,10 @@ class ReferenceTalker:
     def _take(self, given: Ids) -> CoreMachine:
         if self.machine is None:
             assert given[-1] == START_ID
-            self.machine = CoreMachine(decode_prompt(given))
+            said = decode_prompt(given, Operations(self.extensions).names)
+            known = self.program or said
+            segments = (*known.segments, *said.segments) if self.program else said.segments
+            self.machine = CoreMachine(replace(known, segments=segments), self.extensions)
         elif len(given):
             (word,) = last_words(given, 1)
             self.machine.give(word)

@@ -135,6 +135,11 @@ def kind_of(path: Path) -> str:
         return "c++"
     if suffix in (".wat", ".wasm"):
         return suffix[1:]
+    if suffix == ".safetensors":
+        raise UserError(
+            f"{path}: if that is a baked program, it is a machine of its own: "
+            "load_baked(path).run(...) (curta run)"
+        )
     if _read(path).startswith(WASM_MAGIC):
         return "wasm"
     raise UserError(f"{path}: not a program that curta can run; it takes {' '.join(SUFFIXES)}")

@@ -20,7 +20,8 @@ SEARCHED = 1 << 20
 class Trace(Sequence[str]):
     """All that was said, the prompt included, as names of tokens; `ids` has the numbers."""
 
-    def __init__(self) -> None:
+    def __init__(self, tokens: Sequence[str] = TOKENS) -> None:
+        self._tokens = tokens
         self._blocks: list[Ids] = []
         self._filled = BLOCK
 
@@ -55,17 +56,17 @@ class Trace(Sequence[str]):
     def __getitem__(self, place: slice) -> list[str]: ...
     def __getitem__(self, place: int | slice) -> str | list[str]:
         if isinstance(place, slice):
-            return [TOKENS[number] for number in self.ids[place].tolist()]
+            return [self._tokens[number] for number in self.ids[place].tolist()]
         at = place + len(self) if place < 0 else place
         if not 0 <= at < len(self):
             raise IndexError(f"token {place}: the trace has {len(self)}")
-        return TOKENS[int(self._blocks[at // BLOCK][at % BLOCK])]
+        return self._tokens[int(self._blocks[at // BLOCK][at % BLOCK])]
 
     def __iter__(self) -> Iterator[str]:
         for number, block in enumerate(self._blocks):
             last = number == len(self._blocks) - 1
             for token in block[: self._filled if last else BLOCK].tolist():
-                yield TOKENS[token]
+                yield self._tokens[token]
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self):,} tokens, ... {' '.join(self[-8:])}>"

@@ -21,6 +21,8 @@ import numpy.typing as npt
 from curta.engine import Engine
 from curta.errors import ProgramError, UserError
 from curta.machine.ids import AWAIT_ID, FIRST_LAST, READ_ID, Ids
+from curta.machine.instructions import WORD
+from curta.machine.parts.operations import Extension
 from curta.machine.vocabulary import DIGIT, TOKENS
 
 ReplayLevel = Literal["plain", "hull"]
@@ -159,14 +161,25 @@ def wasmtime_is_there() -> bool:
 
 
 def run_on_wasmtime(
-    module: bytes, arguments: Sequence[str], environment: Mapping[str, str], stdin: bytes
+    module: bytes,
+    arguments: Sequence[str],
+    environment: Mapping[str, str],
+    stdin: bytes,
+    extensions: Sequence[Extension] = (),
 ) -> Outcome:
-    """The program on wasmtime's own WASI. The first argument is the program's name."""
+    """The program on wasmtime's own WASI. The first argument is the program's name.
+
+    Extensions are functions of the host, by their meaning in Python.
+    """
     import wasmtime
 
     engine = wasmtime.Engine()
     store, linker = wasmtime.Store(engine), wasmtime.Linker(engine)
     linker.define_wasi()
+    for extension in extensions:
+        words = [wasmtime.ValType.i32()] * extension.parameters
+        type_ = wasmtime.FuncType(words, [wasmtime.ValType.i32()])
+        linker.define_func("curta", extension.name, type_, _on_words(extension))
     with tempfile.TemporaryDirectory() as folder:
         given, out, err = (Path(folder) / name for name in ("stdin", "stdout", "stderr"))
         given.write_bytes(stdin)
@@ -177,6 +190,16 @@ def run_on_wasmtime(
         code, trap = _start(wasmtime, store, linker, module)
         del store
         return Outcome(out.read_bytes(), err.read_bytes(), code, trap)
+
+
+def _on_words(extension: Extension) -> Callable[..., int]:
+    """The meaning of an extension; wasmtime's words are signed."""
+
+    def call(*numbers: int) -> int:
+        word = extension.meaning(*(number % WORD for number in numbers))
+        return word - WORD if word >= WORD // 2 else word
+
+    return call
 
 
 def _start(wasmtime: Any, store: Any, linker: Any, module: bytes) -> tuple[int | None, str]:

@@ -2,13 +2,15 @@
 
 Compiling the graph takes seconds, and so does fetching the compiled model to make C of it. The
 native level needs neither once its library is there: the C source and the few facts about the model
-that a session asks for are kept under a digest of everything that they were made of.
+that a session asks for are kept under a digest of everything that they were made of. The same goes
+for machines with extensions, and for weights that are one program.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
@@ -16,12 +18,14 @@ from typing import Any
 
 import curta
 from curta.compiler import Model
+from curta.compiler.compile import OnPass
 from curta.engine import LEVELS, Engine, Level, load
 from curta.engine.model_cache import compile_cached, write_atomically
 from curta.engine.native import Library, Native
 from curta.engine.settings import read_settings
 from curta.errors import UserError
-from curta.machine.vocabulary import TOKENS
+from curta.machine.parts.operations import Extension, Operations
+from curta.machine.vocabulary import vocabulary
 
 MAX_TOKENS = 1 << 26
 """The length of conversation that the machine is certified for."""
@@ -30,33 +34,55 @@ NOT_OF_THE_WEIGHTS = ("wasm", "lower", "runtime")
 """Folders of the machine that only prepare what the weights execute."""
 
 
-def load_machine(level: Level = "native") -> Engine:
+def load_machine(
+    level: Level = "native",
+    extensions: Sequence[Extension] = (),
+    on_pass: OnPass | None = None,
+) -> Engine:
     """The machine at one of the levels of the engine."""
+
+    def model() -> Model:
+        return machine_model(extensions, on_pass)
+
+    names = vocabulary(Operations(extensions).names)
+    return load_weights(level, weights_digest(extensions), names, model)
+
+
+def load_weights(
+    level: Level, key: str, tokens: Sequence[str], model: Callable[[], Model]
+) -> Engine:
+    """A model at one of the levels. The native one asks for it only if its C is not kept yet.
+
+    The key stands for all that the model is made of.
+    """
     if level not in LEVELS:
         raise UserError(f"level={level!r}: expected one of {', '.join(LEVELS)}")
     if level != "native":
-        return load(machine_model(), level)
-    path = read_settings().cache_directory / "machine" / f"{weights_digest()}.c"
+        return load(model(), level)
+    path = read_settings().cache_directory / "machine" / f"{key}.c"
     with suppress(OSError, ValueError):
         head, _, source = path.read_text(encoding="utf-8").partition("\n")
-        return CachedNative(source, json.loads(head.removeprefix("//")))
-    native = Native(model := machine_model())
-    facts = {"max_tokens": model.certificate.max_tokens, "stops": sorted(native.stops)}
+        return CachedNative(source, json.loads(head.removeprefix("//")), tokens, model)
+    native = Native(compiled := model())
+    facts = {"max_tokens": compiled.certificate.max_tokens, "stops": sorted(native.stops)}
     with suppress(OSError):
         write_atomically(path, f"//{json.dumps(facts)}\n{native.source}".encode())
     return native
 
 
-def machine_model() -> Model:
+def machine_model(extensions: Sequence[Extension] = (), on_pass: OnPass | None = None) -> Model:
     """The compiled graph."""
     from curta.machine.computer import build
 
-    return compile_cached(build(), MAX_TOKENS)
+    return compile_cached(build(extensions), MAX_TOKENS, on_pass)
 
 
-def weights_digest() -> str:
-    """Changes whenever anything does that the weights or their C are made of."""
-    total = hashlib.sha256()
+def weights_digest(extensions: Sequence[Extension] = ()) -> str:
+    """Changes whenever anything does that the weights or their C are made of.
+
+    An extension may be anybody's code, so for it there is the graph that it builds.
+    """
+    total = hashlib.sha256(graph_digest(extensions) if extensions else b"")
     for room in ("compiler", "engine", "machine"):
         for path in sorted((SOURCE / room).rglob("*.py")):
             part = path.relative_to(SOURCE / room)
@@ -67,15 +93,36 @@ def weights_digest() -> str:
     return total.hexdigest()[:32]
 
 
+def graph_digest(extensions: Sequence[Extension]) -> bytes:
+    """Of what the extensions build over three words."""
+    from curta.compiler import Graph
+    from curta.compiler.serialize import graph_to_json
+    from curta.machine.parts.operations import Sources
+    from curta.machine.parts.words import word_of
+
+    graph = Graph(vocabulary(Operations(extensions).names))
+    a, b, c = (graph.feature(name, {}, default) for default, name in enumerate("abc"))
+    sources = Sources(word_of(a), word_of(b), word_of(c))
+    results = [extension.result(sources).index for extension in extensions]
+    return hashlib.sha256(json.dumps([graph_to_json(graph), results]).encode()).digest()
+
+
 class CachedNative(Native):
     """The native engine from its C source alone; the model itself is there when it is asked for."""
 
-    def __init__(self, source: str, facts: dict[str, Any]) -> None:
+    def __init__(
+        self,
+        source: str,
+        facts: dict[str, Any],
+        tokens: Sequence[str],
+        model: Callable[[], Model],
+    ) -> None:
         # Not the constructors of Native and Engine: they want the model.
-        self.vocabulary = list(TOKENS)
+        self.vocabulary = list(tokens)
         self.stops = frozenset(facts["stops"])
         self._ids = {token: number for number, token in enumerate(self.vocabulary)}
         self._max_tokens = int(facts["max_tokens"])
+        self._model = model
         self.library = Library(source)
 
     @property
@@ -84,4 +131,4 @@ class CachedNative(Native):
 
     @cached_property
     def model(self) -> Model:  # type: ignore[override]
-        return machine_model()
+        return self._model()

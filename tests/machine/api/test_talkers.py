@@ -70,10 +70,10 @@ def test_the_second_time_neither_graph_nor_model_is_needed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: object
 ) -> None:
     monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
-    monkeypatch.setattr(weights, "machine_model", counting)
+    monkeypatch.setattr(weights, "machine_model", lambda *_: counting())
     first = weights.load_machine()
 
-    def missing() -> Model:
+    def missing(*_: object) -> Model:
         raise AssertionError("the model was asked for")
 
     monkeypatch.setattr(weights, "machine_model", missing)
@@ -83,7 +83,7 @@ def test_the_second_time_neither_graph_nor_model_is_needed(
     assert second.stops == first.stops
     prompt = [FIRST_LAST + 2000]
     assert second.run(prompt, 100).tolist() == first.run(prompt, 100).tolist()
-    monkeypatch.setattr(weights, "machine_model", counting)
+    monkeypatch.setattr(weights, "machine_model", lambda *_: counting())
     assert second.model is counting()
 
 

@@ -147,7 +147,7 @@ def same_weights(plain: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     native = load_machine("native")
     monkeypatch.setattr(
         "curta.machine.weights.load_machine",
-        lambda level="native": plain if level == "plain" else native,
+        lambda level="native", *_: plain if level == "plain" else native,
     )
 
 

@@ -14,8 +14,10 @@ from collections.abc import Iterable
 
 from curta.compiler.numbers import Number
 
-MOST_JUMPS = 4096
+MOST_JUMPS = 1 << 20
 MOST_ENTRIES = 4096
+FEW_JUMPS = 32
+"""As many comparisons are quicker than a table of more than MOST_ENTRIES entries."""
 
 Jumps = tuple[tuple[int, Number], ...]
 """(place, height): the function rises by `height` at the whole number `place`."""
@@ -63,6 +65,8 @@ def needs_table(jumps: Jumps) -> bool:
 
 def is_scattered(jumps: Jumps) -> bool:
     """Whether the jumps are few and far apart, such as all powers of two."""
-    return (
-        len(jumps) > 2 and staircase_of(jumps) is None and jumps[-1][0] - jumps[0][0] > MOST_ENTRIES
-    ) or (len(jumps) == 2 and jumps[0][1] != -jumps[1][1])
+    if len(jumps) < 3:
+        return len(jumps) == 2 and jumps[0][1] != -jumps[1][1]
+    entries = jumps[-1][0] - jumps[0][0]
+    most = MOST_ENTRIES if len(jumps) <= FEW_JUMPS else MOST_JUMPS
+    return entries > most and staircase_of(jumps) is None

@@ -11,6 +11,7 @@ says that float64 would not have rounded either. A mean times the count is the r
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -189,6 +190,15 @@ class Program:
     streams: tuple[tuple[Sum, ...], ...]
 
 
+def sum_of(parts: Iterable[tuple[Sum, Number]]) -> Sum:
+    """Weighted sums, added up."""
+    total: dict[ValueId, Number] = {}
+    for part, factor in parts:
+        for value, coefficient in part.terms:
+            total[value] = total.get(value, 0) + factor * coefficient
+    return Sum(tuple((v, simplify(c)) for v, c in sorted(total.items()) if c != 0))
+
+
 def weights_to_program(model: Model) -> Program:
     """Follow one position through all layers."""
     tracer = Tracer(model)
@@ -321,11 +331,13 @@ class Tracer:
             self.weights[f"{prefix}.gate.weight"],
             self.weights[f"{prefix}.expand.weight"],
         )
-        after = list(self.slots)
+        parts = [[(total, exact(1))] for total in self.slots]
         for place, name in enumerate(layer["units"]):
             result = self.unit(self.row(gates[place]), self.row(expands[place]), name)
-            self.write(self.weights[f"{prefix}.contract.weight"][:, place], result, after)
-        self.slots = [self.held(total) for total in after]
+            column = self.weights[f"{prefix}.contract.weight"][:, place]
+            for slot in np.flatnonzero(column).tolist():
+                parts[slot].append((result, exact(float(column[slot]))))
+        self.slots = [self.held(sum_of(added)) for added in parts]
         self.streams.append(tuple(self.slots))
 
     def held(self, total: Sum) -> Sum:

@@ -1,4 +1,8 @@
-"""byte_swap: a word with its bytes in reverse order, as network protocols want it."""
+"""byte_swap: a word with its bytes in reverse order, as network protocols want it.
+
+__attribute__((import_module("curta"), import_name("byte_swap")))
+unsigned byte_swap(unsigned);
+"""
 
 from __future__ import annotations
 
@@ -12,8 +16,8 @@ def result(sources: Sources) -> Node:
     return from_digits(sources.a.bytes[::-1], 256)
 
 
-def meaning(a: int, b: int, c: int) -> int:
+def meaning(a: int) -> int:
     return int.from_bytes(a.to_bytes(4, "big"), "little")
 
 
-BYTE_SWAP = Extension("byte_swap", result, meaning)
+BYTE_SWAP = Extension("byte_swap", 1, result, meaning)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import GLOBALS, ZERO
 from curta.machine.lower.code import Callee
 from curta.machine.lower.layout import FIRST_FREE
+from curta.machine.parts.operations import Extension
 from curta.machine.wasm.module import FunctionType, Module
 
 LAST_REGISTER = 2 * GLOBALS - 1
@@ -62,6 +63,8 @@ class ModuleContext:
     """The library function that stands for an instruction."""
     imports: tuple[Callee | str, ...] = ()
     """What the imported functions are: functions of a library, or names of native instructions."""
+    extensions: Mapping[str, Extension] = field(default_factory=dict)
+    """Native instructions of this machine alone."""
     functions: tuple[FunctionType, ...] = ()
     """Types of all functions, imports first."""
     globals: tuple[tuple[int, ...], ...] = ()

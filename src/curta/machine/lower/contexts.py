@@ -31,7 +31,8 @@ def user_context(
     _check_imports(module)
     spaces = module.index_spaces()
     context = ModuleContext(USER, module, registers, instruction_function)
-    context.imports = tuple(_resolve(module, entry) for entry in module.imported("func"))
+    context.extensions = {extension.name: extension for extension in options.extensions}
+    context.imports = tuple(_resolve(context, entry) for entry in module.imported("func"))
     context.functions = tuple(module.types[index] for index in spaces.functions)
     _take_globals(context)
     _measure(context, options)
@@ -58,12 +59,12 @@ def _check_imports(module: Module) -> None:
             )
 
 
-def _resolve(module: Module, entry: Import) -> Callee | str:
+def _resolve(context: ModuleContext, entry: Import) -> Callee | str:
     """What an imported function is."""
     assert isinstance(entry.description, int)  # a function's
-    type_ = module.types[entry.description]
+    type_ = context.module.types[entry.description]
     if entry.module == NATIVES:
-        check_native(entry.name, type_)
+        check_native(entry.name, type_, context.extensions)
         return entry.name
     if entry.module in WASI_MODULES:
         return wasi_function(entry.module, entry.name, type_)

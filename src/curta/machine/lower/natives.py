@@ -1,11 +1,12 @@
 """Native instructions: what the library imports from "curta", as core instructions.
 
-Modules of users may import them too. The table says their types, in words.
+Modules of users may import them too, and operations that the machine is extended by. The table says
+their types, in words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from curta.errors import LinkError
 from curta.machine.instructions import TRAPS
@@ -18,6 +19,7 @@ from curta.machine.lower.layout import (
     SCRATCH,
     STATE,
 )
+from curta.machine.parts.operations import Extension
 from curta.machine.wasm.module import FunctionType
 from curta.machine.wasm.opcodes import ValueType
 
@@ -241,18 +243,51 @@ _NATIVES: dict[str, tuple[int, int, Callable[[Body], None]]] = {
 
 
 def call_native(body: Body, name: str) -> None:
-    _NATIVES[name][2](body)
+    extension = body.context.extensions.get(name)
+    if extension is None:
+        _NATIVES[name][2](body)
+    else:
+        _extended(body, extension)
 
 
-def check_native(name: str, type_: FunctionType) -> None:
+def _extended(body: Body, extension: Extension) -> None:
+    """One instruction; only its second source may be a constant."""
+    first, *others = body.pop_words(extension.parameters)
+    d = body.new()
+    step = body.add(extension.name, d, body.register(first))
+    if others:
+        second = others[0]
+        step.b, step.immediate = (second, 0) if second >= 0 else (-1, ~second)
+    if len(others) > 1:
+        step.c = body.register(others[1])
+    body.push(d)
+
+
+def check_native(name: str, type_: FunctionType, extensions: Mapping[str, Extension]) -> None:
     """Refuse what is not a native instruction, or not used as one."""
-    if name not in _NATIVES:
-        raise LinkError(
-            f'unknown import: "curta" "{name}" is no native instruction; '
-            f"there are {', '.join(sorted(_NATIVES))}"
-        )
-    takes, gives, _ = _NATIVES[name]
+    if name in extensions:
+        takes, gives = extensions[name].parameters, 1
+    elif name in _NATIVES:
+        takes, gives, _ = _NATIVES[name]
+    else:
+        raise LinkError(f'unknown import: "curta" "{name}" {_unknown(name)}')
     one: tuple[ValueType, ...] = ("i32",)
     expected = FunctionType(one * takes, one * gives)
     if type_ != expected:
         raise LinkError(f'incompatible import type: "curta" "{name}" is {expected}, not {type_}')
+
+
+def _unknown(name: str) -> str:
+    """Why there is no such instruction, and what to do."""
+    from curta.machine.extensions import built_in
+
+    if name in built_in():
+        return (
+            f"is an extension, which this machine does not have; build one that does: "
+            f"Machine(extensions=[{name.upper()}]), with {name.upper()} from {built_in()[name]} "
+            f"(--extension {name})"
+        )
+    return (
+        f"is no native instruction; there are {', '.join(sorted(_NATIVES))}; machines can have "
+        f"others as extensions (--extension), of which there are {', '.join(built_in())}"
+    )

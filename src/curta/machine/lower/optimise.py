@@ -6,7 +6,7 @@ locals that may be read before they are written are zeroed here: before that nob
 
 from __future__ import annotations
 
-from curta.machine.instructions import GLOBALS, KINDS
+from curta.machine.instructions import GLOBALS, kind_of
 from curta.machine.lower.code import ENDS, LABEL, NO_LABEL, FunctionCode, Step
 from curta.machine.lower.liveness import defines, live_at_labels, uses
 
@@ -43,7 +43,7 @@ def _sweep(steps: list[Step | None], at_labels: list[int]) -> int:
         d = step.d
         if d >= 0 and name not in _CALLS:
             wanted = d >= GLOBALS or live >> d & 1
-            if not wanted and KINDS[name] == "value":
+            if not wanted and kind_of(name) == "value":
                 steps[index] = None
                 continue
             if name == "copy" and 0 <= step.b < GLOBALS:

@@ -8,7 +8,7 @@ What nobody reads any more is dropped later, by `optimise`.
 
 from __future__ import annotations
 
-from curta.machine.instructions import GLOBALS, KINDS
+from curta.machine.instructions import GLOBALS, kind_of
 from curta.machine.lower.code import LABEL, FunctionCode, Step
 from curta.machine.lower.context import SharedRegisters
 
@@ -73,7 +73,7 @@ class _Facts:
 
     def use_sum(self, step: Step) -> None:
         """Let an access add."""
-        kind = KINDS[step.name]
+        kind = kind_of(step.name)
         if kind not in ("load", "store") or step.name in _PRIVATE or self.registers is None:
             return
         first, second, constant = self.sums[step.a]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node
+from curta.errors import UserError
 from curta.machine.instructions import KINDS, Kind
 from curta.machine.parts.words import Word
 from curta.machine.vocabulary import operation_tokens
@@ -22,14 +23,30 @@ class Sources:
 
 @dataclass(frozen=True)
 class Extension:
-    """A further operation: a module of its own.
+    """A further operation on words: a module of its own.
 
-    `result` builds what it computes from the sources a and b; `meaning` is the same in Python.
+    Programs import it as a function of one, two or three words (`parameters`) that gives a word.
+    `result` builds that word from the sources a, b and c; `meaning` is the same in Python.
     """
 
     name: str
+    parameters: int
     result: Callable[[Sources], Node]
-    meaning: Callable[[int, int, int], int]
+    meaning: Callable[..., int]
+
+    def __post_init__(self) -> None:
+        if not self.name.isidentifier() or self.name in KINDS:
+            taken = "is an operation of every machine" if self.name in KINDS else "is no identifier"
+            raise UserError(f"an extension named {self.name!r}: that {taken}; choose another name")
+        if self.parameters not in (1, 2, 3):
+            raise UserError(
+                f"extension {self.name} of {self.parameters} parameters: an instruction has one, "
+                "two or three sources"
+            )
+
+    def value(self, a: int, b: int, c: int) -> int:
+        """The meaning, of all three sources of an instruction."""
+        return self.meaning(*(a, b, c)[: self.parameters])
 
 
 class Operations:
@@ -37,6 +54,9 @@ class Operations:
 
     def __init__(self, extensions: Sequence[Extension] = ()) -> None:
         self.extensions = tuple(extensions)
+        for number, one in enumerate(self.extensions):
+            if one.name in (other.name for other in self.extensions[:number]):
+                raise UserError(f"two extensions are named {one.name}; a machine can have one")
         self.kinds: Mapping[str, Kind] = {**KINDS, **{e.name: "value" for e in extensions}}
         self.names = tuple(self.kinds)
         self.tokens = operation_tokens(self.names)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from curta.compiler import Graph, Node, back, equals, function_table, select
+from curta.compiler import Graph, Node, back, equals, large_table, select
 from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
 from curta.machine.parts.operations import Operations
 from curta.machine.parts.token import Token
@@ -65,6 +65,8 @@ class Fields(Protocol):
     """Where the fields of instructions come from."""
 
     operations: Operations
+    most: int
+    """How many instructions there are at most."""
 
     def field(self, name: str, number: Node) -> Node:
         """A field of the instruction of that number."""
@@ -83,9 +85,8 @@ def is_running(graph: Graph) -> Node:
 
 def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> Program:
     total = since_reset(graph, graph.running_sum(token.step), token.ends_run, UNSTARTED)
-    counter = graph.assume(total - token.far, UNSTARTED, MOST_INSTRUCTIONS - 1)
-    counter = counter.named("instruction")
-    done_at = graph.assume(total - token.step - token.far_before, -4096, MOST_INSTRUCTIONS - 1)
+    counter = graph.assume(total - token.far, UNSTARTED, fields.most - 1).named("instruction")
+    done_at = graph.assume(total - token.step - token.far_before, -4096, fields.most - 1)
     return Program(
         counter=counter,
         running=running,
@@ -107,6 +108,8 @@ def since_reset(graph: Graph, total: Node, resets: Node, never: int = 0) -> Node
 
 class Filing:
     """Records of the prompt as fields, filed under the number of their instruction."""
+
+    most = MOST_INSTRUCTIONS
 
     def __init__(self, graph: Graph, operations: Operations, running: Node) -> None:
         self.graph = graph
@@ -141,16 +144,9 @@ class Filing:
 class Baked:
     """The fields of a program that is known when the machine is built: tables over the number."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        operations: Operations,
-        running: Node,
-        program: Sequence[Instruction],
-    ) -> None:
-        self.graph = graph
-        self.running = running
+    def __init__(self, operations: Operations, program: Sequence[Instruction]) -> None:
         self.operations = operations
+        self.most = len(program)
         self.columns: dict[str, list[int]] = {
             "operation": [operations.number(one.operation) for one in program],
             "immediate_mode": [int(one.b is None) for one in program],
@@ -160,6 +156,6 @@ class Baked:
     def field(self, name: str, number: Node) -> Node:
         """Low and high half of a column, apart: together they would rise by too much at once."""
         column = self.columns[name]
-        low = function_table(number, [value % 2**16 for value in column])
-        high = function_table(number, [value // 2**16 for value in column])
-        return (low + 2**16 * self.graph.gate(self.running, high)).named(name)
+        low = large_table(number, [value % 2**16 for value in column]).named(f"low {name}")
+        high = large_table(number, [value // 2**16 for value in column]).named(f"high {name}")
+        return (low + 2**16 * high).named(name)

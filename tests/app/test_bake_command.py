@@ -1,0 +1,99 @@
+"""`curta bake`, and what the other commands do with its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from curta.app.command_line import main
+
+Capture = pytest.CaptureFixture[str]
+
+UPPER = """
+#include <unistd.h>
+int main(int count, char **words) {
+    char c;
+    while (read(0, &c, 1) == 1) {
+        if (c >= 'a' && c <= 'z') c -= 32;
+        write(1, &c, 1);
+    }
+    for (int i = 0; i < count; i++) {
+        for (char *at = words[i]; *at; at++) write(2, at, 1);
+        write(2, "|", 1);
+    }
+    return count;
+}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    Path("upper.c").write_text(UPPER)
+    return tmp_path
+
+
+def said(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
+    try:
+        code = main(list(arguments))
+    except SystemExit as stop:
+        code = int(stop.code or 0)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_a_baked_program_does_what_the_prompted_one_does(folder: Path, capsys: Capture) -> None:
+    code, out, err = said(capsys, "bake", "upper.c", "-o", "upper.safetensors")
+    assert (code, err) == (0, "")
+    assert out.startswith("upper.safetensors: upper.c as weights: ")
+    assert "exact for sequences of up to 67,108,864 tokens" in out
+    options = ["--stdin", "some words", "--env", "MOOD=fine", "-x", "two", "--stats", "none"]
+    baked = said(capsys, "run", "upper.safetensors", *options)
+    assert baked == (3, "SOME WORDS\n", "upper.c|-x|two|")
+    assert said(capsys, "run", "upper.c", *options) == baked
+    assert said(capsys, "run", "upper.safetensors", "--level", "reference", *options) == baked
+    code, trace, _ = said(capsys, "run", "upper.safetensors", "--trace", "--stdin", "a", "b")
+    assert code == 2
+    assert "out65" in trace
+    assert trace.splitlines()[0] == "entries:"
+
+    code, checked, _ = said(
+        capsys, "verify", "upper.safetensors", "--stdin", "a", "--level", "hull"
+    )
+    assert code == 0
+    assert "tokens: the same from hull caches" in checked
+    assert "wasmtime runs no weights" in checked
+
+    code, listing, _ = said(capsys, "disasm", "upper.safetensors")
+    assert code == 0
+    assert "call" in listing
+    code, _, error = said(capsys, "run", "upper.safetensors", "--invoke", "fib", "3")
+    assert code == 2
+    assert "no function 'fib' is exported" in error
+    for option in ("--cflags=-O3", "--max-memory=9"):
+        code, _, error = said(capsys, "run", "upper.safetensors", option)
+        assert code == 2
+        assert "give it to `curta bake`" in error
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text"),
+    [
+        (("bake", "upper.c", "-o", "upper.bin"), "ends in .safetensors"),
+        (("bake", "upper.c", "-o", "no/where/upper.safetensors"), "there is no such folder"),
+        (("bake", "none.c", "-o", "x.safetensors"), "none.c"),
+        (("run", "none.safetensors"), "none.safetensors: no such file"),
+        (("run", "torn.safetensors"), "not a complete safetensors file"),
+        (("run", "torn.safetensors", "--extension", "nothing"), "no extension 'nothing'"),
+        (("disasm", "torn.safetensors", "upper.c"), "is a whole program; name no other file"),
+    ],
+)
+def test_mistakes_are_one_line(
+    folder: Path, capsys: Capture, arguments: tuple[str, ...], text: str
+) -> None:
+    Path("torn.safetensors").write_bytes(b"torn")
+    code, out, err = said(capsys, *arguments)
+    assert (code, out) == (2, "")
+    assert text in err
+    assert len(err.splitlines()) == 1
