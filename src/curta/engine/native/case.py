@@ -233,7 +233,9 @@ class Case:
             case Product(gate, factor):
                 return self.product(gate, factor)
             case Steps(argument, jumps, factor):
-                return self.steps(argument, jumps, factor)
+                if self.is_as_it_was(definition):
+                    return self.settled(Sum(((number, 1),)))
+                return self.settled(self.steps(argument, jumps, factor))
             case Held(total):
                 return self.held(total)
             case FetchedValue(table, member):
@@ -248,6 +250,21 @@ class Case:
         itself = Sum(((number, 1),))
         low, high = self.range(itself)
         return constant(low) if low == high else itself
+
+    def is_as_it_was(self, steps: Steps) -> bool:
+        """Whether nothing is known of a value's argument that it was not defined with."""
+        if steps.factor != ONE or self.sum(steps.argument) != steps.argument:
+            return False
+        low, high = self.range(steps.argument)
+        return low < steps.jumps[0][0] and steps.jumps[-1][0] <= high
+
+    def settled(self, total: Sum) -> Sum:
+        """The same, or the constant that it is known to be."""
+        if total.constant is not None:
+            return total
+        scale, unit = direction(total.without_constant)
+        low, high = self.facts.bounds.get(unit, (0, 1))
+        return total if low != high else constant(simplify(low * scale + total.added))
 
     def held(self, total: Sum) -> Sum:
         reduced = self.sum(total)

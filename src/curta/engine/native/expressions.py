@@ -16,7 +16,7 @@ from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.intervals import proportion
 from curta.engine.native.pool import ONE, Pool, Steps
-from curta.engine.native.shapes import MOST_ENTRIES, Jumps, square_wave_of, staircase_of
+from curta.engine.native.shapes import Jumps, is_scattered, square_wave_of, staircase_of
 from curta.engine.native.symbolic import Held, Product, Sum, ValueId
 from curta.engine.native.tables import integer_type
 
@@ -142,7 +142,7 @@ class Expressions:
             text = f"({self.staircase(case, shape.argument, wave, scope)} & 1)"
             by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
             return f"{by}{text}" if bare else f"{by}{text} * ({factor})"
-        if len(jumps) >= FEWEST_FOR_TABLE and jumps[-1][0] - jumps[0][0] < MOST_ENTRIES:
+        if len(jumps) >= FEWEST_FOR_TABLE and not is_scattered(jumps):
             text = self.looked_up(case, shape.argument, jumps, argument)
             return text if bare else f"{text} * ({factor})"
         tests = " + ".join(

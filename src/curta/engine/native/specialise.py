@@ -36,13 +36,15 @@ from curta.engine.native.classes import (
 from curta.engine.native.events import Check, Event, Filing, Growth, Score, Steady, read_by
 from curta.engine.native.following import Follower, without_repetitions
 from curta.engine.native.intake import Intake, intake
-from curta.engine.native.pool import ZERO, FetchedValue, Input, Pool, Steps, direction
+from curta.engine.native.pool import ONE, ZERO, FetchedValue, Input, Pool, Steps, direction
 from curta.engine.native.symbolic import Column, Product, Sum, Total, ValueId
 
 MOST_CHOICES = 256
 """Values of a selector."""
 FEWEST_QUESTIONS = 12
 """Gates and steps that have to ask about a value before it is made the selector."""
+FEWEST_FOR_SELECTOR = 8
+"""Steps of a value that is computed, to be a selector."""
 MOST_FOR_SWITCH = 1000
 """Values that are left to compute where a gate divides the code: both halves are written."""
 MOST_LEAVES = 2000
@@ -206,25 +208,31 @@ class Specialiser:
             case = case.refined(on, value, value)
         return self.by_switches(case, group.work)
 
+    @property
+    def selecting_table(self) -> int | None:
+        """The table that the selector is found in; it may be computed instead."""
+        assert self.selector is not None
+        definition = self.pool.entries[self.selector].definition
+        return definition.table if isinstance(definition, FetchedValue) else None
+
     def insisting(self, case: Case) -> Case:
         """The case in which a selector is found."""
-        assert self.selector is not None
-        selector = self.pool.entries[self.selector].definition
-        assert isinstance(selector, FetchedValue)
-        return Case(self.pool, case.facts.with_hit(selector.table))
+        if self.selecting_table is None:
+            return case
+        return Case(self.pool, case.facts.with_hit(self.selecting_table))
 
     def block(self, group: Group, blocks: dict[Number, Block]) -> Block:
         assert self.selector is not None
-        selector = self.pool.entries[self.selector].definition
-        assert isinstance(selector, FetchedValue)
         case = self.insisting(group.case)
-        give_up = Block(((case, GiveUp()),))
-        insists = (group.case, Insist(selector.table))
+        insists: Acts = []
+        if self.selecting_table is not None:
+            insists = [(group.case, Insist(self.selecting_table))]
         on = case.value(self.selector)
         if on.constant is not None:
-            return Block((insists, *blocks[on.constant].acts))
+            return Block((*insists, *blocks[on.constant].acts))
+        give_up = Block(((case, GiveUp()),))
         branches = [((n, n), blocks.get(n, give_up)) for n in self.values(group)]
-        return Block((insists, (case, Divide(on, tuple(branches)))))
+        return Block((*insists, (case, Divide(on, tuple(branches)))))
 
     def says(self, block: Block) -> set[int]:
         """The classes of the tokens that a block may say."""
@@ -254,11 +262,10 @@ class Specialiser:
         """
         if self.selector is None:
             return False
-        table = self.pool.entries[self.selector].definition
-        assert isinstance(table, FetchedValue)
+        (asked,) = (a for a in self.pool.reads(self.selector) if a.constant is None)
         added = {act.total: act.addend for _, act in acts if isinstance(act, Grow)}
         moved = Sum()
-        for value, coefficient in self.pool.queries[table.table].without_constant.terms:
+        for value, coefficient in asked.without_constant.terms:
             definition = self.pool.entries[value].definition
             if not isinstance(definition, Input):
                 continue
@@ -319,7 +326,7 @@ def left_of_event(case: Case, event: Event) -> Event:
 
 
 def selector(steady: Steady) -> ValueId | None:
-    """The fetched value, of few possible ones, that most gates and steps ask about."""
+    """The value out of a table, of few possible ones, that most gates and steps ask about."""
     pool = steady.pool
     questions: dict[ValueId, int] = {}
     for value in pool.reachable(steady.sums()):
@@ -331,17 +338,30 @@ def selector(steady: Steady) -> ValueId | None:
             case _:
                 continue
         terms = direction(asked)[1].terms
-        if len(terms) == 1 and isinstance(pool.entries[terms[0][0]].definition, FetchedValue):
+        if len(terms) == 1 and is_found(pool, terms[0][0]):
             questions[terms[0][0]] = questions.get(terms[0][0], 0) + 1
-    few = [value for value in questions if is_choice(pool, value)]
+    case = Case(pool, Facts())
+    few = [value for value in questions if is_choice(case, value)]
     best = max(few, key=lambda value: (questions[value], -value), default=None)
     return best if best is not None and questions[best] >= FEWEST_QUESTIONS else None
 
 
-def is_choice(pool: Pool, value: ValueId) -> bool:
+def is_found(pool: Pool, value: ValueId) -> bool:
+    """Whether a value comes out of a table, be it one that was filed or one of the weights."""
+    definition = pool.entries[value].definition
+    if isinstance(definition, FetchedValue):
+        return True
+    return (
+        isinstance(definition, Steps)
+        and definition.factor == ONE
+        and len(definition.jumps) >= FEWEST_FOR_SELECTOR
+    )
+
+
+def is_choice(case: Case, value: ValueId) -> bool:
     """Whether a value is one of a few."""
-    low, high = pool.range_of_given(value)
-    return (high - low) / Fraction(power_of_two(pool.entries[value].step)) < MOST_CHOICES
+    low, high = case.intervals.of_value(value)
+    return (high - low) / Fraction(power_of_two(case.pool.entries[value].step)) < MOST_CHOICES
 
 
 def common(cases: list[Case], signature: tuple[tuple[ValueId, Sum], ...]) -> Facts:
