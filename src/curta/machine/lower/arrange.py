@@ -7,6 +7,8 @@ instead of a jump back to the first.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from curta.machine.instructions import COMPARISONS
 from curta.machine.lower.code import ENDS, LABEL, NO_LABEL, FunctionCode, Step
 from curta.machine.lower.folding import INVERTED
@@ -21,6 +23,7 @@ _MOST_COPIES = 4
 def arrange(code: FunctionCode) -> None:
     """Put a function's steps into their order; only labels that are used remain."""
     steps = _turn_loops(code)
+    _jump_back_first(steps)
     steps = _thread(steps)
     while True:
         count = len(steps)
@@ -133,6 +136,22 @@ def _second_condition(
     out = Step("jump", label=back.label, place=back.place)
     back.label = entries[end + 1]
     return [*copies, back, out]
+
+
+def _jump_back_first(steps: list[Step]) -> None:
+    """Where a loop goes on or is left, let one jump go back, and the other one leave.
+
+    A loop goes on more often than it is left.
+    """
+    places = _places(steps)
+    for index, (first, second) in enumerate(pairwise(steps)):
+        if first.name not in _INVERTED_JUMPS or second.name != "jump":
+            continue
+        out = places[first.label]
+        leaves = out > index or steps[out].name == "return"
+        if leaves and places[second.label] <= index:
+            first.name = _INVERTED_JUMPS[first.name]
+            first.label, second.label = second.label, first.label
 
 
 def _thread(steps: list[Step]) -> list[Step]:
