@@ -16,6 +16,7 @@ from curta.machine.lower.order import order
 from curta.machine.lower.place import place
 from curta.machine.lower.propagate import propagate
 from curta.machine.lower.segments import InitialState, all_segments, find_initial_state
+from curta.machine.lower.tail_calls import jump_to_last_calls
 from curta.machine.lower.translate import translate
 from curta.machine.program import CoreProgram
 from curta.machine.wasm.module import Function, Instruction, Module
@@ -87,6 +88,7 @@ class Functions:
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
         return_early(code)
+        jump_to_last_calls(code)
         propagate(code, self.user.registers)
         optimise(code)
         coalesce(code)
