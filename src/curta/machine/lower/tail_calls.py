@@ -39,7 +39,7 @@ def jump_to_last_calls(code: FunctionCode) -> None:
 def _return_behind(steps: Sequence[Step], index: int) -> int:
     """The index of a return of all that a call gives, if nothing else comes before it."""
     call = steps[index]
-    moved = set()
+    moved: set[int] = set()
     for place in range(index + 1, len(steps)):
         step = steps[place]
         if step.name == "return":
