@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from curta.machine.instructions import GLOBALS
 from curta.machine.lower.code import ENDS, LABEL, NO_LABEL, FunctionCode, Step
+from curta.machine.lower.loops import loop_depths
+from curta.machine.lower.share import share
 from curta.machine.lower.webs import Part, Webs, bits, find_webs
 
 _TURNS = 8
@@ -19,15 +21,15 @@ _CALLS = ("call", "call_to")
 def coalesce(code: FunctionCode) -> None:
     """Rename registers so that copies vanish, the most frequent first."""
     webs = find_webs(code.steps, code.labels)
-    joined = _Joined(code.steps, webs)
-    copies = _copies(code.steps, webs)
-    if not any([joined.join(d, b) for d, b in copies]):
-        return
+    steps = share(code.steps, webs)
+    joined = _Joined(steps, webs)
+    for d, b in _copies(steps, webs):
+        joined.join(d, b)
     registers = joined.choose_registers()
     if registers is None:
         return
     kept = []
-    for step, part in zip(code.steps, webs.parts, strict=True):
+    for step, part in zip(steps, webs.parts, strict=True):
         if part is not None:
             _rename(step, part, registers)
         if step.name != "copy" or step.b < 0 or step.b != step.d:
@@ -45,16 +47,8 @@ def _rename(step: Step, part: Part, registers: list[int]) -> None:
 
 def _copies(steps: list[Step], webs: Webs) -> list[tuple[int, int]]:
     """Pairs of webs with a copy between them, those deep in loops first."""
-    starts = {step.label: index for index, step in enumerate(steps) if step.name == LABEL}
-    changes = [0] * (len(steps) + 1)
-    for index, step in enumerate(steps):
-        if step.name != LABEL and step.label != NO_LABEL and starts[step.label] < index:
-            changes[starts[step.label]] += 1
-            changes[index] -= 1
     counts: dict[tuple[int, int], int] = {}
-    depth = 0
-    for step, part, change in zip(steps, webs.parts, changes, strict=False):
-        depth += change
+    for step, part, depth in zip(steps, webs.parts, loop_depths(steps), strict=True):
         if step.name == "copy" and part is not None and part.sources and part.writes:
             pair = part.writes[0], part.sources["b"]
             counts[pair] = counts.get(pair, 0) + _TURNS ** min(depth, _DEEPEST)

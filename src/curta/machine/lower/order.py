@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from curta.machine.lower.code import LABEL, NO_LABEL, Callee, FunctionCode
+from curta.machine.lower.code import Callee, FunctionCode
+from curta.machine.lower.loops import loop_depths
 
 _TURNS = 8
 """Of a loop."""
@@ -50,18 +51,8 @@ def count_calls(function: FunctionCode, in_tables: Sequence[Callee]) -> dict[Cal
 
     An indirect call leads to each function of the tables as often as to the others.
     """
-    starts: dict[int, int] = {}
-    depths = [0] * (len(function.steps) + 1)
-    for index, step in enumerate(function.steps):
-        if step.name == LABEL:
-            starts[step.label] = index
-        elif step.label != NO_LABEL and step.label in starts:
-            depths[starts[step.label]] += 1
-            depths[index] -= 1
     counts: dict[Callee, float] = {}
-    depth = 0
-    for step, change in zip(function.steps, depths, strict=False):
-        depth += change
+    for step, depth in zip(function.steps, loop_depths(function.steps), strict=True):
         often = float(_TURNS ** min(depth, _DEEPEST))
         if step.callee is not None:
             counts[step.callee] = counts.get(step.callee, 0.0) + often

@@ -306,7 +306,7 @@ typedef struct {
 } split64;
 
 INLINE split64 split(u32 lo, u32 hi) {
-    return (split64){hi >> 20, funnel_shl(hi, lo, 11) | SIGN, lo << 11};
+    return (split64){hi >> 20, at_once(funnel_shl(hi, lo, 11) | SIGN), at_once(lo << 11)};
 }
 
 /* The upper half of the significands' product, and `rounding`. A half word is short of what
