@@ -90,7 +90,8 @@ RARE wide add_beyond(u32 lo, u32 hi, u32 rest, u32 exponent) {
 INLINE wide add_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 above) {
     aligned y = align64(ylo, yhi, distance);
     if ((i32)y.rest >= 0) {
-        wide sum = wide_add(xlo, xhi, y.lo, y.hi);
+        u32 more = at_once(carry(xlo, y.lo));
+        wide sum = make_wide(xlo + y.lo, add3(xhi, y.hi, more));
         if (LIKELY(sum.hi >> 20 == above)) {
             return sum;
         }
@@ -100,7 +101,8 @@ INLINE wide add_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 ab
     if (LIKELY(y.rest != HALF) && LIKELY(hi >> 20 == above)) {
         return make_wide(lo, hi);
     }
-    return add_beyond(lo - 1, hi - (lo == 0), y.rest, above & 0x7ff);
+    u32 borrow = at_once(lo == 0);
+    return add_beyond(lo - 1, hi - borrow, y.rest, above & 0x7ff);
 }
 
 /* x - y for normal magnitudes at one exponent; `xhi` has the sign of x. Exact. */
@@ -140,13 +142,15 @@ RARE wide subtract_beyond(u32 lo, u32 hi, u32 rest, u32 exponent) {
 INLINE wide subtract_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 above) {
     aligned y = align64(ylo, yhi, distance);
     if ((i32)y.rest < 0) {
-        u32 lo = sub3(xlo, 1, y.lo), hi = sub3(xhi, y.hi, xlo <= y.lo);
+        u32 borrow = at_once(xlo <= y.lo);
+        u32 lo = sub3(xlo, 1, y.lo), hi = sub3(xhi, y.hi, borrow);
         if (LIKELY(y.rest != HALF) && LIKELY(hi >> 20 == above)) {
             return make_wide(lo, hi);
         }
         return subtract_beyond(lo, hi, 0 - y.rest, above & 0x7ff);
     }
-    wide near = wide_subtract(xlo, xhi, y.lo, y.hi);
+    u32 less = at_once(xlo < y.lo);
+    wide near = make_wide(xlo - y.lo, sub3(xhi, y.hi, less));
     if (LIKELY(near.hi >> 20 == above)) {
         if (LIKELY(near.lo != 0)) {
             return near;
@@ -155,8 +159,8 @@ INLINE wide subtract_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u
             return near;
         }
     }
-    u32 lo = near.lo - (y.rest != 0), hi = near.hi - (near.lo < (y.rest != 0));
-    return subtract_beyond(lo, hi, 0 - y.rest, above & 0x7ff);
+    u32 below = y.rest != 0, borrow = at_once(near.lo < below);
+    return subtract_beyond(near.lo - below, near.hi - borrow, 0 - y.rest, above & 0x7ff);
 }
 
 /* An infinity or a NaN among the operands; b before its sign is flipped. */
