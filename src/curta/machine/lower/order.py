@@ -32,18 +32,37 @@ def order(
                 pair = (caller, callee) if caller < callee else (callee, caller)
                 pairs[pair] = pairs.get(pair, 0.0) + count * often[caller]
     chains = {callee: [callee] for callee in calls}
+    sizes = {function.callee: len(function.steps) for function in functions}
     for first, second in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
         one, other = chains[first], chains[second]
         if one is not other:
-            one += other
-            for callee in other:
-                chains[callee] = one
+            joined = _join(one, other, first, second, sizes)
+            for callee in joined:
+                chains[callee] = joined
     found = {function.callee: function for function in functions}
     ordered: dict[Callee, FunctionCode] = {}
     for function in functions:
         for callee in chains[function.callee]:
             ordered.setdefault(callee, found[callee])
     return list(ordered.values())
+
+
+def _join(
+    one: list[Callee],
+    other: list[Callee],
+    first: Callee,
+    second: Callee,
+    sizes: dict[Callee, int],
+) -> list[Callee]:
+    """Both chains, turned so that a function of each are as near as possible."""
+
+    def between(chain: list[Callee]) -> int:
+        low, high = sorted((chain.index(first), chain.index(second)))
+        return sum(sizes[callee] for callee in chain[low + 1 : high])
+
+    back = other[::-1]
+    ways = (one + other, one + back, one[::-1] + other, other + one)
+    return min(ways, key=between)
 
 
 def count_calls(function: FunctionCode, in_tables: Sequence[Callee]) -> dict[Callee, float]:
