@@ -1,4 +1,4 @@
-"""Inline: multiplications of doubles within loops, instead of calls.
+"""Inline: short functions of the arithmetic library within loops, instead of calls.
 
 The library's function works on its frame, which begins at the call's slot: so its steps do the same
 in the caller's frame, with every register so much higher. Where it would jump to another function,
@@ -12,42 +12,48 @@ from collections.abc import Callable, Sequence
 
 from curta.machine.instructions import GLOBALS
 from curta.machine.lower.code import LABEL, NO_LABEL, Callee, FunctionCode, Step, return_register
-from curta.machine.lower.library import instruction_function
+from curta.machine.lower.library import ARITHMETIC
 from curta.machine.lower.loops import loop_depths
 
-_NAMES = ("f64.mul", "f64.square")
-_MOST = 24
-"""In one function: an instruction is 16 tokens of the prompt, and calls should stay near."""
+_LONGEST = 80
+"""Steps of a function that is put in place: not sums of floats, but products and comparisons."""
+_MOST = 1600
+"""Steps in one function: an instruction is 16 tokens of the prompt, and calls should stay near."""
 _SPARE_REGISTERS = 48
 """Below the stack, for what is known of numbers across calls."""
 
 
 def inline_in_loops(code: FunctionCode, lowered: Callable[[Callee], FunctionCode]) -> None:
     """Put the steps of the functions where they are called in loops."""
-    chosen = _choose(code.steps)
+    chosen = _choose(code.steps, lowered)
     if not chosen:
         return
     _move_stack(code)
     steps: list[Step] = []
     for index, step in enumerate(code.steps):
-        if index in chosen and step.callee is not None:
-            steps += _steps_of(code, step, lowered(step.callee))
-        else:
-            steps.append(step)
+        steps += _steps_of(code, step, chosen[index]) if index in chosen else [step]
     code.steps = steps
     code.needs = {step.callee for step in steps if step.callee is not None}
 
 
-def _choose(steps: Sequence[Step]) -> set[int]:
-    """The indices of calls to replace: those in most loops, as they are executed most often."""
-    callees = {instruction_function(name) for name in _NAMES}
+def _choose(
+    steps: Sequence[Step], lowered: Callable[[Callee], FunctionCode]
+) -> dict[int, FunctionCode]:
+    """What to put in place of calls, by their indices: first those in most loops, as they are
+    executed most often.
+    """
     depths = loop_depths(steps)
-    found = [
-        index
-        for index, step in enumerate(steps)
-        if depths[index] > 0 and step.name == "call" and step.callee in callees
-    ]
-    return set(sorted(found, key=lambda index: -depths[index])[:_MOST])
+    chosen: dict[int, FunctionCode] = {}
+    left = _MOST
+    for index in sorted(range(len(steps)), key=lambda index: -depths[index]):
+        callee = steps[index].callee
+        if callee is None or callee[0] != ARITHMETIC or not depths[index]:
+            continue
+        function = lowered(callee)
+        if len(function.steps) <= min(left, _LONGEST):
+            chosen[index] = function
+            left -= len(function.steps)
+    return chosen
 
 
 def _move_stack(code: FunctionCode) -> None:
