@@ -322,17 +322,7 @@ INLINE wide upper_half(split64 a, split64 b, u32 high, u32 rounding) {
     return make_wide(rounded, add3(high, carry(lo, cross), rounded < sum));
 }
 
-/* A word of 32 fraction bits, the upper 20 of them behind the lower 12 bits of a number. */
-INLINE u32 behind(u32 sign_exponent, u32 fraction) {
-    return funnel_shr(sign_exponent, fraction, 12);
-}
-
-/* Whether exponents are within 768 and 1279: then the product's are in range. */
-INLINE u32 are_moderate(u32 sa, u32 sb) {
-    return (apart(sa + 768) & apart(sb + 768) & 0x600) == 0x600;
-}
-
-/* The same for all exponents: normal ones, with a product that is normal, too. */
+/* Whether all exponents are those of normal numbers, the product's, too. */
 INLINE u32 are_multiplied_fast(u32 sa, u32 sb) {
     u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
     return is_normal(ea, 0x7ff) && is_normal(eb, 0x7ff) && apart(ea + eb) - (BIAS64 + 1) < 2045;

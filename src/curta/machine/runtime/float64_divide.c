@@ -68,19 +68,31 @@ INLINE wide round_quotient(u32 lo, u32 hi, u32 base, u32 rest, u32 half, u32 div
     return plus_one_place(lo, hi + base);
 }
 
+/* The same from both words of a quotient, in units of which 2^bits make a last place. */
+INLINE wide round_halves(u32 q1, u32 q2, u32 above, u32 bits, u32 alo, u32 blo, u32 bhi) {
+    u32 low = q2 >> bits, high = q1 << (28 - bits), half = 1u << (bits - 1);
+    u32 base = (above << 20) - HIDDEN64;
+    return round_quotient(low + high, (q1 >> (4 + bits)) + carry(low, high), base,
+                          q2 & (2 * half - 1), half, alo << (28 - bits), blo, bhi);
+}
+
+/* Whether the quotient's exponent is that of a normal number, as those of both operands are. */
+INLINE u32 are_divided_fast(u32 sa, u32 sb) {
+    u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
+    return is_normal(ea, 0x7ff) && is_normal(eb, 0x7ff) && apart(ea + (BIAS64 - 2)) - eb < 2045;
+}
+
 /* With A and B the significands (1 to 2) and X at most 2^32 / B:
  *   q1 = floor(A 2^31 X / 2^32), short of 2^31 A/B by less than (4 A + 1)/B + A + 1;
  *   R = 2^91 A - q1 2^60 B, below 15 * 2^60 < 2^64, of which the upper word is enough;
- *   q2 = floor(R / 2^32 * X / 2^32);   A/B = (q1 2^28 + q2) / 2^59, 9 units short at most. */
+ *   q2 = floor(R / 2^32 * X / 2^32);   A/B = (q1 2^28 + q2) / 2^59, 9 units short at most.
+ * Half a last place and these 9 are added before it is cut off; what is cut off is up to 10 if
+ * the rest may have been below half, at most 9 too small or 1 too large as it is. */
 EXPORT("f64.div") wide f64_div(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     u32 sa = ahi >> 20, sb = bhi >> 20;
-    u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
-    u32 exponent = apart(ea + (BIAS64 - 2)) - eb; /* two less than that of A/B */
-    if (UNLIKELY(!is_normal(ea, 0x7ff)) || UNLIKELY(!is_normal(eb, 0x7ff)) ||
-        UNLIKELY(exponent >= 2045)) {
+    if (UNLIKELY(!are_moderate(sa, sb)) && !are_divided_fast(sa, sb)) {
         return slow_divide(alo, ahi, blo, bhi);
     }
-    u32 base = apart(((sa ^ sb) & 0x800) + exponent) << 20;
     u32 a = funnel_shl(ahi, alo, 11) | SIGN;
     u32 b = funnel_shl(bhi, blo, 11) | SIGN;
     u32 x = reciprocal(b);
@@ -88,16 +100,21 @@ EXPORT("f64.div") wide f64_div(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     u32 remainder = sub3(alo << 7, q1 * (b >> 3), mul_high(q1, blo << 8));
     u32 q2 = mul_high(remainder, x);
     if ((i32)q1 < 0) {
-        u32 low = q2 >> 7, high = q1 << 21;
-        u32 hi = (q1 >> 11) + carry(low, high);
-        return round_quotient(low + high, hi, base + HIDDEN64, q2 & 0x7f, 64, alo << 21, blo, bhi);
+        u32 above = sub3(sa, 0u - BIAS64, sb), rounded = q2 + (64 + 9);
+        if (UNLIKELY((rounded & 0x7f) <= 10)) {
+            return round_halves(q1, q2, above, 7, alo, blo, bhi);
+        }
+        u32 hi = q1 + (rounded >> 28);
+        return make_wide(funnel_shr(hi, rounded << 4, 11), behind(above, hi << 1));
     }
-    u32 low = q2 >> 6, high = q1 << 22;
-    u32 hi = (q1 >> 10) + carry(low, high);
-    if (UNLIKELY(hi >= 2 * HIDDEN64)) {
+    u32 above = sub3(sa, 1u - BIAS64, sb), rounded = q2 + (32 + 9), hi = q1 + (rounded >> 28);
+    if (UNLIKELY((i32)hi < 0)) {
         return slow_divide(alo, ahi, blo, bhi); /* the quotient is 1 or just above */
     }
-    return round_quotient(low + high, hi, base, q2 & 0x3f, 32, alo << 22, blo, bhi);
+    if (UNLIKELY((rounded & 0x3f) <= 10)) {
+        return round_halves(q1, q2, above, 6, alo, blo, bhi);
+    }
+    return make_wide(funnel_shr(hi, rounded << 4, 10), behind(above, hi << 2));
 }
 
 /* ---- square root ---- */
