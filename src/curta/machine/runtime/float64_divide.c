@@ -119,47 +119,45 @@ EXPORT("f64.div") wide f64_div(u32 alo, u32 ahi, u32 blo, u32 bhi) {
 
 /* ---- square root ---- */
 
-/* The root of m = hi:lo / 2^62, 1 <= m < 4, for a result whose exponent field is `base` plus
- * the leading bit. `line` is 2^15 times a linear estimate of the root, 0.75% off at most.
+/* The root of m = hi:lo / 2^62, 1 <= m < 4, for a result whose exponent field is `above`. `line` is 2^15 times a linear estimate of the root, 0.75% off at most.
  *
  * Heron's step from it, rounded up, is too large by less than 2.9 (units of 2^-15).
  * A second one, with a 16-bit reciprocal for the division, is too large by less than 8 (units
  * of 2^-31): `root` is too small by at most 8.
  * With D = m - root^2 exact, root + D / (2 root) is in units of 2^-57 too large by at most 1
- * (D^2 / 8) and too small by less than 4 (reciprocal and truncations): 32 make a last place. */
-INLINE wide root64(u32 lo, u32 hi, u32 line, u32 base) {
+ * (D^2 / 8) and too small by less than 4 (reciprocal and truncations): 32 make a last place.
+ * Half of one and these 4 are added before it is cut off; then 5 or less are left if it may have
+ * been less than half. */
+INLINE wide root64(u32 lo, u32 hi, u32 line, u32 above) {
     u32 heron = ((line + hi / line) >> 1) + 1;
     u32 excess = ((heron * heron - hi) << 13) - (lo >> 19);
-    u32 root = (heron << 16) - mul_high(excess, (0xffffffffu / heron) << 2) - 8;
+    u32 root = sub3(heron << 16, 8, mul_high(excess, (0xffffffffu / heron) << 2));
     u32 estimate = (0xffffffffu / ((root >> 16) + 1)) << 15;
     u32 half_inverse = mul_high(estimate, ~mul_high(root, estimate));
     wide rest = wide_subtract(lo, hi, root * root, mul_high(root, root));
-    u32 q = mul_high(funnel_shl(rest.hi, rest.lo, 27), half_inverse);
-    u32 low = q >> 5, high = root << 21, below = q & 31;
-    u32 result_lo = low + high;
-    u32 result_hi = (root >> 11) + carry(low, high);
-    if (below < 16 - 4) {
-        return make_wide(result_lo, result_hi + base);
-    }
-    if (UNLIKELY(below <= 16 + 1)) {
-        u32 middle_lo = (result_lo << 1) | 1, middle_hi = (result_hi << 1) | (result_lo >> 31);
+    u32 rounded = mul_high(funnel_shl(rest.hi, rest.lo, 27), half_inverse) + (16 + 4);
+    if (UNLIKELY((rounded & 31) <= 5)) {
+        u32 down = rounded - 32, hi_down = root + (down >> 26);
+        u32 lo_down = funnel_shr(hi_down, down << 6, 11);
+        u32 middle_lo = (lo_down << 1) | 1, middle_hi = funnel_shl(hi_down >> 11, lo_down, 1);
         u32 square = mul_high(middle_lo, middle_lo) + 2 * middle_lo * middle_hi;
         if ((i32)((lo << 12) - square - 1) < 0) { /* an odd square's low word takes 1 */
-            return make_wide(result_lo, result_hi + base);
+            return make_wide(lo_down, behind(above, hi_down << 1));
         }
     }
-    return plus_one_place(result_lo, result_hi + base);
+    u32 result_hi = root + (rounded >> 26);
+    return make_wide(funnel_shr(result_hi, rounded << 6, 11), behind(above, result_hi << 1));
 }
 
 /* The significand with bit 63 set, and the biased exponent. An odd one is that of a number
  * between 1 and 2 times an even power of two. The lines are the best for 1 to 2 and 2 to 4. */
 INLINE wide root_of_parts(u32 lo, u32 hi, i32 exponent) {
-    u32 base = (u32)((exponent + BIAS64) >> 1) << 20;
+    u32 above = (u32)((exponent + BIAS64) >> 1);
     if (exponent & 1) {
         u32 half_hi = hi >> 1, half_lo = (lo >> 1) | (hi << 31);
-        return root64(half_lo, half_hi, mul_high(half_hi, 54697) + 19338, base - HIDDEN64);
+        return root64(half_lo, half_hi, mul_high(half_hi, 54697) + 19338, above);
     }
-    return root64(lo, hi, mul_high(hi, 38677) + 27349, base - HIDDEN64);
+    return root64(lo, hi, mul_high(hi, 38677) + 27349, above);
 }
 
 RARE wide slow_root(u32 lo, u32 hi) {
@@ -183,12 +181,11 @@ EXPORT("f64.sqrt") wide f64_sqrt(u32 lo, u32 hi) {
     if (UNLIKELY(hi - HIDDEN64 >= EXPONENT64 - HIDDEN64)) {
         return slow_root(lo, hi);
     }
-    u32 exponent = hi >> 20;
-    u32 base = ((exponent + BIAS64) >> 1 << 20) - HIDDEN64;
+    u32 exponent = apart(hi >> 20), above = (exponent + BIAS64) >> 1;
     u32 fraction = funnel_shl(hi, lo, 11) | SIGN;
     if (exponent & 1) {
         u32 half = fraction >> 1;
-        return root64(lo << 10, half, mul_high(half, 54697) + 19338, base);
+        return root64(lo << 10, half, mul_high(half, 54697) + 19338, above);
     }
-    return root64(lo << 11, fraction, mul_high(fraction, 38677) + 27349, base);
+    return root64(lo << 11, fraction, mul_high(fraction, 38677) + 27349, above);
 }
