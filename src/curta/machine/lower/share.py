@@ -7,13 +7,17 @@ to it agree on; where a way comes from below, a loop, nothing is known.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
+from itertools import count, islice
+from typing import TypeVar
 
 from curta.machine.instructions import GLOBALS, KINDS
 from curta.machine.lower.code import ENDS, LABEL, NO_LABEL, Step
 from curta.machine.lower.webs import SOURCES, Part, Webs
 
 Key = tuple[object, ...]
+K = TypeVar("K")
+_MOST_FACTS = 1000
+"""Older ones are forgotten: they are compared at every label."""
 
 
 def share(steps: Sequence[Step], webs: Webs) -> list[Step]:
@@ -23,6 +27,12 @@ def share(steps: Sequence[Step], webs: Webs) -> list[Step]:
     _find_live(shared, webs)
     _drop_unread(shared, webs)
     return [step for step in shared if step.name]
+
+
+def _newest(facts: dict[K, int]) -> dict[K, int]:
+    if len(facts) <= _MOST_FACTS:
+        return facts
+    return dict(islice(facts.items(), len(facts) - _MOST_FACTS // 2, None))
 
 
 class _Facts:
@@ -39,6 +49,12 @@ class _Facts:
         self.number = dict(self.number.items() & other.number.items())
         self.values = dict(self.values.items() & other.values.items())
         self.holder = dict(self.holder.items() & other.holder.items())
+
+    def shorten(self) -> None:
+        """Forget the older half of what has become too much."""
+        self.number = _newest(self.number)
+        self.values = _newest(self.values)
+        self.holder = _newest(self.holder)
 
     def found(self, value: int) -> int | None:
         """A web that holds a value now."""
@@ -84,6 +100,7 @@ class _Known:
 
     def arrive(self, label: int) -> None:
         assert self.facts is not None
+        self.facts.shorten()
         if label in self.arrived:
             self.arrived[label].agree(self.facts)
         else:
