@@ -104,7 +104,7 @@ def _native_loop(operation: Operation) -> str:
     (loop $again
       (if (i32.eqz {_load("i32", TRAPS)}) (then
         ({operation.result}.store {_SLOT.format(base=NATIVE)}
-          ({operation.name} {" ".join(operands)}))))
+          {operation.expression(operands)})))
       (local.set $i (i32.add (local.get $i) (i32.const 1)))
       (br_if $again (i32.lt_u (local.get $i) (local.get $end)))))"""
 

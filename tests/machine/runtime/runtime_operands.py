@@ -136,7 +136,20 @@ def _multiples(count: int, rng: np.random.Generator) -> list[Words]:
     return [divisor * quotient + rng.integers(0, 3, count, np.uint64) - np.uint64(1), divisor]
 
 
-KINDS = {"uniform": uniform, "near": near, "simple": simple}
+def inverse(operation: Operation, count: int, rng: np.random.Generator) -> list[Words]:
+    """Numbers whose products are just below, at or just above a power of two."""
+    columns = near(operation, count, rng)
+    if operation.operands == ("f64", "f64"):
+        columns[1] = (1 / columns[0].view(np.float64)).view(np.uint64)
+        columns[1] += rng.integers(0, 5, count, np.uint64) - np.uint64(2)
+    elif operation.operands == ("f32", "f32"):
+        inverses = 1 / columns[0].astype(np.uint32).view(np.float32)
+        offsets = rng.integers(0, 5, count, np.uint32) - np.uint32(2)
+        columns[1] = (inverses.view(np.uint32) + offsets).astype(np.uint64)
+    return columns
+
+
+KINDS = {"uniform": uniform, "near": near, "simple": simple, "inverse": inverse}
 
 
 def random_operands(

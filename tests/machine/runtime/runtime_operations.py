@@ -1,7 +1,11 @@
-"""The instructions that the library stands for: names, operand types, result type."""
+"""The instructions that the library stands for: names, operand types, result type.
+
+`f64.square` is none of WebAssembly, but f64.mul of a number by itself.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -18,6 +22,15 @@ class Operation:
         """Whether the specification lets it trap."""
         short = self.name.split(".")[1]
         return short.startswith(("div_", "rem_", "trunc_f"))
+
+    def expression(self, operands: Sequence[str]) -> str:
+        """The instruction itself, in WebAssembly's text format."""
+        if self == SQUARE:
+            return f"(f64.mul {operands[0]} {operands[0]})"
+        return f"({self.name} {' '.join(operands)})"
+
+
+SQUARE = Operation("f64.square", ("f64",), "f64")
 
 
 _I64_BINARY = "add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u rotl rotr"
@@ -74,5 +87,6 @@ OPERATIONS = (
     *_integer_operations(),
     *_float_operations("f32"),
     *_float_operations("f64"),
+    SQUARE,
     *_conversions(),
 )

@@ -7,6 +7,8 @@ instead of a jump back to the first.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from curta.machine.instructions import COMPARISONS
 from curta.machine.lower.code import ENDS, LABEL, NO_LABEL, FunctionCode, Step
 from curta.machine.lower.folding import INVERTED
@@ -21,6 +23,7 @@ _MOST_COPIES = 4
 def arrange(code: FunctionCode) -> None:
     """Put a function's steps into their order; only labels that are used remain."""
     steps = _turn_loops(code)
+    _jump_back_first(steps)
     steps = _thread(steps)
     while True:
         count = len(steps)
@@ -31,21 +34,25 @@ def arrange(code: FunctionCode) -> None:
 
 
 def return_early(code: FunctionCode) -> None:
-    """Copies before a return are done on every way to it: there they can often be left out.
-
-    Only jumps with conditions still lead to the copies that all ways had in common.
-    """
+    """Copies before a return are done on every way to it: there they can often be left out."""
     steps = code.steps
     tails = _return_tails(steps)
     if not tails:
         return
     early: list[Step] = []
     for step in steps:
-        if step.name == "jump" and step.label in tails:
-            early += [twin.clone() for twin in tails[step.label]]
+        tail = tails.get(step.label, [])
+        if step.name == "jump" and tail:
+            early += [twin.clone() for twin in tail]
             continue
-        if step.name == LABEL and step.label in tails and early and early[-1].name not in ENDS:
-            early += [twin.clone() for twin in tails[step.label]]
+        if step.name in _INVERTED_JUMPS and len(tail) > 1:
+            past = Step(LABEL, label=code.labels, place=step.place)
+            code.labels += 1
+            step.name, step.label = _INVERTED_JUMPS[step.name], past.label
+            early += [step, *(twin.clone() for twin in tail), past]
+            continue
+        if step.name == LABEL and tail and early and early[-1].name not in ENDS:
+            early += [twin.clone() for twin in tail]
         early.append(step)
     code.steps = early
 
@@ -88,7 +95,7 @@ def _turn_loops(code: FunctionCode) -> list[Step]:
     turned: list[list[Step]] = []
     for index, step in enumerate(steps):
         turned.append([step])
-        if step.name == "jump" and starts[step.label] < index:
+        if _is_within(step) and starts[step.label] < index:
             end = _condition_end(steps, starts[step.label])
             if end >= 0:
                 turned[-1] = _second_condition(code, steps, starts[step.label], end, entries)
@@ -135,6 +142,22 @@ def _second_condition(
     return [*copies, back, out]
 
 
+def _jump_back_first(steps: list[Step]) -> None:
+    """Where a loop goes on or is left, let one jump go back, and the other one leave.
+
+    A loop goes on more often than it is left.
+    """
+    places = _places(steps)
+    for index, (first, second) in enumerate(pairwise(steps)):
+        if first.name not in _INVERTED_JUMPS or not _is_within(second):
+            continue
+        out = places[first.label]
+        leaves = out > index or steps[out].name == "return"
+        if leaves and places[second.label] <= index:
+            first.name = _INVERTED_JUMPS[first.name]
+            first.label, second.label = second.label, first.label
+
+
 def _thread(steps: list[Step]) -> list[Step]:
     """Let jumps lead to where they end up."""
     places = _places(steps)
@@ -144,7 +167,7 @@ def _thread(steps: list[Step]) -> list[Step]:
         while label not in seen and places[label] < len(steps):
             seen.add(label)
             step = steps[places[label]]
-            if step.name != "jump":
+            if not _is_within(step):
                 break
             label = step.label
         return label
@@ -155,7 +178,7 @@ def _thread(steps: list[Step]) -> list[Step]:
             step.label = last(step.label)
             if step.name == "jump" and places[step.label] < len(steps):
                 there = steps[places[step.label]]
-                if there.name in ("return", "trap"):
+                if there.name in ("return", "trap", "jump"):
                     step = there.clone()
         elif step.ways:
             step.ways = tuple(last(label) for label in step.ways)
@@ -185,7 +208,7 @@ def _without_detours(steps: list[Step]) -> list[Step]:
     """No jumps to the next step, and none around a jump."""
     kept: list[Step] = []
     for index, step in enumerate(steps):
-        if step.name == "jump":
+        if _is_within(step):
             if _is_next(steps, index + 1, step.label):
                 continue
             before = kept[-1] if kept else None
@@ -201,6 +224,11 @@ def _without_detours(steps: list[Step]) -> list[Step]:
             continue
         kept.append(step)
     return kept
+
+
+def _is_within(step: Step) -> bool:
+    """Whether this is a jump to another place of the same function."""
+    return step.name == "jump" and step.label != NO_LABEL
 
 
 def _is_next(steps: list[Step], index: int, label: int) -> bool:

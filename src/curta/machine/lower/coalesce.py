@@ -1,96 +1,145 @@
-"""Coalesce: two locals that a copy connects become one, if they never hold different values.
+"""Coalesce: values that a copy connects share a register, if they never differ while both live.
 
-Two registers conflict where one is written, other than by a copy of the other, while the other is
-read later. Without a conflict every use of one can be a use of the other, and the copy is nothing.
+Two webs conflict where one is written, other than by a copy of the other, while the other is read
+later. Webs without a conflict can become one, and the copy between them is nothing; then all get
+registers anew, the ones they had where possible. What lives across a call lies below its frame.
 """
 
 from __future__ import annotations
 
+from curta.machine.instructions import GLOBALS
 from curta.machine.lower.code import ENDS, LABEL, NO_LABEL, FunctionCode, Step
-from curta.machine.lower.liveness import defines, live_at_labels, uses
+from curta.machine.lower.loops import loop_depths
+from curta.machine.lower.share import share
+from curta.machine.lower.webs import Part, Webs, bits, find_webs
 
-_ROUNDS = 4
+_TURNS = 8
+_DEEPEST = 4
+_CALLS = ("call", "call_to")
 
 
 def coalesce(code: FunctionCode) -> None:
-    """Join locals, results and parameters. Stack cells stay where calls want them."""
-    for _ in range(_ROUNDS):
-        pairs = _candidates(code)
-        if not pairs or not _join(code, pairs):
-            return
-
-
-def _candidates(code: FunctionCode) -> dict[tuple[int, int], int]:
-    """Pairs of registers with a copy between them, the smaller one first; how many copies.
-
-    The larger one, which is renamed, is a local: parameters and results have their places.
-    """
-    limit = code.first_cell
-    pairs: dict[tuple[int, int], int] = {}
-    for step in code.steps:
-        if step.name == "copy" and 0 <= step.b < limit and step.d < limit and step.b != step.d:
-            pair = (step.b, step.d) if step.b < step.d else (step.d, step.b)
-            pairs[pair] = pairs.get(pair, 0) + 1
-    returns = code.first_local - 1
-    return {
-        pair: count for pair, count in pairs.items() if pair[1] > returns and pair[0] != returns
-    }
-
-
-def _join(code: FunctionCode, pairs: dict[tuple[int, int], int]) -> bool:
-    """Rename where there is no conflict; whether there was anything to rename."""
-    partners: dict[int, list[tuple[int, tuple[int, int]]]] = {}
-    for pair in pairs:
-        partners.setdefault(pair[0], []).append((pair[1], pair))
-        partners.setdefault(pair[1], []).append((pair[0], pair))
-    conflicts = _conflicts(code, partners)
-    names: dict[int, int] = {}
-    touched: set[int] = set()
-    for pair in sorted(pairs, key=lambda pair: -pairs[pair]):
-        if pair not in conflicts and not touched & set(pair):
-            names[pair[1]] = pair[0]
-            touched.update(pair)
-    if not names:
-        return False
+    """Rename registers so that copies vanish, the most frequent first."""
+    webs = find_webs(code.steps, code.labels)
+    steps = share(code.steps, webs)
+    joined = _Joined(steps, webs)
+    for d, b in _copies(steps, webs):
+        joined.join(d, b)
+    registers = joined.choose_registers()
+    if registers is None:
+        return
     kept = []
-    for step in code.steps:
-        _rename(step, names)
-        if step.name != "copy" or step.b != step.d:
+    for step, part in zip(steps, webs.parts, strict=True):
+        if part is not None:
+            _rename(step, part, registers)
+        if step.name != "copy" or step.b < 0 or step.b != step.d:
             kept.append(step)
     code.steps = kept
-    return True
+    code.frame = max([code.frame, *(register + 1 for register in registers)])
 
 
-def _rename(step: Step, names: dict[int, int]) -> None:
-    step.a = names.get(step.a, step.a)
-    step.b = names.get(step.b, step.b)
-    step.c = names.get(step.c, step.c)
-    step.d = names.get(step.d, step.d)
+def _rename(step: Step, part: Part, registers: list[int]) -> None:
+    for name, web in part.sources.items():
+        setattr(step, name, registers[web])
+    if part.writes and step.name not in _CALLS:
+        step.d = registers[part.writes[0]]
 
 
-def _conflicts(
-    code: FunctionCode, partners: dict[int, list[tuple[int, tuple[int, int]]]]
-) -> set[tuple[int, int]]:
-    at_labels = live_at_labels(code.steps, code.labels)
-    conflicts: set[tuple[int, int]] = set()
-    live = 0
-    for step in reversed(code.steps):
-        if step.name == LABEL:
-            continue
-        if step.name in ENDS:
-            live = 0
-        if step.label != NO_LABEL:
-            live |= at_labels[step.label]
-        for label in step.ways:
-            live |= at_labels[label]
-        d = step.d
-        if d in partners:
-            for other, pair in partners[d]:
-                if live >> other & 1 and not (step.name == "copy" and step.b == other):
-                    conflicts.add(pair)
-        live = (live & ~defines(step)) | uses(step)
-    for register, others in partners.items():
-        for other, pair in others:
-            if live >> register & 1 and live >> other & 1:
-                conflicts.add(pair)
-    return conflicts
+def _copies(steps: list[Step], webs: Webs) -> list[tuple[int, int]]:
+    """Pairs of webs with a copy between them, those deep in loops first."""
+    counts: dict[tuple[int, int], int] = {}
+    for step, part, depth in zip(steps, webs.parts, loop_depths(steps), strict=True):
+        if step.name == "copy" and part is not None and part.sources and part.writes:
+            pair = part.writes[0], part.sources["b"]
+            counts[pair] = counts.get(pair, 0) + _TURNS ** min(depth, _DEEPEST)
+    return sorted(counts, key=lambda pair: -counts[pair])
+
+
+class _Joined:
+    """Webs, some of which have become one: the smaller number stands for all."""
+
+    def __init__(self, steps: list[Step], webs: Webs) -> None:
+        count = len(webs.register)
+        self.webs = webs
+        self.conflicts = [0] * count
+        self.limits = [GLOBALS] * count
+        """Registers have to lie below."""
+        self.heads = list(range(count))
+        self.pins = [webs.register[web] if webs.pinned[web] else -1 for web in range(count)]
+        self.pinned_to: dict[int, int] = {}
+        """For every register the webs that are pinned to it, as bits."""
+        for web, register in enumerate(self.pins):
+            if register >= 0:
+                self.pinned_to[register] = self.pinned_to.get(register, 0) | 1 << web
+        self._find_conflicts(steps)
+
+    def _find_conflicts(self, steps: list[Step]) -> None:
+        webs, conflicts = self.webs, self.conflicts
+        live = 0
+        for step, part in zip(reversed(steps), reversed(webs.parts), strict=True):
+            if step.name == LABEL or part is None:
+                continue
+            if step.name in ENDS:
+                live = 0
+            for label in (step.label, *step.ways):
+                if label != NO_LABEL:
+                    live |= webs.at_labels[label]
+            for web in part.writes:
+                live &= ~(1 << web)
+            if step.name in _CALLS:
+                for web in bits(live):
+                    self.limits[web] = min(self.limits[web], step.slot)
+            kept = 1 << part.sources["b"] if step.name == "copy" and part.sources else 0
+            written = sum(1 << web for web in set(part.writes))
+            for web in part.writes:
+                conflicts[web] |= (live | written) & ~kept & ~(1 << web)
+            for web in part.reads:
+                live |= 1 << web
+        for web in range(len(conflicts)):
+            for other in bits(conflicts[web]):
+                conflicts[other] |= 1 << web
+
+    def head(self, web: int) -> int:
+        while self.heads[web] != web:
+            self.heads[web] = self.heads[self.heads[web]]
+            web = self.heads[web]
+        return web
+
+    def join(self, one: int, other: int) -> bool:
+        """Make two webs one, if that is possible."""
+        one, other = sorted((self.head(one), self.head(other)))
+        if one == other:
+            return True
+        if self.conflicts[one] >> other & 1:
+            return False
+        pin = max(self.pins[one], self.pins[other])
+        limit = min(self.limits[one], self.limits[other])
+        conflicts = self.conflicts[one] | self.conflicts[other]
+        if pin >= 0:
+            if min(self.pins[one], self.pins[other]) not in (-1, pin) or pin >= limit:
+                return False
+            if conflicts & self.pinned_to[pin]:
+                return False
+            self.pinned_to[pin] |= 1 << one
+        self.heads[other] = one
+        for web in bits(self.conflicts[other]):
+            self.conflicts[web] |= 1 << one
+        self.conflicts[one], self.limits[one], self.pins[one] = conflicts, limit, pin
+        return True
+
+    def choose_registers(self) -> list[int] | None:
+        """A register for every web; None if there are too few of them below a call's frame."""
+        count = len(self.heads)
+        heads = [web for web in range(count) if self.head(web) == web]
+        chosen: dict[int, int] = {web: self.pins[web] for web in heads if self.pins[web] >= 0}
+        waiting = [web for web in heads if web not in chosen]
+        waiting.sort(key=lambda web: (self.limits[web], self.webs.register[web]))
+        for web in waiting:
+            taken = {chosen.get(self.head(other)) for other in bits(self.conflicts[web])}
+            register = self.webs.register[web]
+            if register in taken or register >= self.limits[web]:
+                register = next(r for r in range(len(taken) + 1) if r not in taken)
+            if register >= self.limits[web]:
+                return None
+            chosen[web] = register
+        return [chosen[self.head(web)] for web in range(count)]

@@ -26,7 +26,8 @@ class Step:
 
     `label` is where a jump leads, or which one is here. `callee` is what a call leads to.
     A call has `slot`, the first register of the callee's frame; `takes` and `gives` are words of
-    its arguments and results, from there on. A return gives registers 0 to `gives`.
+    its arguments and results, from there on. A return gives registers 0 to `gives`; a jump with a
+    callee leaves for it with registers 0 to `takes`.
     `ways` are the labels of a jump_table.
     """
 

@@ -10,12 +10,14 @@ from curta.machine.lower.code import USER, Callee, FunctionCode
 from curta.machine.lower.context import ModuleContext, SharedRegisters
 from curta.machine.lower.contexts import library_context, user_context
 from curta.machine.lower.entries import exported, function_callee, make_entries
+from curta.machine.lower.inline import inline_in_loops
 from curta.machine.lower.optimise import optimise
 from curta.machine.lower.options import LowerOptions
 from curta.machine.lower.order import order
 from curta.machine.lower.place import place
 from curta.machine.lower.propagate import propagate
 from curta.machine.lower.segments import InitialState, all_segments, find_initial_state
+from curta.machine.lower.tail_calls import jump_to_last_calls
 from curta.machine.lower.translate import translate
 from curta.machine.program import CoreProgram
 from curta.machine.wasm.module import Function, Instruction, Module
@@ -66,6 +68,7 @@ class Functions:
         self.user = user
         self.infos = infos
         self.contexts = {USER: user}
+        self.done: dict[Callee, FunctionCode] = {}
 
     def reach(self, roots: list[Callee]) -> list[FunctionCode]:
         """The functions that can be reached from some, the user's first."""
@@ -74,9 +77,15 @@ class Functions:
         while waiting:
             callee = waiting.pop()
             if callee not in found:
-                found[callee] = self.lower(callee)
+                found[callee] = self.lowered(callee)
                 waiting += found[callee].needs
         return sorted(found.values(), key=lambda code: (_ORDER.index(code.callee[0]), code.callee))
+
+    def lowered(self, callee: Callee) -> FunctionCode:
+        """A function, lowered once."""
+        if callee not in self.done:
+            self.done[callee] = self.lower(callee)
+        return self.done[callee]
 
     def lower(self, callee: Callee) -> FunctionCode:
         """The steps of one function, in their order."""
@@ -86,7 +95,10 @@ class Functions:
         context = self.contexts[name]
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
+        if context is self.user:
+            inline_in_loops(code, self.lowered)
         return_early(code)
+        jump_to_last_calls(code)
         propagate(code, self.user.registers)
         optimise(code)
         coalesce(code)

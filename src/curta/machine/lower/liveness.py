@@ -22,6 +22,8 @@ def uses(step: Step) -> int:
         bits |= (1 << step.gives) - 1
     elif step.name in ("call", "call_to"):
         bits |= ((1 << step.takes) - 1) << step.slot
+    elif step.callee is not None:
+        bits |= (1 << step.takes) - 1
     return bits
 
 

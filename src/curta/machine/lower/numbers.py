@@ -8,6 +8,7 @@ from functools import partial
 from curta.machine.instructions import COMPARISONS
 from curta.machine.lower.body import Body
 from curta.machine.lower.conditions import compare, invert, pop_condition
+from curta.machine.lower.folding import cheaper
 from curta.machine.lower.natives import add3, funnel, sub3
 from curta.machine.wasm.opcodes import OPCODES
 
@@ -267,6 +268,40 @@ def _library(name: str) -> Handler:
     return lambda body: body.call_library(name, takes, gives)
 
 
+def _divide_wide(name: str, body: Body) -> None:
+    """By a constant of one word it is less work, above all if the number is small, too."""
+    low, high = body.stack[-2:]
+    divisor = ~low if low < 0 and high == ~0 else 0
+    if not 0 < divisor < (1 << 32 if name.endswith("_u") else _SIGN):
+        body.call_library(f"i64.{name}", 4, 2)
+        return
+    body.pop_wide()
+    body.settle(len(body.stack))
+    low, high = (body.register(operand) for operand in body.pop_wide())
+    results = body.cell(len(body.stack)), body.cell(len(body.stack) + 1)
+    small, done = body.new_label(), body.new_label()
+    body.jump("jump_eq", small, high)
+    shift = 32 - divisor.bit_length()
+    inverse = ((1 << 64) - 1) // (divisor << shift) % (1 << 32)
+    body.push(low, high, ~(divisor << shift), ~inverse, ~shift)
+    body.call_library(f"i64.{name}#", 5, 2)
+    body.jump("jump", done)
+    body.put_label(small)
+    word, constant = cheaper(f"{name[:3]}_u", divisor)
+    body.add(word, results[0], low, immediate=constant)
+    body.copy(results[1], ~0)
+    body.put_label(done)
+
+
+def _multiply_doubles(body: Body) -> None:
+    """A number by itself is half the work."""
+    if body.stack[-2:] == body.stack[-4:-2]:
+        body.pop_wide()
+        body.call_library("f64.square", 2, 2)
+    else:
+        body.call_library("f64.mul", 4, 2)
+
+
 _WORD = (
     *("add", "sub", "mul", "div_s", "div_u", "rem_s", "rem_u"),
     *("and", "or", "xor", "shl", "shr_s", "shr_u", "rotl", "rotr"),
@@ -284,6 +319,7 @@ _IN_PLACE: dict[str, Handler] = {
     "i64.add": _wide_add,
     "i64.sub": _wide_sub,
     "i64.mul": _wide_mul,
+    **{f"i64.{name}": partial(_divide_wide, name) for name in ("div_s", "div_u", "rem_s", "rem_u")},
     **{f"i64.{name}": partial(_shift, name) for name in _SHIFT_BY_CONSTANT},
     "i64.popcnt": _popcnt,
     "i64.clz": partial(_count_zeros, "clz"),
@@ -298,6 +334,7 @@ _IN_PLACE: dict[str, Handler] = {
         f"{target}.reinterpret_{source}": _nothing
         for target, source in (("i32", "f32"), ("i64", "f64"), ("f32", "i32"), ("f64", "i64"))
     },
+    "f64.mul": _multiply_doubles,
     "f32.neg": partial(_sign_bit, "xor", _SIGN, 1),
     "f64.neg": partial(_sign_bit, "xor", _SIGN, 2),
     "f32.abs": partial(_sign_bit, "and", _MAGNITUDE, 1),

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from curta.machine.lower.code import LABEL, NO_LABEL, Callee, FunctionCode
+from curta.machine.lower.code import Callee, FunctionCode
+from curta.machine.lower.loops import loop_depths
 
 _TURNS = 8
 """Of a loop."""
@@ -31,12 +32,13 @@ def order(
                 pair = (caller, callee) if caller < callee else (callee, caller)
                 pairs[pair] = pairs.get(pair, 0.0) + count * often[caller]
     chains = {callee: [callee] for callee in calls}
+    sizes = {function.callee: len(function.steps) for function in functions}
     for first, second in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
         one, other = chains[first], chains[second]
         if one is not other:
-            one += other
-            for callee in other:
-                chains[callee] = one
+            joined = _join(one, other, first, second, sizes)
+            for callee in joined:
+                chains[callee] = joined
     found = {function.callee: function for function in functions}
     ordered: dict[Callee, FunctionCode] = {}
     for function in functions:
@@ -45,23 +47,31 @@ def order(
     return list(ordered.values())
 
 
+def _join(
+    one: list[Callee],
+    other: list[Callee],
+    first: Callee,
+    second: Callee,
+    sizes: dict[Callee, int],
+) -> list[Callee]:
+    """Both chains, turned so that a function of each are as near as possible."""
+
+    def between(chain: list[Callee]) -> int:
+        low, high = sorted((chain.index(first), chain.index(second)))
+        return sum(sizes[callee] for callee in chain[low + 1 : high])
+
+    back = other[::-1]
+    ways = (one + other, one + back, one[::-1] + other, other + one)
+    return min(ways, key=between)
+
+
 def count_calls(function: FunctionCode, in_tables: Sequence[Callee]) -> dict[Callee, float]:
     """How often each callee is called, at a guess, when the function runs once.
 
     An indirect call leads to each function of the tables as often as to the others.
     """
-    starts: dict[int, int] = {}
-    depths = [0] * (len(function.steps) + 1)
-    for index, step in enumerate(function.steps):
-        if step.name == LABEL:
-            starts[step.label] = index
-        elif step.label != NO_LABEL and step.label in starts:
-            depths[starts[step.label]] += 1
-            depths[index] -= 1
     counts: dict[Callee, float] = {}
-    depth = 0
-    for step, change in zip(function.steps, depths, strict=False):
-        depth += change
+    for step, depth in zip(function.steps, loop_depths(function.steps), strict=True):
         often = float(_TURNS ** min(depth, _DEEPEST))
         if step.callee is not None:
             counts[step.callee] = counts.get(step.callee, 0.0) + often

@@ -69,6 +69,7 @@ ARITHMETIC = Library(
     "arithmetic",
     (
         "int64.c",
+        "int64_constant.c",
         "float32.c",
         "float32_simple.c",
         "float64.c",

@@ -205,21 +205,29 @@ RARE u32 slow_multiply(u32 a, u32 b) {
     return pack32(sign, exponent, high, low);
 }
 
+/* Whether exponents are those of normal numbers, the product's, too. */
+INLINE u32 are_multiplied_fast(u32 sa, u32 sb) {
+    u32 ea = sa & 0xff, eb = sb & 0xff;
+    return is_normal(ea, 0xff) && is_normal(eb, 0xff) && apart(ea + eb) - (BIAS32 + 1) < 253;
+}
+
+/* Signs and exponents are numbers of 9 bits here, whose sum is that of the product: only its 9
+ * lowest bits are used. Exponents within 96 and 159 need no further check. */
 EXPORT("f32.mul") u32 f32_mul(u32 a, u32 b) {
     u32 sa = a >> 23, sb = b >> 23;
-    u32 ea = sa & 0xff, eb = sb & 0xff;
-    u32 exponent = apart(ea + eb) - (BIAS32 + 1); /* two less than the larger result's */
-    if (UNLIKELY(!is_normal(ea, 0xff)) || UNLIKELY(!is_normal(eb, 0xff)) ||
-        UNLIKELY(exponent >= 253)) {
+    if (UNLIKELY((apart(sa + 96) & apart(sb + 96) & 0xc0) != 0xc0) &&
+        !are_multiplied_fast(sa, sb)) {
         return slow_multiply(a, b);
     }
-    u32 base = apart(((sa ^ sb) & 0x100) + exponent) << 23;
     u32 x = (a << 8) | SIGN, y = (b & FRACTION32) | HIDDEN32;
     u32 high = mul_high(x, y), low = x * y;
     if (high >= HIDDEN32) {
-        return rounded32(add3(base, high, HIDDEN32), low);
+        u32 base = add3(sa, 0u - BIAS32, sb) << 23; /* the leading bit adds one */
+        return LIKELY(low != HALF) ? add3(base, high, low >> 31) : rounded32(base + high, low);
     }
-    return rounded32(base + funnel_shl(high, low, 1), low << 1);
+    u32 base = add3(sa, 0u - BIAS32 - 1, sb) << 23, rest = low << 1;
+    high = funnel_shl(high, low, 1);
+    return LIKELY(rest != HALF) ? add3(base, high, rest >> 31) : rounded32(base + high, rest);
 }
 
 /* ---- division ---- */

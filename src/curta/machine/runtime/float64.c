@@ -42,22 +42,15 @@ INLINE wide pack_exact_difference(u32 sign, u32 exponent, u32 lo, u32 hi) {
     return make_wide(shifted.lo, sign + ((exponent - shift - 1) << 20) + shifted.hi);
 }
 
-/* What y's significand is, shifted down by `distance` >= 1: words and the fraction below. */
+/* What y's significand is, shifted down by 1 <= `distance` <= 31: words and the fraction below. */
 typedef struct {
     u32 lo, hi, rest;
 } aligned;
 
 INLINE aligned align64(u32 lo, u32 hi, u32 distance) {
     u32 high = (hi & FRACTION64) | HIDDEN64;
-    if (LIKELY(distance < 32)) {
-        return (aligned){funnel_shr(high, lo, distance), shift_right(high, distance),
-                         shift_left(lo, apart(32 - distance))};
-    }
-    if (UNLIKELY(distance >= 55)) {
-        return (aligned){0, 0, 1}; /* less than half of a place, even in the binade below */
-    }
-    u32 rest = shift_right(lo, distance) | bits_below(high, distance);
-    return (aligned){shift_right(high, distance), 0, rest | (bits_below(lo, distance) != 0)};
+    return (aligned){funnel_shr(high, lo, distance), shift_right(high, distance),
+                     shift_left(lo, apart(32 - distance))};
 }
 
 /* x + y for normal numbers of one sign and one exponent: the leading bits make two. */
@@ -74,23 +67,42 @@ INLINE wide add_level(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 exponent) {
     return plus_one_place(lo, hi);
 }
 
-/* x + y for normal numbers of one sign, y's exponent 1 <= `distance` below x's. */
-INLINE wide add_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 exponent) {
-    aligned y = align64(ylo, yhi, distance);
-    wide sum = wide_add(xlo, xhi, y.lo, y.hi);
-    if ((sum.hi ^ xhi) < HIDDEN64) {
-        return rounded64(sum.lo, sum.hi, y.rest);
+/* x + y where that is not in the binade of x, of exponent `exponent`, or where it is half of a
+ * place above `lo` and `hi`. These are the words without the `rest` below them. */
+RARE wide add_beyond(u32 lo, u32 hi, u32 rest, u32 exponent) {
+    if (exponent64(hi) == exponent) {
+        return rounded64(lo, hi, rest);
     }
     /* The fraction carried into the exponent field: it is one place too long. */
     if (UNLIKELY(exponent == 0x7fe)) {
-        return make_wide(0, (xhi & SIGN) | EXPONENT64);
+        return make_wide(0, hi & ~FRACTION64);
     }
-    u32 lo = funnel_shr(sum.hi, sum.lo, 1);
-    u32 hi = (sum.hi & ~FRACTION64) | ((sum.hi & FRACTION64) >> 1);
-    if ((sum.lo & 1) == 0 || (y.rest | (lo & 1)) == 0) {
+    u32 half_lo = funnel_shr(hi, lo, 1);
+    u32 half_hi = (hi & ~FRACTION64) | ((hi & FRACTION64) >> 1);
+    if ((lo & 1) == 0 || (rest | (half_lo & 1)) == 0) {
+        return make_wide(half_lo, half_hi);
+    }
+    return plus_one_place(half_lo, half_hi);
+}
+
+/* The same for y's exponent 1 <= `distance` below x's, whose sign and exponent are `above`. Nearly
+ * always the sum is x and a rounded y, and in the binade of x; then it is done. */
+INLINE wide add_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 above) {
+    aligned y = align64(ylo, yhi, distance);
+    if ((i32)y.rest >= 0) {
+        u32 more = at_once(carry(xlo, y.lo));
+        wide sum = make_wide(xlo + y.lo, add3(xhi, y.hi, more));
+        if (LIKELY(sum.hi >> 20 == above)) {
+            return sum;
+        }
+        return add_beyond(sum.lo, sum.hi, y.rest, above & 0x7ff);
+    }
+    u32 lo = add3(xlo, 1, y.lo), hi = add3(xhi, y.hi, lo <= y.lo);
+    if (LIKELY(y.rest != HALF) && LIKELY(hi >> 20 == above)) {
         return make_wide(lo, hi);
     }
-    return plus_one_place(lo, hi);
+    u32 borrow = at_once(lo == 0);
+    return add_beyond(lo - 1, hi - borrow, y.rest, above & 0x7ff);
 }
 
 /* x - y for normal magnitudes at one exponent; `xhi` has the sign of x. Exact. */
@@ -109,26 +121,46 @@ INLINE wide subtract_level(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 exponent) {
     return pack_exact_difference(sign, exponent, lo, hi);
 }
 
-/* x - y for normal magnitudes, y's exponent 1 <= `distance` below x's. */
-INLINE wide subtract_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 exponent) {
-    aligned y = align64(ylo, yhi, distance);
-    wide difference = wide_subtract(xlo, xhi, y.lo, y.hi);
-    u32 lo = difference.lo, hi = difference.hi, rest = 0 - y.rest;
-    if (rest != 0) {
-        hi -= lo == 0;
-        lo -= 1;
-    }
-    if ((hi ^ xhi) < HIDDEN64) {
+/* x - y where that is not in the binade of x, of exponent `exponent`, or where it is half of a
+ * place above `lo` and `hi`. These are the words of x - y rounded down, `rest` the bits below. */
+RARE wide subtract_beyond(u32 lo, u32 hi, u32 rest, u32 exponent) {
+    if (exponent64(hi) == exponent) {
         return rounded64(lo, hi, rest);
     }
     /* The fraction borrowed from the exponent field: it is at least one place too short. */
     if (UNLIKELY((hi & (HIDDEN64 >> 1)) == 0)) {
         /* Only at distance 1, where the rest is one bit: exact after the shift. */
         u32 high = ((hi & FRACTION64) << 1) | (lo >> 31);
-        return pack_exact_difference(xhi & SIGN, exponent - 1, (lo << 1) | (rest >> 31), high);
+        return pack_exact_difference(hi & SIGN, exponent - 1, (lo << 1) | (rest >> 31), high);
     }
     hi = hi - HIDDEN64 + (hi & FRACTION64) + (lo >> 31);
     return rounded64((lo << 1) | (rest >> 31), hi, rest << 1);
+}
+
+/* The same for y's exponent 1 <= `distance` below x's, whose sign and exponent are `above`. The
+ * usual case is as in add_aligned, but a rest below a power of two leads to the binade below. */
+INLINE wide subtract_aligned(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 above) {
+    aligned y = align64(ylo, yhi, distance);
+    if ((i32)y.rest < 0) {
+        u32 borrow = at_once(xlo <= y.lo);
+        u32 lo = sub3(xlo, 1, y.lo), hi = sub3(xhi, y.hi, borrow);
+        if (LIKELY(y.rest != HALF) && LIKELY(hi >> 20 == above)) {
+            return make_wide(lo, hi);
+        }
+        return subtract_beyond(lo, hi, 0 - y.rest, above & 0x7ff);
+    }
+    u32 less = at_once(xlo < y.lo);
+    wide near = make_wide(xlo - y.lo, sub3(xhi, y.hi, less));
+    if (LIKELY(near.hi >> 20 == above)) {
+        if (LIKELY(near.lo != 0)) {
+            return near;
+        }
+        if (y.rest == 0 || (near.hi & FRACTION64) != 0) {
+            return near;
+        }
+    }
+    u32 below = y.rest != 0, borrow = at_once(near.lo < below);
+    return subtract_beyond(near.lo - below, near.hi - borrow, 0 - y.rest, above & 0x7ff);
 }
 
 /* An infinity or a NaN among the operands; b before its sign is flipped. */
@@ -184,29 +216,46 @@ RARE wide slow_add(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
     return pack64(ahi & SIGN, (i32)(ea + 1 - shift), sum.lo, sum.hi, 0);
 }
 
+/* x + y (or x - y, if the signs differ) for y's exponent below x's. */
+INLINE wide add_smaller(u32 xlo, u32 xhi, u32 ylo, u32 yhi, u32 distance, u32 above, u32 same) {
+    return same ? add_aligned(xlo, xhi, ylo, yhi, distance, above)
+                : subtract_aligned(xlo, xhi, ylo, yhi, distance, above);
+}
+
+/* Whether y is nothing beside x, whose exponent is that much higher: y is zero, or below half of
+ * a place even in the binade below x. */
+INLINE u32 is_nothing(u32 ylo, u32 yhi, u32 distance) {
+    return distance >= 55 || ((yhi << 1) | ylo) == 0;
+}
+
 /* a + b with b's sign flipped by `flip` (0 or SIGN). */
 INLINE wide add64(u32 alo, u32 ahi, u32 blo, u32 bhi, u32 flip) {
     u32 sa = ahi >> 20, sb = bhi >> 20; /* signs and exponents */
     u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
     u32 same_sign = flip ? apart(sa ^ sb) >= 0x800 : apart(sa ^ sb) < 0x800;
     if (ea < eb) {
-        if (UNLIKELY(ea == 0) || UNLIKELY(eb == 0x7ff)) {
-            return slow_add(alo, ahi, blo, bhi, flip);
-        }
         u32 distance = apart(eb - ea);
-        return same_sign ? add_aligned(blo, bhi ^ flip, alo, ahi, distance, eb)
-                         : subtract_aligned(blo, bhi ^ flip, alo, ahi, distance, eb);
-    }
-    if (UNLIKELY(eb == 0) || UNLIKELY(ea == 0x7ff)) {
+        if (LIKELY(distance < 32) && LIKELY(is_normal(ea, 0x7ff - 31))) {
+            return add_smaller(blo, bhi ^ flip, alo, ahi, distance, flip ? sb ^ 0x800 : sb,
+                               same_sign);
+        }
+        if (eb != 0x7ff && is_nothing(alo, ahi, distance)) {
+            return make_wide(blo, bhi ^ flip);
+        }
         return slow_add(alo, ahi, blo, bhi, flip);
     }
     u32 distance = apart(ea - eb);
-    if (same_sign) {
-        return distance ? add_aligned(alo, ahi, blo, bhi, distance, ea)
-                        : add_level(alo, ahi, blo, bhi, ea);
+    if (LIKELY(distance < 32) && LIKELY(is_normal(eb, 0x7ff - 31))) {
+        if (distance != 0) {
+            return add_smaller(alo, ahi, blo, bhi, distance, sa, same_sign);
+        }
+        return same_sign ? add_level(alo, ahi, blo, bhi, ea)
+                         : subtract_level(alo, ahi, blo, bhi, ea);
     }
-    return distance ? subtract_aligned(alo, ahi, blo, bhi, distance, ea)
-                    : subtract_level(alo, ahi, blo, bhi, ea);
+    if (distance != 0 && ea != 0x7ff && is_nothing(blo, bhi, distance)) {
+        return make_wide(alo, ahi);
+    }
+    return slow_add(alo, ahi, blo, bhi, flip);
 }
 
 EXPORT("f64.add") wide f64_add(u32 alo, u32 ahi, u32 blo, u32 bhi) {
@@ -255,51 +304,65 @@ RARE wide slow_multiply(u32 alo, u32 ahi, u32 blo, u32 bhi) {
     return pack64(sign, exponent, top.lo, top.hi, below | low.lo);
 }
 
-/* The product of the significands' first words, and what the lower words add to it. */
-INLINE wide multiply_significands(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    u32 a1 = funnel_shl(ahi, alo, 11) | SIGN, a0 = alo << 11;
-    u32 b1 = funnel_shl(bhi, blo, 11) | SIGN, b0 = blo << 11;
-    u32 lo = a1 * b1, cross = mul_high(a1, b0), other = mul_high(a0, b1);
-    u32 sum = lo + cross;
-    return make_wide(sum + other, add3(mul_high(a1, b1), carry(lo, cross), carry(sum, other)));
+/* Sign and exponent, and the significand: its first 32 bits, the other 21 at the top of a word. */
+typedef struct {
+    u32 sign_exponent, high, low;
+} split64;
+
+INLINE split64 split(u32 lo, u32 hi) {
+    return (split64){hi >> 20, at_once(funnel_shl(hi, lo, 11) | SIGN), at_once(lo << 11)};
 }
 
-/* Two normal operands. With a = a1 + a0/2^32, a1 the significand's top 32 bits, the product is
- * a1 b1 + (a1 b0 + a0 b1)/2^32 + a0 b0/2^64; two words of it suffice. What is left out lowers
- * them by less than 3 of the second word's units, of which a last place has 2^10 or 2^11:
- * only if the rest is just below half of a place does it matter, and the slow way decides.
- * Signs and exponents are numbers of 12 bits here, which say fewer tokens than whole words. */
-EXPORT("f64.mul") wide f64_mul(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    u32 sa = ahi >> 20, sb = bhi >> 20;
+/* The upper half of the significands' product, and `rounding`. A half word is short of what
+ * a0 b0 and the lower words of a1 b0 and a0 b1 would add, which is less than 3. */
+INLINE wide upper_half(split64 a, split64 b, u32 high, u32 rounding) {
+    u32 lo = a.high * b.high, cross = mul_high(a.high, b.low), other = mul_high(a.low, b.high);
+    u32 sum = lo + cross;
+    u32 rounded = add3(sum, rounding, other); /* other <= 2^32 - 2^11 - 1: carries once at most */
+    return make_wide(rounded, add3(high, carry(lo, cross), rounded < sum));
+}
+
+/* Whether all exponents are those of normal numbers, the product's, too. */
+INLINE u32 are_multiplied_fast(u32 sa, u32 sb) {
     u32 ea = sa & 0x7ff, eb = sb & 0x7ff;
-    /* Two less than the smallest result's exponent: the leading bit will add one. */
-    u32 exponent = apart(ea + eb) - (BIAS64 + 1);
-    if (UNLIKELY(!is_normal(ea, 0x7ff)) || UNLIKELY(!is_normal(eb, 0x7ff)) ||
-        UNLIKELY(exponent >= 2045)) {
+    return is_normal(ea, 0x7ff) && is_normal(eb, 0x7ff) && apart(ea + eb) - (BIAS64 + 1) < 2045;
+}
+
+/* The product; all but the usual case, which must be sure, is left to slow_multiply.
+ *
+ * Half of a last place is added before it is cut off, and 3 for what may be missing. So the bits
+ * that are cut off are 3 or less if the product was half a place (to even, then), or could be.
+ * Signs and exponents are numbers of 12 bits here, which say fewer tokens than whole words; and
+ * their sum has the product's, as only 12 bits of it are used. */
+INLINE wide multiply(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    split64 a = split(alo, ahi), b = split(blo, bhi);
+    if (UNLIKELY(!are_moderate(a.sign_exponent, b.sign_exponent)) &&
+        !are_multiplied_fast(a.sign_exponent, b.sign_exponent)) {
         return slow_multiply(alo, ahi, blo, bhi);
     }
-    wide product = multiply_significands(alo, ahi, blo, bhi);
-    u32 above = apart(((sa ^ sb) & 0x800) + exponent);
-    if ((i32)product.hi < 0) {
-        above = apart(above + 1) << 20;
-        u32 rest = product.lo & 0x7ff;
-        if (rest < 0x3fd) {
-            return make_wide(funnel_shr(product.hi, product.lo, 11), above + (product.hi >> 11));
+    u32 high = mul_high(a.high, b.high);
+    if ((i32)high < 0) {
+        wide half = upper_half(a, b, high, 0x403);
+        if (UNLIKELY((half.lo & 0x7ff) <= 3)) {
+            return slow_multiply(alo, ahi, blo, bhi);
         }
-        if (LIKELY(rest > 0x400)) {
-            return plus_one_place_of_sum(funnel_shr(product.hi, product.lo, 11), above,
-                                         product.hi >> 11);
-        }
-    } else {
-        above <<= 20;
-        u32 rest = product.lo & 0x3ff;
-        if (rest < 0x1fd) {
-            return make_wide(funnel_shr(product.hi, product.lo, 10), above + (product.hi >> 10));
-        }
-        if (LIKELY(rest > 0x200)) {
-            return plus_one_place_of_sum(funnel_shr(product.hi, product.lo, 10), above,
-                                         product.hi >> 10);
-        }
+        u32 above = add3(a.sign_exponent, 1 - BIAS64, b.sign_exponent);
+        return make_wide(funnel_shr(half.hi, half.lo, 11), behind(above, half.hi << 1));
     }
-    return slow_multiply(alo, ahi, blo, bhi);
+    wide half = upper_half(a, b, high, 0x203);
+    /* It can be 2 or more only if it is just about 2. */
+    if (UNLIKELY((half.lo & 0x3ff) <= 3) || UNLIKELY((i32)half.hi < 0)) {
+        return slow_multiply(alo, ahi, blo, bhi);
+    }
+    u32 above = add3(a.sign_exponent, 0 - BIAS64, b.sign_exponent);
+    return make_wide(funnel_shr(half.hi, half.lo, 10), behind(above, half.hi << 2));
+}
+
+EXPORT("f64.mul") wide f64_mul(u32 alo, u32 ahi, u32 blo, u32 bhi) {
+    return multiply(alo, ahi, blo, bhi);
+}
+
+/* What the lowering calls where both operands are the same. */
+EXPORT("f64.square") wide f64_square(u32 lo, u32 hi) {
+    return multiply(lo, hi, lo, hi);
 }

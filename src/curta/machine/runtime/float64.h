@@ -39,6 +39,16 @@ INLINE wide plus_one_place_of_sum(u32 lo, u32 a, u32 b) {
     return make_wide(lo, add3(a, b, lo == 0));
 }
 
+/* A word of 32 fraction bits, the upper 20 of them behind the lower 12 bits of a number. */
+INLINE u32 behind(u32 sign_exponent, u32 fraction) {
+    return funnel_shr(sign_exponent, fraction, 12);
+}
+
+/* Whether exponents are within 768 and 1279: then those of product and quotient are in range. */
+INLINE u32 are_moderate(u32 sa, u32 sb) {
+    return (apart(sa + 768) & apart(sb + 768) & 0x600) == 0x600;
+}
+
 /* A packed double, and the bits below its last place as a fraction of 2^32: to nearest even.
  * A carry out of the fraction raises the exponent, up to infinity, as it should. */
 INLINE wide rounded64(u32 lo, u32 hi, u32 rest) {

@@ -65,6 +65,13 @@ INLINE u32 apart(u32 x) {
     return x;
 }
 
+/* The same number, computed here and not where it is needed: where a function's steps are put into
+ * another one, what all ways through it have in common need not be computed twice. */
+INLINE u32 at_once(u32 x) {
+    __asm__ volatile("" : "+r"(x));
+    return x;
+}
+
 /* Whether an exponent field is neither 0 nor `all_ones`: of a normal number. */
 INLINE u32 is_normal(u32 exponent, u32 all_ones) {
     return apart(exponent - 1) < all_ones - 1;
