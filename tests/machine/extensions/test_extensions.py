@@ -21,6 +21,9 @@ from curta.machine.wasm.text import assemble
 
 SWAPS = """
 __attribute__((import_module("curta"), import_name("byte_swap"))) unsigned byte_swap(unsigned);
+__attribute__((import_module("curta"), import_name("blend")))
+unsigned blend(unsigned, unsigned, unsigned);
+unsigned blended(unsigned x) { return blend(x, 0x55667788, x * 3); }
 unsigned swapped(unsigned x) { return byte_swap(x); }
 unsigned constant(void) { return byte_swap(0x12345678); }
 unsigned folded(unsigned x) { unsigned y = 0; while (x) { y ^= byte_swap(x); x >>= 3; } return y; }
@@ -59,8 +62,10 @@ def folded(word: int) -> int:
 
 
 def tokens(level: MachineLevel, source: Path) -> list[str]:
-    instance = Machine(level, extensions=[BYTE_SWAP]).instantiate(source)
+    instance = Machine(level, extensions=[BYTE_SWAP, BLEND]).instantiate(source)
     for word in WORDS:
+        low, high = word & 0xFF, 3 * word & 0xFFFF0000
+        assert instance.invoke_bits("blended", [word]) == [high | 0x7700 | low]
         assert instance.invoke_bits("swapped", [word]) == [swapped(word)]
         assert instance.invoke_bits("folded", [word]) == [folded(word)]
         assert instance.invoke_bits("called", [word]) == [swapped(word)]
@@ -77,6 +82,7 @@ def test_a_c_program_uses_it_in_the_weights(tmp_path: Path) -> None:
     expected = tokens("reference", source)
     assert tokens("native", source) == expected
     assert "byte_swap#" in expected
+    assert "blend#" in expected
 
 
 def test_three_sources_and_constants_among_them() -> None:
@@ -96,16 +102,14 @@ def test_a_call_is_one_instruction() -> None:
     assert decode_prompt(program.prompt(), program.operations).instructions == tuple(used)
 
 
-def test_machines_without_it_say_which_has_it(tmp_path: Path) -> None:
-    source = tmp_path / "swaps.c"
-    source.write_text(SWAPS)
-    with pytest.raises(
-        LinkError, match=r"Machine\(extensions=\[BYTE_SWAP\]\).*--extension byte_swap"
-    ):
-        Machine("reference").instantiate(source)
+def test_machines_without_it_say_which_has_it() -> None:
+    text = '(module (import "curta" "byte_swap" (func (param i32{}) (result i32))))'
+    remedy = r"Machine\(extensions=\[BYTE_SWAP\]\).*--extension byte_swap"
+    with pytest.raises(LinkError, match=remedy):
+        Machine("reference").instantiate(assemble(text.format("")))
     with pytest.raises(LinkError, match="machines can have others as extensions"):
         Machine("reference", extensions=[BYTE_SWAP]).instantiate(BLENDS)
-    wrong = assemble('(module (import "curta" "byte_swap" (func (param i32 i32) (result i32))))')
+    wrong = assemble(text.format(" i32"))
     with pytest.raises(LinkError, match="incompatible import type"):
         Machine("reference", extensions=[BYTE_SWAP]).instantiate(wrong)
 
