@@ -20,6 +20,7 @@ from curta.engine.native.shapes import Jumps, is_scattered, square_wave_of, stai
 from curta.engine.native.symbolic import Held, Product, Sum, ValueId
 from curta.engine.native.tables import integer_type
 
+FEW_ENTRIES = 64
 FEWEST_FOR_TABLE = 4
 """Jumps of a function that is looked up instead of compared for."""
 
@@ -151,17 +152,18 @@ class Expressions:
         return f"({tests})" if bare else f"({tests}) * ({factor})"
 
     def looked_up(self, case: Case, argument: Sum, jumps: Jumps, text: str) -> str:
-        """The entry of a table; the argument may be beyond its ends."""
+        """The entry of a table, which goes on beyond the jumps if the argument does not go far."""
         first, last = jumps[0][0] - 1, jumps[-1][0]
+        unit = power_of_two(self.pool.step(argument))
+        low, high = (int(Fraction(end) // unit) for end in case.range(argument))
+        beyond = low < first or high > last
+        if beyond and max(last, high) - min(first, low) <= 2 * (last - first) + FEW_ENTRIES:
+            first, last, beyond = min(first, low), max(last, high), False
         heights = dict(jumps)
         rises = [int(heights.get(place, 0)) for place in range(first, last + 1)]
         number = self.tables.setdefault(tuple(accumulate(rises)), len(self.tables))
-        unit = power_of_two(self.pool.step(argument))
-        low, high = (Fraction(end) / unit for end in case.range(argument))
         at = f"{text} - {literal(first)}" if first > 0 else f"{text} + {literal(-first)}"
-        if low < first or high > last:
-            at = f"clamped({at}, {last - first})"
-        return f"table{number}[{at}]"
+        return f"table{number}[clamped({at}, {last - first})]" if beyond else f"table{number}[{at}]"
 
     def table_definitions(self) -> str:
         """The tables that expressions look things up in."""

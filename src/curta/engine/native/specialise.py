@@ -297,7 +297,7 @@ class Specialiser:
                 continue
             gate = self.pool.entries[terms[0][0]]
             on = Sum(((terms[0][0], 1),))
-            if isinstance(gate.definition, FetchedValue) and case.range(on) == (0, 1):
+            if is_found(self.pool, terms[0][0]) and case.range(on) == (0, 1):
                 return on if gate.step >= 0 else None
         return None
 
