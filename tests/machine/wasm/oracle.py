@@ -83,6 +83,7 @@ class Wasmtime:
         *,
         fuel: int | None = None,
     ) -> None:
+        self.place: int | None = None  # the function that the last trap was in
         self.store = wasmtime.Store(engine)
         if fuel is not None:
             self.store.set_fuel(fuel)
@@ -99,6 +100,7 @@ class Wasmtime:
         try:
             returned = self.exports[name](self.store, *given)
         except wasmtime.Trap as trap:
+            self.place = next((frame.func_index for frame in trap.frames), None)
             return trap_reason(trap)
         if returned is None:
             return ()

@@ -404,20 +404,23 @@ def _below(count: int) -> st.SearchStrategy[int]:
     return st.integers(0, count - 1)
 
 
-def draw_module(number: Number) -> Module:
+def draw_module(number: Number, functions: int | None = None) -> Module:
+    """`functions` is how many it defines; two or three, unless it says otherwise."""
+
     def values(most: int) -> Types:
         return tuple(VALUES[number(len(VALUES))] for _ in range(number(most + 1)))
 
     types = [HOST_TYPE, FunctionType(), *(FunctionType(values(3), values(2)) for _ in range(3))]
-    defined = [2 + number(len(types) - 2) for _ in range(2 + number(2))]
-    functions = [0, *defined]
+    count = 2 + number(2) if functions is None else functions
+    defined = [2 + number(len(types) - 2) for _ in range(count)]
+    all_types = [0, *defined]
     globals_: Types = ("i32", *VALUES)
     code = []
     for place, index in enumerate(defined, 1):
         locals_ = values(4)
-        body = CodeDraw(number, types, functions, globals_, place, types[index], locals_).body()
+        body = CodeDraw(number, types, all_types, globals_, place, types[index], locals_).body()
         code.append(Function(index, locals_, body))
-    elements = tuple(number(len(functions)) for _ in range(6))
+    elements = tuple(number(len(all_types)) for _ in range(6))
     return Module(
         types=tuple(types),
         imports=(Import("env", "host", "func", 0),),
@@ -427,7 +430,7 @@ def draw_module(number: Number) -> Module:
         globals=tuple(Global(GlobalType(one, True), _const(one, 0)) for one in globals_),
         exports=(
             *(Export(f"f{place}", "func", place + 1) for place in range(len(code))),
-            Export("refuel", "func", len(functions)),
+            Export("refuel", "func", len(all_types)),
             Export("memory", "memory", 0),
             *(Export(f"g{place}", "global", place) for place in range(len(globals_))),
         ),
