@@ -95,9 +95,7 @@ def with_probes(module: Module) -> Module:
         exports.append(Export(name, "func", imported + len(functions)))
         functions.append(Function(len(types), locals_, body))
         types.append(type_)
-    return replace(
-        module, types=tuple(types), functions=tuple(functions), exports=tuple(exports)
-    )
+    return replace(module, types=tuple(types), functions=tuple(functions), exports=tuple(exports))
 
 
 def first_difference(ours: Ask, theirs: Ask, globals_: int) -> str:
