@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import hashlib
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from curta.engine.model_cache import write_atomically
 from curta.engine.settings import read_settings
 from curta.errors import FileError, LimitError
 from curta.machine.loaded import LoadedProgram
-from curta.machine.wasm.module import MAX_PAGES, Limits, MemoryType, Module
+from curta.machine.wasm.module import MAX_PAGES, Module
 
 HERE = Path(__file__).parent
 LOWERING = ("lower/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
@@ -24,7 +23,7 @@ LOWERING = ("lower/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
 
 def load_program(content: bytes, max_memory: int = MAX_PAGES) -> LoadedProgram:
     """The module, lowered; its memory can grow to `max_memory` pages at most."""
-    key = hashlib.sha256(lowering_digest() + max_memory.to_bytes(4, "little") + content)
+    key = hashlib.sha256(lowering_digest() + f"{max_memory} ".encode() + content)
     path = read_settings().cache_directory / "lowered" / f"{key.hexdigest()[:32]}.program"
     with suppress(OSError, FileError):
         return LoadedProgram.from_bytes(path.read_bytes())
@@ -36,11 +35,12 @@ def load_program(content: bytes, max_memory: int = MAX_PAGES) -> LoadedProgram:
 
 def lower_program(content: bytes, max_memory: int = MAX_PAGES) -> LoadedProgram:
     """The same without a cache."""
-    from curta.machine.lower import lower
+    from curta.machine.lower import LowerOptions, lower
     from curta.machine.wasm import decode
 
-    module = with_memory_limit(decode(content), max_memory)
-    return LoadedProgram.from_core(lower(module))
+    module = decode(content)
+    check_memory(module, max_memory)
+    return LoadedProgram.from_core(lower(module, LowerOptions(min(max_memory, MAX_PAGES))))
 
 
 def lowering_digest() -> bytes:
@@ -53,24 +53,11 @@ def lowering_digest() -> bytes:
     return total.digest()
 
 
-def with_memory_limit(module: Module, pages: int) -> Module:
-    """The module with a maximum on its memory: growing beyond fails, as the specification allows.
-
-    What needs more from the beginning is refused.
-    """
+def check_memory(module: Module, pages: int) -> None:
+    """Refuse what needs more from the beginning. (Growing beyond fails, as it may.)"""
     for memory in module.memories:
         if memory.limits.minimum > pages:
             raise LimitError(
                 f"the program begins with {memory.limits.minimum:,} pages of memory, the limit is "
                 f"{pages:,}; allow more with max_memory (--max-memory)"
             )
-    memories = tuple(
-        MemoryType(
-            Limits(
-                memory.limits.minimum,
-                pages if memory.limits.maximum is None else min(pages, memory.limits.maximum),
-            )
-        )
-        for memory in module.memories
-    )
-    return replace(module, memories=memories)

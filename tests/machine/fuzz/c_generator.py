@@ -170,7 +170,7 @@ class CProgram:
             lines.append("    " + self.show(f"record.{name}", type_))
             lines.append(f"    {mixing(f'records[1].{name}', type_)}")
         lines.append('    printf("%016" PRIx64 " %d\\n", sum, fuel);')
-        return "\n".join([*lines, "    return (int)(sum & 127);", "}"])
+        return "\n".join([*lines, "    return (int)(sum % 126);", "}"])
 
     # -- statements
 
