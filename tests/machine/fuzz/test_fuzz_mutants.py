@@ -28,7 +28,7 @@ from oracle import (
     trap_reason,
     wasmtime_accepts,
 )
-from probes import PAGES, first_difference, with_probes
+from probes import PAGE, PAGES, first_difference, with_probes
 from random_modules import CONSTANTS, draw_module
 from rounds import seeds
 from test_lower_random import without_host
@@ -47,7 +47,7 @@ RUNS, RUNS_IF_SLOW = 8, 50
 MOST_SECONDS = 60
 MOST_TOKENS = 1_000_000
 WASMTIME_FUEL = 200_000
-MOST_MEMORY = 1 << 30
+MOST_PAGES = 16_384
 PAGES_LOOKED_AT = 4
 OPEN = {FUEL, "call stack exhausted"}
 
@@ -128,7 +128,7 @@ def within(seconds: int) -> Iterator[None]:
 def lowered(binary: bytes) -> str:
     """The verdict; any error that is not curta's own passes through."""
     try:
-        lower_program(binary)
+        lower_program(binary, MOST_PAGES)
     except UnsupportedFeatureError:
         return "unsupported"
     except (LinkError, LimitError):
@@ -180,7 +180,7 @@ def run_both(
 
 def start(machine: Machine, module: Module) -> WeightsInstance | str:
     try:
-        return WeightsInstance(machine, lower_program(encode(module)), MOST_TOKENS)
+        return WeightsInstance(machine, lower_program(encode(module), MOST_PAGES), MOST_TOKENS)
     except Trap as trap:
         return SAME_TRAP.get(trap.reason, trap.reason)
     except LimitError:
@@ -189,6 +189,6 @@ def start(machine: Machine, module: Module) -> WeightsInstance | str:
 
 def start_in_wasmtime(engine: wasmtime.Engine, binary: bytes) -> Wasmtime | str:
     try:
-        return Wasmtime(engine, binary, fuel=WASMTIME_FUEL, most_memory=MOST_MEMORY)
+        return Wasmtime(engine, binary, fuel=WASMTIME_FUEL, most_memory=MOST_PAGES * PAGE)
     except wasmtime.Trap as trap:
         return trap_reason(trap)
