@@ -103,7 +103,8 @@ def test_mutants_are_refused_or_run_as_in_wasmtime(
     print(mutation.__name__, dict(tally))
     assert tally["accepted"] > MUTANTS // 25
     assert tally["rejected"] > MUTANTS // 10
-    assert tally["results"] > RUNS // 2
+    assert tally["results"] > 0
+    assert tally["calls"] > RUNS // 2
 
 
 @contextmanager
@@ -166,6 +167,7 @@ def run_both(
             tally["not ended"] += 1
             return
         assert got == expected, (name, given)
+        tally["calls"] += 1
         tally[got if isinstance(got, str) else "results"] += 1
     if module.memories and theirs.invoke(types[PAGES], PAGES, ()) <= (PAGES_LOOKED_AT,):
         theirs.store.set_fuel(100 * WASMTIME_FUEL)
