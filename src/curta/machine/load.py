@@ -10,7 +10,6 @@ import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 from curta.engine.model_cache import write_atomically
@@ -18,7 +17,7 @@ from curta.engine.settings import read_settings
 from curta.errors import FileError, LimitError
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.wasm.module import MAX_PAGES, Limits, MemoryType, Module
+from curta.machine.wasm.module import MAX_PAGES, Module
 
 HERE = Path(__file__).parent
 LOWERING = ("lower/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
@@ -48,9 +47,10 @@ def lower_program(
     from curta.machine.lower import LowerOptions, lower
     from curta.machine.wasm import decode
 
-    module = with_memory_limit(decode(content), max_memory)
-    core = lower(module, LowerOptions(extensions=tuple(extensions)))
-    return LoadedProgram.from_core(core, Operations(extensions).names)
+    module = decode(content)
+    check_memory(module, max_memory)
+    options = LowerOptions(min(max_memory, MAX_PAGES), extensions=tuple(extensions))
+    return LoadedProgram.from_core(lower(module, options), Operations(extensions).names)
 
 
 def lowering_digest() -> bytes:
@@ -63,24 +63,11 @@ def lowering_digest() -> bytes:
     return total.digest()
 
 
-def with_memory_limit(module: Module, pages: int) -> Module:
-    """The module with a maximum on its memory: growing beyond fails, as the specification allows.
-
-    What needs more from the beginning is refused.
-    """
+def check_memory(module: Module, pages: int) -> None:
+    """Refuse what needs more from the beginning. (Growing beyond fails, as it may.)"""
     for memory in module.memories:
         if memory.limits.minimum > pages:
             raise LimitError(
                 f"the program begins with {memory.limits.minimum:,} pages of memory, the limit is "
                 f"{pages:,}; allow more with max_memory (--max-memory)"
             )
-    memories = tuple(
-        MemoryType(
-            Limits(
-                memory.limits.minimum,
-                pages if memory.limits.maximum is None else min(pages, memory.limits.maximum),
-            )
-        )
-        for memory in module.memories
-    )
-    return replace(module, memories=memories)

@@ -69,6 +69,12 @@ LIBRARIES = (
 LIBRARY_FLAGS = ("-mexec-model=reactor", "-fvisibility=default", "-Wl,--export-dynamic")
 """For a program whose functions are called one by one: it needs no main, all are exported."""
 QUOTED_LINES = 40
+REMEDIES = {
+    "Setjmp/longjmp support requires": "curta has no setjmp and longjmp, whatever the flags: "
+    "return error codes instead",
+    "with exceptions disabled": "curta has no exceptions: return error codes instead",
+}
+"""Words of the compiler, and what curta adds to them where its advice would lead nowhere."""
 UNCERTAIN = 0.05
 """Seconds: a file that was changed so shortly before may have been changed during compilation."""
 
@@ -217,8 +223,9 @@ class Compilation:
             module = without_custom_sections(output.read_bytes())
             if not self.library and b"undefined_weak:main" in module:
                 raise SourceError(
-                    f"{' '.join(self.sources)}: there is no function main to start; functions can "
-                    "be called one by one with --invoke NAME, or with Machine.instantiate"
+                    f"{' '.join(self.sources)}: there is no function main to start, with no "
+                    "parameters or with (int, char **); functions can be called one "
+                    "by one with --invoke NAME, or with Machine.instantiate"
                 )
             files = self._files_read(Path(folder) / "dependencies")
         self.keep(module, files, started)
@@ -248,7 +255,9 @@ class Compilation:
         status, said = _run([*command, *arguments], environment, watcher)
         if status != 0:
             names = " ".join(self.sources)
-            raise SourceError(f"{names}: the C compiler refused it\n" + _diagnostics(said))
+            advice = [remedy for words, remedy in REMEDIES.items() if words in said]
+            first = "; ".join([f"{names}: the C compiler refused it", *advice])
+            raise SourceError(f"{first}\n{_diagnostics(said)}")
         if said.strip() and watcher is not None:
             watcher.warned(_diagnostics(said))
 

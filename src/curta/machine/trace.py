@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 import numpy as np
+import numpy.typing as npt
 
-from curta.machine.ids import DISTANCES, ENDS, Ids
+from curta.machine.ids import DISTANCES, ENDS, FIRST_FAR_JUMP, Ids
 from curta.machine.loaded import LoadedProgram
 from curta.machine.program import Origin
-from curta.machine.vocabulary import TOKENS
+from curta.machine.vocabulary import FAR, TOKENS
 
 BLOCK = 1 << 18
 SEARCHED = 1 << 20
@@ -91,9 +92,16 @@ class Trace(Sequence[str]):
         ends = np.flatnonzero(ENDS[said])
         said = said[ends[-1] + 1 :] if len(ends) else said
         counters = counter - np.cumsum(DISTANCES[said[::-1]], dtype=np.int64)
+        counters = counters[~in_far_jumps(said)[::-1]]
         known = counters[(counters >= 0) & (counters < len(program.origins))]
         own = np.flatnonzero(program.origins["library"][known] == 0)
         return program.origin(int(known[own[0]])) if len(own) else None
+
+
+def in_far_jumps(ids: Ids) -> npt.NDArray[np.bool_]:
+    """For every token: is it the second one of a jump? The counter before it means nothing."""
+    before = np.concatenate([ids[:1] * 0, ids[:-1]])
+    return (before >= FIRST_FAR_JUMP) & (before < FIRST_FAR_JUMP + 2 * FAR)
 
 
 def counters(ids: Ids) -> Ids:

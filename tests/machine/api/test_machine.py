@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from curta import Machine, Trap
-from curta.errors import LimitError, UserError
+from curta.errors import InvalidModuleError, LimitError, UserError
 from curta.machine import lower
 from curta.machine.encode import encode
 from curta.machine.ids import names
@@ -60,6 +60,15 @@ def test_memory_ends_where_it_was_told_to() -> None:
     assert [instance.invoke("grow", n) for n in (2, 1, 0)] == [1, -1, 3]
     with pytest.raises(LimitError, match="begins with 1 pages of memory, the limit is 0"):
         MACHINE.instantiate(MODULE, max_memory=0)
+
+
+def test_a_limit_on_memory_hides_no_mistake_and_may_be_larger_than_any_memory() -> None:
+    too_large = MODULE.replace(b"\x05\x03\x01\x00\x01", b"\x05\x06\x01\x01\x01\x81\x80\x04")
+    assert too_large != MODULE
+    with pytest.raises(InvalidModuleError, match="65537 pages"):
+        MACHINE.instantiate(too_large)
+    instance = MACHINE.instantiate(MODULE, max_memory=1 << 40)
+    assert [instance.invoke("grow", n) for n in (65_536, 65_535, 1)] == [-1, 1, -1]
 
 
 def test_what_has_no_start() -> None:

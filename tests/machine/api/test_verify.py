@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -132,6 +133,20 @@ def test_wasmtime_runs_it_too(run: Run) -> None:
     trapped = run_on_wasmtime(assemble(TRAPS), ["x"], {}, b"")
     assert trapped.exit_code is None
     assert "unreachable" in trapped.trap
+
+
+def test_exit_codes_that_wasmtime_refuses() -> None:
+    pytest.importorskip("wasmtime")
+    text = """(module
+      (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+      (memory (export "memory") 1)
+      (func (export "_start") (call $exit (i32.const 255))))"""
+    theirs = run_on_wasmtime(assemble(text), ["x"], {}, b"")
+    assert theirs.exit_code is None
+    compare_outcomes(Outcome(b"", b"", 255), theirs)
+    for ours in (Outcome(b"", b"", 125), Outcome(b"", b"", None, "unreachable")):
+        with pytest.raises(VerifyError, match="on wasmtime"):
+            compare_outcomes(ours, replace(theirs, stdout=b"x"))
 
 
 @pytest.fixture

@@ -175,6 +175,26 @@ def test_what_does_not_compile(tmp_path: Path, text: str, words: str) -> None:
     assert rest
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "advice"),
+    [
+        ("jump.c", "#include <setjmp.h>\njmp_buf place;\n", "no setjmp and longjmp"),
+        ("throw.cpp", "int main() { throw 1; }\n", "no exceptions"),
+    ],
+)
+def test_what_no_flag_helps_with(tmp_path: Path, name: str, text: str, advice: str) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(SourceError) as caught:
+        read_program(tmp_path / name)
+    assert advice in str(caught.value).splitlines()[0]
+
+
+def test_a_main_that_cannot_be_called(tmp_path: Path) -> None:
+    (tmp_path / "main.c").write_text("int main(int n, char **words, char **more) { return n; }\n")
+    with pytest.raises(SourceError, match=r"no function main to start, .*\(int, char \*\*\)"):
+        read_program(tmp_path / "main.c")
+
+
 def test_whoever_waits_is_told(folder: Path) -> None:
     (folder / "hello.c").write_text('#warning "careful"\nint main(void) { return 0; }\n')
     seconds: list[float] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterator
 from random import Random
 from typing import Any
 
@@ -39,6 +40,58 @@ def mutate_bytes(binary: bytes, other: bytes, random: Random) -> bytes:
             case _:
                 changed[at : at + 1] = bytes([random.choice(_BYTES)])
     return bytes(changed)
+
+
+def mutate_sections(binary: bytes, random: Random) -> bytes:
+    """Whole sections dropped, repeated, exchanged, cut short, or with another size or number."""
+    pieces = list(sections(binary))
+    at, other = random.randrange(len(pieces)), random.randrange(len(pieces))
+    number, content = pieces[at]
+    size = None
+    match random.randrange(7):
+        case 0:
+            del pieces[at]
+        case 1:
+            pieces.insert(other, pieces[at])
+        case 2:
+            pieces[at], pieces[other] = pieces[other], pieces[at]
+        case 3:
+            pieces[at] = number, content[: random.randrange(len(content) + 1)]
+        case 4:
+            pieces[at] = random.randrange(14), content
+        case 5:
+            size = random.choice((0, len(content) - 1, len(content) + 1, 2**28, 2**32 - 1))
+        case _:
+            pieces[at] = number, content + random.randbytes(random.randint(1, 3))
+    written = bytearray(binary[:8])
+    for place, (number, content) in enumerate(pieces):
+        told = len(content) if size is None or place != at else max(0, size)
+        written += bytes([number]) + unsigned(told) + content
+    return bytes(written)
+
+
+def sections(binary: bytes) -> Iterator[tuple[int, bytes]]:
+    """Numbers and contents, of a module that is valid."""
+    at = 8
+    while at < len(binary):
+        number, size, shift = binary[at], 0, 0
+        while True:
+            at += 1
+            size |= (binary[at] & 127) << shift
+            shift += 7
+            if binary[at] < 128:
+                break
+        yield number, binary[at + 1 : at + 1 + size]
+        at += 1 + size
+
+
+def unsigned(number: int) -> bytes:
+    """LEB128."""
+    written = bytearray()
+    while number > 127:
+        written.append(number & 127 | 128)
+        number >>= 7
+    return bytes((*written, number))
 
 
 def mutate_module(module: Module, random: Random) -> Module:

@@ -82,10 +82,14 @@ class Wasmtime:
         imports: Callable[[wasmtime.Store], list[wasmtime.Func]] = lambda _: [],
         *,
         fuel: int | None = None,
+        most_memory: int = -1,
     ) -> None:
+        """`fuel` is in instructions, `most_memory` in bytes; growing beyond it fails."""
+        self.place: int | None = None  # the function that the last trap was in
         self.store = wasmtime.Store(engine)
         if fuel is not None:
             self.store.set_fuel(fuel)
+        self.store.set_limits(memory_size=most_memory)
         module = wasmtime.Module(engine, binary)
         self.exports = wasmtime.Instance(self.store, module, imports(self.store)).exports(
             self.store
@@ -99,6 +103,7 @@ class Wasmtime:
         try:
             returned = self.exports[name](self.store, *given)
         except wasmtime.Trap as trap:
+            self.place = next((frame.func_index for frame in trap.frames), None)
             return trap_reason(trap)
         if returned is None:
             return ()

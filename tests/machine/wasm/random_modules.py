@@ -83,7 +83,9 @@ class CodeDraw:
         place: int,
         own: FunctionType,
         locals_: Types,
+        calm: bool = False,
     ) -> None:
+        self.calm = calm
         self.number = number
         self.types = types
         self.functions = functions
@@ -119,6 +121,8 @@ class CodeDraw:
     def depth(self) -> int:
         """Of any label, rarely of a loop, where the counter soon runs out."""
         depth = self.number(len(self.labels))
+        if self.calm:
+            depth = min(depth, self.number(len(self.labels)))
         if self.loops[-1 - depth] and self.number(4):
             return len(self.labels) - 1
         return depth
@@ -145,7 +149,7 @@ class CodeDraw:
     def small(self, most: int) -> None:
         """An i32 from 0 to `most` (one less than a power of two), rarely more."""
         self.expression("i32")
-        if self.number(30):
+        if self.number(2000 if self.calm else 30):
             self.emit("i32.const", most)
             self.emit("i32.and")
 
@@ -179,8 +183,9 @@ class CodeDraw:
                 self.construct,
                 self.construct,
             ),
-            *(self.call, self.indirect, self.branch_if, self.memory_value),
-            *(() if self.number(8) else (self.dead,) * 8),
+            *(self.branch_if, self.memory_value),
+            *(self.calls() if not self.calm or not self.number(10) else ()),
+            *(() if self.number(400 if self.calm else 8) else (self.dead,) * 8),
         )
         self.pick(kinds)(type_)
 
@@ -266,6 +271,9 @@ class CodeDraw:
         self.emit("call_indirect", index, 0)
         self.keep(self.types[index].results, wanted)
 
+    def calls(self) -> tuple[Callable[..., None], ...]:
+        return self.call, self.indirect
+
     def construct(self, wanted: ValueType | None = None) -> None:
         """block, loop or if, with operands of any type."""
         opcode = self.pick(("block", "loop", "if"))
@@ -305,9 +313,10 @@ class CodeDraw:
         if self.budget <= 0:
             self.emit("nop")
             return
-        kinds: tuple[Callable[[], None], ...] = (
+        kinds: tuple[Callable[..., None], ...] = (
             *(self.set_local, self.set_local, self.set_global, self.store, self.store, self.drop),
-            *(self.construct, self.construct, self.construct, self.call, self.indirect, self.bulk),
+            *(self.construct, self.construct, self.construct, self.bulk),
+            *(self.calls() if not self.calm or not self.number(3) else ()),
             *(self.bulk, self.segments, self.segments, self.maybe_jump, self.nop),
         )
         self.pick(kinds)()
@@ -404,20 +413,25 @@ def _below(count: int) -> st.SearchStrategy[int]:
     return st.integers(0, count - 1)
 
 
-def draw_module(number: Number) -> Module:
+def draw_module(number: Number, functions: int | None = None, *, calm: bool = False) -> Module:
+    """`functions` is how many it defines: two or three by default. What is calm seldom jumps, so
+    that most of its code is executed.
+    """
+
     def values(most: int) -> Types:
         return tuple(VALUES[number(len(VALUES))] for _ in range(number(most + 1)))
 
     types = [HOST_TYPE, FunctionType(), *(FunctionType(values(3), values(2)) for _ in range(3))]
-    defined = [2 + number(len(types) - 2) for _ in range(2 + number(2))]
-    functions = [0, *defined]
+    count = 2 + number(2) if functions is None else functions
+    defined = [2 + number(len(types) - 2) for _ in range(count)]
+    all_types = [0, *defined]
     globals_: Types = ("i32", *VALUES)
     code = []
     for place, index in enumerate(defined, 1):
         locals_ = values(4)
-        body = CodeDraw(number, types, functions, globals_, place, types[index], locals_).body()
-        code.append(Function(index, locals_, body))
-    elements = tuple(number(len(functions)) for _ in range(6))
+        given = (number, types, all_types, globals_, place, types[index], locals_, calm)
+        code.append(Function(index, locals_, CodeDraw(*given).body()))
+    elements = tuple(number(len(all_types)) for _ in range(6))
     return Module(
         types=tuple(types),
         imports=(Import("env", "host", "func", 0),),
@@ -427,7 +441,7 @@ def draw_module(number: Number) -> Module:
         globals=tuple(Global(GlobalType(one, True), _const(one, 0)) for one in globals_),
         exports=(
             *(Export(f"f{place}", "func", place + 1) for place in range(len(code))),
-            Export("refuel", "func", len(functions)),
+            Export("refuel", "func", len(all_types)),
             Export("memory", "memory", 0),
             *(Export(f"g{place}", "global", place) for place in range(len(globals_))),
         ),

@@ -1,0 +1,16 @@
+"""How much of it: one round by default, as many as one likes with `-m slow`."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+ROUNDS = int(os.environ.get("CURTA_FUZZ", "20"))
+FIRST_SEED = int(os.environ.get("CURTA_FUZZ_SEED", "1"))
+
+
+def seeds(*, slow: int = ROUNDS) -> pytest.MarkDecorator:
+    """A test of one `seed`: 0 in the default suite, the others are slow."""
+    others = (pytest.param(FIRST_SEED + n, marks=pytest.mark.slow) for n in range(slow))
+    return pytest.mark.parametrize("seed", [0, *others])

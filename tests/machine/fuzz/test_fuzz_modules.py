@@ -1,0 +1,98 @@
+"""Random modules in the transformer's weights: they do what they do in wasmtime, call after call.
+
+A module has many functions, so that the prompt is read once for many calls. Results, traps with
+their places, and what was recorded of the computation are compared, at the end all of memory and
+the globals.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from random import Random
+
+import wasmtime
+from liveness import RECORDS, livelier
+from oracle import Outcome, Wasmtime, function_type, one_nan
+from probes import DIGEST, PAGE, STEP, Ask, first_difference, with_probes
+from random_modules import CONSTANTS, draw_module
+from rounds import seeds
+from test_lower_random import without_host
+from weights_run import WeightsInstance
+
+from curta import Machine
+from curta.machine.load import lower_program
+from curta.machine.wasm import FunctionType, Module, encode
+
+ENGINE = wasmtime.Engine()
+MODULES, WILD = 4, 0
+"""All modules but one are calm: they jump and trap less, so that more is executed."""
+FUNCTIONS = 20
+CALLS_OF_EACH = 6
+CALLS_BETWEEN_LOOKS = 20
+
+
+@seeds()
+def test_modules_do_in_the_weights_what_they_do_in_wasmtime(machine: Machine, seed: int) -> None:
+    tally = Counter[str]()
+    for number in range(MODULES):
+        check(machine, f"{seed} {number}", tally, calm=number != WILD)
+    print(dict(tally))
+    assert tally["results"] > MODULES * FUNCTIONS
+    assert tally["records"] > MODULES * 1000
+
+
+def check(machine: Machine, seed: str, tally: Counter[str], *, calm: bool = True) -> None:
+    random = Random(seed)
+    drawn = without_host(draw_module(random.randrange, FUNCTIONS, calm=calm))
+    module = with_probes(livelier(drawn, random))
+    binary = encode(module)
+    ours = WeightsInstance(machine, lower_program(binary))
+    theirs = Wasmtime(ENGINE, binary)
+    types = {
+        entry.name: function_type(module, entry.name)
+        for entry in module.exports
+        if entry.kind == "func"
+    }
+
+    def ask(name: str, arguments: Sequence[int]) -> Outcome:
+        return theirs.invoke(types[name], name, arguments)
+
+    names = [name for name in types if name.startswith("f")] * CALLS_OF_EACH
+    random.shuffle(names)
+    for number, name in enumerate(names, 1):
+        type_ = types[name]
+        arguments = [random.choice(CONSTANTS[kind]) for kind in type_.parameters]
+        ours.invoke("refuel")
+        theirs.invoke(FunctionType(), "refuel", ())
+        got = one_nan(type_, ours.invoke(name, arguments))
+        expected = one_nan(type_, theirs.invoke(type_, name, arguments))
+        where = (seed, number, name, arguments)
+        assert got == expected, where
+        if isinstance(got, str):
+            assert ours.where == f"in {function_name(module, theirs.place)}", where
+        tally[got if isinstance(got, str) else "results"] += 1
+        if number % CALLS_BETWEEN_LOOKS == 0:
+            tally["records"] += compare_records(ours.invoke, ask, (seed, number))
+    difference = first_difference(ours.invoke, ask, len(module.globals))
+    assert not difference, (seed, difference)
+    tally["modules"] += 1
+    tally["tokens"] += ours.generated
+
+
+def compare_records(ours: Ask, theirs: Ask, where: object) -> int:
+    """What was recorded since the last look; the number of records."""
+    count, expected = ours(RECORDS, ()), theirs(RECORDS, ())
+    assert count == expected, where
+    assert isinstance(count, tuple)
+    end = PAGE + -(-count[0] // STEP) * STEP
+    assert ours(DIGEST, (PAGE, end)) == theirs(DIGEST, (PAGE, end)), where
+    return count[0] // 8
+
+
+def function_name(module: Module, index: int | None) -> str:
+    """As curta speaks of a function that has no name but that of its export."""
+    for entry in module.exports:
+        if entry.kind == "func" and entry.index == index:
+            return f"function ${entry.name}"
+    return f"function {index}"
