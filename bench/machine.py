@@ -48,7 +48,7 @@ PROGRAMS = (
     Program("nbody, 100 steps (f64)", "nbody.c", ("100",)),
     Program("collatz (i64)", "collatz64.c"),
 )
-LONG = Program("nbody, 800 steps", "nbody.c", ("800",))
+LONG = Program("nbody, 1,200 steps", "nbody.c", ("1200",))
 
 
 def main() -> None:

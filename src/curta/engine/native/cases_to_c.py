@@ -211,7 +211,7 @@ class CasesWriter(ValuesWriter):
         code = self.layout.codes[act.owner]
         lines = self.needed(case, [total for _, _, total in act.members], scope)
         if code.kind == "by position":
-            row = "track[position]."
+            row = "track[ROW(position)]."
         else:
             row = f"filed{act.owner}->"
             if act.opens:

@@ -137,6 +137,8 @@ class Emitter:
         parts += [text for v in sorted(self.live) if (text := self.sums.shape_table(v))]
         parts += [code.row_type for code in self.different]
         parts += [track_type(self.different), self.state(), MEMORY]
+        ring = self.layout.ring
+        parts += [f"#define ROW(n) ((n) & {ring - 1})\n" if ring else "#define ROW(n) (n)\n"]
         if self.has_track:
             parts += [TRACK_FUNCTIONS]
         if any(code.kind == "nearest" for code in self.different):
@@ -145,8 +147,8 @@ class Emitter:
             parts += [code.helpers, code.store, code.fetch]
         parts += [self.memory(), self.cases.tables if self.cases else "", self.step(), self.stops()]
         if self.cases:
-            has_track = str(int(self.has_track))
-            texts = (ROOM.replace("HAS_TRACK", has_track), QUIET_RUN, QUICK_INTAKE)
+            grows = str(int(self.track_grows))
+            texts = (ROOM.replace("TRACK_GROWS", grows), QUIET_RUN, QUICK_INTAKE)
             parts += [self.cases.functions, *texts]
         else:
             parts += [GENERAL_RUN, GENERAL_INTAKE]
@@ -158,6 +160,10 @@ class Emitter:
     @property
     def has_track(self) -> bool:
         return any(code.kind == "by position" for code in self.tables.values())
+
+    @property
+    def track_grows(self) -> bool:
+        return self.has_track and not self.layout.ring
 
     @property
     def directories(self) -> int:
@@ -213,7 +219,8 @@ class Emitter:
         )
 
     def memory(self) -> str:
-        codes = self.different
+        codes, ring = self.different, self.layout.ring
+        track = f"    s->track = allocate(s, sizeof(Track) * {ring});\n" if ring else ""
         return (
             "static inline int grow(State *s) {\n"
             "    const int64_t capacity = s->capacity ? s->capacity * 2 : 4096;\n"
@@ -223,10 +230,10 @@ class Emitter:
             "}\n\n"
             "static void create_tables(State *s) {\n"
             "    (void)s;\n"
-            f"{''.join(code.create for code in codes)}"
+            f"{track}{''.join(code.create for code in codes)}"
             "}\n\n"
             "static void free_tables(State *s) {\n"
-            "    free(s->track);\n"
+            f"    {'(void)s;' if ring else 'free(s->track);'}\n"
             f"{''.join(code.release for code in codes)}"
             "}\n"
         )
@@ -240,7 +247,7 @@ class Emitter:
 
     def step(self) -> str:
         lines = ["    const int64_t position = s->position;", "    (void)token;"]
-        if self.has_track:
+        if self.track_grows:
             lines.append("    if (position >= s->capacity && !grow(s)) return -1;")
         done: set[object] = set()
         promises = self.promises_after()
@@ -319,7 +326,7 @@ class Emitter:
         query = self.sums.text(table.query.plus(Sum(((CONSTANT, shift or 0),)), -1), 0)
         where = "near_position" if table.nearest else "at_position"
         return [
-            *(f"    s->track[position].{text}" for text in self.filing(number, done)),
+            *(f"    s->track[ROW(position)].{text}" for text in self.filing(number, done)),
             f"    const int64_t query{number} = {query}; /* position for {comment(table.name)} */",
             f"    const Track *row{number} = {where}(s, query{number});",
         ]

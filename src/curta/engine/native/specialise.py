@@ -262,10 +262,12 @@ class Specialiser:
         """
         if self.selector is None:
             return False
-        (asked,) = (a for a in self.pool.reads(self.selector) if a.constant is None)
+        asked = [total for total in self.pool.reads(self.selector) if total.constant is None]
+        if len(asked) != 1:
+            return False
         added = {act.total: act.addend for _, act in acts if isinstance(act, Grow)}
         moved = Sum()
-        for value, coefficient in asked.without_constant.terms:
+        for value, coefficient in asked[0].without_constant.terms:
             definition = self.pool.entries[value].definition
             if not isinstance(definition, Input):
                 continue

@@ -4,7 +4,8 @@ A head that retrieves the latest value under an exact key is a table: the key is
 later value overwrites an earlier one. Which table depends on what is proved about the key:
 
     by position   keys are positions, shifted by a constant: one array for all such tables, the
-                  track, which has a row for every token and grows with the sequence
+                  track. It has a row for every token and grows with the sequence; if all look
+                  back by fixed distances, it is a ring of as many rows
     direct        few keys: an array of rows, each with a flag that says that it was filed
     paged         many keys: pages of rows, allocated when first written
     hashed        more keys than pages could be listed: open addressing
@@ -17,6 +18,7 @@ instruction or one token consists of lies in one place.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -33,6 +35,8 @@ from curta.engine.native.symbolic import (
 DIRECT_LIMIT = 1 << 16
 PAGED_LIMIT = 1 << 36
 PAGE_BITS = 12
+LONGEST_REACH = 1 << 12
+"""How far back tables by position may look for their rows to go round."""
 INTEGER_TYPES = (
     ("uint8_t", 0, 2**8 - 1),
     ("int8_t", -(2**7), 2**7 - 1),
@@ -258,6 +262,8 @@ class Tables:
     """By the number of the table; tables that share their rows have one between them."""
     names: dict[tuple[int, int], str]
     """The member of the row that holds a table's value."""
+    ring: int = 0
+    """Rows of the track, a power of two, if it goes round; 0 if it grows, or if there is none."""
 
     @property
     def different(self) -> list[TableCode]:
@@ -291,7 +297,22 @@ def lay_out(program: Program, live: dict[int, frozenset[int]]) -> Tables:
         )
         for owner in members
     }
-    return Tables({number: codes[owner] for number, owner in owner_of.items()}, names)
+    ring = ring_rows(program, owner_of)
+    return Tables({number: codes[owner] for number, owner in owner_of.items()}, names, ring)
+
+
+def ring_rows(program: Program, numbers: Iterable[int]) -> int:
+    """Rows enough for the tables that look back by fixed distances, if there are no others."""
+    reach = -1
+    for number in numbers:
+        table = program.tables[number]
+        filed, asked = (position_shift(program, total) for total in (table.key, table.query))
+        if filed is None:
+            continue
+        if asked is None or filed - asked > LONGEST_REACH:
+            return 0
+        reach = max(reach, filed - asked, 0)
+    return 1 << reach.bit_length() if reach >= 0 else 0
 
 
 def kind_of(program: Program, table: Table) -> str:
@@ -344,11 +365,12 @@ def track_type(codes: list[TableCode]) -> str:
 
 TRACK_FUNCTIONS = """\
 static inline const Track *at_position(const State *s, int64_t query) {
-    return (uint64_t)query <= (uint64_t)s->position ? &s->track[query] : 0;
+    return (uint64_t)query <= (uint64_t)s->position ? &s->track[ROW(query)] : 0;
 }
 
 static inline const Track *near_position(const State *s, int64_t query) {
-    return &s->track[query < 0 ? 0 : query > s->position ? s->position : query];
+    const int64_t near = query < 0 ? 0 : query > s->position ? s->position : query;
+    return &s->track[ROW(near)];
 }
 """
 

@@ -128,7 +128,7 @@ int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
 ROOM = """\
 /* How many of the steps that are left there is room for, without memory of their own. */
 static inline int64_t at_most(State *s, int64_t left) {
-    if (!HAS_TRACK) return left;
+    if (!TRACK_GROWS) return left;
     if (s->position >= s->capacity && !grow(s)) return 0;
     const int64_t room = s->capacity - s->position;
     return room < left ? room : left;

@@ -146,10 +146,11 @@ class ValuesWriter:
             return
         lines.append(f"const int64_t query{table} = {text};")
         if case.facts.hits.get(table):
-            found = f"&track[query{table}]"
+            found = f"&track[ROW(query{table})]"
         elif table in self.pool.nearest:
             within = f"query{table} > position ? position : query{table}"
-            found = f"&track[query{table} < 0 ? 0 : {within}]"
+            found = f"&track[ROW(query{table} < 0 ? 0 : {within})]"
         else:
-            found = f"(uint64_t)query{table} <= (uint64_t)position ? &track[query{table}] : 0"
+            row = f"&track[ROW(query{table})]"
+            found = f"(uint64_t)query{table} <= (uint64_t)position ? {row} : 0"
         lines.append(f"const Track *row{table} = {found};")
