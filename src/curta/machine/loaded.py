@@ -6,6 +6,7 @@ the cache of lowered programs; both come from these arrays without a loop over i
 
 from __future__ import annotations
 
+import hashlib
 import json
 import struct
 from collections.abc import Iterable, Mapping, Sequence
@@ -34,7 +35,7 @@ from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD, vocabulary
 ROW = np.dtype([("operation", "<u4"), *((name, "<u4") for name in FIELDS)])
 """An instruction; `operation` is the place of its token among the tokens of operations."""
 ORIGIN = np.dtype([("function", "<u4"), ("place", "<i4"), ("library", "u1")])
-MAGIC = b"curta program 2\n"
+MAGIC = b"curta program 3\n"
 NO_ORIGIN = Origin("?")
 
 
@@ -150,14 +151,9 @@ class LoadedProgram:
         }
         written = json.dumps(head).encode()
         contents = b"".join(segment.content for segment in self.segments)
-        return b"".join(
-            [
-                MAGIC + struct.pack("<I", len(written)) + written,
-                self.rows.tobytes(),
-                self.origins.tobytes(),
-                contents,
-            ]
-        )
+        parts = [struct.pack("<I", len(written)), written]
+        body = b"".join([*parts, self.rows.tobytes(), self.origins.tobytes(), contents])
+        return MAGIC + hashlib.sha256(body).digest() + body
 
     @classmethod
     def from_bytes(cls, content: bytes) -> LoadedProgram:
@@ -171,8 +167,11 @@ class LoadedProgram:
     def _from_bytes(cls, content: bytes) -> LoadedProgram:
         if not content.startswith(MAGIC):
             raise ValueError("it begins otherwise")
-        at = len(MAGIC) + 4
-        (size,) = struct.unpack_from("<I", content, len(MAGIC))
+        digest, content = content[len(MAGIC) :][:32], content[len(MAGIC) + 32 :]
+        if hashlib.sha256(content).digest() != digest:
+            raise ValueError("it is damaged")
+        at = 4
+        (size,) = struct.unpack_from("<I", content)
         head = json.loads(content[at : at + size])
         at += size
         rows = np.frombuffer(content, dtype=ROW, count=head["rows"], offset=at)

@@ -204,6 +204,7 @@ def test_a_loaded_program_survives_its_file() -> None:
     assert again.core_program() == LOADED.core_program() == program()
     assert again.prompt().tolist() == LOADED.prompt().tolist()
     content = LOADED.to_bytes()
-    for broken in (b"", content[:-1], content[:40], b"x" + content, content + b"x"):
+    changed = content[:-9] + bytes([content[-9] ^ 1]) + content[-8:]
+    for broken in (b"", content[:-1], content[:40], b"x" + content, content + b"x", changed):
         with pytest.raises(UserError, match="not a lowered program"):
             LoadedProgram.from_bytes(broken)

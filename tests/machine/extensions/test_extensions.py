@@ -109,6 +109,11 @@ def test_machines_without_it_say_which_has_it() -> None:
         Machine("reference").instantiate(assemble(text.format("")))
     with pytest.raises(LinkError, match="machines can have others as extensions"):
         Machine("reference", extensions=[BYTE_SWAP]).instantiate(BLENDS)
+    mine = Extension("write", 1, BYTE_SWAP.result, BYTE_SWAP.meaning)
+    with pytest.raises(LinkError, match="give the extension another name"):
+        Machine("reference", extensions=[mine]).instantiate(
+            assemble('(module (import "curta" "write" (func (param i32) (result i32))))')
+        )
     wrong = assemble(text.format(" i32"))
     with pytest.raises(LinkError, match="incompatible import type"):
         Machine("reference", extensions=[BYTE_SWAP]).instantiate(wrong)

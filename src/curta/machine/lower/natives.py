@@ -265,6 +265,11 @@ def _extended(body: Body, extension: Extension) -> None:
 
 def check_native(name: str, type_: FunctionType, extensions: Mapping[str, Extension]) -> None:
     """Refuse what is not a native instruction, or not used as one."""
+    if name in extensions and name in _NATIVES:
+        raise LinkError(
+            f'ambiguous import: "curta" "{name}" is an extension here, and what programs of any '
+            "machine may import; give the extension another name"
+        )
     if name in extensions:
         takes, gives = extensions[name].parameters, 1
     elif name in _NATIVES:

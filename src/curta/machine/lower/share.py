@@ -112,7 +112,7 @@ class _Known:
         for name, value in read.items():
             found = facts.found(value)
             part.sources[name] = part.sources[name] if found is None else found
-        if KINDS[step.name] == "value" and len(part.writes) == 1:
+        if gives_value(step) and len(part.writes) == 1:
             self.compute(step, part, facts, read)
         else:
             for web in part.writes:
@@ -189,10 +189,15 @@ def _drop_unread(steps: list[Step], webs: Webs) -> None:
             if part is None:
                 step.name = ""
                 continue
-            value = KINDS[step.name] == "value" and len(part.writes) == 1
+            value = gives_value(step) and len(part.writes) == 1
             if value and not live >> part.writes[0] & 1:
                 step.name = ""
                 continue
             live = _before(step, part, live, webs.at_labels)
         kept.append(part)
     webs.parts = kept[::-1]
+
+
+def gives_value(step: Step) -> bool:
+    """Whether a step computes a word and does nothing else; all extensions do."""
+    return KINDS.get(step.name, "value") == "value"
