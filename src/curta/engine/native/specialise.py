@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.acts import (
@@ -197,6 +198,12 @@ class Specialiser:
         assert self.selector is not None
         on = group.case.value(self.selector)
         low, high = group.case.range(on)
+        steps = [self.pool.entries[value].definition for value, _ in on.without_constant.terms]
+        if len(steps) == 1 and isinstance(steps[0], Steps):
+            scale = on.without_constant.terms[0][1]
+            levels = accumulate((height for _, height in steps[0].jumps), initial=0)
+            found = {simplify(level * scale + on.added) for level in levels}
+            return sorted(value for value in found if low <= value <= high)
         unit = Fraction(power_of_two(self.pool.step(on)))
         return [simplify(low + unit * n) for n in range(int((high - low) / unit) + 1)]
 
