@@ -7,6 +7,7 @@ from curta.machine.extensions.byte_swap import BYTE_SWAP
 from curta.machine.instructions import Instruction
 
 
+@pytest.mark.slow
 def test_weights_with_the_operation_do_it_and_all_others() -> None:
     words = [0, 1, 0x12345678, 0xFF000080, 2**32 - 1]
     program = []
