@@ -8,9 +8,9 @@ from functools import cache
 from curta.compiler.model import Model
 from curta.engine import Engine, load
 from curta.engine.model_cache import compile_cached
-from curta.machine.computer import TRACE, build
+from curta.machine.computer import build
 from curta.machine.encode import encode, encode_segment, encode_word
-from curta.machine.instructions import Instruction
+from curta.machine.instructions import MOST_TOKENS, Instruction
 from curta.machine.parts.operations import Extension
 from curta.machine.program import CoreProgram, Segment
 from curta.machine.reference import CoreMachine
@@ -25,7 +25,7 @@ Extensions = tuple[Extension, ...]
 
 @cache
 def model(extensions: Extensions = ()) -> Model:
-    return compile_cached(build(extensions), TRACE)
+    return compile_cached(build(extensions), MOST_TOKENS)
 
 
 @cache

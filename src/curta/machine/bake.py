@@ -22,7 +22,14 @@ from curta.compiler.model import file_notes
 from curta.engine import Engine
 from curta.errors import FileError, LimitError, UserError
 from curta.machine.instance import Instance
-from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, OPERATIONS, ZERO, Instruction
+from curta.machine.instructions import (
+    FIRST_GLOBAL,
+    MEMORY_PAGES,
+    MOST_TOKENS,
+    OPERATIONS,
+    ZERO,
+    Instruction,
+)
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine
 from curta.machine.parts.operations import Extension, Operations
@@ -150,7 +157,7 @@ def bake(
 ) -> BakedMachine:
     """Weights that run this program and no other; with `library`, ones to be instantiated."""
     from curta.engine.model_cache import compile_cached
-    from curta.machine.computer import TRACE, build
+    from curta.machine.computer import build
 
     machine = Machine(extensions=extensions)
     if isinstance(program, CoreProgram):
@@ -165,7 +172,7 @@ def bake(
             f"{name} has {count:,} core instructions, its memory included, and at most "
             f"{MOST_BAKED:,} can be baked; run it from the prompt (curta run)"
         )
-    model = compile_cached(build(machine.extensions, stored.instructions), TRACE, on_pass)
+    model = compile_cached(build(machine.extensions, stored.instructions), MOST_TOKENS, on_pass)
     loaded = LoadedProgram.from_core(stored, Operations(machine.extensions).names)
     return BakedMachine(replace(loaded, baked=True), name, lambda: model, level, machine.extensions)
 

@@ -24,9 +24,6 @@ from curta.machine.parts.token import token_parts
 from curta.machine.parts.traps import trap_parts
 from curta.machine.vocabulary import AWAIT, EXIT, READ, TRAP_TOKENS, vocabulary
 
-TRACE = 2**26
-"""Tokens of the longest conversation."""
-
 
 def build(
     extensions: Sequence[Extension] = (), baked: Sequence[Instruction] | None = None

@@ -41,6 +41,8 @@ FIRST_GLOBAL = GLOBALS + 2
 FRAME_REGISTERS = 1 << 22
 """All frames together."""
 LARGEST_FRAME = GLOBALS
+MOST_TOKENS = 1 << 26
+"""Of a conversation: as far as the machine is certified."""
 MOST_INSTRUCTIONS = (1 << 20) - (1 << 12)
 """So that every jump is at most 256 times 4096 instructions."""
 PAGE = 1 << 16

@@ -18,6 +18,7 @@ import numpy as np
 from curta.engine.base import Session
 from curta.engine.native import CHUNK, NativeSession
 from curta.machine.ids import ID_OF, START_ID, STOP_IDS, Ids, last_words
+from curta.machine.instructions import MOST_TOKENS
 from curta.machine.loaded import decode_prompt
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.program import CoreProgram
@@ -108,7 +109,7 @@ class ReferenceTalker:
     It does whole instructions, and so may say a few tokens more than it should.
     """
 
-    max_tokens = 1 << 26
+    max_tokens = MOST_TOKENS
     memory_bytes = 0
 
     def __init__(

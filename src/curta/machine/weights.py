@@ -24,11 +24,10 @@ from curta.engine.model_cache import compile_cached, write_atomically
 from curta.engine.native import Library, Native
 from curta.engine.settings import read_settings
 from curta.errors import UserError
+from curta.machine.instructions import MOST_TOKENS
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.vocabulary import vocabulary
 
-MAX_TOKENS = 1 << 26
-"""The length of conversation that the machine is certified for."""
 SOURCE = Path(curta.__file__).parent
 NOT_OF_THE_WEIGHTS = ("wasm", "lower", "runtime")
 """Folders of the machine that only prepare what the weights execute."""
@@ -74,7 +73,7 @@ def machine_model(extensions: Sequence[Extension] = (), on_pass: OnPass | None =
     """The compiled graph."""
     from curta.machine.computer import build
 
-    return compile_cached(build(extensions), MAX_TOKENS, on_pass)
+    return compile_cached(build(extensions), MOST_TOKENS, on_pass)
 
 
 def weights_digest(extensions: Sequence[Extension] = ()) -> str:
