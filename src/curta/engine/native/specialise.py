@@ -2,8 +2,9 @@
 
 For each class of tokens, the events of a step are followed with the class's facts, up to the first
 that depends on the *selector*: the value, fetched or out of a table of the weights, on which most
-gates and steps ask a question, such as the operation of an instruction. From there on classes with the same facts share the code, which
-is divided by the selector's values, and then by whatever decides which rule speaks.
+gates and steps ask a question, such as the operation of an instruction. From there on classes with
+the same facts share the code, which is divided by the selector's values, and then by whatever
+decides which rule speaks.
 """
 
 from __future__ import annotations
