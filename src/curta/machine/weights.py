@@ -38,10 +38,13 @@ def load_machine(
     extensions: Sequence[Extension] = (),
     on_pass: OnPass | None = None,
 ) -> Engine:
-    """The machine at one of the levels of the engine."""
+    """The machine at one of the levels of the engine. `on_pass` is told of the native code too."""
 
     def model() -> Model:
-        return machine_model(extensions, on_pass)
+        compiled = machine_model(extensions, on_pass)
+        if level == "native" and on_pass is not None:
+            on_pass("native code")
+        return compiled
 
     names = vocabulary(Operations(extensions).names)
     return load_weights(level, weights_digest(extensions), names, model)
