@@ -197,8 +197,9 @@ class Specialiser:
     def values(self, group: Group) -> list[Number]:
         """What the selector can be."""
         assert self.selector is not None
-        on = group.case.value(self.selector)
-        low, high = group.case.range(on)
+        case = self.insisting(group.case)
+        on = case.value(self.selector)
+        low, high = case.range(on)
         steps = [self.pool.entries[value].definition for value, _ in on.without_constant.terms]
         if len(steps) == 1 and isinstance(steps[0], Steps):
             scale = on.without_constant.terms[0][1]
@@ -236,9 +237,9 @@ class Specialiser:
         if self.selecting_table is not None:
             insists = [(group.case, Insist(self.selecting_table))]
         on = case.value(self.selector)
-        if on.constant is not None:
-            return Block((*insists, *blocks[on.constant].acts))
         give_up = Block(((case, GiveUp()),))
+        if on.constant is not None:
+            return Block((*insists, *blocks.get(on.constant, give_up).acts))
         branches = [((n, n), blocks.get(n, give_up)) for n in self.values(group)]
         return Block((*insists, (case, Divide(on, tuple(branches)))))
 
