@@ -40,7 +40,7 @@ class Scope:
 
 
 class CannotSpecialiseError(Exception):
-    """Scores of a case do not fit into 64 bits in one unit; the general code is left to do it."""
+    """What a case computes is no number of steps in 64 bits; the general code is left to do it."""
 
 
 class Expressions:
@@ -230,5 +230,6 @@ def literal(number: int) -> str:
 
 
 def integer(value: Number) -> int:
-    assert value == int(value), f"{value} is no whole number of steps"
+    if value != int(value):
+        raise CannotSpecialiseError(f"{value} is no whole number of steps")
     return int(value)
