@@ -1,15 +1,15 @@
 """The arg-max over keys of several digits, one entry for all keys that share their digits.
 
-A head of n digits has keys (2k, p) and queries (hq, h): n digits k and q, the hardness h > 0, and a
-last component p that is the model's own, about recency - |k|². A score is h (2 q . k + p). Two facts
-about these numbers, whatever they stand for, save most of the scores:
+A head of n digits has keys (2k, p) and queries (hq, h): n digits k and q, the hardness h > 0, and
+a last component p that is the model's own, about recency - |k|². A score is h (2 q . k + p). Two
+facts about these numbers, whatever they stand for, save most of the scores:
 
 * Of keys with the same digits the one with the largest p scores highest under every query, so each
   group of them is one entry, the latest of equals.
-* 2 q . k + p = |q|² - |q - k|² + (p + |k|²). If all k are whole numbers, h is a power of two, and an
-  entry's k is q, then the entry loses nothing to the distance and every other one at least 1. So it
-  wins if its excess p + |k|² is less than 1 below the largest that any key ever had: compared with
-  1/2, which leaves more than rounding needs.
+* 2 q . k + p = |q|² - |q - k|² + (p + |k|²). If all k are whole numbers, h is a power of two, and
+  an entry's k is q, then the entry loses nothing to the distance and every other one at least 1.
+  So it wins if its excess p + |k|² is less than 1 below the largest that any key ever had:
+  compared with 1/2, which leaves more than rounding needs.
 
 Where the second one does not apply, all entries are compared. Queries that find no equal key tend
 to be asked again and again, so the last one's answer is kept up to date.
@@ -25,6 +25,7 @@ from math import frexp
 import numpy as np
 import numpy.typing as npt
 
+from curta.engine.hull import Backend
 from curta.engine.hull_replay_maps import replay_library, takes_c
 from curta.errors import HullError
 
@@ -33,7 +34,7 @@ LARGEST = 2.0**50
 """Squares and excesses below it are exact, or close enough to tell 1/2 from 1."""
 
 
-def new_filed_keys(digits: int, width: int, backend: str = "auto") -> FiledKeys:
+def new_filed_keys(digits: int, width: int, backend: Backend = "auto") -> FiledKeys:
     return NativeFiledKeys(digits, width) if takes_c(backend) else FiledKeys(digits, width)
 
 

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from curta.engine.base import Ids
 from curta.engine.guards import GuardCheck
-from curta.engine.hull import HullCache
+from curta.engine.hull import Backend, HullCache
 from curta.engine.hull_filed import new_filed_keys
 from curta.engine.hull_level import HullLevel, own_width
 from curta.engine.hull_replay_maps import LayerMaps, new_maps
@@ -33,10 +33,11 @@ Matrix = npt.NDArray[np.float64]
 BLOCK = 1024
 """Positions at a time, at most; a multiple of the tiles that the C code works on."""
 NOT_ASKED = -1
+"""Stands for what is said where nobody asks."""
 
 
 def replay_hull(
-    engine: HullLevel, ids: Ids, asked: npt.NDArray[np.bool_], backend: str = "auto"
+    engine: HullLevel, ids: Ids, asked: npt.NDArray[np.bool_], backend: Backend = "auto"
 ) -> Generator[Ids, None, None]:
     """What is said after every position where it is asked, a block at a time."""
     blocks = HullBlocks(engine, backend)
@@ -48,7 +49,7 @@ def replay_hull(
 class HullBlocks:
     """The sequence so far, as every head remembers it."""
 
-    def __init__(self, engine: HullLevel, backend: str = "auto") -> None:
+    def __init__(self, engine: HullLevel, backend: Backend = "auto") -> None:
         self.engine = engine
         self.length = 0
         self.maps = new_maps(engine.model, backend)
@@ -93,7 +94,7 @@ class HullBlocks:
 
     def attend(self, number: int, maps: LayerMaps, x: Matrix, count: int) -> Matrix:
         """All heads of a layer, side by side."""
-        queries, keys, values = maps.query(x), maps.key(x), maps.value(x)
+        queries, keys, values = (maps.attention[part](x) for part in ("query", "key", "value"))
         plan = self.engine.model.plan["layers"][number]
         width = plan["head_width"]
         found = np.zeros_like(values)
@@ -104,7 +105,7 @@ class HullBlocks:
             found[filed, :count] = cache.steps(
                 rows(queries, used, count), rows(keys, used, count), rows(values, filed, count)
             ).T
-        return maps.output(found)
+        return maps.attention["output"](found)
 
 
 def rows(block: Matrix, used: slice, count: int) -> Matrix:
@@ -119,7 +120,7 @@ class HeadBlocks(Protocol):
         """File every position's value under its key; what its query finds."""
 
 
-def new_head(head: dict[str, Any], backend: str) -> HeadBlocks:
+def new_head(head: dict[str, Any], backend: Backend) -> HeadBlocks:
     if head["kind"] == "mean":
         return MeanBlocks(len(head["values"]))
     if len(head["key"]) == 1:
@@ -145,8 +146,8 @@ class MeanBlocks:
 class PlaneBlocks:
     """A 2D head: the hull of the keys."""
 
-    def __init__(self, width: int, backend: str) -> None:
-        self.hull = HullCache(width, ties="latest", backend=backend)  # type: ignore[arg-type]
+    def __init__(self, width: int, backend: Backend) -> None:
+        self.hull = HullCache(width, ties="latest", backend=backend)
 
     def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
         return self.hull.insert_and_query_many(keys, values, queries).values

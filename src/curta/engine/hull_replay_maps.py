@@ -7,6 +7,7 @@ in C (hull_replay.c) only the weights themselves.
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Mapping
 from ctypes import POINTER, c_int64, c_void_p
 from functools import cache
 from importlib.resources import files
@@ -16,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
+from curta.engine.hull import Backend
 from curta.engine.hull.native import choose_backend
 from curta.engine.toolchain import build_library, load_library
 
@@ -36,10 +38,9 @@ class Map(Protocol):
 class LayerMaps(Protocol):
     """What a layer does besides attending."""
 
-    query: Map
-    key: Map
-    value: Map
-    output: Map
+    @property
+    def attention(self) -> Mapping[str, Map]:
+        """The maps named query, key, value and output."""
 
     def add_gates(self, x: Matrix) -> None:
         """x += contract @ (relu(gate @ x) * (expand @ x)), in place."""
@@ -55,12 +56,12 @@ class Maps(Protocol):
         """The token with the highest logit after every position, the first of equals."""
 
 
-def takes_c(backend: str) -> bool:
+def takes_c(backend: Backend) -> bool:
     """`c`, `python`, or `auto`: C unless there is no compiler."""
     return choose_backend(backend) == "c"
 
 
-def new_maps(model: Model, backend: str = "auto") -> Maps:
+def new_maps(model: Model, backend: Backend = "auto") -> Maps:
     return NativeMaps(model) if takes_c(backend) else NumpyMaps(model)
 
 
@@ -93,9 +94,8 @@ class NumpyMap:
 
 class NumpyLayer:
     def __init__(self, matrices: dict[str, Matrix]) -> None:
-        self.query, self.key, self.value, self.output, self.gate, self.expand, self.contract = (
-            NumpyMap(matrices[part]) for part in (*ATTENTION, *FEED_FORWARD)
-        )
+        self.attention = {part: NumpyMap(matrices[part]) for part in ATTENTION}
+        self.gate, self.expand, self.contract = (NumpyMap(matrices[part]) for part in FEED_FORWARD)
 
     def add_gates(self, x: Matrix) -> None:
         x += self.contract(np.maximum(self.gate(x), 0.0) * self.expand(x))
@@ -104,8 +104,7 @@ class NumpyLayer:
 class NumpyMaps:
     def __init__(self, model: Model) -> None:
         self.layers: list[LayerMaps] = [
-            NumpyLayer(layer_matrices(model, number))
-            for number in range(len(model.plan["layers"]))
+            NumpyLayer(layer_matrices(model, number)) for number in range(len(model.plan["layers"]))
         ]
         self.unembedding = NumpyMap(np.asarray(model.weights["unembedding.weight"]))
 
@@ -169,9 +168,8 @@ class NativeMap:
 
 class NativeLayer:
     def __init__(self, matrices: dict[str, Matrix]) -> None:
-        self.query, self.key, self.value, self.output, self.gate, self.expand = (
-            NativeMap(matrices[part]) for part in (*ATTENTION, "gate", "expand")
-        )
+        self.attention = {part: NativeMap(matrices[part]) for part in ATTENTION}
+        self.gate, self.expand = NativeMap(matrices["gate"]), NativeMap(matrices["expand"])
         self.changed = np.flatnonzero(matrices["contract"].any(axis=1)).astype(np.int32)
         self.contract = NativeMap(matrices["contract"][self.changed].T)
         self.change = np.empty((len(self.changed), TILE))
