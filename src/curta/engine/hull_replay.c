@@ -19,7 +19,13 @@
 #define FOR_ALL_PROCESSORS
 #endif
 
+/* A tile is four vectors of eight numbers; compilers split them where registers are narrower. */
 #define TILE 32
+typedef double lanes __attribute__((vector_size(64), aligned(8), may_alias));
+typedef int64_t choice __attribute__((vector_size(64), may_alias));
+typedef struct {
+    lanes a, b, c, d;
+} tile;
 
 typedef struct {
     int64_t rows;
@@ -30,22 +36,43 @@ typedef struct {
 
 /* -- maps ------------------------------------------------ */
 
-/* sums[t] = sum over the row of weight * x[place][t] */
-INLINE void row_times(const map *m, int64_t row, const double *x, int64_t stride, double *sums) {
-    double total[TILE] = {0};
-    for (int64_t i = m->starts[row]; i < m->starts[row + 1]; i++) {
-        const double *from = x + m->places[i] * stride;
-        double weight = m->weights[i];
-        for (int t = 0; t < TILE; t++) total[t] += weight * from[t];
-    }
-    memcpy(sums, total, sizeof total);
+INLINE tile read_tile(const double *from) {
+    const lanes *l = (const lanes *)from;
+    return (tile){l[0], l[1], l[2], l[3]};
+}
+
+INLINE void write_tile(double *to, tile t) {
+    lanes *l = (lanes *)to;
+    l[0] = t.a, l[1] = t.b, l[2] = t.c, l[3] = t.d;
+}
+
+INLINE tile add_scaled(tile sum, double weight, tile t) {
+    return (tile){sum.a + weight * t.a, sum.b + weight * t.b, sum.c + weight * t.c,
+                  sum.d + weight * t.d};
+}
+
+INLINE lanes chosen(choice yes, lanes one, lanes other) {
+    return (lanes)((yes & (choice)one) | (~yes & (choice)other));
+}
+
+INLINE lanes gated(lanes gate, lanes value) {
+    return (lanes)((choice)(gate > 0.0) & (choice)gate) * value;
+}
+
+/* The sum over the row of weight * x[place] */
+INLINE tile row_times(const map *m, int64_t row, const double *x, int64_t stride) {
+    tile sum = {{0}, {0}, {0}, {0}};
+    for (int64_t i = m->starts[row]; i < m->starts[row + 1]; i++)
+        sum = add_scaled(sum, m->weights[i], read_tile(x + m->places[i] * stride));
+    return sum;
 }
 
 /* y[row] = m x */
-FOR_ALL_PROCESSORS EXPORT void replay_map(const map *m, const double *x, int64_t stride, double *y) {
+FOR_ALL_PROCESSORS EXPORT void replay_map(const map *m, const double *x, int64_t stride,
+                                          double *y) {
     for (int64_t at = 0; at < stride; at += TILE)
         for (int64_t row = 0; row < m->rows; row++)
-            row_times(m, row, x + at, stride, y + row * stride + at);
+            write_tile(y + row * stride + at, row_times(m, row, x + at, stride));
 }
 
 /* x += contract (relu(gate x) * (expand x)). The rows of `contract` are hidden units here, too; its
@@ -56,38 +83,41 @@ FOR_ALL_PROCESSORS EXPORT void replay_gates(const map *gate, const map *expand, 
     for (int64_t at = 0; at < stride; at += TILE) {
         memset(change, 0, sizeof(double) * TILE * (size_t)count);
         for (int64_t unit = 0; unit < gate->rows; unit++) {
-            double opened[TILE], expanded[TILE];
-            row_times(gate, unit, x + at, stride, opened);
-            row_times(expand, unit, x + at, stride, expanded);
-            for (int t = 0; t < TILE; t++)
-                opened[t] = (opened[t] > 0.0 ? opened[t] : 0.0) * expanded[t];
+            tile g = row_times(gate, unit, x + at, stride);
+            tile e = row_times(expand, unit, x + at, stride);
+            tile hidden = {gated(g.a, e.a), gated(g.b, e.b), gated(g.c, e.c), gated(g.d, e.d)};
             for (int64_t i = contract->starts[unit]; i < contract->starts[unit + 1]; i++) {
-                double *to = change + contract->places[i] * TILE, weight = contract->weights[i];
-                for (int t = 0; t < TILE; t++) to[t] += weight * opened[t];
+                double *to = change + contract->places[i] * TILE;
+                write_tile(to, add_scaled(read_tile(to), contract->weights[i], hidden));
             }
         }
         for (int64_t i = 0; i < count; i++) {
             double *to = x + slots[i] * stride + at;
-            for (int t = 0; t < TILE; t++) to[t] += change[i * TILE + t];
+            write_tile(to, add_scaled(read_tile(to), 1.0, read_tile(change + i * TILE)));
         }
     }
+}
+
+INLINE void keep_higher(lanes score, double row, lanes *best, lanes *which) {
+    choice higher = score > *best;
+    *best = chosen(higher, score, *best);
+    *which = chosen(higher, row - (lanes){0}, *which);
 }
 
 /* said[position] = the first row with the highest sum */
 FOR_ALL_PROCESSORS EXPORT void replay_arg_max(const map *m, const double *x, int64_t stride,
                                               double *said) {
     for (int64_t at = 0; at < stride; at += TILE) {
-        double best[TILE], which[TILE], sums[TILE];
-        for (int t = 0; t < TILE; t++) best[t] = -INFINITY, which[t] = 0.0;
+        lanes lowest = -INFINITY - (lanes){0};
+        tile best = {lowest, lowest, lowest, lowest}, which = {{0}, {0}, {0}, {0}};
         for (int64_t row = 0; row < m->rows; row++) {
-            row_times(m, row, x + at, stride, sums);
-            double number = (double)row;
-            for (int t = 0; t < TILE; t++) {
-                which[t] = sums[t] > best[t] ? number : which[t];
-                best[t] = sums[t] > best[t] ? sums[t] : best[t];
-            }
+            tile score = row_times(m, row, x + at, stride);
+            keep_higher(score.a, (double)row, &best.a, &which.a);
+            keep_higher(score.b, (double)row, &best.b, &which.b);
+            keep_higher(score.c, (double)row, &best.c, &which.c);
+            keep_higher(score.d, (double)row, &best.d, &which.d);
         }
-        memcpy(said + at, which, sizeof which);
+        write_tile(said + at, which);
     }
 }
 
