@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from curta.app.machine import (
     Screen,
@@ -23,6 +23,7 @@ from curta.machine.instance import Instance
 from curta.machine.machine import Machine
 from curta.machine.run import RunOptions, program_name
 from curta.machine.toolchain import read_program, split_flags
+from curta.machine.values import to_number, to_pattern
 from curta.machine.verify import (
     NAMES,
     Call,
@@ -96,8 +97,8 @@ def run_once(
     try:
         if options.invoke is not None:
             numbers = numbers_for(instance, options.invoke, options.arguments)
-            call = Call(options.invoke, tuple(numbers))
-            results, code = shown(instance.invoke(call.name, *call.numbers)), 0
+            call = signed_call(instance, options.invoke, numbers)
+            results, code = shown(instance.invoke(options.invoke, *numbers)), 0
         else:
             code = instance.run()
     except ExitError as end:
@@ -105,6 +106,20 @@ def run_once(
     except Trap as error:
         trap = str(error)
     return instance, Outcome(instance.stdout, instance.stderr, code, trap, results), call
+
+
+def signed_call(instance: Instance, name: str, numbers: list[Any]) -> Call:
+    """Numbers as wasmtime takes them; what the function cannot take is an error."""
+    types = instance.exports[name].parameters
+    if len(numbers) != len(types):
+        instance.invoke(name, *numbers)  # says so
+    return Call(
+        name,
+        tuple(
+            to_number(to_pattern(number, type_, f"argument {place} of {name}"), type_)
+            for place, (number, type_) in enumerate(zip(numbers, types, strict=True), 1)
+        ),
+    )
 
 
 def begin(options: argparse.Namespace, screen: Screen, settings: RunOptions) -> Instance:
@@ -203,5 +218,5 @@ def describe_outcome(ours: Outcome, theirs: Outcome) -> str:
     if ours.exit_code is None:
         return f"{same}, and a trap too ({theirs.trap}; here: {ours.trap})"
     if ours.results:
-        return f"{same} and result {' '.join(ours.results)}"
+        return f"{same} and result{'s'[len(ours.results) < 2 :]} {' '.join(ours.results)}"
     return f"{same} and exit code {ours.exit_code}"

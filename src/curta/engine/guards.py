@@ -55,6 +55,10 @@ class GuardCheck:
             if len(wrong):
                 self.broken.append((int(wrong[0]), guard, float(values[wrong[0]])))
 
+    def kept(self, count: int) -> int:
+        """How many of so many positions come before the first that breaks a promise."""
+        return min([place for place, _, _ in self.broken], default=count)
+
     def finish(self) -> None:
         """Stop at the first position that breaks a promise."""
         if self.broken:

@@ -43,7 +43,9 @@ def replay_hull(
     blocks = HullBlocks(engine, backend)
     for start in range(0, len(ids), BLOCK):
         block = slice(start, start + BLOCK)
-        yield blocks.feed(ids[block], asked[block])
+        said, check = blocks.feed(ids[block], asked[block])
+        yield said[: check.kept(len(said))]
+        check.finish()
 
 
 class HullBlocks:
@@ -58,7 +60,7 @@ class HullBlocks:
             for layer in engine.model.plan["layers"]
         ]
 
-    def feed(self, tokens: Ids, asked: npt.NDArray[np.bool_]) -> Ids:
+    def feed(self, tokens: Ids, asked: npt.NDArray[np.bool_]) -> tuple[Ids, GuardCheck]:
         count = len(tokens)
         x = np.zeros((self.engine.model.plan["width"], self.maps.columns(count)))
         x[:, :count] = self.embed(tokens).T
@@ -70,7 +72,6 @@ class HullBlocks:
             check.look(2 * number + 1, x[:, :count].T)
             maps.add_gates(x)
             check.look(2 * number + 2, x[:, :count].T)
-        check.finish()
         self.length += count
         said = np.full(count, NOT_ASKED, dtype=np.int32)
         places = np.flatnonzero(asked)
@@ -78,7 +79,7 @@ class HullBlocks:
             ends = np.zeros((len(x), self.maps.columns(len(places))))
             ends[:, : len(places)] = x[:, places]
             said[places] = self.maps.arg_max(ends)[: len(places)]
-        return said
+        return said, check
 
     def embed(self, tokens: Ids) -> Matrix:
         weights = self.engine.model.weights

@@ -36,6 +36,8 @@ def replay(
 ) -> Generator[Ids, None, None]:
     """What the model says after every position of the sequence, block by block.
 
+    A position that breaks a promise is an error, after what was said before it.
+
     `asked` has the positions whose logits are of interest; what is said after others is NOT_ASKED.
     """
     ids = engine.check_ids(ids)
@@ -80,7 +82,9 @@ def _replay_plain(
     for start in range(0, len(ids), max(1, most)):
         block = slice(start, start + most)
         report = None if on_progress is None or most < len(ids) else on_progress
-        yield _forward(engine, ids[block], asked[block], start, cache, report)
+        said, check = _forward(engine, ids[block], asked[block], start, cache, report)
+        yield said[: check.kept(len(said))]
+        check.finish()
 
 
 def _forward(
@@ -90,7 +94,7 @@ def _forward(
     start: int,
     cache: Cache,
     on_progress: OnProgress | None = None,
-) -> Ids:
+) -> tuple[Ids, GuardCheck]:
     """A block through all layers, from position `start` on; the arg-max where it is asked."""
     import torch
 
@@ -102,14 +106,13 @@ def _forward(
         check.look(period, stream.cpu().numpy())
         if on_progress is not None:
             on_progress(shares[period])
-    check.finish()
     said = np.full(len(ids), NOT_ASKED, dtype=np.int32)
     places = np.flatnonzero(asked)
     for first in range(0, len(places), LOGIT_ROWS):
         rows = places[first : first + LOGIT_ROWS]
         ends = stream[torch.from_numpy(rows).to(engine.device)]
         said[rows] = engine.transformer.unembedding(ends).argmax(dim=-1).cpu().numpy()
-    return said
+    return said, check
 
 
 def _shares(engine: Plain) -> list[float]:

@@ -178,7 +178,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A function that is invoked instead of a program that is run."""
+    """A function that is invoked instead of a program that is run. Integers are signed."""
 
     name: str
     numbers: tuple[Number, ...] = ()
@@ -277,8 +277,8 @@ def compare_outcomes(ours: Outcome, theirs: Outcome) -> None:
         if one != other:
             raise VerifyError(_first_byte(what, one, other))
     if ours.results != theirs.results:
-        one, other = (" ".join(outcome.results) or "nothing" for outcome in (ours, theirs))
-        raise VerifyError(f"the result here is {one}, on wasmtime {other}")
+        here, there = (" ".join(outcome.results) or "nothing" for outcome in (ours, theirs))
+        raise VerifyError(f"the result here is {here}, on wasmtime {there}")
     if ours.exit_code != theirs.exit_code:
         raise VerifyError(f"here {_end(ours)}, on wasmtime {_end(theirs)}")
 
