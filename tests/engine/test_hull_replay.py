@@ -22,9 +22,9 @@ from curta.gallery import PROGRAMS
 
 BACKENDS: list[Backend] = ["c", "python"]
 steps = st.tuples(
-    st.tuples(st.integers(-3, 3), st.integers(-3, 3)),  # a key's digits, doubled or not
-    st.tuples(st.integers(-3, 3), st.integers(-3, 3)),  # a query's
-    st.integers(-6, 6),  # what its last component has in addition
+    st.tuples(st.integers(-2, 2), st.integers(-2, 2)),  # a key's digits, doubled or not
+    st.tuples(st.integers(-1, 1), st.integers(-1, 1)),  # a query's
+    st.integers(-2, 2),  # what its last component has in addition
 )
 
 
@@ -34,16 +34,21 @@ steps = st.tuples(
     st.sampled_from([1.0, 2.0]),
     st.sampled_from([0.0, 0.015625, 0.25, 1.0]),
     st.sampled_from([1.0, 3.0, 1024.0]),
+    st.sampled_from([0.0, 0.0009765625]),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=400)
 def test_filed_keys_find_the_arg_max(
-    backend: Backend, given_steps: list, double: float, unit: float, hardness: float
+    backend: Backend,
+    given_steps: list[tuple[tuple[int, int], tuple[int, int], int]],
+    double: float,
+    unit: float,
+    hardness: float,
+    recency: float,
 ) -> None:
     """Whatever the last components are: nothing is taken for granted about them."""
     digits = double * np.array([key for key, _, _ in given_steps], dtype=float)
-    recency = np.arange(len(digits)) / 1024
     extra = unit * np.array([more for _, _, more in given_steps])
-    last = recency - (digits**2).sum(axis=1) / 4 + extra
+    last = recency * np.arange(len(digits)) - (digits**2).sum(axis=1) / 4 + extra
     keys = np.column_stack([digits, last])
     asked = np.array([query for _, query, _ in given_steps], dtype=float)
     queries = hardness * np.column_stack([asked, np.ones(len(asked))])
@@ -59,6 +64,16 @@ def test_filed_keys_find_the_arg_max(
         for n in range(len(keys))
     ]
     assert found[:, 0].tolist() == expected
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("more", [0.25, 0.3, 0.2])
+def test_a_key_that_is_asked_for_may_lose(backend: Backend, more: float) -> None:
+    """Half a step away, another key has more than the quarter that the distance costs."""
+    keys = np.array([[2.0, 0.0, -1.0], [3.0, 0.0, -2.25 + more], [8.0, 0.0, -16.0]])
+    queries = np.array([[1.0, 0.0, 1.0]] * 3)
+    found = new_filed_keys(2, 1, backend).steps(queries, keys, np.array([[10.0], [20.0], [30.0]]))
+    assert found[:, 0].tolist() == ([10.0] * 3 if more < 0.25 else [10.0, 20.0, 20.0])
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
