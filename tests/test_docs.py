@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import subprocess
 import sys
@@ -47,3 +48,21 @@ def test_the_trace_of_the_machine_is_what_it_says(
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 0
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == expected
+
+
+def test_the_machine_is_verified_as_it_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("wasmtime")
+    page = (PAGES[0].parent / "machine.md").read_text()
+    (module,) = re.findall(r"```wat\n(.*?)```", page, flags=re.DOTALL)
+    (session,) = re.findall(r"```text\n(\$ curta verify.*?)```", page, flags=re.DOTALL)
+    command, *expected = session.splitlines()
+    (tmp_path / "gcd.wat").write_text(module)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    assert main(command.removeprefix("$ curta ").split()) == 0
+    said = capsys.readouterr().out.splitlines()
+    for line, text in zip(said, expected, strict=True):
+        assert re.fullmatch(".*".join(map(re.escape, text.split("..."))), line)

@@ -155,6 +155,13 @@ def assignment(text: str) -> tuple[str, str]:
 
 def invoke(instance: Instance, name: str, arguments: list[str]) -> list[str]:
     """Call a function with numbers as text; its results as text."""
+    result = instance.invoke(name, *numbers_for(instance, name, arguments))
+    results = result if isinstance(result, tuple) else () if result is None else (result,)
+    return [show(number) for number in results]
+
+
+def numbers_for(instance: Instance, name: str, arguments: list[str]) -> list[Any]:
+    """What somebody wrote, by the types of the function; what is too much remains text."""
     if name not in instance.exports:
         instance.invoke(name)  # says what there is
     types = instance.exports[name].parameters
@@ -162,9 +169,7 @@ def invoke(instance: Instance, name: str, arguments: list[str]) -> list[str]:
         parse_number(text, type_, f"argument {place} of {name}")
         for place, (text, type_) in enumerate(zip(arguments, types, strict=False), 1)
     ]
-    result = instance.invoke(name, *numbers, *arguments[len(types) :])  # type: ignore[arg-type]
-    results = result if isinstance(result, tuple) else () if result is None else (result,)
-    return [show(number) for number in results]
+    return [*numbers, *arguments[len(types) :]]
 
 
 class Screen:

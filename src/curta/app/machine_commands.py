@@ -90,6 +90,9 @@ def add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
         "difference is named, and the exit code is 1.",
     )
     verify.prepare = take_program
+    verify.add_argument(
+        "--invoke", metavar="NAME", help="call this function; the arguments are numbers"
+    )
     add_surroundings(verify)
     verify.add_argument(
         "--level",
@@ -101,8 +104,8 @@ def add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
         "--tokens",
         type=int,
         metavar="N",
-        help="replay the first N tokens, the program included (default: 20,000 with softmax, the "
-        "program and 20,000 more with hull caches)",
+        help="replay the first N tokens, the program included (default: all of them; 20,000 if "
+        "softmax is chosen)",
     )
     add_limits(verify)
     add_extension(verify)
@@ -172,10 +175,9 @@ def bake_program(options: argparse.Namespace) -> int:
 
 
 def verify_program(options: argparse.Namespace) -> int:
-    # The machine's matrices are small: several threads on one of them only wait for one another
-    # (measured on two busy cores: fifteen times slower). NumPy looks at this once, when imported.
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")
+    # What NumPy multiplies here is small: several threads on it only wait for one another. It looks
+    # at this once, when imported. (PyTorch has the whole sequence at once, and takes all cores.)
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from curta.app import machine_verify
 
     return machine_verify.verify(options)

@@ -4,40 +4,45 @@ from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+import time
+from typing import TYPE_CHECKING, Any
 
 from curta.app.machine import (
     Screen,
     chosen,
     is_baked,
+    numbers_for,
     open_baked,
     run_options,
     standard_input,
     talk_options,
 )
-from curta.errors import Trap
-from curta.machine.conversation import Input, Readable
+from curta.errors import ExitError, ProgramError, Trap
+from curta.machine.conversation import Figures, Input, Readable
 from curta.machine.instance import Instance
 from curta.machine.machine import Machine
-from curta.machine.run import program_name
+from curta.machine.run import RunOptions, program_name
 from curta.machine.toolchain import read_program, split_flags
+from curta.machine.values import to_number, to_pattern
 from curta.machine.verify import (
-    PLAIN_TOKENS,
+    NAMES,
+    Call,
     Compared,
     Outcome,
     compare_outcomes,
     compare_tokens,
     plan,
     run_on_wasmtime,
+    shown,
     wasmtime_is_there,
 )
 
 if TYPE_CHECKING:
     from curta.engine import Level
 
-NAMES = {"plain": "the plain softmax model", "hull": "hull caches"}
 SURROUNDINGS = ("clock_time_get", "clock_res_get", "random_get")
 """What wasmtime answers from the outside world, and the machine does not."""
+BAR = 24
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -45,12 +50,16 @@ def verify(options: argparse.Namespace) -> int:
     screen = Screen(show_output=False)
     recorder = Recorder(standard_input(options))
     try:
-        instance, ours = run_once(options, screen, recorder)
-        tokens = replay(options, screen, instance)
+        instance, ours, call = run_once(options, screen, recorder)
+        screen.clear()
+        print(describe_run(instance.figures), flush=True)
+        compared = replay(options, screen, instance)
     finally:
         screen.clear()
-    print(tokens)
-    print(compare_with_wasmtime(options, ours, recorder.given))
+    print(describe(compared, instance.figures.tokens), flush=True)
+    elsewhere, agreed = compare_with_wasmtime(options, ours, recorder.given, call)
+    print(elsewhere)
+    print(verdict(whole=compared.tokens == instance.figures.tokens, on_wasmtime=agreed))
     return 0
 
 
@@ -78,77 +87,120 @@ class Recorder:
 
 def run_once(
     options: argparse.Namespace, screen: Screen, recorder: Recorder
-) -> tuple[Instance, Outcome]:
-    """The run that is checked, with all its tokens kept."""
+) -> tuple[Instance, Outcome, Call | None]:
+    """The run that is checked, with all its tokens kept; the call, if a function is invoked."""
     settings = run_options(options, screen)
     settings["stdin"] = recorder
-    settings["args"] = options.arguments
     settings["keep_trace"] = True
-    if is_baked(options.program):
-        talk = talk_options(options, settings)
-        instance = open_baked(options, "native").begin(**talk)
-    else:
-        machine = Machine(extensions=chosen(options), on_pass=screen.building)
-        instance = machine.begin(options.program, **settings)
-    code, trap = None, ""
+    instance, call = begin(options, screen, settings), None
+    code, trap, results = None, "", tuple[str, ...]()
     try:
-        code = instance.run()
+        if options.invoke is not None:
+            numbers = numbers_for(instance, options.invoke, options.arguments)
+            call = signed_call(instance, options.invoke, numbers)
+            results, code = shown(instance.invoke(options.invoke, *numbers)), 0
+        else:
+            code = instance.run()
+    except ExitError as end:
+        code = end.code
     except Trap as error:
         trap = str(error)
-    return instance, Outcome(instance.stdout, instance.stderr, code, trap)
+    return instance, Outcome(instance.stdout, instance.stderr, code, trap, results), call
 
 
-def replay(options: argparse.Namespace, screen: Screen, instance: Instance) -> str:
-    """Compare tokens; a line that says which, and how."""
+def signed_call(instance: Instance, name: str, numbers: list[Any]) -> Call:
+    """Numbers as wasmtime takes them; what the function cannot take is an error."""
+    types = instance.exports[name].parameters
+    if len(numbers) != len(types):
+        instance.invoke(name, *numbers)  # says so
+    return Call(
+        name,
+        tuple(
+            to_number(to_pattern(number, type_, f"argument {place} of {name}"), type_)
+            for place, (number, type_) in enumerate(zip(numbers, types, strict=True), 1)
+        ),
+    )
+
+
+def begin(options: argparse.Namespace, screen: Screen, settings: RunOptions) -> Instance:
+    """The conversation with the native level, up to where the program can be run or invoked."""
+    if is_baked(options.program):
+        baked, talk = open_baked(options, "native"), talk_options(options, settings)
+        return baked.begin(**talk) if options.invoke is None else baked.instantiate(**talk)
+    machine = Machine(extensions=chosen(options), on_pass=screen.building)
+    if options.invoke is not None:
+        return machine.instantiate(options.program, **settings)
+    settings["args"] = options.arguments
+    return machine.begin(options.program, **settings)
+
+
+def replay(options: argparse.Namespace, screen: Screen, instance: Instance) -> Compared:
+    """Compare the tokens of the run with another level's."""
     from curta.machine.weights import load_machine
 
     ids, prompt = instance.trace.ids, instance.figures.prompt_tokens
     planned = plan(len(ids), prompt, options.level, options.tokens)
     level: Level = planned.level
-    screen.draw(f"{len(ids):,} tokens; loading {NAMES[level]}")
-
-    def progress(done: int) -> None:
-        screen.draw(f"{done:,} of {planned.tokens:,} tokens replayed by {NAMES[level]}")
-
+    screen.draw(f"loading {NAMES[planned.level]}")
     if is_baked(options.program):
         engine = open_baked(options, level).engine
     else:
         engine = load_machine(level, Machine(extensions=chosen(options)).extensions)
-    compared = compare_tokens(engine, ids, prompt, planned, progress)
-    return describe(compared, len(ids), prompt, chosen_by_hand=options.level is not None)
+    started = time.perf_counter()
+
+    def progress(share: float) -> None:
+        passed = time.perf_counter() - started
+        left = passed / max(share, 1e-9) - passed
+        bar = ("#" * round(BAR * share)).ljust(BAR, ".")
+        screen.draw(
+            f"{NAMES[planned.level]} [{bar}] {share:4.0%} of {planned.tokens:,} tokens, "
+            f"{passed:.0f} s, about {left:.0f} s left"
+        )
+
+    program = instance.conversation.program
+    return compare_tokens(engine, ids, program, prompt, planned, progress)
 
 
-def describe(compared: Compared, total: int, prompt: int, *, chosen_by_hand: bool = False) -> str:
-    """What was compared, exactly."""
-    whole = compared.tokens == total
-    first = f"{total:,} tokens" if whole else f"the first {compared.tokens:,} of {total:,} tokens"
-    rate = compared.tokens / max(compared.seconds, 1e-9)
-    reason = ""
-    if compared.level == "hull" and not chosen_by_hand:
-        reason = " (the conversation is too long for plain softmax"
-        reason += f": {PLAIN_TOKENS:,} unless --level plain --tokens N is given)"
+def describe_run(figures: Figures) -> str:
+    """How long the conversation is, and who said what."""
     return (
-        f"{first}: the same from {NAMES[compared.level]}{reason}; {prompt:,} are the program, "
-        f"{compared.spoken:,} were said by the machine and compared "
-        f"({compared.seconds:.1f} s, {rate:,.0f} tok/s)"
+        f"run: {figures.tokens:,} tokens, of which {figures.prompt_tokens:,} are the program; "
+        f"{figures.instructions:,} instructions"
     )
 
 
-def compare_with_wasmtime(options: argparse.Namespace, ours: Outcome, stdin: bytes) -> str:
-    """Compare what is seen from outside; a line that says so."""
-    if is_baked(options.program):
-        return "output, errors and exit code were not checked: wasmtime runs no weights"
-    if not wasmtime_is_there():
-        return (
-            "output, errors and exit code were not checked: wasmtime is not installed "
-            "(pip install wasmtime)"
-        )
-    from curta.errors import ProgramError
+def describe(compared: Compared, total: int) -> str:
+    """What was compared, exactly."""
+    name = NAMES[compared.level]
+    rate = compared.tokens / max(compared.seconds, 1e-9)
+    part = "" if compared.tokens == total else f" among the first {compared.tokens:,}"
+    return (
+        f"tokens: all {compared.spoken:,} that the machine said{part} are those of {name}, which "
+        f"read {compared.tokens:,} ({compared.seconds:.1f} s, {rate:,.0f} tok/s)"
+    )
 
-    module = read_program(options.program, split_flags(options.cflags))
-    words = [program_name(options.program), *options.arguments]
+
+def verdict(*, whole: bool, on_wasmtime: bool) -> str:
+    """In a word, and what the word does not cover."""
+    missing = [] if whole else ["the tokens behind those that were replayed"]
+    if not on_wasmtime:
+        missing.append("what wasmtime would do")
+    return "verified" + (f", except {' and '.join(missing)}" if missing else "")
+
+
+def compare_with_wasmtime(
+    options: argparse.Namespace, ours: Outcome, stdin: bytes, call: Call | None = None
+) -> tuple[str, bool]:
+    """Compare what is seen from outside; a line that says so, and whether it could be done."""
+    if is_baked(options.program):
+        return "wasmtime: not compared, it runs no weights", False
+    if not wasmtime_is_there():
+        return "wasmtime: not compared, it is not installed (pip install wasmtime)", False
+    module = read_program(options.program, split_flags(options.cflags), library=call is not None)
+    arguments = options.arguments if call is None else []
+    words = [program_name(options.program), *arguments]
     environment = dict(text.split("=", 1) for text in options.env)
-    theirs = run_on_wasmtime(module, words, environment, stdin, chosen(options))
+    theirs = run_on_wasmtime(module, words, environment, stdin, chosen(options), call)
     try:
         compare_outcomes(ours, theirs)
     except ProgramError as error:
@@ -157,6 +209,14 @@ def compare_with_wasmtime(options: argparse.Namespace, ours: Outcome, stdin: byt
             raise
         hint = f"{error}; the program may ask for {', '.join(asked)}, which wasmtime answers freely"
         raise type(error)(hint) from error
+    return f"wasmtime: {describe_outcome(ours, theirs)}", True
+
+
+def describe_outcome(ours: Outcome, theirs: Outcome) -> str:
+    """What was found to be the same."""
+    same = f"the same output ({len(ours.stdout):,} bytes), errors ({len(ours.stderr):,} bytes)"
     if ours.exit_code is None:
-        return f"output and errors as in wasmtime, which traps too ({theirs.trap})"
-    return "output, errors and exit code as in wasmtime"
+        return f"{same}, and a trap too ({theirs.trap}; here: {ours.trap})"
+    if ours.results:
+        return f"{same} and result{'s'[len(ours.results) < 2 :]} {' '.join(ours.results)}"
+    return f"{same} and exit code {ours.exit_code}"

@@ -37,14 +37,40 @@ def guards_of(model: Model) -> tuple[Guard, ...]:
     )
 
 
+class GuardCheck:
+    """Promises about consecutive positions, looked at one period after another."""
+
+    def __init__(self, guards: tuple[Guard, ...], first: int) -> None:
+        self.guards = guards
+        self.first = first
+        self.broken: list[tuple[int, Guard, float]] = []
+
+    def look(self, period: int, stream: npt.NDArray[np.float64]) -> None:
+        """The residual stream [position, slot] at one period."""
+        for guard in self.guards:
+            if guard.period != period:
+                continue
+            values = stream[:, guard.slots] @ guard.weights
+            wrong = np.flatnonzero((values < guard.low) | (values > guard.high))
+            if len(wrong):
+                self.broken.append((int(wrong[0]), guard, float(values[wrong[0]])))
+
+    def kept(self, count: int) -> int:
+        """How many of so many positions come before the first that breaks a promise."""
+        return min([place for place, _, _ in self.broken], default=count)
+
+    def finish(self) -> None:
+        """Stop at the first position that breaks a promise."""
+        if self.broken:
+            place, guard, value = min(self.broken, key=lambda found: found[0])
+            raise broken_promise(
+                guard.name, self.first + place, f"{value:.17g}", guard.low, guard.high
+            )
+
+
 def check_guards(guards: tuple[Guard, ...], residuals: Residuals, first: int) -> None:
-    """Stop at the first position of a residual stream [position, period, slot] that breaks one."""
-    broken: list[tuple[int, Guard, float]] = []
-    for guard in guards:
-        values = residuals[:, guard.period, guard.slots] @ guard.weights
-        wrong = np.flatnonzero((values < guard.low) | (values > guard.high))
-        if len(wrong):
-            broken.append((int(wrong[0]), guard, float(values[wrong[0]])))
-    if broken:
-        place, guard, value = min(broken, key=lambda found: found[0])
-        raise broken_promise(guard.name, first + place, f"{value:.17g}", guard.low, guard.high)
+    """The same for a residual stream [position, period, slot]."""
+    check = GuardCheck(guards, first)
+    for period in sorted({guard.period for guard in guards}):
+        check.look(period, residuals[:, period])
+    check.finish()

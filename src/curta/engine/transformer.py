@@ -14,12 +14,14 @@ million of them need no table: ((position // divisor) mod modulus - offset) ** p
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
+from torch.nn.functional import scaled_dot_product_attention
 
 Cache = list[tuple[Tensor, Tensor]]
 
@@ -75,13 +77,24 @@ class Attention(nn.Module):
         if cache is not None:
             keys = torch.cat([cache[0], keys], dim=2)
             values = torch.cat([cache[1], values], dim=2)
-        scores = queries @ keys.transpose(2, 3)
-        length, total = scores.shape[2:]
-        future = torch.ones(length, total, dtype=torch.bool, device=x.device)
-        scores = scores.masked_fill(future.triu(total - length + 1), float("-inf"))
-        mixed = torch.softmax(scores, dim=-1) @ values
+        mixed = softmax_attention(queries, keys, values) if self.heads else queries
         joined = mixed.transpose(1, 2).flatten(2)
         return self.output(joined), [(keys, values)]
+
+
+def softmax_attention(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
+    """The last positions ask, and see everything up to themselves; [batch, head, position, width].
+
+    PyTorch's own softmax attention, which on a CPU goes through queries and keys in tiles.
+    """
+    length, total = queries.shape[2], keys.shape[2]
+    visible = None
+    if 1 < length < total:
+        everything = torch.ones(length, total, dtype=torch.bool, device=queries.device)
+        visible = everything.tril(total - length)
+    return scaled_dot_product_attention(
+        queries, keys, values, attn_mask=visible, is_causal=length == total, scale=1.0
+    )
 
 
 class FeedForward(nn.Module):
@@ -149,22 +162,27 @@ class Transformer(nn.Module):
         `cache` holds keys and values of earlier positions, one pair a layer (an empty list at the
         beginning of a sequence), and is extended in place.
         """
+        return list(self.half_layers(tokens, cache))
+
+    def half_layers(self, tokens: Tensor, cache: Cache | None = None) -> Iterator[Tensor]:
+        """The same, one after another: a long sequence does not fit into memory so many times."""
         start = cache[0][0].shape[2] if cache else 0
         positions = torch.arange(start, start + tokens.shape[1], device=tokens.device)
         x = self.embedding(tokens) + self.position(positions)
-        streams = [x]
+        yield x
         for number, layer in enumerate(self.layers):
             assert isinstance(layer, Layer)
             earlier = cache[number] if cache is not None and start else None
             mixed, kept = layer.attention(x, earlier)
             if cache is not None:
                 cache[number : number + 1] = kept
-            streams.append(x := x + mixed)
-            streams.append(x := x + layer.feed_forward(x))
-        return streams
+            yield (x := x + mixed)
+            yield (x := x + layer.feed_forward(x))
 
     def forward(self, tokens: Tensor, cache: Cache | None = None) -> Tensor:
-        logits: Tensor = self.unembedding(self.residual_streams(tokens, cache)[-1])
+        for x in self.half_layers(tokens, cache):
+            stream = x
+        logits: Tensor = self.unembedding(stream)
         return logits
 
     def generate(self, tokens: list[int], count: int) -> list[int]:

@@ -22,14 +22,18 @@ from curta.engine import Engine
 from curta.errors import ProgramError, UserError
 from curta.machine.ids import AWAIT_ID, FIRST_LAST, READ_ID, Ids
 from curta.machine.instructions import WORD
+from curta.machine.listing import instruction_text
+from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension
-from curta.machine.vocabulary import DIGIT, TOKENS
+from curta.machine.run import CONSTRUCTORS
+from curta.machine.trace import counters
+from curta.machine.values import Number, show
+from curta.machine.vocabulary import DIGIT
 
 ReplayLevel = Literal["plain", "hull"]
 PLAIN_TOKENS = 20_000
-"""Softmax looks at all pairs of tokens: up to here that is a matter of minutes."""
-HULL_TOKENS = 20_000
-"""How many tokens behind the prompt the hull level replays, unless it is told otherwise."""
+"""Softmax looks at all pairs of tokens: up to here that is a matter of a minute."""
+NAMES: dict[ReplayLevel, str] = {"plain": "the plain softmax model", "hull": "the hull level"}
 SHOWN = 8
 FIRST_REFUSED_CODE = 126
 """wasmtime takes no exit code from here on: it traps, and does not say which one it was."""
@@ -66,13 +70,13 @@ class Compared:
 def plan(
     total: int, prompt: int, level: ReplayLevel | None = None, tokens: int | None = None
 ) -> Replay:
-    """Softmax for a conversation that is short enough, hull caches for the beginning of others."""
+    """Softmax for a conversation that is short enough, hull caches for others: all of it."""
     if tokens is not None and tokens < 1:
         raise UserError(f"tokens={tokens} (--tokens): expected at least 1")
     if level is None:
-        level = "plain" if total <= (tokens or PLAIN_TOKENS) else "hull"
+        level = "plain" if min(total, tokens or total) <= PLAIN_TOKENS else "hull"
     if tokens is None:
-        tokens = PLAIN_TOKENS if level == "plain" else prompt + HULL_TOKENS
+        tokens = PLAIN_TOKENS if level == "plain" else total
     if tokens <= prompt < total:
         raise UserError(
             f"the prompt alone, which holds the program, has {prompt:,} tokens, so that among the "
@@ -101,11 +105,15 @@ def spoken_by_machine(ids: Ids, prompt: int) -> npt.NDArray[np.bool_]:
 def compare_tokens(
     engine: Engine,
     ids: Ids,
+    program: LoadedProgram | None,
     prompt: int,
     replayed: Replay,
-    on_progress: Callable[[int], object] | None = None,
+    on_progress: Callable[[float], object] | None = None,
 ) -> Compared:
-    """Teacher forcing: a VerifyError names the first token that the level would not have said."""
+    """Teacher forcing: a VerifyError names the first token that the level would not have said.
+
+    If the program is given, the error has the instruction that the token belongs to.
+    """
     from curta.engine.replay import replay
 
     started = time.perf_counter()
@@ -117,26 +125,33 @@ def compare_tokens(
     ids = ids[: replayed.tokens]
     spoken = spoken_by_machine(ids, prompt)
     at = 1  # the place of the token that comes next
-    with closing(replay(engine, ids[:-1])) as blocks:
+    with closing(replay(engine, ids[:-1], spoken[1:], on_progress)) as blocks:
         for said in blocks:
             given = ids[at : at + len(said)]
             wrong = np.flatnonzero((said != given) & spoken[at : at + len(said)])
             if len(wrong):
-                place = int(wrong[0])
-                raise VerifyError(_difference(ids, at + place, int(said[place]), replayed.level))
+                place = at + int(wrong[0])
+                names = engine.vocabulary
+                expected = names[int(said[wrong[0]])]
+                where = "" if program is None else _instruction(program, ids[prompt : place + 1])
+                before = " ".join(names[one] for one in ids[max(0, place - SHOWN) : place].tolist())
+                raise VerifyError(
+                    f"the tokens differ at position {place:,}{where}: {NAMES[replayed.level]} says "
+                    f"{expected}, the run has {names[int(ids[place])]}, after ... {before}"
+                )
             at += len(said)
-            if on_progress is not None:
-                on_progress(at)
     seconds = time.perf_counter() - started
     return Compared(replayed.level, len(ids), int(spoken.sum()), seconds)
 
 
-def _difference(ids: Ids, place: int, said: int, level: str) -> str:
-    before = " ".join(TOKENS[number] for number in ids[max(0, place - SHOWN) : place].tolist())
-    return (
-        f"the tokens differ at position {place:,}: after ... {before} the run has "
-        f"{TOKENS[int(ids[place])]}, level {level!r} says {TOKENS[said]}"
-    )
+def _instruction(program: LoadedProgram, said: Ids) -> str:
+    """What said the last of these tokens, the first that were said behind the prompt."""
+    number = int(counters(said)[-1])
+    if not 0 <= number < len(program):
+        return ""
+    function = program.origin(number).function
+    text = instruction_text(program.instruction(number))
+    return f", in instruction {number:,} ({text}) of {function}"
 
 
 # -- output ---------------------------------------------
@@ -152,11 +167,21 @@ class Outcome:
     """None if it trapped."""
     trap: str = ""
     """Why it trapped, in the words of whoever ran it."""
+    results: tuple[str, ...] = ()
+    """What a function returned, as text."""
 
     @property
     def no_code_for_wasmtime(self) -> bool:
         """It ended itself with a code that wasmtime refuses to pass on: 126 and above."""
         return self.exit_code is None and self.trap.startswith("exit with invalid exit status")
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A function that is invoked instead of a program that is run. Integers are signed."""
+
+    name: str
+    numbers: tuple[Number, ...] = ()
 
 
 def wasmtime_is_there() -> bool:
@@ -173,10 +198,12 @@ def run_on_wasmtime(
     environment: Mapping[str, str],
     stdin: bytes,
     extensions: Sequence[Extension] = (),
+    call: Call | None = None,
 ) -> Outcome:
     """The program on wasmtime's own WASI. The first argument is the program's name.
 
-    Extensions are functions of the host, by their meaning in Python.
+    Extensions are functions of the host, by their meaning in Python. Where there is a call, C++
+    constructs its globals before it.
     """
     import wasmtime
 
@@ -194,9 +221,9 @@ def run_on_wasmtime(
         config.argv, config.env = list(arguments), list(environment.items())
         config.stdin_file, config.stdout_file, config.stderr_file = map(str, (given, out, err))
         store.set_wasi(config)
-        code, trap = _start(wasmtime, store, linker, module)
+        code, trap, results = _start(wasmtime, store, linker, module, call)
         del store
-        return Outcome(out.read_bytes(), err.read_bytes(), code, trap)
+        return Outcome(out.read_bytes(), err.read_bytes(), code, trap, results)
 
 
 def _on_words(extension: Extension) -> Callable[..., int]:
@@ -209,16 +236,32 @@ def _on_words(extension: Extension) -> Callable[..., int]:
     return call
 
 
-def _start(wasmtime: Any, store: Any, linker: Any, module: bytes) -> tuple[int | None, str]:
-    """The exit code, or None and why it trapped."""
+def _start(
+    wasmtime: Any, store: Any, linker: Any, module: bytes, call: Call | None
+) -> tuple[int | None, str, tuple[str, ...]]:
+    """The exit code, or None and why it trapped; what the function returned."""
+    found = None
     try:
         instance = linker.instantiate(store, wasmtime.Module(store.engine, module))
-        instance.exports(store)["_start"](store)
+        exports = instance.exports(store)
+        if call is None:
+            exports["_start"](store)
+        else:
+            if CONSTRUCTORS in exports:
+                exports[CONSTRUCTORS](store)
+            found = exports[call.name](store, *call.numbers)
     except wasmtime.ExitTrap as end:
-        return int(end.code), ""
+        return int(end.code), "", ()
     except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
-        return None, str(error).strip().splitlines()[-1].strip()
-    return 0, ""
+        return None, str(error).strip().splitlines()[-1].strip(), ()
+    return 0, "", shown(found)
+
+
+def shown(results: Any) -> tuple[str, ...]:
+    """Results as text: Python has one, several, or none."""
+    if results is None:
+        return ()
+    return tuple(map(show, results if isinstance(results, list | tuple) else (results,)))
 
 
 def compare_outcomes(ours: Outcome, theirs: Outcome) -> None:
@@ -233,6 +276,9 @@ def compare_outcomes(ours: Outcome, theirs: Outcome) -> None:
     ):
         if one != other:
             raise VerifyError(_first_byte(what, one, other))
+    if ours.results != theirs.results:
+        here, there = (" ".join(outcome.results) or "nothing" for outcome in (ours, theirs))
+        raise VerifyError(f"the result here is {here}, on wasmtime {there}")
     if ours.exit_code != theirs.exit_code:
         raise VerifyError(f"here {_end(ours)}, on wasmtime {_end(theirs)}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,15 +15,28 @@ from curta import Machine
 from curta.app import machine_verify
 from curta.app.command_line import main
 from curta.engine import Engine, Level, load
+from curta.engine.hull_replay import NOT_ASKED
 from curta.engine.model_cache import compile_cached
 from curta.engine.replay import replay
 from curta.errors import UserError
 from curta.gallery import PROGRAMS
-from curta.machine.ids import AWAIT_ID, EXIT_ID, FIRST_LAST, FIRST_MORE, FIRST_OUTPUT, READ_ID
+from curta.machine.ids import (
+    AWAIT_ID,
+    EXIT_ID,
+    FIRST_LAST,
+    FIRST_MORE,
+    FIRST_OUTPUT,
+    READ_ID,
+    Ids,
+)
+from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Run
+from curta.machine.trace import Trace
 from curta.machine.verify import (
+    Compared,
     Outcome,
     Replay,
+    ReplayLevel,
     VerifyError,
     compare_outcomes,
     compare_tokens,
@@ -30,6 +44,7 @@ from curta.machine.verify import (
     run_on_wasmtime,
     spoken_by_machine,
 )
+from curta.machine.vocabulary import TOKENS
 from curta.machine.wasm import assemble
 from curta.machine.weights import load_machine
 
@@ -60,19 +75,55 @@ def plain() -> Engine:
     return load_machine("plain")
 
 
-def test_the_softmax_model_says_the_same_and_a_wrong_token_is_named(
-    run: Run, plain: Engine
+@pytest.fixture(scope="module")
+def engines(plain: Engine) -> dict[Level, Engine]:
+    return {"plain": plain, "hull": load_machine("hull")}
+
+
+@pytest.fixture(scope="module")
+def program() -> LoadedProgram:
+    return Machine("reference").load(assemble(TEXT))
+
+
+@pytest.mark.parametrize("level", ["plain", "hull"])
+def test_both_levels_say_what_the_run_said(
+    run: Run, program: LoadedProgram, engines: dict[Level, Engine], level: ReplayLevel
 ) -> None:
     ids, prompt = run.trace.ids, run.figures.prompt_tokens
-    compared = compare_tokens(plain, ids, prompt, plan(len(ids), prompt))
-    assert (compared.level, compared.tokens) == ("plain", len(ids))
+    planned = plan(len(ids), prompt, level)
+    shares: list[float] = []
+    compared = compare_tokens(engines[level], ids, program, prompt, planned, shares.append)
+    assert (compared.level, compared.tokens) == (level, len(ids))
     assert compared.spoken == len(ids) - prompt - 2  # the host named two entries
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
 
-    wrong = ids.copy()
-    place = len(ids) - 5
-    wrong[place] = FIRST_LAST + 200 if ids[place] != FIRST_LAST + 200 else FIRST_LAST
-    with pytest.raises(VerifyError, match=f"differ at position {place:,}: after .* 'plain' says"):
-        compare_tokens(plain, wrong, prompt, plan(len(ids), prompt))
+
+@pytest.mark.parametrize("level", ["plain", "hull"])
+def test_any_wrong_token_is_named(
+    run: Run, program: LoadedProgram, engines: dict[Level, Engine], level: ReplayLevel
+) -> None:
+    ids, prompt = run.trace.ids, run.figures.prompt_tokens
+    spoken = np.flatnonzero(spoken_by_machine(ids, prompt))
+    for place in spoken[:: 1 + len(spoken) // 5].tolist():
+        wrong = ids.copy()
+        wrong[place] = FIRST_LAST + 200 if ids[place] != FIRST_LAST + 200 else FIRST_LAST
+        words = (
+            rf"differ at position {place:,}, in instruction [\d,]+ \(.*\) of .*: the .* says "
+            rf"{re.escape(TOKENS[ids[place]])}, the run has {TOKENS[wrong[place]]}, after \.\.\. "
+        )
+        with pytest.raises(VerifyError, match=words):
+            compare_tokens(engines[level], wrong, program, prompt, plan(len(ids), prompt, level))
+
+
+def test_the_named_instruction_is_the_one_that_spoke(
+    run: Run, program: LoadedProgram, engines: dict[Level, Engine]
+) -> None:
+    ids, prompt = run.trace.ids.copy(), run.figures.prompt_tokens
+    place = int(np.flatnonzero(ids == FIRST_OUTPUT + ord("i"))[0])
+    ids[place] = FIRST_OUTPUT + ord("o")
+    with pytest.raises(VerifyError, match=r"\(.*out.*\) of .*says out105, the run has out111"):
+        compare_tokens(engines["hull"], ids, program, prompt, plan(len(ids), prompt, "hull"))
 
 
 def test_only_what_the_machine_said_is_compared() -> None:
@@ -87,10 +138,12 @@ def test_only_what_the_machine_said_is_compared() -> None:
 def test_which_level_and_how_much() -> None:
     assert plan(20_000, 500) == Replay("plain", 20_000)
     assert plan(20_001, 500) == Replay("hull", 20_001)
-    assert plan(10**6, 80_000) == Replay("hull", 100_000)
+    assert plan(10**6, 80_000) == Replay("hull", 10**6)
     assert plan(10**6, 500, "plain") == Replay("plain", 20_000)
-    assert plan(10**6, 500, tokens=3_000) == Replay("hull", 3_000)
-    assert plan(30_000, 500, tokens=40_000) == Replay("plain", 30_000)
+    assert plan(10**6, 500, tokens=3_000) == Replay("plain", 3_000)
+    assert plan(10**6, 500, tokens=30_000) == Replay("hull", 30_000)
+    assert plan(10**6, 500, "hull", 3_000) == Replay("hull", 3_000)
+    assert plan(30_000, 500, "plain", tokens=40_000) == Replay("plain", 30_000)
     with pytest.raises(UserError, match=r"80,000 tokens.*nothing to compare.*--level hull"):
         plan(10**6, 80_000, "plain")
     with pytest.raises(UserError, match="expected at least 1"):
@@ -108,7 +161,12 @@ def test_blocks_say_what_a_session_says(level: Level, name: str) -> None:
     ids = np.array([*prompt, *engine.run(prompt, 300)], dtype=np.int32)
     session = engine.session()
     said = np.concatenate(list(replay(engine, ids)))
-    assert said.tolist() == [session.feed(token) for token in ids.tolist()]
+    expected = [session.feed(token) for token in ids.tolist()]
+    assert said.tolist() == expected
+
+    asked = np.arange(len(ids)) % 3 == 1
+    said = np.concatenate(list(replay(engine, ids, asked)))
+    assert said.tolist() == np.where(asked, expected, NOT_ASKED).tolist()
 
 
 @pytest.mark.parametrize(
@@ -118,6 +176,7 @@ def test_blocks_say_what_a_session_says(level: Level, name: str) -> None:
         (Outcome(b"ax\n", b"e", 0), "error output differs at byte 0: here 'its end'"),
         (Outcome(b"ax\n", b"", 3), "here the exit code is 0, on wasmtime the exit code is 3"),
         (Outcome(b"ax\n", b"", None, "why"), r"exit code is 0, on wasmtime it traps \(why\)"),
+        (Outcome(b"ax\n", b"", 0, "", ("7", "8")), "result here is nothing, on wasmtime 7 8"),
     ],
 )
 def test_what_wasmtime_does_differently(theirs: Outcome, words: str) -> None:
@@ -158,11 +217,10 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 @pytest.fixture
-def same_weights(plain: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    native = load_machine("native")
+def same_weights(engines: dict[Level, Engine], monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = {"native": load_machine("native"), **engines}
     monkeypatch.setattr(
-        "curta.machine.weights.load_machine",
-        lambda level="native", *_: plain if level == "plain" else native,
+        "curta.machine.weights.load_machine", lambda level="native", *_: loaded[level]
     )
 
 
@@ -171,15 +229,85 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(machine_verify, "run_on_wasmtime", lambda *_: Outcome(b"hi\n", b"", 0))
     monkeypatch.setattr(machine_verify, "wasmtime_is_there", lambda: True)
     assert main(["verify", file]) == 0
-    first, second = capsys.readouterr().out.splitlines()
-    assert "tokens: the same from the plain softmax model; " in first
-    assert second == "output, errors and exit code as in wasmtime"
+    first, second, third, last = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"run: [\d,]+ tokens, of which [\d,]+ are the program; .*", first)
+    assert re.match(r"tokens: all \d+ that the machine said are those of the plain soft", second)
+    assert third == "wasmtime: the same output (3 bytes), errors (0 bytes) and exit code 0"
+    assert last == "verified"
 
-    monkeypatch.setattr(machine_verify, "replay", lambda *_: "the same")  # once is enough
+    once = Compared("plain", 10**6, 3, 1.0)  # no second time
+    monkeypatch.setattr(machine_verify, "replay", lambda *_: once)
     monkeypatch.setattr(machine_verify, "run_on_wasmtime", lambda *_: Outcome(b"ho\n", b"", 0))
     assert main(["verify", file]) == 1
-    assert "the output differs at byte 1" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert "the output differs at byte 1" in said.err
+    assert "verified" not in said.out
 
     monkeypatch.setattr(machine_verify, "wasmtime_is_there", lambda: False)
     assert main(["verify", file]) == 0
-    assert "were not checked: wasmtime is not installed" in capsys.readouterr().out
+    said_words = capsys.readouterr().out
+    assert "wasmtime: not compared, it is not installed (pip install wasmtime)" in said_words
+    assert "verified, except the tokens behind those that were replayed and what" in said_words
+
+
+@pytest.mark.usefixtures("same_weights")
+def test_the_command_on_a_tampered_conversation(
+    file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def tampered(self: Trace) -> Ids:
+        ids = untouched(self)
+        ids[-3] += 1
+        return ids
+
+    untouched = Trace.ids.fget  # type: ignore[attr-defined]
+    monkeypatch.setattr(Trace, "ids", property(tampered))
+    for level in ("plain", "hull"):
+        assert main(["verify", file, "--level", level]) == 1
+        said = capsys.readouterr()
+        assert "the tokens differ at position " in said.err
+        assert "verified" not in said.out
+
+
+@pytest.mark.usefixtures("same_weights")
+def test_an_invoked_function(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("wasmtime")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    path = tmp_path / "two.wat"
+    path.write_text(
+        """(module (func (export "both") (param i32 i32) (result i32 i32)
+          (i32.sub (local.get 0) (local.get 1)) (i32.div_s (local.get 0) (local.get 1))))"""
+    )
+    verify = ["verify", str(path), "--level", "hull", "--invoke", "both", "--"]
+    assert main([*verify, "4294967289", "2"]) == 0
+    assert "errors (0 bytes) and results -9 -3\nverified\n" in capsys.readouterr().out
+    assert main([*verify, "1", "0"]) == 0
+    assert "and a trap too (" in capsys.readouterr().out
+    assert main([*verify, "1"]) == 2
+    assert "takes 2 arguments" in capsys.readouterr().err
+
+
+C_PROGRAM = """
+#include <math.h>
+#include <stdio.h>
+int main(int count, char **words) {
+    double sum = 0;
+    for (int number; scanf("%d", &number) == 1;) sum += sqrt(number);
+    printf("%s %d %.6f\\n", words[1], count, sum);
+    return 7;
+}
+"""
+
+
+def test_a_program_with_the_c_library(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("wasmtime")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    path = tmp_path / "sums.c"
+    path.write_text(C_PROGRAM)
+    assert main(["verify", str(path), "a b", "--stdin", "2 3 1000000"]) == 0
+    said = capsys.readouterr().out
+    assert " are those of the hull level" in said
+    assert "the same output (18 bytes), errors (0 bytes) and exit code 7\nverified\n" in said

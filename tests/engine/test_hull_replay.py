@@ -1,0 +1,148 @@
+"""The hull level's replay: C and NumPy say what a session says, and heads find the arg-max."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curta.compiler import Graph, compile
+from curta.engine import Level, load
+from curta.engine.hull import Backend
+from curta.engine.hull.reference import hard_maximum
+from curta.engine.hull_filed import new_filed_keys
+from curta.engine.hull_level import HullLevel
+from curta.engine.hull_replay import HullBlocks, replay_hull
+from curta.engine.hull_replay_maps import NativeMaps, NumpyMaps, layer_matrices
+from curta.engine.model_cache import compile_cached
+from curta.engine.replay import replay
+from curta.errors import HullError, RegionError
+from curta.gallery import PROGRAMS
+
+BACKENDS: list[Backend] = ["c", "python"]
+steps = st.tuples(
+    st.tuples(st.integers(-2, 2), st.integers(-2, 2)),  # a key's digits, doubled or not
+    st.tuples(st.integers(-1, 1), st.integers(-1, 1)),  # a query's
+    st.integers(-2, 2),  # what its last component has in addition
+)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@given(
+    st.lists(steps, min_size=1, max_size=40),
+    st.sampled_from([1.0, 2.0]),
+    st.sampled_from([0.0, 0.015625, 0.25, 1.0]),
+    st.sampled_from([1.0, 3.0, 1024.0]),
+    st.sampled_from([0.0, 0.0009765625]),
+)
+@settings(deadline=None, max_examples=400)
+def test_filed_keys_find_the_arg_max(
+    backend: Backend,
+    given_steps: list[tuple[tuple[int, int], tuple[int, int], int]],
+    double: float,
+    unit: float,
+    hardness: float,
+    recency: float,
+) -> None:
+    """Whatever the last components are: nothing is taken for granted about them."""
+    digits = double * np.array([key for key, _, _ in given_steps], dtype=float)
+    extra = unit * np.array([more for _, _, more in given_steps])
+    last = recency * np.arange(len(digits)) - (digits**2).sum(axis=1) / 4 + extra
+    keys = np.column_stack([digits, last])
+    asked = np.array([query for _, query, _ in given_steps], dtype=float)
+    queries = hardness * np.column_stack([asked, np.ones(len(asked))])
+    values = np.arange(len(keys), dtype=float)[:, None]
+
+    head = new_filed_keys(2, 1, backend)
+    half = len(keys) // 2
+    found = np.concatenate(
+        [head.steps(queries[b], keys[b], values[b]) for b in (slice(half), slice(half, None))]
+    )
+    expected = [
+        hard_maximum(keys[: n + 1].tolist(), values.tolist(), queries[n].tolist()).value[0]
+        for n in range(len(keys))
+    ]
+    assert found[:, 0].tolist() == expected
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("more", [0.25, 0.3, 0.2])
+def test_a_key_that_is_asked_for_may_lose(backend: Backend, more: float) -> None:
+    """Half a step away, another key has more than the quarter that the distance costs."""
+    keys = np.array([[2.0, 0.0, -1.0], [3.0, 0.0, -2.25 + more], [8.0, 0.0, -16.0]])
+    queries = np.array([[1.0, 0.0, 1.0]] * 3)
+    found = new_filed_keys(2, 1, backend).steps(queries, keys, np.array([[10.0], [20.0], [30.0]]))
+    assert found[:, 0].tolist() == ([10.0] * 3 if more < 0.25 else [10.0, 20.0, 20.0])
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_many_keys_and_a_query_without_hardness(backend: Backend) -> None:
+    rng = np.random.default_rng(5)
+    digits = rng.integers(-400, 400, (3_000, 3)).astype(float)
+    last = np.arange(3_000) / 2**20 - (digits**2).sum(axis=1)
+    asked = np.where(rng.random((3_000, 1)) < 0.5, digits[rng.permutation(3_000)], digits + 1)
+    keys = np.column_stack([2 * digits, last])
+    queries = 64 * np.column_stack([asked, np.ones(3_000)])
+    values = rng.integers(0, 9, (3_000, 2)).astype(float)
+    found = new_filed_keys(3, 2, backend).steps(queries, keys, values)
+    scores = np.where(np.tri(3_000, dtype=bool), queries @ keys.T, -np.inf)
+    latest = len(keys) - 1 - scores[:, ::-1].argmax(axis=1)
+    np.testing.assert_array_equal(found, values[latest])
+
+    head = new_filed_keys(3, 2, backend)
+    queries[7, 3] = 0.0
+    with pytest.raises(HullError, match="last component that is not positive"):
+        head.steps(queries, keys, values)
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("name", ["addition", "prefix_fractions", "sort_records", "subleq"])
+def test_both_backends_say_what_a_session_says(name: str, backend: Backend) -> None:
+    program = PROGRAMS[name]
+    engine = load(compile_cached(program.build(), program.max_tokens), "hull")
+    assert isinstance(engine, HullLevel)
+    prompt = engine.encode(program.encode(program.cases[0].input))
+    ids = np.array([*prompt, *engine.run(prompt, 200)], dtype=np.int32)
+    session = engine.session()
+    expected = [session.feed(token) for token in ids.tolist()]
+    asked = np.ones(len(ids), dtype=bool)
+    said = np.concatenate(list(replay_hull(engine, ids, asked, backend)))
+    assert said.tolist() == expected
+
+    blocks, parts = HullBlocks(engine, backend), []
+    for start in range(0, len(ids), 7):
+        block = slice(start, start + 7)
+        parts.append(blocks.feed(ids[block], asked[block])[0])
+    assert np.concatenate(parts).tolist() == expected
+
+
+def test_the_maps_are_the_matrices() -> None:
+    model = compile_cached(PROGRAMS["subleq"].build(), PROGRAMS["subleq"].max_tokens)
+    x = np.random.default_rng(2).integers(-50, 50, (model.plan["width"], 64)).astype(float)
+    for maps in (NativeMaps(model), NumpyMaps(model)):
+        for number, layer in enumerate(maps.layers):
+            matrices = layer_matrices(model, number)
+            for part in ("query", "key", "value"):
+                np.testing.assert_array_equal(layer.attention[part](x), matrices[part] @ x)
+            changed = x.copy()
+            layer.add_gates(changed)
+            hidden = np.maximum(matrices["gate"] @ x, 0) * (matrices["expand"] @ x)
+            np.testing.assert_array_equal(changed, x + matrices["contract"] @ hidden)
+        logits = np.asarray(model.weights["unembedding.weight"]) @ x
+        assert maps.arg_max(x).tolist() == logits.argmax(axis=0).tolist()
+
+
+@pytest.mark.parametrize("level", ["plain", "hull"])
+def test_a_broken_promise_comes_after_what_was_said_before_it(level: Level) -> None:
+    if level == "plain":
+        pytest.importorskip("torch")
+    graph = Graph(["low", "high"])
+    count = graph.assume(graph.running_sum(graph.is_token("high")).named("count"), 0, 2)
+    graph.score("low", count)
+    graph.score("high", 1)
+    engine = load(compile(graph, max_tokens=64), level)
+    blocks = replay(engine, np.array([0, 1, 0, 1, 0, 1, 0], dtype=np.int32))
+    assert len(next(blocks)) == 5
+    with pytest.raises(RegionError, match="position 5: count is 3, promised"):
+        next(blocks)
