@@ -82,8 +82,11 @@ def test_the_gallery(name: str) -> None:
             same_outcome(model, prompt, 2000)
 
 
-def interpreter(operations: int = 16) -> Graph:
-    """A machine of one register: the first four tokens are a program, repeated for ever."""
+def interpreter(operations: int = 16, *, array: bool = False) -> Graph:
+    """A machine of one register: the first four tokens are a program, repeated for ever.
+
+    With an array, which is asked for what was said, and always for what is never said.
+    """
     names = [f"op{n}" for n in range(operations)]
     graph = Graph([*names, *(f"say{n}" for n in range(64))])
     is_operation = graph.is_token(*names)
@@ -92,6 +95,9 @@ def interpreter(operations: int = 16) -> Graph:
     place = graph.position_feature(1, 4)
     now = graph.lookup(query=place, key=select(is_operation, size - 1, -1), value=number, missing=0)
     value = graph.feature("value", {f"say{n}": n for n in range(64)})
+    if array:
+        kept = [graph.lookup(query=q, key=value, value=value, missing=0) for q in (value, 63)]
+        graph.assume(kept[0] + kept[1], 0, 126)
     result = graph.constant(0)
     for n in range(operations):
         result = result + graph.gate(equals(now, n), value + n - 3)
@@ -99,6 +105,14 @@ def interpreter(operations: int = 16) -> Graph:
     graph.assume(graph.running_sum(value).named("sum of what was said"), 0, 3000)
     graph.emit([f"say{n}" for n in range(64)], select(equals(now, 5), result * 0.5, result))
     return graph
+
+
+def test_a_row_that_was_never_filed_delays_no_cases() -> None:
+    model = compile(interpreter(array=True), 256)
+    source = model_to_c(model)
+    ready = source[source.index("int ready(") :]
+    assert "fetch" not in ready[: ready.index("}")]
+    same_outcome(model, [4, 2, 3, 3], 200)
 
 
 @pytest.mark.parametrize("prompt", [[5, 3], [1, 2, 3, 4, 5, 6, 7], [4, 2, 3, 3], [3, 9, 0, 0]])

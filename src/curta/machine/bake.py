@@ -41,6 +41,7 @@ from curta.machine.run import (
     Program,
     Run,
     TalkOptions,
+    check_options,
     constructed,
     converse,
     program_name,
@@ -129,6 +130,7 @@ class BakedMachine:
 
     def begin(self, **options: Unpack[TalkOptions]) -> Instance:
         """A conversation in which nothing was asked of the program yet."""
+        check_options(options, TalkOptions)
         return converse(self.talker(), self.program, self.name, options)
 
     def save(self, path: str | Path) -> None:

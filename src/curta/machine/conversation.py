@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -41,6 +41,7 @@ END_OF_INPUT = 0xFFFFFFFF
 TOKENS_PER_WORD = 3
 
 
+@runtime_checkable
 class Readable(Protocol):
     """A binary file, as far as it is needed."""
 

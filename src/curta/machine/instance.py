@@ -76,6 +76,10 @@ class Instance:
 
     def invoke_bits(self, name: str, patterns: Sequence[int] = ()) -> list[int]:
         """Call an exported function with bit patterns, unsigned; the payload of a NaN is kept."""
+        if not isinstance(patterns, Sequence):
+            raise UserError(
+                f"the arguments of {name} are {patterns!r}: expected a list of patterns"
+            )
         entry = self._entry(name, len(patterns))
         checked = [
             check_pattern(pattern, type_, f"argument {place} of {name}")

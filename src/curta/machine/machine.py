@@ -28,6 +28,8 @@ from curta.machine.run import (
     Program,
     Run,
     RunOptions,
+    check_options,
+    check_program,
     constructed,
     converse,
     program_name,
@@ -99,6 +101,8 @@ class Machine:
         self, program: Program, *, library: bool = False, **options: Unpack[RunOptions]
     ) -> Instance:
         """A conversation in which the program was said, and nothing was asked of it yet."""
+        check_options(options, RunOptions)
+        check_program(program)
         max_memory = options.get("max_memory", DEFAULT_LIMITS.max_memory)
         loading: LoadOptions = {
             "cflags": options.get("cflags", ()),

@@ -5,6 +5,8 @@ The same for a program that the prompt says, and for one that the weights are.
 
 from __future__ import annotations
 
+import difflib
+import io
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +15,7 @@ from typing import Literal, TypedDict
 
 from curta.engine import LEVELS, Engine, Level
 from curta.errors import UserError
-from curta.machine.conversation import Conversation, Figures, Host, Input, Limits
+from curta.machine.conversation import Conversation, Figures, Host, Input, Limits, Readable
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
 from curta.machine.program import Segment
@@ -85,6 +87,38 @@ class LoadOptions(TypedDict, total=False):
 
 class RunOptions(TalkOptions, LoadOptions, total=False):
     """Both."""
+
+
+def check_options(options: Mapping[str, object], known: type) -> None:
+    """Refuse options of other names, and what would be taken for something else than was meant."""
+    names = known.__annotations__
+    for name in options:
+        if name not in names:
+            close = difflib.get_close_matches(name, names, 1, 0.4)
+            hint = f"; did you mean {close[0]!r}?" if close else ""
+            raise TypeError(f"unexpected option {name!r}{hint} (there are {', '.join(names)})")
+    for name in ("args", "cflags"):
+        if isinstance(given := options.get(name, ()), str | bytes):
+            raise UserError(f"{name}={given!r}: expected a list of texts, such as [{given!r}]")
+    stdin = options.get("stdin")
+    if isinstance(stdin, str):
+        raise UserError("stdin is a text: give bytes, such as text.encode()")
+    if not (stdin is None or isinstance(stdin, bytes | bytearray | memoryview | Readable)):
+        raise UserError(f"stdin={stdin!r}: expected bytes, or a file that is open for reading them")
+    if isinstance(stdin, io.TextIOBase):
+        raise UserError('stdin is a file of text: open it with mode "rb", or give its .buffer')
+    if not isinstance(env := options.get("env") or {}, Mapping):
+        raise UserError(f"env={env!r}: expected a mapping, such as {{'NAME': 'value'}}")
+
+
+def check_program(program: object) -> None:
+    """Refuse what is no program at all."""
+    if isinstance(program, str | Path | bytes | bytearray):
+        return
+    if not isinstance(program, Sequence) or not program:
+        raise UserError(
+            f"the program is {program!r}: expected a path, paths, or the bytes of a module"
+        )
 
 
 def converse(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 from pathlib import Path
@@ -83,11 +84,28 @@ def test_what_has_no_start() -> None:
         ({"args": [3]}, "3, expected text"),
         ({"env": {"A=B": "c"}}, "no name for an environment variable"),
         ({"max_tokens": -1}, "max_tokens=-1"),
+        ({"args": "6"}, "expected a list of texts"),
+        ({"cflags": "-O0"}, "expected a list of texts"),
+        ({"stdin": "text"}, "give bytes"),
+        ({"stdin": 5}, "expected bytes"),
+        ({"stdin": io.StringIO("text")}, "file of text"),
+        ({"env": ["A=B"]}, "expected a mapping"),
     ],
 )
 def test_options_are_checked(options: dict, words: str) -> None:
     with pytest.raises(UserError, match=words):
         MACHINE.run(EXAMPLES / "queens.c", **options)
+
+
+def test_options_of_other_names_and_what_is_no_program() -> None:
+    for wrong, meant in (("arguments", "args"), ("max_token", "max_tokens"), ("cflag", "cflags")):
+        with pytest.raises(TypeError, match=f"{wrong!r}; did you mean {meant!r}"):
+            MACHINE.run(EXAMPLES / "queens.c", **{wrong: ["6"]})
+    for program in (12, [], None):
+        with pytest.raises(UserError, match="expected a path, paths, or the bytes"):
+            MACHINE.run(program)  # type: ignore[arg-type]
+    with pytest.raises(UserError, match="expected a list"):
+        MACHINE.instantiate(MODULE).invoke_bits("grow", 5)  # type: ignore[arg-type]
 
 
 def test_a_lowered_program_comes_from_the_cache(monkeypatch: pytest.MonkeyPatch) -> None:

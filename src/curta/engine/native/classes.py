@@ -112,12 +112,16 @@ def track_facts(steady: Steady, tokens: Sequence[int]) -> tuple[int, Facts]:
 
 
 def constant_queries(steady: Steady) -> tuple[int, ...]:
-    """Tables that are always asked the same."""
+    """Tables that are always asked the same, and so are all that share their rows.
+
+    (Of an array that is asked for other things too, one entry may well be missing.)
+    """
     pool = steady.pool
+    varied = {pool.owners[table] for table, query in pool.queries.items() if query.constant is None}
     return tuple(
         table
-        for table, query in pool.queries.items()
-        if query.constant is not None
+        for table in pool.queries
+        if pool.owners[table] not in varied
         and table not in pool.nearest
         and position_shift(pool.program, pool.program.tables[table].key) is None
     )
