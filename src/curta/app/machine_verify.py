@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from curta.app.machine import (
@@ -17,7 +18,7 @@ from curta.app.machine import (
     standard_input,
     talk_options,
 )
-from curta.errors import ExitError, ProgramError, Trap
+from curta.errors import ExitError, ProgramError, Trap, UserError
 from curta.machine.conversation import Figures, Input, Readable
 from curta.machine.instance import Instance
 from curta.machine.machine import Machine
@@ -47,6 +48,7 @@ BAR = 24
 
 def verify(options: argparse.Namespace) -> int:
     """Run, replay, run elsewhere; a ProgramError names the first difference."""
+    options.level = level_there_is(options.level)
     screen = Screen(show_output=False)
     recorder = Recorder(standard_input(options))
     try:
@@ -61,6 +63,17 @@ def verify(options: argparse.Namespace) -> int:
     print(elsewhere)
     print(verdict(whole=compared.tokens == instance.figures.tokens, on_wasmtime=agreed))
     return 0
+
+
+def level_there_is(asked: Level | None) -> Level | None:
+    """The level that was asked for; without PyTorch, hull caches are what is left."""
+    if asked not in (None, "plain") or find_spec("torch") is not None:
+        return asked
+    remedy = "pip install 'curta[torch]'"
+    if asked == "plain":
+        raise UserError(f"softmax attention (level 'plain') needs PyTorch: {remedy}")
+    print(f"without PyTorch, hull caches stand in for softmax ({remedy})", file=sys.stderr)
+    return "hull"
 
 
 class Recorder:

@@ -311,3 +311,14 @@ def test_a_program_with_the_c_library(
     said = capsys.readouterr().out
     assert " are those of the hull level" in said
     assert "the same output (18 bytes), errors (0 bytes) and exit code 7\nverified\n" in said
+
+
+def test_without_pytorch_there_are_hull_caches(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(machine_verify, "find_spec", lambda name: None)
+    assert machine_verify.level_there_is(None) == "hull"
+    assert "pip install 'curta[torch]'" in capsys.readouterr().err
+    assert machine_verify.level_there_is("hull") == "hull"
+    with pytest.raises(UserError, match="needs PyTorch"):
+        machine_verify.level_there_is("plain")
