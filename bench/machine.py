@@ -1,4 +1,6 @@
-"""Benchmark of the machine beside pywasm and wasmtime. Run: python bench/machine.py [--quick]
+"""Benchmark of the machine beside pywasm and wasmtime.
+
+Run: python bench/machine.py [--quick] [--baked]
 
 The same .wasm, as the user compiled it, goes to all three. Every run is a process of its own, on
 one core, engines taking turns; what they print is compared. Seconds are those of the run itself:
@@ -17,12 +19,16 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from report import print_machine, print_table, spread
+
+if TYPE_CHECKING:
+    from curta.machine.run import Run
 
 ROOT = Path(__file__).parents[1]
 INKALA = "8..........36......7..9.2...5...7.......457.....1...3...1....68..85...1..9....4.."
@@ -58,6 +64,9 @@ def main() -> None:
     options.add_argument(
         "--level", default="native", help="of curta; 'reference' is no transformer"
     )
+    options.add_argument(
+        "--baked", action="store_true", help="also programs as weights; a minute each to make them"
+    )
     options.add_argument("--only", default="", help="programs with this in their names")
     options.add_argument("--worker", nargs=2, help=argparse.SUPPRESS)
     chosen = options.parse_args()
@@ -68,9 +77,10 @@ def main() -> None:
     print_machine(["numpy", "wasmtime", "pywasm", "ziglang"])
     rounds = 1 if chosen.quick else chosen.rounds
     programs = [program for program in PROGRAMS if chosen.only in program.name]
-    measured = {program: measure(program, rounds, chosen.level) for program in programs}
+    engines = (*ENGINES, *(("baked",) if chosen.baked else ()))
+    measured = {program: measure(program, rounds, chosen.level, engines) for program in programs}
     show_curta(measured, rounds)
-    show_engines(measured, rounds)
+    show_engines(measured, rounds, engines)
     if not chosen.quick:
         show_long_run(chosen.level)
 
@@ -81,13 +91,14 @@ def main() -> None:
 Rounds = dict[str, list[dict[str, Any]]]
 
 
-def measure(program: Program, rounds: int, level: str) -> Rounds:
+def measure(program: Program, rounds: int, level: str, engines: Sequence[str]) -> Rounds:
     """All rounds of all engines; the first, uncounted round of curta fills its caches."""
-    results: Rounds = {engine: [] for engine in ENGINES}
+    results: Rounds = {engine: [] for engine in engines}
     results["count"] = [started("count", program, level)]
-    started("curta", program, level)
+    for engine in {"curta", "baked"} & set(engines):
+        started(engine, program, level)
     for _ in range(rounds):
-        for engine in ENGINES:
+        for engine in engines:
             results[engine].append(started(engine, program, level))
     said = {run["stdout"] for runs in results.values() for run in runs}
     if len(said) != 1:
@@ -149,6 +160,28 @@ def run_curta(request: dict[str, Any]) -> dict[str, Any]:
         name=request["name"],
         on_progress=lambda now: progress.append((now.tokens, now.seconds, now.memory_bytes)),
     )
+    return told(run, progress)
+
+
+def run_baked(request: dict[str, Any]) -> dict[str, Any]:
+    """The same program as weights, which are made where this version of curta did not do so yet."""
+    from curta import bake, load_baked
+    from curta.machine.weights import weights_digest
+
+    wasm = Path(request["wasm"])
+    path = wasm.with_suffix(f".{weights_digest()[:8]}.safetensors")
+    if not path.exists():
+        made = bake(wasm)
+        made.save(path)
+        made.prepare(path)
+    one_core()
+    run = load_baked(path).run(
+        stdin=request["stdin"].encode(), args=request["args"], name=request["name"]
+    )
+    return told(run, [])
+
+
+def told(run: Run, progress: list[tuple[int, float, int]]) -> dict[str, Any]:
     return {
         "stdout": run.stdout.decode(),
         "seconds": run.seconds,
@@ -197,6 +230,7 @@ def run_wasmtime(request: dict[str, Any], *, count: bool = False) -> dict[str, A
 
 WORKERS = {
     "curta": run_curta,
+    "baked": run_baked,
     "pywasm": run_pywasm,
     "wasmtime": run_wasmtime,
     "count": lambda request: run_wasmtime(request, count=True),
@@ -242,16 +276,16 @@ def show_curta(measured: dict[Program, Rounds], rounds: int) -> None:
     )
 
 
-def show_engines(measured: dict[Program, Rounds], rounds: int) -> None:
+def show_engines(measured: dict[Program, Rounds], rounds: int, engines: Sequence[str]) -> None:
     rows = []
     for program, results in measured.items():
         instructions = results["count"][0]["instructions"]
         middle = median([run["seconds"] for run in results["curta"]])
-        for engine in ENGINES:
+        for engine in engines:
             seconds = [run["seconds"] for run in results[engine]]
             rows.append(
                 [
-                    program.name if engine == ENGINES[0] else "",
+                    program.name if engine == engines[0] else "",
                     engine,
                     spread(seconds, 4),
                     f"{instructions / median(seconds) / MILLION:,.2f}",
