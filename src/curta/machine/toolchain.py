@@ -35,6 +35,7 @@ from pathlib import Path
 
 from curta.engine.model_cache import write_atomically
 from curta.engine.settings import read_settings
+from curta.engine.toolchain import unwritable
 from curta.errors import CompilerNotFoundError, SourceError, UserError
 
 C_SUFFIXES = (".c",)
@@ -216,6 +217,7 @@ class Compilation:
         """Compile and link."""
         for name in self.sources:
             _read(Path(name))
+        check_writable(read_settings().cache_directory / "zig")
         started = time.time()
         with tempfile.TemporaryDirectory(prefix="curta-") as folder:
             output = Path(folder) / "program.wasm"
@@ -260,6 +262,16 @@ class Compilation:
             raise SourceError(f"{first}\n{_diagnostics(said)}")
         if said.strip() and watcher is not None:
             watcher.warned(_diagnostics(said))
+
+
+def check_writable(folder: Path) -> None:
+    """Zig complains of a cache that it cannot write as if of the program, or waits for ever."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
 def _run(
