@@ -1,6 +1,7 @@
 """The `curta` command.
 
-Exit codes: 0 done; 1 the program failed while it ran; 2 the user has to change something.
+Exit codes: 0 done; 1 the program failed while it ran; 2 the user has to change something;
+130 interrupted (see `entry`).
 """
 
 from __future__ import annotations
@@ -34,9 +35,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 1
     except OSError as error:
         print(f"curta: {error.strerror or error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("curta: interrupted", file=sys.stderr)
         return 1
 
 
