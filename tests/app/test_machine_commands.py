@@ -160,6 +160,26 @@ def test_mistakes_are_one_line_and_exit_2(
     assert err.count("\n") == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.wasm", "", "unexpected end (at byte 0)"),
+        ("open.wat", "(module", "line 1"),
+        ("local.wat", "(func (drop (local.get 5)))", "unknown local: index 5, the function has 0"),
+        ("link.wat", '(import "a" "b" (func))', 'unknown import: nothing provides "a" "b"'),
+    ],
+)
+@pytest.mark.parametrize("command", [["run"], ["disasm"], ["verify", "--stdin", ""]])
+def test_what_is_wrong_in_a_module_is_said_with_its_file(
+    folder: Path, capsys: Capture, command: list[str], name: str, content: str, words: str
+) -> None:
+    Path(name).write_text(content)
+    assert main([*command, name]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"curta: {name}: ")
+    assert words in err
+
+
 def test_diagnostics_follow_their_line(folder: Path, capsys: Capture) -> None:
     Path("wrong.c").write_text("int main(void) { return x; }")
     code, _, err = run(capsys, "wrong.c")

@@ -14,7 +14,7 @@ from io import TextIOWrapper
 from curta import __version__
 from curta.app.machine_commands import add_machine_commands
 from curta.app.parser import Parser
-from curta.errors import CurtaError, ProgramError
+from curta.errors import CurtaError, ModuleError, ProgramError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except CurtaError as error:
-        print(f"curta: {error}", file=sys.stderr)
+        print(f"curta: {located(error, options)}", file=sys.stderr)
         return 1 if isinstance(error, ProgramError) else 2
     except BrokenPipeError:
         sys.stderr.close()
@@ -36,6 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"curta: {error.strerror or error}", file=sys.stderr)
         return 1
+
+
+def located(error: CurtaError, options: argparse.Namespace) -> str:
+    """The message; what is wrong inside of a module is said to be in its file."""
+    files: list[str] = getattr(options, "program", [])
+    return f"{' '.join(files)}: {error}" if isinstance(error, ModuleError) else str(error)
 
 
 def parser() -> argparse.ArgumentParser:
