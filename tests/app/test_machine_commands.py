@@ -84,6 +84,28 @@ def test_whose_words_are_whose(
     assert code == len(words) + 1
 
 
+@pytest.mark.parametrize(
+    ("words", "misspelt"),
+    [
+        (["--max-tokns", "100"], ["--max-tokns"]),
+        (["--max-token=100"], ["--max-token"]),
+        (["--verbose", "-trace", "max-tokns", "--"], []),
+        (["--", "--max-tokns", "100"], []),
+    ],
+)
+def test_a_misspelt_option_is_passed_on_with_a_warning(
+    folder: Path, capsys: Capture, words: list[str], misspelt: list[str]
+) -> None:
+    _, out, err = run(capsys, "echo.c", "--stdin", "", "--stats", "none", *words)
+    assert out.splitlines() == ["echo.c", *(word for word in words if word != "--")]
+    *warnings, done = err.splitlines()
+    assert done == "done"
+    said = "is given to the program; did you mean --max-tokens?"
+    assert [line.partition(" (")[0] for line in warnings] == [
+        f"curta run: {name} {said}" for name in misspelt
+    ]
+
+
 def test_further_files_of_c_are_the_programs_if_they_are_there(folder: Path) -> None:
     Path("two.c").touch()
     options = parser().parse_args(["run", "echo.c", "two.c", "three.c"])
@@ -146,6 +168,7 @@ def test_invoking_a_function(folder: Path, capsys: Capture) -> None:
         (["echo.c", "--env", "X"], "--env X: expected NAME=VALUE"),
         (["echo.c", "--cflags", "'"], "--cflags"),
         (["--wrong", "echo.c"], "--wrong"),
+        (["--max-tokns", "100", "echo.c"], "no option --max-tokns; did you mean --max-tokens?"),
         (["echo.c", "--max-tokens", "x"], "invalid int value"),
         (["echo.c", "--max-tokens", "-1"], "max_tokens=-1"),
         ([], "PROG is missing"),
