@@ -140,6 +140,12 @@ def test_a_trap_is_one_line(folder: Path, capsys: Capture) -> None:
     assert err == "trap: integer divide by zero (in function $divided)\n"
 
 
+def test_a_trap_in_main_is_in_the_main_that_was_written(folder: Path, capsys: Capture) -> None:
+    Path("plain.c").write_text("int main(void) { __builtin_trap(); }")
+    code, _, err = run(capsys, "plain.c", "--stats", "none")
+    assert (code, err) == (1, "trap: unreachable (in function $main)\n")
+
+
 def test_figures_for_scripts(folder: Path, capsys: Capture) -> None:
     _, _, err = run(capsys, "echo.c", "crash", "--stats", "json")
     trap, figures = err.splitlines()
