@@ -126,11 +126,12 @@ def read_program(
 
 
 def _listed(sources: Source | Sequence[Source]) -> Sequence[Source]:
-    if isinstance(sources, str | Path):
-        return [sources]
-    if not sources:
+    names = [sources] if isinstance(sources, str | Path) else sources
+    if not names:
         raise UserError("no program: give a file " + " ".join(SUFFIXES))
-    return sources
+    if "" in names:  # as a path it would be the working directory
+        raise UserError("'': no such file; give a file " + " ".join(SUFFIXES))
+    return names
 
 
 def kind_of(path: Path) -> str:

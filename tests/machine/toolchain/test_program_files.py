@@ -231,6 +231,8 @@ def test_text_and_binary(tmp_path: Path) -> None:
         (["a.wat"], ["-O3"], "mean nothing"),
         (["latin.wat"], [], "not UTF-8"),
         (["."], [], "is a directory"),
+        ([""], [], "'': no such file"),
+        (["b.c", ""], [], "'': no such file"),
     ],
 )
 def test_what_is_no_program(
