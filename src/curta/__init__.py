@@ -28,3 +28,8 @@ def __getattr__(name: str) -> object:
 
         return getattr(bake, name)
     raise AttributeError(f"module 'curta' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What can be asked for is listed before anybody did."""
+    return sorted({*globals(), *__all__})

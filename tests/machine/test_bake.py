@@ -152,6 +152,7 @@ def test_what_curta_exports() -> None:
     assert curta.bake is bake
     assert curta.load_baked is load_baked
     assert [name for name in curta.__all__ if getattr(curta, name, None) is None] == []
+    assert set(curta.__all__) <= set(dir(curta))
 
 
 def test_too_many_instructions_are_refused_before_the_work_begins() -> None:
