@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # type checkers take it for true; `typing` is slow to import
 if TYPE_CHECKING:
     from curta.errors import Trap
     from curta.machine.bake import bake, load_baked
