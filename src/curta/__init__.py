@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+TYPE_CHECKING = False  # type checkers take it for true; `typing` is slow to import
 if TYPE_CHECKING:
     from curta.errors import Trap
     from curta.machine.bake import bake, load_baked
@@ -28,3 +27,8 @@ def __getattr__(name: str) -> object:
 
         return getattr(bake, name)
     raise AttributeError(f"module 'curta' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """What can be asked for is listed before anybody did."""
+    return sorted({*globals(), *__all__})

@@ -2,6 +2,6 @@
 
 import sys
 
-from curta.app.command_line import main
+from curta.app.entry import main
 
 sys.exit(main())

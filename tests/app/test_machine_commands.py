@@ -84,6 +84,28 @@ def test_whose_words_are_whose(
     assert code == len(words) + 1
 
 
+@pytest.mark.parametrize(
+    ("words", "misspelt"),
+    [
+        (["--max-tokns", "100"], ["--max-tokns"]),
+        (["--max-token=100"], ["--max-token"]),
+        (["--verbose", "-trace", "max-tokns", "--"], []),
+        (["--", "--max-tokns", "100"], []),
+    ],
+)
+def test_a_misspelt_option_is_passed_on_with_a_warning(
+    folder: Path, capsys: Capture, words: list[str], misspelt: list[str]
+) -> None:
+    _, out, err = run(capsys, "echo.c", "--stdin", "", "--stats", "none", *words)
+    assert out.splitlines() == ["echo.c", *(word for word in words if word != "--")]
+    *warnings, done = err.splitlines()
+    assert done == "done"
+    said = "is given to the program; did you mean --max-tokens?"
+    assert [line.partition(" (")[0] for line in warnings] == [
+        f"curta run: {name} {said}" for name in misspelt
+    ]
+
+
 def test_further_files_of_c_are_the_programs_if_they_are_there(folder: Path) -> None:
     Path("two.c").touch()
     options = parser().parse_args(["run", "echo.c", "two.c", "three.c"])
@@ -118,6 +140,12 @@ def test_a_trap_is_one_line(folder: Path, capsys: Capture) -> None:
     assert err == "trap: integer divide by zero (in function $divided)\n"
 
 
+def test_a_trap_in_main_is_in_the_main_that_was_written(folder: Path, capsys: Capture) -> None:
+    Path("plain.c").write_text("int main(void) { __builtin_trap(); }")
+    code, _, err = run(capsys, "plain.c", "--stats", "none")
+    assert (code, err) == (1, "trap: unreachable (in function $main)\n")
+
+
 def test_figures_for_scripts(folder: Path, capsys: Capture) -> None:
     _, _, err = run(capsys, "echo.c", "crash", "--stats", "json")
     trap, figures = err.splitlines()
@@ -146,6 +174,7 @@ def test_invoking_a_function(folder: Path, capsys: Capture) -> None:
         (["echo.c", "--env", "X"], "--env X: expected NAME=VALUE"),
         (["echo.c", "--cflags", "'"], "--cflags"),
         (["--wrong", "echo.c"], "--wrong"),
+        (["--max-tokns", "100", "echo.c"], "no option --max-tokns; did you mean --max-tokens?"),
         (["echo.c", "--max-tokens", "x"], "invalid int value"),
         (["echo.c", "--max-tokens", "-1"], "max_tokens=-1"),
         ([], "PROG is missing"),
@@ -158,6 +187,26 @@ def test_mistakes_are_one_line_and_exit_2(
     assert (code, out) == (2, "")
     assert words in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.wasm", "", "unexpected end (at byte 0)"),
+        ("open.wat", "(module", "line 1"),
+        ("local.wat", "(func (drop (local.get 5)))", "unknown local: index 5, the function has 0"),
+        ("link.wat", '(import "a" "b" (func))', 'unknown import: nothing provides "a" "b"'),
+    ],
+)
+@pytest.mark.parametrize("command", [["run"], ["disasm"], ["verify", "--stdin", ""]])
+def test_what_is_wrong_in_a_module_is_said_with_its_file(
+    folder: Path, capsys: Capture, command: list[str], name: str, content: str, words: str
+) -> None:
+    Path(name).write_text(content)
+    assert main([*command, name]) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(f"curta: {name}: ")
+    assert words in err
 
 
 def test_diagnostics_follow_their_line(folder: Path, capsys: Capture) -> None:

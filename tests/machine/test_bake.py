@@ -136,7 +136,7 @@ def test_other_models_are_no_baked_programs(tmp_path: Path) -> None:
     with pytest.raises(FileError, match="no such file"):
         load_baked(tmp_path / "nothing.safetensors")
     path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(FileError, match="not a complete safetensors file"):
+    with pytest.raises(FileError, match=r"not a complete safetensors file .* `curta bake`"):
         load_baked(path)
 
 
@@ -152,6 +152,7 @@ def test_what_curta_exports() -> None:
     assert curta.bake is bake
     assert curta.load_baked is load_baked
     assert [name for name in curta.__all__ if getattr(curta, name, None) is None] == []
+    assert set(curta.__all__) <= set(dir(curta))
 
 
 def test_too_many_instructions_are_refused_before_the_work_begins() -> None:

@@ -1,6 +1,7 @@
 """The `curta` command.
 
-Exit codes: 0 done; 1 the program failed while it ran; 2 the user has to change something.
+Exit codes: 0 done; 1 the program failed while it ran; 2 the user has to change something;
+130 interrupted (see `entry`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from io import TextIOWrapper
 from curta import __version__
 from curta.app.machine_commands import add_machine_commands
 from curta.app.parser import Parser
-from curta.errors import CurtaError, ProgramError
+from curta.errors import CurtaError, ModuleError, ProgramError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -27,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return code
     except CurtaError as error:
-        print(f"curta: {error}", file=sys.stderr)
+        print(f"curta: {located(error, options)}", file=sys.stderr)
         return 1 if isinstance(error, ProgramError) else 2
     except BrokenPipeError:
         sys.stderr.close()
@@ -35,9 +36,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         print(f"curta: {error.strerror or error}", file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("curta: interrupted", file=sys.stderr)
-        return 1
+
+
+def located(error: CurtaError, options: argparse.Namespace) -> str:
+    """The message; what is wrong inside of a module is said to be in its file."""
+    files: list[str] = getattr(options, "program", [])
+    return f"{' '.join(files)}: {error}" if isinstance(error, ModuleError) else str(error)
 
 
 def parser() -> argparse.ArgumentParser:

@@ -104,15 +104,15 @@ def load_model(path: str | Path) -> Model:
     return model_from_parts(str(path), weights, metadata)
 
 
-def file_notes(path: str | Path) -> dict[str, str]:
-    """The notes that a model was saved with."""
-    with reading(path) as file:
+def file_notes(path: str | Path, command: str = "curta build") -> dict[str, str]:
+    """The notes that a model was saved with; `command` is what makes such files."""
+    with reading(path, command) as file:
         metadata: dict[str, str] = file.metadata() or {}
     return {key: text for key, text in metadata.items() if key != "curta"}
 
 
 @contextmanager
-def reading(path: str | Path) -> Iterator[Any]:
+def reading(path: str | Path, command: str = "curta build") -> Iterator[Any]:
     """An open safetensors file; what goes wrong is a FileError."""
     if not isinstance(path, str | Path):
         raise FileError(f"expected the path of a model file, got {short(path)}")
@@ -128,7 +128,7 @@ def reading(path: str | Path) -> Iterator[Any]:
         raise FileError(f"{path} cannot be read: {error}") from error
     except (safetensors.SafetensorError, ValueError) as error:
         raise FileError(
-            f"{path}: not a complete safetensors file ({error}); build it again with `curta build`"
+            f"{path}: not a complete safetensors file ({error}); make it again with `{command}`"
         ) from error
 
 

@@ -209,12 +209,17 @@ def _compile(
             final = directory / f"{stem}-{_content_digest(built)}{_SUFFIX}"
             os.replace(built, final)
     except OSError as error:
-        raise ToolchainError(
-            f"the cache directory {directory} cannot be written ({error}). "
-            "Set CURTA_CACHE to a directory that can."
-        ) from error
+        raise unwritable(directory, error) from error
     load_library(final)
     return final
+
+
+def unwritable(directory: Path, error: OSError) -> ToolchainError:
+    """Nothing can be compiled without a place to put it."""
+    return ToolchainError(
+        f"the cache directory {directory} cannot be written ({error}). "
+        "Set CURTA_CACHE to a directory that can."
+    )
 
 
 def _run_compiler(compiler: Compiler, arguments: tuple[str, ...], built: Path) -> None:

@@ -186,7 +186,7 @@ def load_baked(
 
     They know what its extensions do; only level "reference" has to be told.
     """
-    notes = file_notes(path)
+    notes = file_notes(path, "curta bake")
     if PROGRAM_NOTE not in notes:
         raise FileError(f"{path} is a model, but no baked program; `curta bake` makes one")
     try:

@@ -39,6 +39,8 @@ from curta.machine.trace import Trace
 
 END_OF_INPUT = 0xFFFFFFFF
 TOKENS_PER_WORD = 3
+COMPILED_MAIN = "__original_main"
+"""What the C compiler calls a main without parameters."""
 
 
 @runtime_checkable
@@ -177,7 +179,7 @@ class Conversation:
         origin = self.program.origin(counter)
         if origin.library:
             origin = self.trace.last_origin(self.program, counter) or origin
-        name = origin.function
+        name = "main" if origin.function == COMPILED_MAIN else origin.function
         return f"in function ${name}" if not name.startswith("function ") else f"in {name}"
 
     # -- what the machine says ---------------------------------------------

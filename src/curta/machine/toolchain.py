@@ -35,6 +35,7 @@ from pathlib import Path
 
 from curta.engine.model_cache import write_atomically
 from curta.engine.settings import read_settings
+from curta.engine.toolchain import unwritable
 from curta.errors import CompilerNotFoundError, SourceError, UserError
 
 C_SUFFIXES = (".c",)
@@ -125,11 +126,12 @@ def read_program(
 
 
 def _listed(sources: Source | Sequence[Source]) -> Sequence[Source]:
-    if isinstance(sources, str | Path):
-        return [sources]
-    if not sources:
+    names = [sources] if isinstance(sources, str | Path) else sources
+    if not names:
         raise UserError("no program: give a file " + " ".join(SUFFIXES))
-    return sources
+    if "" in names:  # as a path it would be the working directory
+        raise UserError("'': no such file; give a file " + " ".join(SUFFIXES))
+    return names
 
 
 def kind_of(path: Path) -> str:
@@ -216,6 +218,7 @@ class Compilation:
         """Compile and link."""
         for name in self.sources:
             _read(Path(name))
+        check_writable(read_settings().cache_directory / "zig")
         started = time.time()
         with tempfile.TemporaryDirectory(prefix="curta-") as folder:
             output = Path(folder) / "program.wasm"
@@ -260,6 +263,16 @@ class Compilation:
             raise SourceError(f"{first}\n{_diagnostics(said)}")
         if said.strip() and watcher is not None:
             watcher.warned(_diagnostics(said))
+
+
+def check_writable(folder: Path) -> None:
+    """Zig complains of a cache that it cannot write as if of the program, or waits for ever."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
 def _run(

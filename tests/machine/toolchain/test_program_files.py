@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from count_instructions import run_in_wasmtime
-from curta.errors import SourceError, TextFormatError, UserError
+from curta.errors import SourceError, TextFormatError, ToolchainError, UserError
 from curta.machine import toolchain
 from curta.machine.toolchain import Watcher, dependencies, read_program, split_flags
 from curta.machine.wasm import decode, validate
@@ -231,6 +231,8 @@ def test_text_and_binary(tmp_path: Path) -> None:
         (["a.wat"], ["-O3"], "mean nothing"),
         (["latin.wat"], [], "not UTF-8"),
         (["."], [], "is a directory"),
+        ([""], [], "'': no such file"),
+        (["b.c", ""], [], "'': no such file"),
     ],
 )
 def test_what_is_no_program(
@@ -243,6 +245,15 @@ def test_what_is_no_program(
     Path("b.c").write_text("")
     with pytest.raises(UserError, match=words):
         read_program(files, flags)
+
+
+def test_a_cache_that_cannot_be_written_is_named_before_the_compiler_is_started(
+    folder: Path, compilations: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_CACHE", str(folder / "answer.h" / "cache"))
+    with pytest.raises(ToolchainError, match=r"cannot be written .* Set CURTA_CACHE to"):
+        read_program("hello.c")
+    assert compilations == []
 
 
 def test_names_in_lists_of_dependencies() -> None:

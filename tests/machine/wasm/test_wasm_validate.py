@@ -51,8 +51,14 @@ INVALID = {
         "type mismatch",
     ),
     "label": ("(func (br 1))", "unknown label: depth 1, 1 constructs"),
-    "local": ("(func (param i32) (local i32) (drop (local.get 2)))", "unknown local: index 2"),
-    "global": ("(func (drop (global.get 0)))", "unknown global: index 0"),
+    "local": (
+        "(func (param i32) (local i32) (drop (local.get 2)))",
+        "unknown local: index 2, the function has 2",
+    ),
+    "global": (
+        "(func (drop (global.get 0)))",
+        "unknown global: index 0, the module has 0",
+    ),
     "immutable": (
         "(global i32 (i32.const 1)) (func (global.set 0 (i32.const 2)))",
         "global is immutable: global 0",

@@ -187,9 +187,9 @@ class BodyValidator:
 
     # -- what indices refer to
 
-    def require(self, index: int, count: int, what: str) -> None:
+    def require(self, index: int, count: int, what: str, owner: str = "module") -> None:
         if index >= count:
-            self.fail(f"unknown {what}", f"index {index}, the module has {count}")
+            self.fail(f"unknown {what}", f"index {index}, the {owner} has {count}")
 
     def fail(self, wording: str, detail: str) -> NoReturn:
         instruction = self.function.body[self.at]
@@ -305,7 +305,7 @@ def _select(body: BodyValidator, _: Instruction) -> None:
 
 def _local(body: BodyValidator, instruction: Instruction) -> None:
     index = instruction.operands[0]
-    body.require(index, len(body.locals), "local")
+    body.require(index, len(body.locals), "local", "function")
     value = body.locals[index]
     if instruction.opcode != "local.get":
         body.pop(value)
