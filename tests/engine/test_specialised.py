@@ -97,7 +97,7 @@ def interpreter(operations: int = 16, *, array: bool = False) -> Graph:
     value = graph.feature("value", {f"say{n}": n for n in range(64)})
     if array:
         kept = [graph.lookup(query=q, key=value, value=value, missing=0) for q in (value, 63)]
-        graph.assume(kept[0] + kept[1], 0, 126)
+        graph.assume(kept[0] + kept[1], 0, 100)
     result = graph.constant(0)
     for n in range(operations):
         result = result + graph.gate(equals(now, n), value + n - 3)
