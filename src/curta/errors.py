@@ -9,6 +9,7 @@ CurtaError
 │   ├── HullError                 keys or queries that a hull cache cannot hold
 │   ├── CompilerNotFoundError     no C compiler for the native engine, or none for the user's C
 │   ├── SourceError               C or C++ that does not compile
+│   ├── ExperimentError           a training experiment that cannot be: options, splits, lengths
 │   └── ModuleError               a WebAssembly module that cannot be run
 │       ├── MalformedModuleError  bytes that are not a module
 │       ├── TextFormatError       text that is not a module
@@ -17,6 +18,7 @@ CurtaError
 │       └── LinkError             imports that are missing or of another type
 └── ProgramError                  the program's failure: the command line exits 1
     ├── RegionError               a run that would leave the certified region
+    ├── DivergedError             a training run whose loss is not a number
     ├── ToolchainError            the C compiler failed
     ├── Trap                      a WebAssembly program did what it must not
     ├── FuelError                 a WebAssembly program ran longer than it was allowed to
@@ -63,6 +65,10 @@ class SourceError(UserError):
     """The user's C or C++ does not compile; the compiler's words follow the first line."""
 
 
+class ExperimentError(UserError):
+    """Parts or options of a training experiment that do not go together."""
+
+
 class ModuleError(UserError):
     """A WebAssembly module cannot be run."""
 
@@ -102,6 +108,10 @@ class ProgramError(CurtaError):
 
 class RegionError(ProgramError):
     """The next token would not be covered by the certificate."""
+
+
+class DivergedError(ProgramError):
+    """The loss of a training run is no longer a number."""
 
 
 class ToolchainError(ProgramError):

@@ -1,0 +1,1 @@
+"""The training lab: small transformers that learn to compute, and how far they do."""

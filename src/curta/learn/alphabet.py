@@ -1,0 +1,100 @@
+"""Symbols and their token numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from curta.errors import TokenError
+
+END = "#"
+"""Ends every answer, and fills up the rest of a row."""
+
+PAUSE = "."
+"""A token without a meaning, between question and answer: room to think."""
+
+
+@dataclass(frozen=True)
+class Alphabet:
+    """All symbols that a task and a format use together.
+
+    `#` is token 0; the digits of the base come next, in order; then all other symbols.
+    """
+
+    base: int
+    others: tuple[str, ...]
+    digit_names: tuple[str, ...] = ()
+    """How digits are shown, where they aren't shown as digits."""
+
+    @cached_property
+    def symbols(self) -> tuple[str, ...]:
+        """By token number."""
+        return (END, *(self.digit_names or digit_names(self.base)), *self.others)
+
+    @cached_property
+    def tokens(self) -> dict[str, int]:
+        """By symbol."""
+        return {symbol: token for token, symbol in enumerate(self.symbols)}
+
+    @property
+    def size(self) -> int:
+        return len(self.symbols)
+
+    @property
+    def first_digit(self) -> int:
+        """The token of digit 0."""
+        return 1
+
+    @property
+    def end(self) -> int:
+        return 0
+
+    def token(self, symbol: str) -> int:
+        """The token number of a symbol."""
+        if symbol not in self.tokens:
+            raise TokenError(f"{symbol!r} is not in the alphabet: {' '.join(self.symbols)}")
+        return self.tokens[symbol]
+
+    def encode(self, text: str) -> list[int]:
+        """Token numbers of a text: at every point the longest symbol that fits."""
+        found, at = [], 0
+        longest = max(map(len, self.symbols))
+        while at < len(text):
+            for size in range(longest, 0, -1):
+                if text[at : at + size] in self.tokens:
+                    found.append(self.tokens[text[at : at + size]])
+                    at += size
+                    break
+            else:
+                if not text[at].isspace():
+                    raise TokenError(
+                        f"{text[at]!r} in {text!r} is not in the alphabet of this run: "
+                        f"{' '.join(self.symbols)}"
+                    )
+                at += 1
+        return found
+
+    def decode(self, tokens: Sequence[int] | np.ndarray) -> str:
+        """The text of a row of tokens, up to its end."""
+        shown = []
+        for token in tokens:
+            shown.append(self.symbols[int(token)])
+            if int(token) == self.end:
+                break
+        return "".join(shown)
+
+
+def digit_names(base: int) -> tuple[str, ...]:
+    """Digits of equal width: 0 to 9, then as many places as the largest digit needs."""
+    width = len(str(base - 1))
+    return tuple(str(digit).zfill(width) for digit in range(base))
+
+
+def alphabet(base: int, symbols: Iterable[str], digits: Sequence[str] = ()) -> Alphabet:
+    """An alphabet with each of the symbols once, in order of first mention."""
+    given = tuple(digits) or digit_names(base)
+    others = [symbol for symbol in dict.fromkeys(symbols) if symbol not in given and symbol != END]
+    return Alphabet(base=base, others=tuple(others), digit_names=tuple(digits))

@@ -1,0 +1,1 @@
+"""Transformers and their options."""

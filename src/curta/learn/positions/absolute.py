@@ -1,0 +1,148 @@
+"""Vectors added to the embedding: none, sinusoidal, learned, abacus, coupled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from curta.errors import ExperimentError
+from curta.learn.language import Language
+from curta.learn.positions.base import Parameters, Positions, Shape, table
+from curta.learn.reading import Reading
+
+
+@dataclass(frozen=True)
+class NoPositions(Positions):
+    """Nothing: causal attention alone tells earlier from later."""
+
+    name = "none"
+    about = "nothing; the causal mask tells earlier from later"
+
+
+@dataclass(frozen=True)
+class Sinusoidal(Positions):
+    """Fixed waves: sin(p / b^(2i/d)) and cos(p / b^(2i/d)) for place p and feature i."""
+
+    name = "sinusoidal"
+    about = "fixed sine and cosine waves of the place"
+    base: float = 10_000.0
+
+    def init(self, shape: Shape, *, key: Array) -> Parameters:
+        # Not trained, but it carries the width to `embed`.
+        return {"width": jnp.zeros((0, shape.width))}
+
+    def embed(
+        self, parameters: Parameters, places: Int[Array, "batch width"]
+    ) -> Float[Array, "batch width features"]:
+        width = parameters["width"].shape[1]
+        half = (width + 1) // 2
+        angles = places[..., None] * self.base ** (-jnp.arange(half) / half)
+        waves = jnp.stack([jnp.sin(angles), jnp.cos(angles)], axis=-1)
+        return waves.reshape(*places.shape, 2 * half)[..., :width]
+
+
+@dataclass(frozen=True)
+class Learned(Positions):
+    """One trained vector for each index; with an offset, rows begin anywhere up to it."""
+
+    name = "learned"
+    about = "a trained vector for each index; offset=K begins anywhere up to K in training"
+    offset: int = 0
+
+    def init(self, shape: Shape, *, key: Array) -> Parameters:
+        return {"table": table(shape.longest + self.offset, shape.width, key=key)}
+
+    def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
+        if key is None or not self.offset:
+            return reading.index
+        rows = (reading.tokens.shape[0], 1)
+        return reading.index + jax.random.randint(key, rows, 0, self.offset + 1)
+
+    def embed(
+        self, parameters: Parameters, places: Int[Array, "batch width"]
+    ) -> Float[Array, "batch width features"]:
+        return parameters["table"][places]
+
+    def longest_place(self, parameters: Parameters) -> int | None:
+        return int(parameters["table"].shape[0]) - 1
+
+
+@dataclass(frozen=True)
+class Abacus(Positions):
+    """Digits numbered within their number, in the order in which they are written.
+
+    The convention here: the first digit written has place 1, all other tokens 0. In training each
+    row draws one offset from 0 to `offset` for all its digits, so that places which only long
+    numbers reach are trained with short ones. In a test the offset is 0.
+    """
+
+    name = "abacus"
+    about = "digits numbered within each number, a random offset in training"
+    offset: int = 100
+
+    def init(self, shape: Shape, *, key: Array) -> Parameters:
+        return {"table": table(self.offset + shape.longest, shape.width, key=key)}
+
+    def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
+        return shifted(reading.place, self.offset, key)
+
+    def embed(
+        self, parameters: Parameters, places: Int[Array, "batch width"]
+    ) -> Float[Array, "batch width features"]:
+        return parameters["table"][places]
+
+    def longest_place(self, parameters: Parameters) -> int | None:
+        return int(parameters["table"].shape[0]) - 1
+
+
+@dataclass(frozen=True)
+class Coupled(Positions):
+    """Digits of the same significance have the same place, in all numbers of the row.
+
+    Other tokens have the place below the least significant digit. In training each row draws one
+    offset, which moves all its places.
+    """
+
+    name = "coupled"
+    about = "digits of equal significance share a place, a random offset in training"
+    offset: int = 100
+
+    def check(self, language: Language) -> None:
+        written = language.format
+        known = written.answer_reversed or written.answer_width(language.task, jnp.array(1))
+        if known is None or known is False:
+            raise ExperimentError(
+                f"positions coupled: in format {written.name} the significance of an answer's "
+                "first digit is not known when it is written; use reversed, reversed_both or padded"
+            )
+
+    def init(self, shape: Shape, *, key: Array) -> Parameters:
+        return {"table": table(self.offset + shape.longest, shape.width, key=key)}
+
+    def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
+        places = reading.significance
+        if key is None:
+            return places
+        rows = (reading.tokens.shape[0], 1)
+        return places + jax.random.randint(key, rows, 0, self.offset + 1)
+
+    def embed(
+        self, parameters: Parameters, places: Int[Array, "batch width"]
+    ) -> Float[Array, "batch width features"]:
+        return parameters["table"][places]
+
+    def longest_place(self, parameters: Parameters) -> int | None:
+        return int(parameters["table"].shape[0]) - 1
+
+
+def shifted(
+    places: Int[Array, "batch width"], offset: int, key: Array | None
+) -> Int[Array, "batch width"]:
+    """All places but 0 moved by one random number per row, if there is a key."""
+    if key is None or not offset:
+        return places
+    drawn = jax.random.randint(key, (places.shape[0], 1), 0, offset + 1)
+    return jnp.where(places > 0, places + drawn, 0)

@@ -1,0 +1,48 @@
+"""What a task states and what it answers, before anybody decides how that is written.
+
+A problem is a question and an answer, each a row of pieces: numbers, symbols and choices among
+symbols. Which pieces there are is static, what they hold is drawn on the device. Pieces may be
+absent, so that problems of one shape can have different numbers of operands.
+"""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Int
+
+from curta.learn.numbers import Number
+
+
+class Symbol(eqx.Module):
+    """One symbol out of several, or none of them where `choice` is negative."""
+
+    names: tuple[str, ...] = eqx.field(static=True)
+    choice: Int[Array, ""]
+
+
+Piece = Number | Symbol
+
+
+class Problem(eqx.Module):
+    """A question and its answer."""
+
+    question: tuple[Piece, ...]
+    answer: tuple[Piece, ...]
+
+
+def symbol(name: str, *, present: Bool[Array, ""] | bool = True) -> Symbol:
+    """A symbol that is always the same, where it is present."""
+    return Symbol((name,), jnp.where(present, 0, -1))
+
+
+def operand(operands: Number, which: int) -> Number:
+    """One of a row of numbers."""
+    return Number(
+        digits=operands.digits[which],
+        length=operands.length[which],
+        negative=operands.negative[which],
+        fraction=operands.fraction[which],
+        signed=operands.signed,
+        pointed=operands.pointed,
+    )

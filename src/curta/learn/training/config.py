@@ -1,0 +1,67 @@
+"""The choices that make a training run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from curta.errors import ExperimentError
+
+Optimiser = Literal["sgd", "adam", "adamw", "lion", "adafactor"]
+Schedule = Literal["constant", "cosine", "linear"]
+Loss = Literal["answer", "tokens", "row"]
+Precision = Literal["float32", "bfloat16"]
+
+
+@dataclass(frozen=True)
+class TrainingConfig:
+    """How a model is trained.
+
+    steps, batch:  updates, and rows in each
+    optimiser, learning_rate, momentum, weight_decay, clip: of Optax; clip is a norm, 0 for none
+    schedule:      of the learning rate behind `warmup` steps: constant, or down to a hundredth
+    loss:          answer (what follows the prompt), tokens (all up to the end), row (fill, too)
+    progressive:   weight of the loss behind a random number of loops, fewer than all
+    accumulate:    parts into which a batch is cut, to save memory
+    precision:     of the forward and backward pass; parameters stay float32
+    seeds, seed:   models trained at once, and the first of their seeds
+    chunk:         steps between two looks from outside
+    checkpoint:    steps between two checkpoints
+    """
+
+    steps: int = 5_000
+    batch: int = 256
+    optimiser: Optimiser = "adamw"
+    learning_rate: float = 1e-3
+    momentum: float = 0.0
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    schedule: Schedule = "cosine"
+    warmup: int = 100
+    loss: Loss = "answer"
+    progressive: float = 0.0
+    accumulate: int = 1
+    precision: Precision = "float32"
+    seeds: int = 1
+    seed: int = 0
+    chunk: int = 50
+    checkpoint: int = 1_000
+
+    def __post_init__(self) -> None:
+        for name in ("steps", "batch", "accumulate", "seeds", "chunk", "checkpoint"):
+            if getattr(self, name) < 1:
+                raise ExperimentError(f"{name} = {getattr(self, name)}: must be at least 1")
+        if self.batch % self.accumulate:
+            raise ExperimentError(
+                f"accumulate = {self.accumulate} does not divide batch = {self.batch}"
+            )
+        if self.learning_rate <= 0:
+            raise ExperimentError(f"learning_rate = {self.learning_rate}: must be above 0")
+        if not 0 <= self.progressive <= 1:
+            raise ExperimentError(f"progressive = {self.progressive}: must be from 0 to 1")
+        named = {"optimiser": Optimiser, "schedule": Schedule, "loss": Loss, "precision": Precision}
+        for name, allowed in named.items():
+            if getattr(self, name) not in get_args(allowed):
+                raise ExperimentError(
+                    f"{name} = {getattr(self, name)!r}: one of {', '.join(get_args(allowed))}"
+                )

@@ -1,0 +1,100 @@
+"""What training minimises, and what is counted while it does."""
+
+from __future__ import annotations
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
+
+from curta.learn.experiment import Setup
+from curta.learn.language import Rows
+from curta.learn.models.transformer import Transformer
+from curta.learn.reading import read
+from curta.learn.training.config import Loss, TrainingConfig
+
+
+class Counts(eqx.Module):
+    """Of one batch."""
+
+    loss: Float[Array, ""]
+    exact: Float[Array, ""]
+    """The share of rows of which every token of the answer was the most likely one."""
+    token: Float[Array, ""]
+    """The share of tokens of answers that were the most likely ones."""
+
+
+def objective(
+    model: Transformer, setup: Setup, rows: Rows, *, key: Array | None
+) -> tuple[Float[Array, ""], Counts]:
+    """The loss of a batch. A key means training: offsets, dropout, random loops."""
+    config = setup.experiment.training
+    place_key, drop_key, loop_key = (None,) * 3 if key is None else jax.random.split(key, 3)
+    reading = read(rows.tokens, rows.prompt_length, setup.language)
+    places = setup.positions.places(reading, key=place_key)
+    inputs, targets = rows.tokens[:, :-1], rows.tokens[:, 1:]
+    hidden = model.hidden(inputs, places[:, :-1], key=drop_key)
+    logits = model.logits(hidden[-1]).astype(jnp.float32)
+    weights = loss_weights(rows, config.loss)
+    loss = cross_entropy(logits, targets, weights)
+    if config.progressive and loop_key is not None and hidden.shape[0] > 1:
+        early = jax.random.randint(loop_key, (), 0, hidden.shape[0] - 1)
+        earlier = cross_entropy(model.logits(hidden[early]).astype(jnp.float32), targets, weights)
+        loss = (1 - config.progressive) * loss + config.progressive * earlier
+    return loss, counts(loss, logits, targets, rows)
+
+
+def answer_mask(rows: Rows) -> Bool[Array, "batch width-1"]:
+    """Where the next token belongs to the answer or ends it."""
+    index = jnp.arange(rows.tokens.shape[1] - 1)
+    return (index >= rows.prompt_length[:, None] - 1) & (index < rows.length[:, None] - 1)
+
+
+def loss_weights(rows: Rows, loss: Loss) -> Float[Array, "batch width-1"]:
+    """Which predictions count."""
+    index = jnp.arange(rows.tokens.shape[1] - 1)
+    match loss:
+        case "answer":
+            counted = answer_mask(rows)
+        case "tokens":
+            counted = index < rows.length[:, None] - 1
+        case "row":
+            counted = jnp.broadcast_to(index >= 0, rows.tokens[:, 1:].shape)
+    return (counted & rows.valid[:, None]).astype(jnp.float32)
+
+
+def cross_entropy(
+    logits: Float[Array, "batch width symbols"],
+    targets: Int[Array, "batch width"],
+    weights: Float[Array, "batch width"],
+) -> Float[Array, ""]:
+    """The mean over all predictions that count."""
+    chosen = jnp.take_along_axis(logits, targets[..., None], axis=-1)[..., 0]
+    losses = jax.nn.logsumexp(logits, axis=-1) - chosen
+    return (losses * weights).sum() / jnp.maximum(weights.sum(), 1)
+
+
+def counts(loss: Array, logits: Array, targets: Array, rows: Rows) -> Counts:
+    """How many answers would have been generated, teacher-forced.
+
+    Greedy decoding generates an answer exactly if each of its tokens is the most likely one after
+    the right ones before it.
+    """
+    mask = answer_mask(rows) & rows.valid[:, None]
+    right = logits.argmax(axis=-1) == targets
+    exact = (right | ~mask).all(axis=1) & rows.valid
+    return Counts(
+        loss=loss,
+        exact=exact.sum() / jnp.maximum(rows.valid.sum(), 1),
+        token=(right & mask).sum() / jnp.maximum(mask.sum(), 1),
+    )
+
+
+def in_precision(model: Transformer, config: TrainingConfig) -> Transformer:
+    """The model as it computes; gradients flow through the conversion."""
+    if config.precision == "float32":
+        return model
+    small: Transformer = jax.tree.map(
+        lambda leaf: leaf.astype(jnp.bfloat16) if eqx.is_inexact_array(leaf) else leaf, model
+    )
+    return small

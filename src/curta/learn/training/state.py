@@ -1,0 +1,114 @@
+"""What a training run is at a given step; and how it is kept in a file.
+
+Everything random is a function of the seed and the step, so parameters, the optimiser's state and
+the step are all there is. A file is written whole and renamed: after a kill there is either the
+old one or the new one. Arrays are written as they are, so a resumed run goes on bit for bit.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jaxtyping import Array, Int
+from safetensors import SafetensorError
+from safetensors.numpy import load_file, save
+
+from curta.errors import ExperimentError, FileError
+from curta.learn.experiment import Setup
+from curta.learn.models.transformer import Transformer
+from curta.learn.training.optimiser import optimiser
+
+
+class TrainingState(eqx.Module):
+    """Of several seeds at once: all arrays but the step have them as their first axis."""
+
+    model: Transformer
+    optimiser: optax.OptState
+    step: Int[Array, ""]
+
+
+def new_state(setup: Setup) -> TrainingState:
+    """Freshly initialised models."""
+    config = setup.experiment.training
+
+    def one(key: Array) -> tuple[Transformer, optax.OptState]:
+        model = new_model(setup, key=key)
+        return model, optimiser(config).init(eqx.filter(model, eqx.is_inexact_array))
+
+    model, state = eqx.filter_vmap(one)(seed_keys(setup))
+    return TrainingState(model, state, jnp.array(0))
+
+
+def new_model(setup: Setup, *, key: Array) -> Transformer:
+    """One model, as the experiment describes it."""
+    return Transformer(
+        setup.experiment.model,
+        setup.positions,
+        setup.language.alphabet.size,
+        setup.longest,
+        key=key,
+    )
+
+
+def seed_keys(setup: Setup) -> Array:
+    """One key for each seed."""
+    config = setup.experiment.training
+    return jax.vmap(jax.random.key)(jnp.arange(config.seed, config.seed + config.seeds))
+
+
+def of_seed(state: TrainingState, index: int) -> Transformer:
+    """One of the models."""
+    arrays, rest = eqx.partition(state.model, eqx.is_array)
+    picked: Transformer = eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
+    return picked
+
+
+def save_state(state: TrainingState, path: Path) -> None:
+    """Write a checkpoint, all of it or nothing."""
+    written = save(named_arrays(state))
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    with partial.open("wb") as file:
+        file.write(written)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def load_state(setup: Setup, path: Path) -> TrainingState:
+    """Read a checkpoint of this experiment."""
+    like = eqx.filter_eval_shape(new_state, setup)
+    try:
+        arrays = load_file(path)
+    except (OSError, SafetensorError) as error:
+        raise FileError(f"{path}: not a checkpoint that can be read ({error})") from error
+    flat, tree = jax.tree_util.tree_flatten_with_path(like)
+    leaves = []
+    for where, leaf in flat:
+        if not hasattr(leaf, "shape"):
+            leaves.append(leaf)
+            continue
+        found = arrays.get(jax.tree_util.keystr(where))
+        if found is None or found.shape != leaf.shape:
+            shape = None if found is None else found.shape
+            raise ExperimentError(
+                f"{path}: {jax.tree_util.keystr(where)} is {shape}, the experiment needs "
+                f"{leaf.shape}: the checkpoint is of another experiment"
+            )
+        leaves.append(jnp.asarray(found))
+    state: TrainingState = jax.tree_util.tree_unflatten(tree, leaves)
+    return state
+
+
+def named_arrays(tree: Any) -> dict[str, np.ndarray]:
+    """The arrays of a tree by their path in it."""
+    flat, _ = jax.tree_util.tree_flatten_with_path(tree)
+    return {
+        jax.tree_util.keystr(path): np.asarray(leaf) for path, leaf in flat if eqx.is_array(leaf)
+    }
