@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from curta.learn.models.blocks import Block, Context, KeysAndValues, layer_norm
+from curta.learn.models.blocks import Block, Context, KeysAndValues, layer_norm, product
 from curta.learn.models.config import ModelConfig
 from curta.learn.positions.base import Parameters, Positions, Shape
 
@@ -110,7 +110,7 @@ class Transformer(eqx.Module):
         if self.config.norm == "pre":
             hidden = layer_norm(hidden, self.final_scale)
         readout = self.embedding.T if self.readout is None else self.readout
-        return hidden @ readout
+        return product(hidden, readout)
 
     def context(self, places: Int[Array, "#batch width"], width: int) -> Context:
         """What the attention of every layer shares, for whole rows."""
