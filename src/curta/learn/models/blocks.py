@@ -102,15 +102,20 @@ class Block(eqx.Module):
         return query, KeysAndValues(key, value)
 
     def attended(self, query: Array, held: KeysAndValues, context: Context) -> Array:
-        """What attention adds: softmax(q k / sqrt(d) + bias) v, through the output matrix."""
+        """What attention adds: the weighted values through the output matrix."""
+        weights = self.attention(query, held, context)
+        mixed = jnp.einsum("bhqk,bkhd->bqhd", weights, held.values)
+        return product(mixed.reshape(*mixed.shape[:2], -1), self.output)
+
+    def attention(
+        self, query: Array, held: KeysAndValues, context: Context
+    ) -> Float[Array, "batch heads queries keys"]:
+        """softmax(q k / sqrt(d) + bias)."""
         scores = jnp.einsum("bqhd,bkhd->bhqk", query, held.keys) * query.shape[-1] ** -0.5
         bias = context.positions.bias(context.parameters, context.query_places, context.key_places)
         if bias is not None:
             scores = scores + bias.astype(scores.dtype)
-        scores = jnp.where(context.mask[:, None], scores, -jnp.inf)
-        weights = jax.nn.softmax(scores, axis=-1)
-        mixed = jnp.einsum("bhqk,bkhd->bqhd", weights, held.values)
-        return product(mixed.reshape(*mixed.shape[:2], -1), self.output)
+        return jax.nn.softmax(jnp.where(context.mask[:, None], scores, -jnp.inf), axis=-1)
 
     def fed(self, state: Array) -> Array:
         """What the feed-forward part adds."""
@@ -154,7 +159,8 @@ def product(state: Float[Array, "*batch rows"], weights: Array) -> Float[Array, 
     copies of both factors on a CPU, which takes longer than the product.
     """
     flat = state.reshape(-1, state.shape[-1]) @ weights
-    return flat.reshape(*state.shape[:-1], weights.shape[-1])
+    shaped: Array = flat.reshape(*state.shape[:-1], weights.shape[-1])
+    return shaped
 
 
 def dropped(update: Array, rate: float, *, key: Array) -> Array:
