@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from curta.learn.experiment import EvaluationConfig, Experiment
 from curta.learn.models.config import ModelConfig
-from curta.learn.recipes.base import Claim, Recipe
+from curta.learn.recipes.base import Claim, Recipe, smoke
 from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 
@@ -36,7 +36,7 @@ def stages(steps: int, batch: int, scale: tuple[tuple[int, int], ...]) -> Iterat
             clip=0.0,
             loss="row",
         ),
-        evaluation=EvaluationConfig(samples=1000),
+        evaluation=EvaluationConfig(test=2_000),
     )
     adam = start.with_(name="adam", optimiser="adam")
     rope = adam.with_(name="rope", positions=ROPE)
@@ -44,7 +44,7 @@ def stages(steps: int, batch: int, scale: tuple[tuple[int, int], ...]) -> Iterat
     masked = tied.with_(name="masked", loss="answer", schedule="cosine", steps=2 * steps)
     small = Sampling(values=(0, 49), test_share=0.28)
     yield from (start, adam, rope, tied, masked)
-    beyond = EvaluationConfig(samples=1000, values=(0, 99))
+    beyond = EvaluationConfig(test=2_000, values=(0, 99))
     half = masked.with_(name="operands-50", sampling=small, evaluation=beyond)
     yield half
     yield half.with_(name="operands-50-fixed", format="reversed_both", positions=FIX)
@@ -62,9 +62,7 @@ RECIPE = Recipe(
     source="Catculator (2026), a text with its code",
     presets={
         "smoke": tuple(
-            stage.with_(steps=40, batch=32, width=32, layers=2, feedforward=64, seeds=2, chunk=20)
-            for stage in stages(40, 32, ())
-            if stage.name in ("adam", "masked")
+            smoke(stage) for stage in stages(40, 32, ()) if stage.name in ("adam", "masked")
         ),
         "small": tuple(stages(1_500, 64, ((32, 2), (128, 4)))),
         # 300 epochs of 28 batches.
