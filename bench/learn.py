@@ -62,7 +62,7 @@ def main() -> None:
     torch.set_num_threads(arguments.threads)
     print_machine(["torch", "jax", "equinox", "optax"])
     print(f"{__doc__.split(chr(10), 2)[2]}Medians (smallest-largest).\n")
-    rounds, steps = (5, 5) if arguments.quick else (11, 10)
+    rounds, steps = (3, 3) if arguments.quick else (11, 10)
     for title, shape in list(SHAPES.items())[: 1 if arguments.quick else None]:
         contestants = torch_contestants(shape) + learn_contestants(shape, steps)
         header = ["who", "seeds", "seed-steps/s", "ms per seed-step", "to the best of PyTorch"]
