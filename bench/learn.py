@@ -10,16 +10,24 @@ clock starts; the data of a task cost extra on either side.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import jax
+import jax.numpy as jnp
 import torch
 from torch import nn
 from torch.nn import functional
 
+from curta.learn.experiment import Experiment, Setup
+from curta.learn.language import Rows
+from curta.learn.models.config import ModelConfig
+from curta.learn.training.config import TrainingConfig
+from curta.learn.training.devices import Devices
+from curta.learn.training.loop import compile_chunk
+from curta.learn.training.state import new_state, seed_keys
 from report import print_machine, print_table, spread
 
 
@@ -101,14 +109,62 @@ def race(contestants: Sequence[Contestant], rounds: int, steps: int) -> list[lis
 
 
 def learn_contestants(shape: Shape, steps: int) -> list[Contestant]:
-    """TO BE FILLED IN: curta.learn with one seed and with four.
+    """curta.learn's own training loop with one seed and with four; tokens are drawn on the way."""
+    return [
+        Contestant(
+            f"curta.learn, {seeds} seed{'s' * (seeds > 1)}",
+            seeds,
+            learn_trainer(shape, seeds, steps),
+        )
+        for seeds in (1, 4)
+    ]
 
-    One contestant for each number of seeds. `run(steps)` calls the compiled scan of `steps` steps
-    on the state it keeps between calls (the buffers may be donated) and blocks until the state and
-    the losses are ready. The loss is masked as `masked_loss` masks it; the tokens are random.
-    """
-    print(f"curta.learn is not in this table yet ({shape.batch} x {shape.tokens})", file=sys.stderr)
-    return []
+
+def learn_trainer(shape: Shape, seeds: int, steps: int) -> Callable[[int], object]:
+    model = ModelConfig(
+        width=shape.width,
+        layers=shape.layers,
+        heads=shape.heads,
+        feedforward=shape.hidden,
+        dropout=shape.dropout,
+    )
+    training = TrainingConfig(
+        batch=shape.batch,
+        optimiser="adam",
+        learning_rate=shape.learning_rate,
+        schedule="constant",
+        warmup=0,
+        clip=0.0,
+        seeds=seeds,
+        chunk=steps,
+    )
+    setup = RandomSetup(Experiment(positions="rope", model=model, training=training), shape)
+    chunk = compile_chunk(setup, Devices(training), steps)
+    state, keys = new_state(setup), seed_keys(setup)
+
+    def run(asked: int) -> object:
+        nonlocal state
+        assert asked == steps
+        state, counts = chunk(state, keys)
+        return counts.loss.block_until_ready()
+
+    return run
+
+
+class RandomSetup(Setup):
+    """Rows of random tokens instead of a task's, half of each the prompt."""
+
+    def __init__(self, experiment: Experiment, shape: Shape) -> None:
+        super().__init__(experiment)
+        self.shape = shape
+        self.sampler = self  # type: ignore[assignment]
+        self.width = shape.tokens + 1
+
+    def rows(self, count: int, *, key: jax.Array, step: jax.Array | int = 0) -> Rows:
+        """Like those of a sampler."""
+        tokens = jax.random.randint(key, (count, self.width), 0, self.language.alphabet.size)
+        every = jnp.ones((count,), jnp.int32)
+        return Rows(tokens, every * (self.width // 2 + 1), every * self.width, every > 0)
 
 
 # ---- PyTorch, eager ----
