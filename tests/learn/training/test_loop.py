@@ -95,7 +95,8 @@ def test_parts_of_a_batch_add_up_to_its_gradient():
         return jnp.mean(jnp.stack([part(model, key) for key in keys]))
 
     gradient = eqx.filter_grad(whole)(model)
-    moment = [leaf for leaf in jax.tree.leaves(state.optimiser) if leaf.shape[1:] == (16, 32)][0][0]
+    moments = jax.tree.leaves(state.optimiser)
+    moment = next(leaf for leaf in moments if leaf.shape[1:] == (16, 32))[0]
     scale = jnp.sqrt(sum(jnp.square(leaf).sum() for leaf in jax.tree.leaves(gradient)))
     clipped = gradient.blocks[0].expand / jnp.maximum(scale, 1)
     np.testing.assert_allclose(moment, 0.1 * clipped, atol=1e-6)

@@ -13,7 +13,7 @@ from curta.learn.experiment import EvaluationConfig, Experiment
 class Claim:
     """One number that a paper or text states, and how ours is measured.
 
-    measure: an experiment of the recipe and a figure of its summary: masked:loss.test, base-10:exact@30
+    measure: an experiment and a figure of its summary: masked:loss.test, base-10:exact@30
     """
 
     what: str

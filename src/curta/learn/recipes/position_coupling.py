@@ -37,11 +37,12 @@ FULL = SMALL.with_(
 
 
 def with_controls(experiment: Experiment) -> tuple[Experiment, ...]:
-    """The same model without positions, and with learned ones that begin anywhere."""
+    """The same model with sight by significance, without positions, with learned ones."""
     assert experiment.evaluation.digits is not None
     offset = 3 * experiment.evaluation.digits[1]
     return (
         experiment,
+        experiment.with_(name="aligned", positions="aligned"),
         experiment.with_(name="no-positions", positions="none"),
         experiment.with_(name="learned-positions", positions=f"learned(offset={offset})"),
     )
@@ -59,6 +60,7 @@ RECIPE = Recipe(
     claims=(
         Claim("trained to 30 digits, exact at 200 digits", "to 200 digits", "coupled:exact@200"),
         Claim("trained to 10 digits, exact at 30 digits", "—", "coupled:exact@30"),
+        Claim("sight by significance (ours), exact at 30 digits", "—", "aligned:exact@30"),
         Claim("without positions, exact at 30 digits", "—", "no-positions:exact@30"),
         Claim("learned positions, exact at 30 digits", "—", "learned-positions:exact@30"),
     ),
