@@ -1,0 +1,242 @@
+"""The benchmark of the arithmetic units: success over seeds, by the published criterion.
+
+A seed succeeds if its extrapolation error is below that of a nearly perfect solution, at the step
+with the lowest interpolation error among the last evaluations: the choice sees no test data. Of
+the seeds that succeed, the benchmark reports the first step that met the criterion and how sparse
+the weights are. (Madsen & Johansen 2019, "Measuring Arithmetic Extrapolation Performance".)
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import PRNGKeyArray
+
+from curta.errors import UserError
+from curta.learn.units.arithmetic import OPERATIONS, ArithmeticProblem, ArithmeticTask
+from curta.learn.units.comparison import LARGEST_MAGNITUDE, RELATIONS, ComparisonProblem
+from curta.learn.units.networks import (
+    ARITHMETIC_DESIGNS,
+    COMPARISON_DESIGNS,
+    Design,
+    Schedule,
+    select_designs,
+)
+from curta.learn.units.problem import Problem
+from curta.learn.units.statistics import Estimate, gamma_mean, median_interval, wilson_interval
+from curta.learn.units.training import Evaluation, History, TrainingOptions, train
+
+Progress = Callable[[Evaluation], None]
+
+
+@dataclass(frozen=True)
+class Preset:
+    """Everything that a benchmark run depends on, besides its key."""
+
+    name: str
+    arithmetic: TrainingOptions
+    comparison: TrainingOptions
+    task: ArithmeticTask = field(default_factory=ArithmeticTask)
+    batch_size: int = 128
+    evaluation_size: int = 10_000
+    threshold_samples: int = 1_000_000
+    selection_window: int = 100
+    largest_magnitude: int = LARGEST_MAGNITUDE
+    schedules: Mapping[str, Schedule] = field(default_factory=lambda: MappingProxyType({}))
+    """Regularisation by unit, where the published one does not suit a shorter training."""
+
+
+@dataclass(frozen=True)
+class UnitResult:
+    """A cell of the table: one unit on one operation."""
+
+    unit: str
+    operation: str
+    seeds: int
+    successes: int
+    rate: float
+    interval: tuple[float, float]
+    solved_at: Estimate | None
+    """Steps to the first success, of the seeds that succeed: mean and its gamma interval."""
+    sparsity: Estimate | None
+    """Sparsity error of the seeds that succeed: median and its interval."""
+    threshold: float
+    median_error: float
+    """The median over seeds of the error that the threshold is for."""
+    steps: int
+
+
+def run_benchmark(
+    preset: Preset | str,
+    *,
+    key: PRNGKeyArray,
+    units: tuple[str, ...] | None = None,
+    operations: tuple[str, ...] | None = None,
+    progress: Progress | None = None,
+) -> list[UnitResult]:
+    """Trains the units on the arithmetic task; a result for each unit and operation."""
+    preset = resolve_preset(preset)
+    task_key, training_key = jax.random.split(key)
+    problem = ArithmeticProblem(
+        preset.task,
+        tuple(OPERATIONS) if operations is None else operations,
+        preset.batch_size,
+        preset.evaluation_size,
+        preset.threshold_samples,
+        task_key,
+    )
+    designs = select_designs(ARITHMETIC_DESIGNS, units)
+    return _run(problem, designs, preset, preset.arithmetic, training_key, progress)
+
+
+def run_comparisons(
+    preset: Preset | str,
+    *,
+    key: PRNGKeyArray,
+    units: tuple[str, ...] | None = None,
+    operations: tuple[str, ...] | None = None,
+    progress: Progress | None = None,
+) -> list[UnitResult]:
+    """Trains the units on comparisons of digits, in double precision as published.
+
+    A seed succeeds if it decides every test pair rightly at every magnitude.
+    """
+    preset = resolve_preset(preset)
+    with _double_precision():
+        task_key, training_key = jax.random.split(key)
+        problem = ComparisonProblem(
+            tuple(RELATIONS) if operations is None else operations,
+            preset.largest_magnitude,
+            task_key,
+        )
+        designs = select_designs(COMPARISON_DESIGNS, units)
+        return _run(problem, designs, preset, preset.comparison, training_key, progress)
+
+
+def resolve_preset(preset: Preset | str) -> Preset:
+    if isinstance(preset, Preset):
+        return preset
+    if preset not in PRESETS:
+        raise UserError(
+            f"preset: there is no preset {preset!r}; choose from {', '.join(PRESETS)}, "
+            "or make a Preset"
+        )
+    return PRESETS[preset]
+
+
+def summarise(
+    design: str,
+    operation: str,
+    history: History,
+    index: int,
+    *,
+    threshold: float,
+    selection_window: int,
+) -> UnitResult:
+    """The criterion, applied to one operation of a history."""
+    validation, test, sparsity = (
+        curve[:, :, index] for curve in (history.validation, history.test, history.sparsity)
+    )
+    count, seeds = test.shape
+    start = max(0, count - selection_window)
+    # A network that overflowed is the worst choice, not an unknown one.
+    best = start + np.argmin(np.nan_to_num(validation[start:], nan=np.inf), axis=0)
+    columns = np.arange(seeds)
+    selected = test[best, columns]
+    succeeded = selected < threshold
+    first = history.steps[np.argmax(test < threshold, axis=0)]
+    successes = int(np.sum(succeeded))
+    return UnitResult(
+        unit=design,
+        operation=operation,
+        seeds=seeds,
+        successes=successes,
+        rate=successes / seeds,
+        interval=wilson_interval(successes, seeds),
+        solved_at=gamma_mean([float(step) for step in first[succeeded]]),
+        sparsity=median_interval([float(s) for s in sparsity[best, columns][succeeded]]),
+        threshold=threshold,
+        median_error=float(np.median(np.nan_to_num(selected, nan=np.inf))),
+        steps=int(history.steps[-1]),
+    )
+
+
+def _run(
+    problem: Problem,
+    designs: list[Design],
+    preset: Preset,
+    options: TrainingOptions,
+    key: PRNGKeyArray,
+    progress: Progress | None,
+) -> list[UnitResult]:
+    thresholds = problem.thresholds()
+    results = []
+    for design in designs:
+        scheduled = replace(design, schedule=preset.schedules.get(design.name, design.schedule))
+        # Every design gets the same key: the same tasks and batches for all of them.
+        history = train(problem, scheduled, options, key=key, progress=progress)
+        for index, operation in enumerate(problem.operations):
+            results.append(
+                summarise(
+                    design.name,
+                    operation,
+                    history,
+                    index,
+                    threshold=thresholds[index],
+                    selection_window=preset.selection_window,
+                )
+            )
+    return results
+
+
+def _double_precision() -> AbstractContextManager[Any]:
+    """JAX's context for 64-bit numbers, which older versions keep among the experiments."""
+    enable: Callable[[bool], AbstractContextManager[Any]] | None
+    enable = getattr(jax, "enable_x64", None)
+    if enable is None:
+        enable = importlib.import_module("jax.experimental").enable_x64
+    return enable(True)
+
+
+def _presets(*presets: Preset) -> Mapping[str, Preset]:
+    return MappingProxyType({preset.name: preset for preset in presets})
+
+
+PRESETS = _presets(
+    Preset(
+        name="smoke",
+        arithmetic=TrainingOptions(seeds=3, steps=1_000, evaluate_every=100),
+        comparison=TrainingOptions(seeds=3, steps=1_000, evaluate_every=100),
+        task=ArithmeticTask(input_size=4, subset_ratio=0.5),
+        evaluation_size=500,
+        threshold_samples=10_000,
+        selection_window=5,
+        largest_magnitude=6,
+    ),
+    Preset(
+        name="small",
+        arithmetic=TrainingOptions(seeds=12, steps=80_000, evaluate_every=500),
+        comparison=TrainingOptions(seeds=12, steps=20_000, evaluate_every=500),
+        task=ArithmeticTask(input_size=10),
+        evaluation_size=2_000,
+        threshold_samples=100_000,
+        schedules=MappingProxyType(
+            {
+                "nau": Schedule(strength=0.001, start=5e3, end=5e4),
+                "nmu": Schedule(strength=0.01, start=2e4, end=4e4),
+            }
+        ),
+    ),
+    Preset(
+        name="full",
+        arithmetic=TrainingOptions(seeds=100, steps=5_000_000, evaluate_every=1_000),
+        comparison=TrainingOptions(seeds=100, steps=50_000, evaluate_every=1_000),
+    ),
+)
