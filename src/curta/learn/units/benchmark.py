@@ -20,8 +20,18 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from curta.errors import UserError
-from curta.learn.units.arithmetic import OPERATIONS, ArithmeticProblem, ArithmeticTask
-from curta.learn.units.comparison import LARGEST_MAGNITUDE, RELATIONS, ComparisonProblem
+from curta.learn.units.arithmetic import (
+    OPERATIONS,
+    ArithmeticProblem,
+    ArithmeticTask,
+    success_threshold,
+)
+from curta.learn.units.comparison import (
+    DECISION_THRESHOLD,
+    LARGEST_MAGNITUDE,
+    RELATIONS,
+    ComparisonProblem,
+)
 from curta.learn.units.networks import (
     ARITHMETIC_DESIGNS,
     COMPARISON_DESIGNS,
@@ -83,17 +93,19 @@ def run_benchmark(
 ) -> list[UnitResult]:
     """Trains the units on the arithmetic task; a result for each unit and operation."""
     preset = resolve_preset(preset)
-    task_key, training_key = jax.random.split(key)
-    problem = ArithmeticProblem(
-        preset.task,
-        tuple(OPERATIONS) if operations is None else operations,
-        preset.batch_size,
-        preset.evaluation_size,
-        preset.threshold_samples,
-        task_key,
-    )
+    operations = tuple(OPERATIONS) if operations is None else operations
+    problem = ArithmeticProblem(preset.task, operations, preset.batch_size, preset.evaluation_size)
     designs = select_designs(ARITHMETIC_DESIGNS, units)
-    return _run(problem, designs, preset, preset.arithmetic, training_key, progress)
+    threshold_key, training_key = jax.random.split(key)
+    thresholds = tuple(
+        success_threshold(
+            preset.task, operation, samples=preset.threshold_samples, key=threshold_key
+        )
+        for operation in operations
+    )
+    return _run(
+        problem, designs, preset.arithmetic, thresholds, preset, key=training_key, progress=progress
+    )
 
 
 def run_comparisons(
@@ -109,15 +121,14 @@ def run_comparisons(
     A seed succeeds if it decides every test pair rightly at every magnitude.
     """
     preset = resolve_preset(preset)
+    operations = tuple(RELATIONS) if operations is None else operations
+    problem = ComparisonProblem(operations, preset.largest_magnitude)
+    designs = select_designs(COMPARISON_DESIGNS, units)
+    thresholds = (DECISION_THRESHOLD,) * len(operations)
     with _double_precision():
-        task_key, training_key = jax.random.split(key)
-        problem = ComparisonProblem(
-            tuple(RELATIONS) if operations is None else operations,
-            preset.largest_magnitude,
-            task_key,
+        return _run(
+            problem, designs, preset.comparison, thresholds, preset, key=key, progress=progress
         )
-        designs = select_designs(COMPARISON_DESIGNS, units)
-        return _run(problem, designs, preset, preset.comparison, training_key, progress)
 
 
 def resolve_preset(preset: Preset | str) -> Preset:
@@ -171,12 +182,13 @@ def summarise(
 def _run(
     problem: Problem,
     designs: list[Design],
-    preset: Preset,
     options: TrainingOptions,
+    thresholds: tuple[float, ...],
+    preset: Preset,
+    *,
     key: PRNGKeyArray,
     progress: Progress | None,
 ) -> list[UnitResult]:
-    thresholds = problem.thresholds()
     results = []
     for design in designs:
         scheduled = replace(design, schedule=preset.schedules.get(design.name, design.schedule))

@@ -26,7 +26,10 @@ class Examples(NamedTuple):
 
 
 class Problem(Protocol):
-    """A family of operations to learn, and how success is measured."""
+    """A family of operations to learn, and how success is measured.
+
+    Problems are hashable: a training is compiled once for a problem, whatever its keys.
+    """
 
     @property
     def operations(self) -> tuple[str, ...]: ...
@@ -61,8 +64,4 @@ class Problem(Protocol):
 
     def test(self, fixed: PyTree) -> Examples:
         """Fixed examples from the extrapolation range."""
-        ...
-
-    def thresholds(self) -> tuple[float, ...]:
-        """For each operation, the error that a success stays below."""
         ...

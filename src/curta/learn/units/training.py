@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -20,7 +20,7 @@ from jaxtyping import Array, Int, PRNGKeyArray, PyTree
 
 from curta.errors import UserError
 from curta.learn.units.layers import Scalar
-from curta.learn.units.networks import Design, Network, Schedule
+from curta.learn.units.networks import Design, Network
 from curta.learn.units.problem import Answers, Examples, Inputs, PerOperation, Problem
 
 Curves = npt.NDArray[np.float64]
@@ -71,8 +71,10 @@ class History:
 
 
 class _State(NamedTuple):
-    parameters: PyTree
-    optimiser: PyTree
+    """Networks and their optimisers, stacked [seeds, operations]."""
+
+    networks: Network
+    optimisers: PyTree
 
 
 class _Metrics(NamedTuple):
@@ -83,6 +85,23 @@ class _Metrics(NamedTuple):
     sparsity: PerOperation
 
 
+@dataclass(frozen=True)
+class _Training:
+    """Everything that a compiled chunk of training depends on."""
+
+    problem: Problem
+    design: Design
+    options: TrainingOptions
+
+    @property
+    def optimiser(self) -> optax.GradientTransformation:
+        return optax.adam(self.options.learning_rate)
+
+    @property
+    def inputs_axis(self) -> int | None:
+        return None if self.problem.shares_inputs else 0
+
+
 def train(
     problem: Problem,
     design: Design,
@@ -90,112 +109,87 @@ def train(
     *,
     key: PRNGKeyArray,
     progress: Callable[[Evaluation], None] | None = None,
-    schedule: Schedule | None = None,
 ) -> History:
     """Trains the design from `options.seeds` initialisations of its own on each operation."""
-    trainer = _Trainer(problem, design, options, schedule or design.schedule)
-    problem_key, network_key, data_key = jax.random.split(key, 3)
-    fixed = jax.vmap(problem.prepare)(jax.random.split(problem_key, options.seeds))
-    state, static = trainer.start(network_key)
-    data_keys = jax.random.split(data_key, options.seeds)
-    advance = jax.jit(trainer.chunk(static), donate_argnums=0)
+    training = _Training(problem, design, options)
+    state, fixed, data_keys = _start(training, key)
     steps: list[int] = []
     metrics: list[tuple[Curves, ...]] = []
     for first in range(0, options.steps, options.evaluate_every):
-        state, evaluated = advance(state, fixed, data_keys, jnp.asarray(first))
+        state, evaluated = _chunk(training, state, fixed, data_keys, jnp.asarray(first))
         steps.append(first + options.evaluate_every)
         metrics.append(tuple(np.asarray(part, dtype=np.float64) for part in evaluated))
         if progress is not None:
             _, test_error, _ = metrics[-1]
             progress(Evaluation(design.name, steps[-1], options.steps, test_error))
     validation, test, sparsity = (np.stack(curves) for curves in zip(*metrics, strict=True))
-    networks: Network = eqx.combine(state.parameters, static)
-    return History(np.asarray(steps), validation, test, sparsity, networks)
+    return History(np.asarray(steps), validation, test, sparsity, state.networks)
 
 
-@dataclass(frozen=True)
-class _Trainer:
-    problem: Problem
-    design: Design
-    options: TrainingOptions
-    schedule: Schedule
+@partial(jax.jit, static_argnums=0)
+def _start(training: _Training, key: PRNGKeyArray) -> tuple[_State, PyTree, PRNGKeyArray]:
+    """Fresh networks and optimisers; for each seed, what its problem fixes and its data's key."""
+    problem_key, network_key, data_key = jax.random.split(key, 3)
+    seeds = training.options.seeds
+    fixed = jax.vmap(training.problem.prepare)(jax.random.split(problem_key, seeds))
 
-    @property
-    def optimiser(self) -> optax.GradientTransformation:
-        return optax.adam(self.options.learning_rate)
+    def build(key: PRNGKeyArray) -> Network:
+        hidden = training.options.hidden
+        return training.design.build(training.problem.input_size, hidden, key=key)
 
-    def start(self, key: PRNGKeyArray) -> tuple[_State, PyTree]:
-        """Fresh networks and optimisers [seeds, operations], and their static part."""
-        shape = (self.options.seeds, len(self.problem.operations))
+    shape = (seeds, len(training.problem.operations))
+    networks = jax.vmap(jax.vmap(build))(jax.random.split(network_key, shape))
+    state = _State(networks, jax.vmap(jax.vmap(training.optimiser.init))(networks))
+    return state, fixed, jax.random.split(data_key, seeds)
 
-        def build(key: PRNGKeyArray) -> Network:
-            return self.design.build(self.problem.input_size, self.options.hidden, key=key)
 
-        networks = eqx.filter_vmap(eqx.filter_vmap(build))(jax.random.split(key, shape))
-        parameters, static = eqx.partition(networks, eqx.is_array)
-        optimisers = jax.vmap(jax.vmap(self.optimiser.init))(parameters)
-        return _State(parameters, optimisers), static
+@partial(jax.jit, static_argnums=0, donate_argnums=1)
+def _chunk(
+    training: _Training, state: _State, fixed: PyTree, keys: PRNGKeyArray, first: Step
+) -> tuple[_State, _Metrics]:
+    """`evaluate_every` steps of all networks, then an evaluation."""
+    update = partial(_update, training)
+    over_operations = jax.vmap(update, in_axes=(0, training.inputs_axis, 0, None))
+    over_seeds = jax.vmap(over_operations, in_axes=(0, 0, 0, None))
 
-    def chunk(
-        self, static: PyTree
-    ) -> Callable[[_State, PyTree, PRNGKeyArray, Step], tuple[_State, _Metrics]]:
-        """The function of one chunk: `evaluate_every` steps of all networks, then an evaluation."""
-        inputs_axis = None if self.problem.shares_inputs else 0
+    def step(state: _State, index: Step) -> tuple[_State, None]:
+        step_keys = jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, index)
+        batch = jax.vmap(training.problem.batch)(fixed, step_keys)
+        strength = training.design.schedule.at(index)
+        return over_seeds(state, batch.inputs, batch.targets, strength), None
 
-        def update(state: _State, inputs: Inputs, targets: Answers, strength: Scalar) -> _State:
-            return self._update(static, state, inputs, targets, strength)
+    state, _ = jax.lax.scan(step, state, first + jnp.arange(training.options.evaluate_every))
+    return state, jax.vmap(partial(_evaluate, training))(state.networks, fixed)
 
-        over_operations = jax.vmap(update, in_axes=(0, inputs_axis, 0, None))
-        over_seeds = jax.vmap(over_operations, in_axes=(0, 0, 0, None))
 
-        def step(state: _State, index: Step, fixed: PyTree, keys: PRNGKeyArray) -> _State:
-            step_keys = jax.vmap(jax.random.fold_in, in_axes=(0, None))(keys, index)
-            batch = jax.vmap(self.problem.batch)(fixed, step_keys)
-            return over_seeds(state, batch.inputs, batch.targets, self.schedule.at(index))
+def _update(
+    training: _Training, state: _State, inputs: Inputs, targets: Answers, strength: Scalar
+) -> _State:
+    """One step of one network: the gradient of loss + λR, Adam, and the units' constraints."""
 
-        def evaluate(parameters: PyTree, fixed: PyTree) -> _Metrics:
-            return self._evaluate(static, parameters, fixed)
+    def objective(network: Network) -> Scalar:
+        fit = training.problem.loss(_answers(network, inputs), targets)
+        return fit + strength * network.regulariser()
 
-        def chunk(
-            state: _State, fixed: PyTree, keys: PRNGKeyArray, first: Step
-        ) -> tuple[_State, _Metrics]:
-            indices = first + jnp.arange(self.options.evaluate_every)
-            state, _ = jax.lax.scan(lambda s, i: (step(s, i, fixed, keys), None), state, indices)
-            return state, jax.vmap(evaluate)(state.parameters, fixed)
+    gradients = jax.grad(objective)(state.networks)
+    updates, optimisers = training.optimiser.update(gradients, state.optimisers)
+    moved: Network = optax.apply_updates(state.networks, updates)
+    return _State(moved.constrained(), optimisers)
 
-        return chunk
 
-    def _update(
-        self, static: PyTree, state: _State, inputs: Inputs, targets: Answers, strength: Scalar
-    ) -> _State:
-        """One step of one network: the gradient of loss + λR, Adam, and the units' constraints."""
+def _evaluate(training: _Training, networks: Network, fixed: PyTree) -> _Metrics:
+    """The two errors and the sparsity of one seed's networks."""
+    problem = training.problem
 
-        def objective(parameters: PyTree) -> Scalar:
-            network: Network = eqx.combine(parameters, static)
-            fit = self.problem.loss(_answers(network, inputs), targets)
-            return fit + strength * network.regulariser()
+    def measured(measure: Callable[[Answers, Answers], Scalar], examples: Examples) -> PerOperation:
+        answer = jax.vmap(_answers, in_axes=(0, training.inputs_axis))
+        return jax.vmap(measure)(answer(networks, examples.inputs), examples.targets)
 
-        gradients = jax.grad(objective)(state.parameters)
-        updates, optimiser = self.optimiser.update(gradients, state.optimiser)
-        network: Network = eqx.combine(optax.apply_updates(state.parameters, updates), static)
-        return _State(eqx.filter(network.constrained(), eqx.is_array), optimiser)
-
-    def _evaluate(self, static: PyTree, parameters: PyTree, fixed: PyTree) -> _Metrics:
-        """The two errors and the sparsity of one seed's networks, an entry per operation."""
-        inputs_axis = None if self.problem.shares_inputs else 0
-        network: Network = eqx.combine(parameters, static)
-
-        def measured(
-            measure: Callable[[Answers, Answers], Scalar], examples: Examples
-        ) -> PerOperation:
-            answers = jax.vmap(_answers, in_axes=(0, inputs_axis))(network, examples.inputs)
-            return jax.vmap(measure)(answers, examples.targets)
-
-        return _Metrics(
-            validation=measured(self.problem.loss, self.problem.validation(fixed)),
-            test=measured(self.problem.error, self.problem.test(fixed)),
-            sparsity=jax.vmap(_sparsity_error)(network),
-        )
+    return _Metrics(
+        validation=measured(problem.loss, problem.validation(fixed)),
+        test=measured(problem.error, problem.test(fixed)),
+        sparsity=jax.vmap(_sparsity_error)(networks),
+    )
 
 
 def _sparsity_error(network: Network) -> Scalar:
