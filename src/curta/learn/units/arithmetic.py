@@ -23,6 +23,7 @@ from jaxtyping import Array, PRNGKeyArray
 from curta.errors import UserError
 from curta.learn.units.layers import Scalar, Vector
 from curta.learn.units.problem import Answers, Examples, Inputs, Targets
+from curta.learn.units.sampling import uniform
 
 Numbers = npt.NDArray[np.float64]
 
@@ -155,7 +156,7 @@ class ArithmeticProblem:
         self, fixed: Subsets, key: PRNGKeyArray, count: int, interval: tuple[float, float]
     ) -> Examples:
         low, high = interval
-        inputs = jax.random.uniform(key, (count, self.input_size), minval=low, maxval=high)
+        inputs = uniform(key, (count, self.input_size), low=low, high=high)
         return Examples(inputs, self._targets(fixed, inputs))
 
     def _targets(self, fixed: Subsets, inputs: Inputs) -> Targets:
