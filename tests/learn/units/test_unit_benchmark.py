@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -14,6 +15,7 @@ from rich.console import Console
 from curta.errors import UserError
 from curta.learn.units import (
     ARITHMETIC_DESIGNS,
+    COMPARISON_DESIGNS,
     NAU,
     NMU,
     PRESETS,
@@ -30,6 +32,7 @@ from curta.learn.units import (
     plot,
     run_benchmark,
     run_comparisons,
+    run_sequences,
     success_threshold,
     table,
 )
@@ -42,6 +45,7 @@ TINY = Preset(
     name="tiny",
     arithmetic=TrainingOptions(seeds=2, steps=3_000, evaluate_every=150, learning_rate=1e-2),
     comparison=TrainingOptions(seeds=2, steps=2_000, evaluate_every=500),
+    sequence=TrainingOptions(seeds=2, steps=1_000, evaluate_every=500),
     task=ArithmeticTask(input_size=4),
     batch_size=32,
     evaluation_size=200,
@@ -149,6 +153,11 @@ def test_nsr_compares_numbers_far_beyond_its_digits() -> None:
     assert jnp.ones(1).dtype == jnp.float32
 
 
+def test_presets_without_examples_are_refused() -> None:
+    with pytest.raises(UserError, match=r"selection_window is 0: choose at least 1"):
+        replace(TINY, selection_window=0)
+
+
 def test_the_full_preset_is_the_published_setting() -> None:
     full = PRESETS["full"]
     assert full.task == ArithmeticTask()
@@ -213,6 +222,12 @@ def test_plot_draws_a_panel_for_each_operation(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_the_smoke_preset_runs_every_unit_on_every_operation() -> None:
+    sequences = run_sequences("smoke", key=jax.random.key(0))
+    assert [(r.unit, r.operation) for r in sequences] == [
+        (unit, operation) for operation in ("minimum", "count") for unit in ("nsr", "mlp")
+    ]
+    comparisons = run_comparisons("smoke", key=jax.random.key(0))
+    assert len(comparisons) == len(COMPARISON_DESIGNS) * 6
     everything = run_benchmark("smoke", key=jax.random.key(0))
     assert len(everything) == len(ARITHMETIC_DESIGNS) * 6
     assert all(result.seeds == 3 and result.steps == 1_000 for result in everything)

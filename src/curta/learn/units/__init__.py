@@ -4,8 +4,9 @@
     rich.print(table(results))
 
 `run_benchmark` trains NAC, NALU, NAU, NMU and baselines on sums, products and quotients of
-subsets of a vector; `run_comparisons` trains NSR and baselines on comparisons. Both count the
-seeds whose network is right far outside of the range it was trained on.
+subsets of a vector; `run_comparisons` trains NSR and baselines on comparisons, `run_sequences` on
+loops around a comparison. All count the seeds whose network is right far outside of the range it
+was trained on.
 """
 
 from curta.learn.units.arithmetic import (
@@ -20,6 +21,7 @@ from curta.learn.units.benchmark import (
     UnitResult,
     run_benchmark,
     run_comparisons,
+    run_sequences,
 )
 from curta.learn.units.comparison import RELATIONS, ComparisonProblem
 from curta.learn.units.layers import (
@@ -42,6 +44,7 @@ from curta.learn.units.networks import (
 )
 from curta.learn.units.published import PUBLISHED_RATES
 from curta.learn.units.report import plot, table
+from curta.learn.units.sequences import Count, Minimum, SequenceProblem
 from curta.learn.units.statistics import Estimate, gamma_mean, median_interval, wilson_interval
 from curta.learn.units.training import Evaluation, History, TrainingOptions, train
 
@@ -60,16 +63,19 @@ __all__ = [
     "ArithmeticProblem",
     "ArithmeticTask",
     "ComparisonProblem",
+    "Count",
     "Decision",
     "Design",
     "Estimate",
     "Evaluation",
     "History",
     "Linear",
+    "Minimum",
     "MultiplicativeNAC",
     "Network",
     "Preset",
     "Schedule",
+    "SequenceProblem",
     "TrainingOptions",
     "Unit",
     "UnitResult",
@@ -78,6 +84,7 @@ __all__ = [
     "plot",
     "run_benchmark",
     "run_comparisons",
+    "run_sequences",
     "success_threshold",
     "table",
     "train",

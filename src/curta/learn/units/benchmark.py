@@ -40,6 +40,7 @@ from curta.learn.units.networks import (
     select_designs,
 )
 from curta.learn.units.problem import Problem
+from curta.learn.units.sequences import LOOPS, SequenceProblem, looped
 from curta.learn.units.statistics import Estimate, gamma_mean, median_interval, wilson_interval
 from curta.learn.units.training import Evaluation, History, TrainingOptions, train
 
@@ -53,14 +54,29 @@ class Preset:
     name: str
     arithmetic: TrainingOptions
     comparison: TrainingOptions
+    sequence: TrainingOptions
     task: ArithmeticTask = field(default_factory=ArithmeticTask)
     batch_size: int = 128
     evaluation_size: int = 10_000
     threshold_samples: int = 1_000_000
     selection_window: int = 100
     largest_magnitude: int = LARGEST_MAGNITUDE
+    sequences: int = 400
+    """Training sequences of each seed."""
     schedules: Mapping[str, Schedule] = field(default_factory=lambda: MappingProxyType({}))
     """Regularisation by unit, where the published one does not suit a shorter training."""
+
+    def __post_init__(self) -> None:
+        counts = (
+            "batch_size",
+            "evaluation_size",
+            "threshold_samples",
+            "selection_window",
+            "sequences",
+        )
+        for option in counts:
+            if getattr(self, option) < 1:
+                raise UserError(f"{option} is {getattr(self, option)}: choose at least 1")
 
 
 @dataclass(frozen=True)
@@ -129,6 +145,33 @@ def run_comparisons(
         return _run(
             problem, designs, preset.comparison, thresholds, preset, key=key, progress=progress
         )
+
+
+def run_sequences(
+    preset: Preset | str,
+    *,
+    key: PRNGKeyArray,
+    units: tuple[str, ...] | None = ("nsr", "mlp"),
+    operations: tuple[str, ...] | None = None,
+    progress: Progress | None = None,
+) -> list[UnitResult]:
+    """Trains comparisons inside of a loop, from the loop's result: a minimum, and a count.
+
+    A seed succeeds if each answer rounds to the right number. Loops are slow for wide networks;
+    None as `units` trains all of them.
+    """
+    preset = resolve_preset(preset)
+    designs = select_designs(COMPARISON_DESIGNS, units)
+    results = []
+    with _double_precision():
+        for operation in tuple(LOOPS) if operations is None else operations:
+            problem = SequenceProblem(operation, preset.sequences, preset.largest_magnitude)
+            inside = [looped(design, operation) for design in designs]
+            thresholds = (DECISION_THRESHOLD,)
+            results += _run(
+                problem, inside, preset.sequence, thresholds, preset, key=key, progress=progress
+            )
+    return results
 
 
 def resolve_preset(preset: Preset | str) -> Preset:
@@ -226,11 +269,13 @@ PRESETS = _presets(
         name="smoke",
         arithmetic=TrainingOptions(seeds=3, steps=1_000, evaluate_every=100),
         comparison=TrainingOptions(seeds=3, steps=1_000, evaluate_every=100),
+        sequence=TrainingOptions(seeds=3, steps=500, evaluate_every=100),
         task=ArithmeticTask(input_size=4, subset_ratio=0.5),
         evaluation_size=500,
         threshold_samples=10_000,
         selection_window=5,
         largest_magnitude=6,
+        sequences=32,
     ),
     # A tenth of the inputs, a fiftieth of the steps. The regulariser's pull on a weight is λ over
     # the number of weights, which keeps NAU's published pull at a tenth of λ. NMU's is kept in
@@ -239,10 +284,12 @@ PRESETS = _presets(
     Preset(
         name="small",
         arithmetic=TrainingOptions(seeds=24, steps=100_000, evaluate_every=500),
-        comparison=TrainingOptions(seeds=24, steps=20_000, evaluate_every=500),
+        comparison=TrainingOptions(seeds=12, steps=20_000, evaluate_every=500),
+        sequence=TrainingOptions(seeds=12, steps=12_000, evaluate_every=500),
         task=ArithmeticTask(input_size=10),
         evaluation_size=2_000,
         threshold_samples=100_000,
+        sequences=100,
         schedules=MappingProxyType(
             {
                 "nau": Schedule(strength=0.001, start=5e3, end=5e4),
@@ -254,5 +301,6 @@ PRESETS = _presets(
         name="full",
         arithmetic=TrainingOptions(seeds=100, steps=5_000_000, evaluate_every=1_000),
         comparison=TrainingOptions(seeds=100, steps=50_000, evaluate_every=1_000),
+        sequence=TrainingOptions(seeds=100, steps=50_000, evaluate_every=1_000),
     ),
 )
