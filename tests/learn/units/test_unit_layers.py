@@ -188,7 +188,6 @@ def test_initial_weights_have_the_published_ranges() -> None:
 def test_schedule_waits_rises_and_stays() -> None:
     schedule = Schedule(strength=10.0, start=100.0, end=200.0)
     assert [float(schedule.at(step)) for step in (0, 100, 150, 200, 900)] == [0, 0, 5, 10, 10]
-    assert schedule.compressed(0.1) == Schedule(strength=10.0, start=10.0, end=20.0)
 
 
 def test_schedule_that_ends_before_it_starts_is_refused() -> None:

@@ -81,10 +81,6 @@ class Schedule:
     def at(self, step: ArrayOrFloat) -> Scalar:
         return self.strength * jnp.clip((step - self.start) / (self.end - self.start), 0.0, 1.0)
 
-    def compressed(self, factor: float) -> Schedule:
-        """The same schedule for a training that is `factor` times as long."""
-        return Schedule(self.strength, self.start * factor, self.end * factor)
-
 
 @dataclass(frozen=True)
 class Design:
@@ -130,9 +126,6 @@ def _register(inputs: int, hidden: int, *, key: PRNGKeyArray) -> Network:
 MLP_WIDTH = 16
 COMPARATOR_WIDTH = 20
 """Hidden units of everything that NSR is compared with, as in its paper's code (2 × 10)."""
-
-PUBLISHED_STEPS = 5_000_000
-"""The length of training to which the published schedules of NAU and NMU belong."""
 
 
 def _table(*designs: Design) -> Mapping[str, Design]:
