@@ -60,8 +60,9 @@ class Block(eqx.Module):
         self.expand_bias = jnp.zeros((inner,))
         self.contract = matrix(contract_key, hidden, width) * depth
         self.contract_bias = jnp.zeros((width,))
-        self.attention_scale = jnp.ones((width,))
-        self.feedforward_scale = jnp.ones((width,))
+        scales = 0 if config.norm == "none" else width
+        self.attention_scale = jnp.ones((scales,))
+        self.feedforward_scale = jnp.ones((scales,))
 
     def __call__(
         self, state: Float[Array, "batch width features"], context: Context, *, key: Array | None
