@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from written_rows import written_rows
 
 from curta.errors import ExperimentError, TokenError
+from curta.learn.evaluation.decode import generate
 from curta.learn.evaluation.exact import generated_right, teacher_forced
 from curta.learn.experiment import Experiment, Setup
+from curta.learn.language import Rows
 from curta.learn.models.config import ModelConfig
 from curta.learn.models.fourier import FourierNumbers, Numbers
 from curta.learn.sampling import Sampling
@@ -27,7 +29,7 @@ def setup(task: str = "addition", **options: object) -> Setup:
         format=f"whole(places={PLACES})",
         positions="learned",
         model=ModelConfig(width=16, layers=1, heads=2, feedforward=16),
-        sampling=Sampling(digits=(1, 3)),
+        sampling=Sampling(digits=(1, 3), test_share=0.0),
     )
     return Setup(experiment.with_(**options))
 
@@ -84,6 +86,7 @@ def test_rows_hold_one_token_a_number() -> None:
         alphabet.encode("12345+1=")
 
 
+@pytest.mark.slow
 def test_a_trained_model_says_whole_numbers() -> None:
     """Sums up to 18, so that a tiny model has learnt them after seconds."""
     here = setup(
@@ -102,15 +105,24 @@ def test_a_trained_model_says_whole_numbers() -> None:
     assert (judged.logprob <= 0).all()
 
 
-def test_decoding_and_judging_agree_for_an_untrained_model() -> None:
+def test_exactness_is_judged_by_the_same_functions() -> None:
+    """Of rows that say what the model says all are right, of others none."""
     here = setup()
-    model = new_model(here, key=jax.random.key(0))
-    rows = here.sampler.rows(8, key=jax.random.key(1))
-    logits = eqx.filter_jit(model)(rows.tokens, jnp.arange(rows.tokens.shape[1])[None])
+    model = jax.tree.map(lambda leaf: 3 * leaf, new_model(here, key=jax.random.key(0)))
+    logits = model(jnp.zeros((1, 1), jnp.int32), jnp.zeros((1, 1), jnp.int32))
     assert logits.shape[-1] == here.language.alphabet.size + 10 * PLACES
-    said = model.most_likely(logits)
-    assert said.min() >= 0
-    assert said.max() < here.language.alphabet.first_number + 10**PLACES
+    texts = ("1+2=3#", "99+1=100#", "123+456=579#", "0+0=0#", "999+999=1998#", "40+2=42#")
+    asked = written_rows(here.language, texts, width=here.sampler.width)
+    said = generate(model, here, asked)
+    ends = np.asarray((said == 0).argmax(axis=1))
+    lengths = np.where(ends > 0, ends + 1, said.shape[1])
+    changed = said.at[::2, 4].add(1)
+    rows = Rows(changed, asked.prompt_length, jnp.asarray(lengths), asked.valid)
+    expected = [False, True] * 3
+    assert generated_right(model, here, rows).tolist() == expected
+    judged = teacher_forced(model, here, rows)
+    assert judged.exact[0].tolist() == expected
+    assert (judged.logprob < 0).all()
 
 
 @pytest.mark.parametrize(
