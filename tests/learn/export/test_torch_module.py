@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 import torch
 from safetensors.numpy import load_file, save_file
-from written_rows import written_rows
 
 from curta.engine.hull import CausalAttention, attach
 from curta.errors import ExperimentError
@@ -29,6 +28,7 @@ from curta.learn.positions.base import Positions
 from curta.learn.reading import read
 from curta.learn.sampling import Sampling
 from curta.learn.training.state import new_model
+from written_rows import written_rows
 
 TINY = ModelConfig(width=8, layers=2, heads=2, feedforward=12)
 

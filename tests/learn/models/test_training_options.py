@@ -7,7 +7,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from written_rows import written_rows
 
 from curta.errors import ExperimentError
 from curta.learn.experiment import Experiment, Setup
@@ -17,7 +16,7 @@ from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.objective import collapse, cross_entropy, loss_weights, objective
 from curta.learn.training.state import new_model
-
+from written_rows import written_rows
 
 TEXTS = ("1+2=3#", "99+1=001#", "12+45=75#", "0+0=0#", "99+99=891#", "40+2=24#")
 

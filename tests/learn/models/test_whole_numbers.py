@@ -6,7 +6,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from written_rows import written_rows
 
 from curta.errors import ExperimentError, TokenError
 from curta.learn.evaluation.decode import generate
@@ -19,6 +18,7 @@ from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.loop import train
 from curta.learn.training.state import new_model, of_seed
+from written_rows import written_rows
 
 PLACES = 4
 
