@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -28,6 +29,7 @@ from curta.learn.positions.base import Positions
 from curta.learn.reading import read
 from curta.learn.sampling import Sampling
 from curta.learn.training.state import new_model
+from filled_models import filled
 from written_rows import written_rows
 
 TINY = ModelConfig(width=8, layers=2, heads=2, feedforward=12)
@@ -39,13 +41,8 @@ def setup(**options: object) -> Setup:
 
 
 def trained(here: Setup) -> Transformer:
-    """A model as training might leave it: no parameter at its first value."""
-
-    def moved(path: tuple[object, ...], leaf: jax.Array) -> jax.Array:
-        key = jax.random.key(len(jax.tree_util.keystr(path)))
-        return leaf + 0.3 * jax.random.normal(key, leaf.shape)
-
-    return jax.tree_util.tree_map_with_path(moved, new_model(here, key=jax.random.key(0)))
+    """A model as training might leave it."""
+    return filled(lambda: new_model(here, key=jax.random.key(0)))
 
 
 def drawn(here: Setup, count: int = 4) -> Rows:
@@ -60,7 +57,7 @@ def exported(here: Setup, model: Transformer, path: Path) -> torch_module.Transf
 
 def jax_logits(here: Setup, model: Transformer, rows: Rows) -> np.ndarray:
     places = here.positions.places(read(rows.tokens, rows.prompt_length, here.language))
-    return np.asarray(model(rows.tokens, places))
+    return np.asarray(eqx.filter_jit(model)(rows.tokens, places))
 
 
 def torch_logits(there: torch_module.Transformer, rows: Rows) -> np.ndarray:
@@ -120,9 +117,17 @@ def test_randomised_places_have_to_be_given(tmp_path: Path) -> None:
     np.testing.assert_allclose(theirs.detach().numpy(), ours, atol=1e-4 * np.abs(ours).max())
 
 
-@pytest.mark.parametrize("format_name", ["reversed", "whole(places=4)"])
-def test_it_says_what_greedy_decoding_says(format_name: str, tmp_path: Path) -> None:
-    here = setup(format=format_name, pauses=2)
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"positions": 'combined(first="coupled", second="fire")', "loops": 2, "injection": True},
+        {"format": "whole(places=4)", "positions": "rope"},
+    ],
+    ids=["digits", "whole"],
+)
+def test_it_says_what_greedy_decoding_says(options: dict[str, object], tmp_path: Path) -> None:
+    """There with a cache and places of half-written rows, here by reading all again."""
+    here = setup(pauses=2, **options)
     model, rows = trained(here), drawn(here)
     there = exported(here, model, tmp_path)
     decoded = generate(model, here, rows)
@@ -159,7 +164,7 @@ def test_a_scheme_of_the_users_own_is_refused(tmp_path: Path) -> None:
     )
     here = setup(positions=str(file))
     with pytest.raises(ExperimentError, match="positions mine cannot be exported"):
-        export(new_model(here, key=jax.random.key(0)), here, tmp_path / "model.safetensors")
+        export(trained(here), here, tmp_path / "model.safetensors")
 
 
 def test_the_module_stands_alone() -> None:
@@ -199,7 +204,5 @@ def test_hull_caches_answer_its_attention(tmp_path: Path) -> None:
 
 def test_arrays_are_in_full_precision() -> None:
     here = setup()
-    model = jax.tree.map(
-        lambda leaf: leaf.astype(jnp.bfloat16), new_model(here, key=jax.random.key(0))
-    )
+    model = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), trained(here))
     assert {value.dtype for value in arrays(model).values()} == {np.dtype(np.float32)}

@@ -16,6 +16,7 @@ from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.objective import collapse, cross_entropy, loss_weights, objective
 from curta.learn.training.state import new_model
+from filled_models import filled
 from written_rows import written_rows
 
 TEXTS = ("1+2=3#", "99+1=001#", "12+45=75#", "0+0=0#", "99+99=891#", "40+2=24#")
@@ -32,18 +33,19 @@ def setup(**options: object) -> Setup:
 
 def test_progressive_loss_mixes_in_one_of_the_earlier_loops() -> None:
     here = setup(progressive=0.4)
-    model = new_model(here, key=jax.random.key(0))
+    model = filled(lambda: new_model(here, key=jax.random.key(0)), spread=0.1)
     rows = written_rows(here.language, TEXTS)
     reading = read(rows.tokens, rows.prompt_length, here.language)
     places = here.positions.places(reading)[:, :-1]
     weights = loss_weights(rows, "answer")
 
-    def loss_behind(loops: int) -> float:
-        hidden = model.hidden(rows.tokens[:, :-1], places, loops=loops)[-1]
+    @eqx.filter_jit
+    def loss_behind(hidden: jax.Array) -> jax.Array:
         said = model.log_probability(model.logits(hidden), rows.tokens[:, 1:])
-        return float(cross_entropy(said, weights))
+        return cross_entropy(said, weights)
 
-    each = [loss_behind(loops) for loops in (1, 2, 3)]
+    hidden = eqx.filter_jit(model.hidden)(rows.tokens[:, :-1], places)
+    each = [float(loss_behind(state)) for state in hidden]
     mixed = [0.6 * each[2] + 0.4 * early for early in each[:2]]
     compiled = jax.jit(lambda key: objective(model, here, rows, key=key)[0])
     drawn = [float(compiled(jax.random.key(seed))) for seed in range(12)]
@@ -77,7 +79,7 @@ def test_collapse_is_that_of_the_definition() -> None:
 
 def test_the_regularisation_spreads_a_collapsed_stream() -> None:
     here = setup(variance=1.0, covariance=0.004)
-    model = new_model(here, key=jax.random.key(0))
+    model = filled(lambda: new_model(here, key=jax.random.key(0)), spread=0.1)
     rows = written_rows(here.language, TEXTS)
 
     @eqx.filter_jit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +19,7 @@ from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.loop import train
 from curta.learn.training.state import new_model, of_seed
+from filled_models import filled
 from written_rows import written_rows
 
 PLACES = 4
@@ -97,8 +99,8 @@ def test_a_trained_model_says_whole_numbers() -> None:
         ),
     )
     model = of_seed(train(here), 0)
-    rows = here.sampler.rows(40, key=jax.random.key(9), part="all")
-    judged = teacher_forced(model, here, rows)
+    rows = jax.jit(lambda key: here.sampler.rows(40, key=key, part="all"))(jax.random.key(9))
+    judged = eqx.filter_jit(teacher_forced)(model, here, rows)
     decoded = generated_right(model, here, rows)
     np.testing.assert_array_equal(judged.exact[0], decoded)
     assert decoded.mean() > 0.5, "chance is below 1/10"
@@ -108,8 +110,9 @@ def test_a_trained_model_says_whole_numbers() -> None:
 def test_exactness_is_judged_by_the_same_functions() -> None:
     """Of rows that say what the model says all are right, of others none."""
     here = setup()
-    model = jax.tree.map(lambda leaf: 3 * leaf, new_model(here, key=jax.random.key(0)))
-    logits = model(jnp.zeros((1, 1), jnp.int32), jnp.zeros((1, 1), jnp.int32))
+    model = filled(lambda: new_model(here, key=jax.random.key(0)))
+    nothing = jnp.zeros((1, 1), jnp.int32)
+    logits = eqx.filter_eval_shape(model, nothing, nothing)
     assert logits.shape[-1] == here.language.alphabet.size + 10 * PLACES
     texts = ("1+2=3#", "99+1=100#", "123+456=579#", "0+0=0#", "999+999=1998#", "40+2=42#")
     asked = written_rows(here.language, texts, width=here.sampler.width)
@@ -120,7 +123,7 @@ def test_exactness_is_judged_by_the_same_functions() -> None:
     rows = Rows(changed, asked.prompt_length, jnp.asarray(lengths), asked.valid)
     expected = [False, True] * 3
     assert generated_right(model, here, rows).tolist() == expected
-    judged = teacher_forced(model, here, rows)
+    judged = eqx.filter_jit(teacher_forced)(model, here, rows)
     assert judged.exact[0].tolist() == expected
     assert (judged.logprob < 0).all()
 
