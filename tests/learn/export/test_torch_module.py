@@ -76,6 +76,7 @@ CASES: dict[str, dict[str, object]] = {
     "abacus": {"positions": "abacus(offset=9)", "loops": 3, "injection": True},
     "coupled": {"positions": "coupled", "layers": 1},
     "coupled_both": {"positions": "coupled", "format": "reversed_both", "layers": 1},
+    "aligned": {"positions": "aligned(reach=1)", "layers": 1},
     "rope": {"positions": "rope", "head_width": 5, "loops": 2},
     "alibi": {"positions": "alibi", "heads": 4, "norm": "post"},
     "t5": {"positions": "t5(buckets=6, furthest=9)"},

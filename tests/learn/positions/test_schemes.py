@@ -37,6 +37,9 @@ REFUSED = {
     ("coupled", "plain"): "first digit is not known",
     ("coupled", "reversed_operands"): "first digit is not known",
     ("coupled", "whole"): "a number is one token",
+    ("aligned", "plain"): "first digit is not known",
+    ("aligned", "reversed_operands"): "first digit is not known",
+    ("aligned", "whole"): "a number is one token",
     ("abacus", "whole"): "a number is one token",
 }
 """What makes no sense, among the schemes and the formats that only differ in reversal."""

@@ -98,7 +98,7 @@ class Block(Arrays):
         query, key, value = split(projected, (3, self.heads, -1)).unbind(2)
         query, key = scheme.turn(query, places), scheme.turn(key, places)
         heads_first = [part.transpose(1, 2) for part in (query, key, value)]
-        bias = scheme.bias(places)
+        bias = scheme.score_bias(places)
         mixed = attention(*heads_first) if bias is None else attention(*heads_first, bias)
         state = self._added(
             state, mixed.transpose(1, 2).flatten(2) @ self["output"], "attention_scale"
@@ -161,7 +161,7 @@ class Scheme(Arrays):
             )
         if self.name == "abacus":
             return self._within_numbers(tokens)
-        if self.name == "coupled":
+        if self.name in ("coupled", "aligned"):
             return self._significance(tokens, prompt_length)
         return index
 
@@ -222,15 +222,19 @@ class Scheme(Arrays):
         )
         return torch.cat([first * cos - second * sin, first * sin + second * cos, rest], dim=-1)
 
-    def bias(self, places: Tensor) -> Tensor | None:
+    def score_bias(self, places: Tensor) -> Tensor | None:
         """What is added to the scores [batch, heads, queries, keys]."""
         if self.parts:
-            return total([part.bias(own) for part, own in self._split(places)])
+            return total([part.score_bias(own) for part, own in self._split(places)])
         apart = places[:, :, None] - places[:, None, :]
         if self.name == "alibi":
             heads = self.model["model"]["heads"]
             slopes: Tensor = 2.0 ** (-8 * torch.arange(1, heads + 1, device=places.device) / heads)
             return -slopes[:, None, None] * apart[:, None]
+        if self.name == "aligned":
+            reach: int = self.options["reach"]
+            told = self["bias"].T[(-apart).clamp(-reach, reach) + reach].movedim(-1, 1)
+            return told.masked_fill(apart[:, None].abs() > reach, -torch.inf)
         if self.name == "t5":
             return self["table"][self._bucket(apart)].movedim(-1, 1)
         if self.name == "fire":

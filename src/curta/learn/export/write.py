@@ -33,6 +33,7 @@ EXPORTED = (
     "learned",
     "abacus",
     "coupled",
+    "aligned",
     "rope",
     "alibi",
     "t5",

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from curta.learn.models.blocks import Block, Context, KeysAndValues, layer_norm
+from curta.learn.models.blocks import Block, Context, KeysAndValues, layer_norm, product
 from curta.learn.models.config import ModelConfig
 from curta.learn.models.fourier import FourierNumbers, Numbers, picked
 from curta.learn.positions.base import Parameters, Positions, Shape
@@ -125,7 +125,7 @@ class Transformer(eqx.Module):
         if self.config.norm == "pre":
             hidden = layer_norm(hidden, self.final_scale)
         readout = self.embedding.T if self.readout is None else self.readout
-        symbols = hidden @ readout
+        symbols = product(hidden, readout)
         if self.numbers is None:
             return symbols
         return jnp.concatenate([symbols, self.numbers.logits(hidden)], axis=-1)

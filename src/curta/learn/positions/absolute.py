@@ -124,7 +124,7 @@ class Coupled(Positions):
         known = written.answer_reversed or written.answer_width(language.task, jnp.array(1))
         if known is None or known is False:
             raise ExperimentError(
-                f"positions coupled: in format {written.name} the significance of an answer's "
+                f"positions {self.name}: in format {written.name} the significance of an answer's "
                 "first digit is not known when it is written; use reversed, reversed_both or padded"
             )
 
@@ -140,7 +140,7 @@ class Coupled(Positions):
 
     def embed(
         self, parameters: Parameters, places: Int[Array, "batch width"]
-    ) -> Float[Array, "batch width features"]:
+    ) -> Float[Array, "batch width features"] | None:
         return parameters["table"][places]
 
     def longest_place(self, parameters: Parameters) -> int | None:

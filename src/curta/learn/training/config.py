@@ -27,6 +27,7 @@ class TrainingConfig:
     accumulate:    parts into which a batch is cut, to save memory
     precision:     of the forward and backward pass; parameters stay float32
     seeds, seed:   models trained at once, and the first of their seeds
+    devices:       how many to use, 0 for all: seeds are spread over them, or else rows
     chunk:         steps between two looks from outside
     checkpoint:    steps between two checkpoints
     """
@@ -48,6 +49,7 @@ class TrainingConfig:
     precision: Precision = "float32"
     seeds: int = 1
     seed: int = 0
+    devices: int = 0
     chunk: int = 50
     checkpoint: int = 1_000
 
