@@ -56,9 +56,8 @@ def teacher_forced(
 
     def judge(state: Array) -> tuple[Array, Array]:
         logits = model.logits(state).astype(jnp.float32)
-        logprob = jax.nn.log_softmax(logits)
-        chosen = jnp.take_along_axis(logprob, targets[..., None], axis=-1)[..., 0]
-        return (logits.argmax(axis=-1) == targets) | ~mask, (chosen * mask).sum(axis=1)
+        chosen = model.log_probability(logits, targets)
+        return (model.most_likely(logits) == targets) | ~mask, (chosen * mask).sum(axis=1)
 
     right, logprob = jax.lax.map(judge, hidden[jnp.array(wanted) - 1])
     return Verdicts(right, logprob)

@@ -62,8 +62,9 @@ class Block(eqx.Module):
         self.expand_bias = jnp.zeros((inner,))
         self.contract = matrix(contract_key, hidden, width) * depth
         self.contract_bias = jnp.zeros((width,))
-        self.attention_scale = jnp.ones((width,))
-        self.feedforward_scale = jnp.ones((width,))
+        scales = 0 if config.norm == "none" else width
+        self.attention_scale = jnp.ones((scales,))
+        self.feedforward_scale = jnp.ones((scales,))
 
     def __call__(
         self, state: Float[Array, "batch width features"], context: Context, *, key: Array | None
@@ -179,7 +180,8 @@ def random_words(key: Array, shape: tuple[int, ...]) -> Array:
     value = jnp.arange(math.prod(shape), dtype=jnp.uint32).reshape(shape) + words[0]
     value = (value ^ (value >> 16)) * jnp.uint32(0x7FEB352D) + words[1]
     value = (value ^ (value >> 15)) * jnp.uint32(0x846CA68B)
-    return value ^ (value >> 16)
+    hashed: Array = value ^ (value >> 16)
+    return hashed
 
 
 def matrix(key: Array, rows: int, columns: int) -> Float[Array, "rows columns"]:
