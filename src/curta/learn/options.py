@@ -214,3 +214,20 @@ def from_words(words: list[str]) -> dict[str, str]:
             given[name] = words[at]
             at += 1
     return given
+
+
+def choices(experiment: Experiment) -> dict[str, Any]:
+    """All choices of an experiment, by the names of their options."""
+    found: dict[str, Any] = {n: getattr(experiment, n) for n in CHOICES if n != "model"}
+    shorts = {(option.part, option.field): name for name, option in reversed(options().items())}
+    for part, kind in PARTS.items():
+        for field in dataclasses.fields(kind):
+            found[shorts[part, field.name]] = getattr(getattr(experiment, part), field.name)
+    return found
+
+
+def described_changes(experiment: Experiment) -> str:
+    """What is not as it would be without any option, as options."""
+    plain = choices(Experiment())
+    changed = {n: v for n, v in choices(experiment).items() if n != "name" and v != plain[n]}
+    return " ".join(f"--{n.replace('_', '-')} {shown(v)}" for n, v in changed.items())
