@@ -12,7 +12,7 @@ import difflib
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from curta.errors import ExperimentError
 from curta.learn.experiment import EvaluationConfig, Experiment
@@ -60,14 +60,12 @@ class Option:
 def options() -> dict[str, Option]:
     """All options by name; where names clash, the earlier part has the short one."""
     found: dict[str, Option] = {}
-    for part, kind in PARTS.items():
-        hints = get_type_hints(kind)
-        for field in dataclasses.fields(kind):
-            given = Option(field.name, part, field.name, hints[field.name], field.default)
-            found.setdefault(field.name, given)
+    for part in PARTS:
+        for option in of_part(part):
+            found.setdefault(option.name, option)
             for alias, where in ALIASES.items():
-                if where == f"{part}.{field.name}":
-                    found[alias] = dataclasses.replace(given, name=alias)
+                if where == f"{part}.{option.field}":
+                    found[alias] = dataclasses.replace(option, name=alias)
     return found
 
 
@@ -93,11 +91,33 @@ def with_options(experiment: Experiment, given: Mapping[str, Any]) -> Experiment
     return experiment
 
 
-def check_known(name: str, known: Mapping[str, Option]) -> None:
+Part = TypeVar("Part", ModelConfig, Sampling, TrainingConfig, EvaluationConfig)
+
+
+def with_fields(config: Part, part: str, given: Mapping[str, Any]) -> Part:
+    """One configuration with other choices, by the names of its own fields."""
+    known = {option.field: option for option in of_part(part)}
+    for name in given:
+        check_known(name, known, ())
+    values = {name: parsed(known[name], value) for name, value in given.items()}
+    return dataclasses.replace(config, **values)
+
+
+def of_part(part: str) -> list[Option]:
+    """The options of one configuration, by the names of its own fields."""
+    kind = PARTS[part]
+    hints = get_type_hints(kind)
+    return [
+        Option(field.name, part, field.name, hints[field.name], field.default)
+        for field in dataclasses.fields(kind)
+    ]
+
+
+def check_known(name: str, known: Mapping[str, Option], others: tuple[str, ...] = CHOICES) -> None:
     """Raise an error that names options nearby."""
-    if name in known or name in CHOICES:
+    if name in known or name in others:
         return
-    near = difflib.get_close_matches(name, [*known, *CHOICES], 3, cutoff=0.5)
+    near = difflib.get_close_matches(name, [*known, *others], 3, cutoff=0.5)
     shown = " or ".join(f"--{other.replace('_', '-')}" for other in near)
     hint = f"did you mean {shown}?" if near else "see curta learn list options"
     raise ExperimentError(f"there is no option --{name.replace('_', '-')}: {hint}")
@@ -184,12 +204,17 @@ def shown(value: Any) -> str:
     if isinstance(value, list | tuple):
         ends = [str(one) for one in value]
         return "..".join(ends) if len(ends) == 2 else ",".join(ends)
-    return str(value)
+    return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
-def from_words(words: list[str]) -> dict[str, str]:
-    """`--name value`, `--name=value`, `--flag` and `--no-flag`, by name."""
-    known, given = options(), dict[str, str]()
+def from_words(words: list[str], part: str | None = None) -> dict[str, str]:
+    """`--name value`, `--name=value`, `--flag` and `--no-flag`, by name.
+
+    Of one part alone, options have the names of its fields: --digits of an evaluation.
+    """
+    known = options() if part is None else {option.field: option for option in of_part(part)}
+    others = CHOICES if part is None else ()
+    given = dict[str, str]()
     at = 0
     while at < len(words):
         word = words[at]
@@ -202,7 +227,7 @@ def from_words(words: list[str]) -> dict[str, str]:
         if negated != name and negated in known and known[negated].flag:
             given[negated] = "false"
             continue
-        check_known(name, known)
+        check_known(name, known, others)
         alone = at >= len(words) or words[at].startswith("--")
         if equals:
             given[name] = value

@@ -7,8 +7,8 @@ not: everything random is a function of seed and step, and chunks end at the sam
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,12 @@ from curta.errors import ExperimentError
 from curta.learn import recipes
 from curta.learn.evaluation.judging import Progress
 from curta.learn.evaluation.measure import evaluate
+from curta.learn.evaluation.problems import Problems
 from curta.learn.evaluation.record import evaluation_key, record
-from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.folder import RunFolder, make, safe, write
 from curta.learn.metrics import Logger, Metrics, logger, write_table
+from curta.learn.options import with_fields
 from curta.learn.recipes.base import Recipe
 from curta.learn.training.loop import Report, train
 from curta.learn.training.state import TrainingState, new_state, save_state
@@ -114,6 +116,8 @@ class RecipeFolder:
     ) -> RecipeFolder:
         """All experiments written down before the first one runs."""
         experiments = [change(one) for one in recipes.experiments(recipe, preset)]
+        for experiment in experiments:
+            check(experiment)
         if path.exists() and any(path.iterdir()):
             raise ExperimentError(
                 f"{path} is there already: choose another --out, or curta learn resume {path}"
@@ -146,11 +150,9 @@ def run_recipe(
     folder: RecipeFolder, listener: Listener | None = None, *, log: str | None = None
 ) -> None:
     """Whatever is missing of it, one experiment after the other."""
-    from curta.learn.report.page import write_recipe_report
-
     for one in folder.runs:
         run(one, listener, log=log)
-    write_recipe_report(folder)
+    report_recipe(folder)
 
 
 def runs_in(path: Path) -> list[RunFolder]:
@@ -165,26 +167,32 @@ def runs_in(path: Path) -> list[RunFolder]:
     return [RunFolder.open(one) for one in found]
 
 
-def evaluation_config(
+def check(experiment: Experiment) -> None:
+    """Raise what is wrong with an experiment before anything is written or compiled."""
+    setup = Setup(experiment)
+    problems = Problems(setup, experiment.evaluation)
+    if experiment.evaluation.values is not None:
+        problems.outside()
+    for places in problems.buckets():
+        problems.by_length(places)
+
+
+def evaluate_again(
     folder: RunFolder,
+    choices: Mapping[str, Any],
     *,
-    digits: tuple[int, int] | None = None,
-    values: tuple[int, int] | None = None,
-    loops: tuple[int, ...] = (),
-    samples: int | None = None,
-    grid: bool | None = None,
-    stride: int | None = None,
-    probes: bool | None = None,
-) -> EvaluationConfig:
-    """The experiment's own, with other choices."""
-    given = {
-        "digits": digits,
-        "values": values,
-        "loops": loops or None,
-        "samples": samples,
-        "grid": grid,
-        "stride": stride,
-        "probes": probes,
-    }
-    chosen: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    return replace(folder.experiment.evaluation, **chosen)
+    on_progress: Progress = lambda done, total: None,
+) -> None:
+    """Measure a run with other choices, by the names of the evaluation's fields; report it."""
+    from curta.learn.report.page import write_report
+
+    config = with_fields(folder.experiment.evaluation, "evaluation", choices)
+    measure(folder, config=config, on_progress=on_progress)
+    write_report(folder)
+
+
+def report_recipe(folder: RecipeFolder) -> None:
+    """Write the report of a recipe anew."""
+    from curta.learn.report.page import write_recipe_report
+
+    write_recipe_report(folder)

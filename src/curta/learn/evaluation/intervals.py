@@ -89,11 +89,12 @@ def share(right: Sequence[float], count: float) -> Figure:
     return Figure(fmean(values), low, high, method, median(values), tuple(values))
 
 
-def mean(values: Sequence[float]) -> Figure:
-    """A mean over seeds; of one seed there is no interval."""
+def mean(values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Figure:
+    """A mean over seeds, of values within bounds; of one seed there is no interval."""
     if len(values) < 2:
         return Figure(values[0], values[0], values[0], "none", values[0], tuple(values))
     low, high = student(values)
+    low, high = max(low, least), min(high, most)
     return Figure(fmean(values), low, high, "t", median(values), tuple(values))
 
 

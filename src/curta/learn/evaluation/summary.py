@@ -51,7 +51,7 @@ def of_loops(found: Evaluation, index: int, solved: float) -> dict[str, Figure]:
         if cells:
             figures[f"exact.{name}"] = over_cells(cells, index)
     if found.cells:
-        figures[f"length@{LENGTH_SHARE}"] = mean(lengths_reached(found, index, len(found.seeds)))
+        figures[f"length@{LENGTH_SHARE}"] = mean(lengths_reached(found, index, len(found.seeds)), 0)
     hardest = next(f"exact.{n}" for n in ("ood", "longer", "test") if f"exact.{n}" in figures)
     figures["solved_seeds"] = success([one >= solved for one in figures[hardest].seeds])
     return figures
@@ -64,10 +64,10 @@ def of_tally(tally: Tally, index: int, behind: str) -> dict[str, Figure]:
     logprob = tally.logprob[:, index] / tally.tokens
     return {
         f"exact{behind}": share(list(tally.exact[:, index]), tally.samples),
-        f"token{behind}": mean(list(tally.right[:, index] / tally.tokens)),
-        f"logprob{behind}": mean(list(tally.logprob[:, index] / tally.samples)),
-        f"perplexity{behind}": mean([math.exp(min(-one, 700.0)) for one in logprob]),
-        f"loss{behind}": mean(list(tally.loss[:, index] / max(tally.counted, 1))),
+        f"token{behind}": mean(list(tally.right[:, index] / tally.tokens), 0, 1),
+        f"logprob{behind}": mean(list(tally.logprob[:, index] / tally.samples), most=0),
+        f"perplexity{behind}": mean([math.exp(min(-one, 700.0)) for one in logprob], 1),
+        f"loss{behind}": mean(list(tally.loss[:, index] / max(tally.counted, 1)), 0),
     }
 
 
