@@ -163,7 +163,9 @@ def later(name: str) -> Command:
                 f"curta learn needs {', '.join(missing)}: pip install 'curta[learn]'"
             )
         from curta.app import learn
+        from curta.app.learn_cache import keep_compiled_programs
 
+        keep_compiled_programs()
         chosen: Command = getattr(learn, name)
         return chosen(options)
 

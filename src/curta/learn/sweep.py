@@ -168,6 +168,7 @@ def run_in_task(path: str) -> None:
 
 def table(path: Path) -> str:
     """What the runs came to, best first."""
+    from rich import box
     from rich.console import Console
     from rich.table import Table
 
@@ -180,7 +181,7 @@ def table(path: Path) -> str:
     hardest = next((n for n in ("exact.ood", "exact.longer", "exact.test") if n in names), None)
     if hardest is not None:
         found.sort(key=lambda pair: -pair[1].get(hardest, {"value": 0})["value"])
-    shown_table = Table("run", *names)
+    shown_table = Table("run", *names, box=box.SIMPLE)
     for folder, figures in found:
         shown_table.add_row(folder.name, *(written(figures, name) for name in names))
     console = Console(width=200, no_color=True)

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 from jaxtyping import Array
 
+from curta.learn.evaluation.exact import check_length
 from curta.learn.evaluation.judging import (
     MOST_ROWS,
     Judge,
@@ -98,6 +99,8 @@ def evaluate(
     judge = Judge(setup, models, loops, most_rows=min(rows, MOST_ROWS))
     seeds = tuple(range(training.seed, training.seed + judge.seeds))
     found = Evaluation(loops, own, seeds)
+    for places in problems.buckets():
+        check_length(judge.first, setup, problems.by_length(places).sampler.width)
     work = Work(judge, found, on_progress, total(problems))
     train_key, test_key, outside_key, length_key = jax.random.split(key, 4)
     sizes_key, length_key = jax.random.split(length_key)
