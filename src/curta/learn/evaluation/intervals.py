@@ -71,7 +71,8 @@ def quantile(freedom: int) -> float:
         return T[freedom - 1]
     cubic = (Z**3 + Z) / (4 * freedom)
     quintic = (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
-    return Z + cubic + quintic
+    septic = (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / (384 * freedom**3)
+    return Z + cubic + quintic + septic
 
 
 def share(right: Sequence[float], count: float) -> Figure:

@@ -143,6 +143,7 @@ def said_with_probabilities(
 
 def example(setup: Setup) -> str:
     """A question of the run's language."""
-    rows = setup.sampler.rows(1, key=jax.random.key(0), part="all")
+    draw = jax.jit(lambda key: setup.sampler.rows(1, key=key, part="all"))
+    rows = draw(jax.random.key(0))
     prompt = np.asarray(rows.tokens[0, : int(rows.prompt_length[0])])
     return setup.language.alphabet.decode(prompt)
