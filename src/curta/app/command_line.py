@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 
 from curta import __version__
+from curta.app.learn_commands import add_learn
 from curta.app.machine_commands import add_machine_commands
 from curta.app.parser import Parser
 from curta.errors import CurtaError, ModuleError, ProgramError
@@ -52,6 +53,7 @@ def parser() -> argparse.ArgumentParser:
     add_gallery(commands)
     add_build(commands)
     add_inspect(commands)
+    add_learn(commands)
     return top
 
 

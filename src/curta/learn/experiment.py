@@ -13,7 +13,7 @@ from curta.learn import catalogue
 from curta.learn.language import Language
 from curta.learn.models.config import ModelConfig
 from curta.learn.positions.base import Positions
-from curta.learn.sampling import Sampler, Sampling
+from curta.learn.sampling import Sampler, Sampling, places_of
 from curta.learn.training.config import TrainingConfig
 
 
@@ -21,15 +21,44 @@ from curta.learn.training.config import TrainingConfig
 class EvaluationConfig:
     """What is measured behind training.
 
-    digits:  operand lengths, each pair of equal ones; grid: all pairs
-    samples: problems for each of them
+    digits:  operand lengths, all operands alike (those of training, where none are given)
+    grid:    instead, all pairs of lengths, for tasks with two operands
+    stride:  between two lengths that are measured
+    samples: problems for each choice of lengths
+    values:  operands in this range, at least one of them outside of the trained range
+    test:    problems drawn as in training, from the test part; and as many from the training part
+    loops:   numbers of loops to measure at (that of training, where none are given)
+    solved:  a seed has solved the task if so large a share of its answers is exactly right
+    probes:  also ask with exchanged operands and with exchanged digits
     """
 
     digits: tuple[int, int] | None = None
     grid: bool = False
     stride: int = 1
     samples: int = 200
+    values: tuple[int, int] | None = None
+    test: int = 1_000
     loops: tuple[int, ...] = ()
+    solved: float = 0.99
+    probes: bool = False
+
+    def __post_init__(self) -> None:
+        for name in ("stride", "samples", "test"):
+            if getattr(self, name) < 1:
+                raise ExperimentError(
+                    f"evaluation {name} = {getattr(self, name)}: must be at least 1"
+                )
+        for name, least in (("digits", 1), ("values", 0)):
+            given = getattr(self, name)
+            if given is not None and not least <= given[0] <= given[1]:
+                raise ExperimentError(
+                    f"evaluation {name} = {given[0]}..{given[1]}: a range goes from {least} or "
+                    "more upwards"
+                )
+        if any(loops < 1 for loops in self.loops):
+            raise ExperimentError(f"evaluation loops = {self.loops}: each must be at least 1")
+        if not 0 < self.solved <= 1:
+            raise ExperimentError(f"evaluation solved = {self.solved}: must be above 0, at most 1")
 
 
 @dataclass(frozen=True)
@@ -53,7 +82,7 @@ class Experiment:
         own = {f.name for f in dataclasses.fields(self)}
         parts: dict[str, dict[str, Any]] = {}
         for name in [name for name in changes if name not in own]:
-            for part in ("model", "sampling", "training"):
+            for part in ("model", "sampling", "training", "evaluation"):
                 if name in {f.name for f in dataclasses.fields(getattr(self, part))}:
                     parts.setdefault(part, {})[name] = changes.pop(name)
                     break
@@ -99,8 +128,10 @@ class Setup:
     @cached_property
     def longest(self) -> int:
         """The longest row of training and evaluation: what tables of positions are made for."""
-        digits = self.experiment.evaluation.digits
-        if digits is None:
-            return self.sampler.width
-        operands = self.sampler.operand_range[1]
-        return max(self.sampler.width, self.language.width(operands, digits[1]))
+        evaluation, operands = self.experiment.evaluation, self.sampler.operand_range[1]
+        places = [self.sampler.places]
+        if evaluation.digits is not None:
+            places.append(evaluation.digits[1])
+        if evaluation.values is not None:
+            places.append(places_of(evaluation.values[1], self.language.format.base))
+        return max(self.sampler.width, self.language.width(operands, max(places)))

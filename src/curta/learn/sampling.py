@@ -117,20 +117,37 @@ class Sampler:
             )
             raise ExperimentError(part_missing)
 
-        def again(state: tuple[Array, Array, Problem]) -> tuple[Array, Array, Problem]:
-            tries, key, _ = state
-            key, now = jax.random.split(key)
-            return tries + 1, key, draw(now)
+        return self.until(draw, wrong, key=key)
 
-        def going_on(state: tuple[Array, Array, Problem]) -> Bool[Array, ""]:
-            tries, _, problem = state
-            return wrong(problem) & (tries < TRIES)
+    def until(
+        self,
+        draw: Callable[[Array], Problem],
+        wrong: Callable[[Problem], Bool[Array, ""]],
+        *,
+        key: Array,
+    ) -> Rows:
+        """Draw until the problem is not wrong; one that stays so is not valid."""
+        # The loop begins without a problem, so that drawing is compiled once, not also before it.
+        none = jax.tree.map(
+            lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(draw, key)
+        )
 
-        first_key, key = jax.random.split(key)
-        first = (jnp.array(1), key, draw(first_key))
-        _, _, problem = jax.lax.while_loop(going_on, again, first)
+        def again(
+            state: tuple[Array, Array, Array, Problem],
+        ) -> tuple[Array, Array, Array, Problem]:
+            tries, key, _, _ = state
+            now, key = jax.random.split(key)
+            problem = draw(now)
+            return tries + 1, key, ~wrong(problem), problem
+
+        def going_on(state: tuple[Array, Array, Array, Problem]) -> Bool[Array, ""]:
+            tries, _, good, _ = state
+            return ~good & (tries < TRIES)
+
+        begin = (jnp.array(0), key, jnp.array(False), none)
+        _, _, good, problem = jax.lax.while_loop(going_on, again, begin)
         row = self.language.row(problem, self.width)
-        return Rows(row.tokens, row.prompt_length, row.length, ~wrong(problem))
+        return Rows(row.tokens, row.prompt_length, row.length, good)
 
     def problem(self, *, key: Array, step: Int[Array, ""] | int = 0) -> Problem:
         """A problem with sizes at random."""
@@ -173,17 +190,19 @@ class Sampler:
     def problem_of_sizes(self, sizes: Int[Array, " operands"], *, key: Array) -> Problem:
         """A problem about operands of these sizes."""
         digit_key, key = jax.random.split(key)
-        sizes = self.language.task.sizes(sizes)
+        operands = self.operands(self.language.task.sizes(sizes), key=digit_key)
+        return self.language.problem(operands, key=key)
+
+    def operands(self, sizes: Int[Array, " operands"], *, key: Array) -> Number:
+        """Numbers of these sizes, or where the distribution is one of values, in their range."""
         base, task = self.language.format.base, self.language.task
         if self.sampling.values is not None:
-            operands = uniform_values(sizes > 0, self.sampling.values, self.places, base, digit_key)
-        else:
-            digits = uniform_digits(sizes, self.places, base, task.leading_zeros, digit_key)
-            if self.sampling.carries:
-                digits = balanced_carries(digits, base, key=jax.random.fold_in(digit_key, 1))
-            none = jnp.zeros_like(sizes)
-            operands = Number(digits, sizes, none.astype(bool), none)
-        return self.language.problem(operands, key=key)
+            return uniform_values(sizes > 0, self.sampling.values, self.places, base, key)
+        digits = uniform_digits(sizes, self.places, base, task.leading_zeros, key)
+        if self.sampling.carries:
+            digits = balanced_carries(digits, base, key=jax.random.fold_in(key, 1))
+        none = jnp.zeros_like(sizes)
+        return Number(digits, sizes, none.astype(bool), none)
 
 
 def operand_range(language: Language, sampling: Sampling) -> tuple[int, int]:
@@ -203,9 +222,7 @@ def longest(language: Language, sampling: Sampling) -> int:
     """The room that operands need, in digits."""
     base = language.format.base
     if sampling.values is not None:
-        high, places = sampling.values[1], 1
-        while base**places <= high:
-            places += 1
+        places = places_of(sampling.values[1], base)
     else:
         places = max(sampling.digits[1], (sampling.priming or (0, 0))[1])
     most = language.task.digits_at_most
@@ -213,6 +230,14 @@ def longest(language: Language, sampling: Sampling) -> int:
         raise ExperimentError(
             f"operands of {places} digits: {language.task.name} takes at most {most}"
         )
+    return places
+
+
+def places_of(value: int, base: int) -> int:
+    """How many digits a value has."""
+    places = 1
+    while base**places <= value:
+        places += 1
     return places
 
 

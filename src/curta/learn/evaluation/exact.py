@@ -18,7 +18,7 @@ from curta.learn.experiment import Setup
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
 from curta.learn.reading import read
-from curta.learn.training.objective import answer_mask
+from curta.learn.training.objective import answer_mask, loss_weights
 
 
 class Verdicts(eqx.Module):
@@ -28,6 +28,10 @@ class Verdicts(eqx.Module):
     """Whether the next token was the most likely one; true outside of answers."""
     logprob: Float[Array, "loops batch"]
     """The logarithm of the probability of the whole answer."""
+    loss: Float[Array, "loops batch"]
+    """What training minimises, summed over the tokens that count there."""
+    counted: Float[Array, " batch"]
+    """How many tokens those are."""
 
     @property
     def exact(self) -> Bool[Array, "loops batch"]:
@@ -53,14 +57,16 @@ def teacher_forced(
     wanted = loops or (model.config.loops,)
     hidden = model.hidden(rows.tokens[:, :-1], places, loops=max(wanted))
     mask, targets = answer_mask(rows), rows.tokens[:, 1:]
+    weights = loss_weights(rows, setup.experiment.training.loss)
 
-    def judge(state: Array) -> tuple[Array, Array]:
+    def judge(state: Array) -> tuple[Array, Array, Array]:
         logits = model.logits(state).astype(jnp.float32)
         chosen = model.log_probability(logits, targets)
-        return (model.most_likely(logits) == targets) | ~mask, (chosen * mask).sum(axis=1)
+        right = (model.most_likely(logits) == targets) | ~mask
+        return right, (chosen * mask).sum(axis=1), -(chosen * weights).sum(axis=1)
 
-    right, logprob = jax.lax.map(judge, hidden[jnp.array(wanted) - 1])
-    return Verdicts(right, logprob)
+    right, logprob, loss = jax.lax.map(judge, hidden[jnp.array(wanted) - 1])
+    return Verdicts(right, logprob, loss, weights.sum(axis=1))
 
 
 def check_length(model: Transformer, setup: Setup, width: int) -> None:

@@ -43,7 +43,8 @@ def new_state(setup: Setup) -> TrainingState:
         model = new_model(setup, key=key)
         return model, optimiser(config).init(eqx.filter(model, eqx.is_inexact_array))
 
-    model, state = eqx.filter_vmap(one)(seed_keys(setup))
+    # Compiled as one program: the many small ones of an eager start take longer than training.
+    model, state = eqx.filter_jit(eqx.filter_vmap(one))(seed_keys(setup))
     return TrainingState(model, state, jnp.array(0))
 
 

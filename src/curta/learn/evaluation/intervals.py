@@ -1,0 +1,113 @@
+"""Means over seeds and shares of samples, with 95% intervals.
+
+Three intervals are used, each where it belongs, and each figure says which:
+
+Wilson:  of a share k/n: (p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)
+t:       of a mean over s seeds: mean -+ t(s-1) * sd / sqrt(s)
+both:    of a share averaged over seeds: the wider end of either, because seeds that all answer
+         1,000 questions rightly have no spread, and still are not proved perfect
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, median, stdev
+from typing import Literal
+
+Method = Literal["wilson", "t", "t and wilson", "none"]
+
+Z = 1.959963984540054
+"""The normal distribution lies within this many deviations 95% of the time."""
+
+T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
+"""The same of Student's distribution, with 1 to 10 degrees of freedom."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A number that was measured."""
+
+    value: float
+    """The mean over seeds."""
+    low: float
+    high: float
+    method: Method
+    median: float
+    seeds: tuple[float, ...]
+
+    def __str__(self) -> str:
+        if self.low == self.high:
+            return short(self.value)
+        return f"{short(self.value)} [{short(self.low)}, {short(self.high)}]"
+
+
+def wilson(right: float, count: float) -> tuple[float, float]:
+    """The interval of a share."""
+    if count == 0:
+        return 0.0, 1.0
+    share = right / count
+    scale = 1 + Z * Z / count
+    middle = share + Z * Z / (2 * count)
+    reach = Z * math.sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
+    low = 0.0 if right == 0 else (middle - reach) / scale
+    high = 1.0 if right == count else (middle + reach) / scale
+    return low, high
+
+
+def student(values: Sequence[float]) -> tuple[float, float]:
+    """The interval of a mean; everywhere, with one value only."""
+    if len(values) < 2:
+        return -math.inf, math.inf
+    mean = fmean(values)
+    reach = quantile(len(values) - 1) * stdev(values) / math.sqrt(len(values))
+    return mean - reach, mean + reach
+
+
+def quantile(freedom: int) -> float:
+    """Student's 97.5% quantile; behind the table by its expansion in 1 / freedom."""
+    if freedom <= len(T):
+        return T[freedom - 1]
+    cubic = (Z**3 + Z) / (4 * freedom)
+    quintic = (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
+    septic = (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / (384 * freedom**3)
+    return Z + cubic + quintic + septic
+
+
+def share(right: Sequence[float], count: float) -> Figure:
+    """The share of right answers, averaged over seeds that were asked the same questions.
+
+    The samples count once, not once for each seed: the questions are the same.
+    """
+    values = [part / count if count else 0.0 for part in right]
+    low, high = wilson(fmean(right), count)
+    method: Method = "wilson"
+    if len(values) > 1:
+        below, above = student(values)
+        low, high = max(0.0, min(low, below)), min(1.0, max(high, above))
+        method = "t and wilson"
+    return Figure(fmean(values), low, high, method, median(values), tuple(values))
+
+
+def mean(values: Sequence[float], least: float = -math.inf, most: float = math.inf) -> Figure:
+    """A mean over seeds, of values within bounds; of one seed there is no interval."""
+    if len(values) < 2:
+        return Figure(values[0], values[0], values[0], "none", values[0], tuple(values))
+    low, high = student(values)
+    low, high = max(low, least), min(high, most)
+    return Figure(fmean(values), low, high, "t", median(values), tuple(values))
+
+
+def success(solved: Sequence[bool]) -> Figure:
+    """The share of seeds that succeeded."""
+    values = tuple(float(one) for one in solved)
+    low, high = wilson(sum(values), len(values))
+    return Figure(fmean(values), low, high, "wilson", median(values), values)
+
+
+def short(value: float) -> str:
+    """Four digits that matter; shares near 1 keep what is missing."""
+    if 0.99 < value < 1:
+        return f"{value:.5f}".rstrip("0")
+    return f"{value:.4g}"

@@ -1,0 +1,214 @@
+"""Judging rows on the device, all seeds and all numbers of loops in one pass.
+
+Rows come in batches of one shape, so each bucket of lengths is compiled once; a batch is as large
+as bounded memory allows. What comes back is per row, small, and added up on the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import equinox as eqx
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jaxtyping import Array, Bool, Float, Int
+
+from curta.learn.evaluation.exact import Verdicts, check_length, teacher_forced
+from curta.learn.evaluation.problems import Source
+from curta.learn.experiment import Setup
+from curta.learn.language import Rows
+from curta.learn.models.transformer import Transformer
+from curta.learn.numbers import carried
+from curta.learn.reading import read
+from curta.learn.sampling import Part
+from curta.learn.training.objective import answer_mask
+
+MEMORY = 2**28
+"""Bytes that the activations of one batch may take, roughly."""
+
+MOST_ROWS = 1024
+
+
+class Marks(eqx.Module):
+    """What the models made of a batch of rows."""
+
+    valid: Bool[Array, " batch"]
+    carries: Int[Array, " batch"]
+    """Of a+b; -1 where a prompt is not that."""
+    exact: Bool[Array, "seeds loops batch"]
+    right: Int[Array, "seeds loops batch"]
+    """Tokens of the answer that are right, each behind the right ones before it."""
+    tokens: Int[Array, " batch"]
+    logprob: Float[Array, "seeds loops batch"]
+    loss: Float[Array, "seeds loops batch"]
+    counted: Float[Array, " batch"]
+    wrong_at: Int[Array, "seeds loops width-1"]
+    """Errors by place in the answer, counted from the end token, which is at 0."""
+    tokens_at: Int[Array, " width-1"]
+    """How many answers have a token there."""
+
+
+@dataclass
+class Tally:
+    """Marks of many rows, added up. Arrays are per seed and number of loops."""
+
+    samples: int = 0
+    tokens: int = 0
+    counted: float = 0.0
+    exact: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
+    right: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
+    logprob: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
+    loss: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
+
+    def add(self, marks: Marks, rows: np.ndarray) -> None:
+        """Count these rows of a batch."""
+        rows = rows & np.asarray(marks.valid)
+        self.samples += int(rows.sum())
+        self.tokens += int(np.asarray(marks.tokens)[rows].sum())
+        self.counted += float(np.asarray(marks.counted)[rows].sum())
+        for name in ("exact", "right", "logprob", "loss"):
+            held = np.asarray(getattr(marks, name))[..., rows].sum(axis=-1)
+            setattr(self, name, getattr(self, name) + held.astype(np.float64))
+
+
+class Judge:
+    """Models of several seeds, and the compiled programs that judge them."""
+
+    def __init__(
+        self,
+        setup: Setup,
+        models: Transformer,
+        loops: tuple[int, ...] = (),
+        *,
+        most_rows: int = MOST_ROWS,
+    ) -> None:
+        self.setup = setup
+        self.most_rows = most_rows
+        self.models = models
+        self.loops = loops or (models.config.loops,)
+        self.compiled = eqx.filter_jit(self.marks)
+
+    @cached_property
+    def seeds(self) -> int:
+        """How many models there are."""
+        return int(self.models.embedding.shape[0])
+
+    @cached_property
+    def first(self) -> Transformer:
+        """One of the models."""
+        return picked(self.models, 0)
+
+    def batch_rows(self, width: int) -> int:
+        """How many rows fit into memory at once: a power of two."""
+        config = self.models.config
+        per_token = 3 * config.heads * width + 6 * config.feedforward + 8 * config.width
+        per_token += config.width * max(self.loops) + 4 * self.setup.language.alphabet.size
+        fits = MEMORY // (4 * width * per_token)
+        rows = 1
+        while 2 * rows <= min(fits, self.most_rows):
+            rows *= 2
+        return rows
+
+    def batches(
+        self, source: Source, sizes: np.ndarray, part: Part, *, key: Array
+    ) -> Iterator[tuple[np.ndarray, Rows]]:
+        """A row for each choice of sizes, batch by batch; and which ones they are.
+
+        Batches of one width have one size, whatever they are for; what fills up the last one has
+        the number -1.
+        """
+        check_length(self.first, self.setup, source.sampler.width)
+        size = self.batch_rows(source.sampler.width)
+        for number, which in enumerate(numbered(len(sizes), size)):
+            yield which, source.rows(sizes[which], part, key=jax.random.fold_in(key, number))
+
+    def __call__(self, rows: Rows, counted: np.ndarray) -> Marks:
+        """Judge a batch, of which these rows count."""
+        rows = Rows(rows.tokens, rows.prompt_length, rows.length, rows.valid & counted)
+        marks: Marks = self.compiled(self.models, rows)
+        return marks
+
+    def marks(self, models: Transformer, rows: Rows) -> Marks:
+        """One seed after the other, so that memory is that of one model."""
+        arrays, rest = eqx.partition(models, eqx.is_array)
+        mask = answer_mask(rows) & rows.valid[:, None]
+        index = jnp.arange(mask.shape[1])
+        from_end = jnp.where(mask, rows.length[:, None] - 2 - index, mask.shape[1])
+
+        def one(arrays: Transformer) -> tuple[Array, ...]:
+            judged: Verdicts = teacher_forced(
+                eqx.combine(arrays, rest), self.setup, rows, self.loops
+            )
+            right = (judged.right & mask).sum(axis=-1)
+            wrong = ~judged.right & mask
+            wrong_at = jax.vmap(lambda wrong: at_places(wrong, from_end))(wrong)
+            return judged.exact, right, judged.logprob, judged.loss, wrong_at, judged.counted
+
+        exact, right, logprob, loss, wrong_at, counted = jax.lax.map(one, arrays)
+        return Marks(
+            valid=rows.valid,
+            carries=carries(self.setup, rows),
+            exact=exact,
+            right=right,
+            tokens=mask.sum(axis=1),
+            logprob=logprob,
+            loss=loss,
+            counted=counted[0],
+            wrong_at=wrong_at,
+            tokens_at=at_places(mask, from_end),
+        )
+
+
+def at_places(
+    marked: Bool[Array, "batch width"], place: Int[Array, "batch width"]
+) -> Int[Array, " width"]:
+    """How many tokens are marked at each place."""
+    empty = jnp.zeros((marked.shape[1],), jnp.int32)
+    return empty.at[place].add(marked.astype(jnp.int32), mode="drop")
+
+
+def carries(setup: Setup, rows: Rows) -> Int[Array, " batch"]:
+    """How many places of a+b carry into the next; -1 for prompts that are not a+b.
+
+    The operands are read from the tokens, whichever way the format writes them.
+    """
+    alphabet = setup.language.alphabet
+    nothing = jnp.full(rows.length.shape, -1)
+    if "+" not in alphabet.tokens:
+        return nothing
+    reading = read(rows.tokens, rows.prompt_length, setup.language)
+    in_prompt = jnp.arange(rows.tokens.shape[1]) < rows.prompt_length[:, None]
+    place = jnp.where(reading.is_digit & in_prompt, reading.significance - 1, rows.tokens.shape[1])
+    digits = jnp.where(reading.is_digit, rows.tokens - alphabet.first_digit, 0)
+    line = jnp.arange(rows.tokens.shape[0])[:, None]
+    sums = jnp.zeros_like(rows.tokens).at[line, place].add(digits, mode="drop")
+    _, carry = jax.vmap(lambda sums: carried(sums, alphabet.base))(sums)
+    numbers = jnp.where(in_prompt, reading.number, 0).max(axis=1)
+    pluses = ((rows.tokens == alphabet.token("+")) & in_prompt).sum(axis=1)
+    return jnp.where((numbers == 2) & (pluses == 1), carry.sum(axis=1), nothing)
+
+
+def picked(models: Transformer, index: int) -> Transformer:
+    """The model of one seed."""
+    arrays, rest = eqx.partition(models, eqx.is_array)
+    model: Transformer = eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
+    return model
+
+
+def numbered(count: int, size: int) -> Iterator[np.ndarray]:
+    """The numbers of all rows in batches of one size; -1 for what fills up the last one."""
+    for start in range(0, count, size):
+        which = np.arange(start, start + size)
+        yield np.where(which < count, which, -1)
+
+
+def power_above(count: int) -> int:
+    """The least power of two that is not less, so that few shapes are compiled."""
+    return 1 << max(count - 1, 0).bit_length()
+
+
+Progress = Callable[[int, int], None]
+"""Told how many rows of how many are judged."""

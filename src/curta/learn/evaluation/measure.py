@@ -1,0 +1,256 @@
+"""Evaluation: what is asked, what is counted, what it comes to.
+
+Three kinds of questions: problems drawn as in training (the training part and the test part),
+problems by length, and problems with operands outside of the trained range.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import numpy as np
+from jaxtyping import Array
+
+from curta.learn.evaluation.exact import check_length
+from curta.learn.evaluation.judging import (
+    MOST_ROWS,
+    Judge,
+    Marks,
+    Progress,
+    Tally,
+    numbered,
+    power_above,
+)
+from curta.learn.evaluation.probes import Commuted, can_commute, relabelled
+from curta.learn.evaluation.problems import Cell, Problems, Source
+from curta.learn.experiment import EvaluationConfig, Setup
+from curta.learn.language import Rows
+from curta.learn.models.transformer import Transformer
+from curta.learn.sampling import Part
+
+SAMPLES = 16
+"""Sample answers of each kind."""
+
+
+@dataclass
+class Errors:
+    """Where and when answers go wrong. Arrays are per seed and number of loops, then per bin."""
+
+    tokens_at: np.ndarray
+    wrong_at: np.ndarray
+    carries_samples: np.ndarray
+    carries_exact: np.ndarray
+
+    @staticmethod
+    def none(seeds: int, loops: int, bins: int) -> Errors:
+        """Nothing counted yet."""
+        flat, full = np.zeros(bins, np.int64), np.zeros((seeds, loops, bins), np.int64)
+        return Errors(flat.copy(), full.copy(), flat.copy(), full.copy())
+
+    def add(self, marks: Marks) -> None:
+        """Count a batch."""
+        tokens_at, wrong_at = np.asarray(marks.tokens_at), np.asarray(marks.wrong_at)
+        self.tokens_at[: tokens_at.shape[-1]] += tokens_at
+        self.wrong_at[..., : wrong_at.shape[-1]] += wrong_at
+        carries, exact = np.asarray(marks.carries), np.asarray(marks.exact)
+        for number in np.unique(carries[np.asarray(marks.valid) & (carries >= 0)]):
+            rows = (carries == number) & np.asarray(marks.valid)
+            self.carries_samples[number] += rows.sum()
+            self.carries_exact[..., number] += exact[..., rows].sum(axis=-1)
+
+
+@dataclass
+class Evaluation:
+    """What was measured, before any statistics."""
+
+    loops: tuple[int, ...]
+    own_loops: int
+    """With so many loops the model was trained; its figures carry no mark."""
+    seeds: tuple[int, ...]
+    suites: dict[str, Tally] = field(default_factory=dict)
+    """train, test, ood."""
+    cells: list[tuple[Cell, Tally]] = field(default_factory=list)
+    errors: dict[str, Errors] = field(default_factory=dict)
+    """trained, longer, ood: each where it was asked."""
+    probes: dict[str, Tally] = field(default_factory=dict)
+    sampled: dict[str, Rows] = field(default_factory=dict)
+    """A few questions of each kind, for models to answer in full."""
+    data: dict[str, Any] = field(default_factory=dict)
+    """Statistics of what training draws."""
+
+
+def evaluate(
+    setup: Setup,
+    models: Transformer,
+    config: EvaluationConfig | None = None,
+    *,
+    key: Array,
+    on_progress: Progress = lambda done, total: None,
+) -> Evaluation:
+    """Ask models of several seeds (stacked, as training leaves them) the same questions."""
+    config = setup.experiment.evaluation if config is None else config
+    own, training = models.config.loops, setup.experiment.training
+    loops = tuple(dict.fromkeys((*config.loops, own) if config.loops else (own,)))
+    problems = Problems(setup, config)
+    rows = power_above(max(config.test, config.samples * len(problems.cells)))
+    judge = Judge(setup, models, loops, most_rows=min(rows, MOST_ROWS))
+    seeds = tuple(range(training.seed, training.seed + judge.seeds))
+    found = Evaluation(loops, own, seeds)
+    for places in problems.buckets():
+        check_length(judge.first, setup, problems.by_length(places).sampler.width)
+    work = Work(judge, found, on_progress, total(problems))
+    train_key, test_key, outside_key, length_key = jax.random.split(key, 4)
+    sizes_key, length_key = jax.random.split(length_key)
+    sizes = problems.random_sizes(config.test, key=sizes_key)
+    source = problems.as_trained()
+    work.suite("train", source, sizes, problems.seen, key=train_key)
+    work.suite("test", source, sizes, problems.unseen, key=test_key)
+    if config.values is not None:
+        work.suite("ood", problems.outside(), sizes, "all", key=outside_key)
+    if config.probes:
+        work.probes(problems, sizes, key=jax.random.fold_in(test_key, 1))
+    for places, cells in problems.buckets().items():
+        source, key = problems.by_length(places), jax.random.fold_in(length_key, places)
+        for trained in (True, False):
+            for part in ("test", "all"):
+                group = [cell for cell in cells if (cell.trained, cell.part) == (trained, part)]
+                if group:
+                    work.lengths(source, group, config.samples, key=key)
+    return found
+
+
+def total(problems: Problems) -> int:
+    """How many rows will be judged."""
+    config = problems.config
+    suites = 2 + (config.values is not None)
+    if config.probes:
+        suites += 1 + can_commute(problems)
+    return suites * config.test + len(problems.cells) * config.samples
+
+
+@dataclass
+class Work:
+    """An evaluation under way."""
+
+    judge: Judge
+    found: Evaluation
+    on_progress: Progress
+    total: int
+    done: int = 0
+
+    def suite(
+        self, name: str, source: Source, sizes: np.ndarray, part: Part, *, key: Array
+    ) -> None:
+        """Problems drawn from a distribution."""
+        tally = self.found.suites.setdefault(name, self.empty())
+        for which, rows, marks in self.judged(self.judge.batches(source, sizes, part, key=key)):
+            tally.add(marks, which >= 0)
+            if name == "train" and not self.found.data:
+                self.found.data = statistics(self.judge.setup, rows, marks)
+            if name != "train" and name not in self.found.sampled:
+                self.found.sampled[name] = spread(rows, (which >= 0) & marks.valid)
+            if name == "ood":
+                self.errors(name, source.sampler.width).add(marks)
+
+    def probes(self, problems: Problems, sizes: np.ndarray, *, key: Array) -> None:
+        """Questions of the test part, changed in ways that a rule does not mind."""
+        alphabet = problems.setup.language.alphabet
+        source, part = problems.as_trained(), problems.unseen
+        if can_commute(problems):
+            size = self.judge.batch_rows(source.sampler.width)
+            commuted = Commuted(source.sampler)
+            tally = self.found.probes["commuted"] = self.empty()
+            batches = numbered(len(sizes), size)
+            for which, _, marks in self.judged(
+                (which, commuted.rows(sizes[which], key=jax.random.fold_in(key, number)))
+                for number, which in enumerate(batches)
+            ):
+                tally.add(marks, which >= 0)
+        tally = self.found.probes["relabelled"] = self.empty()
+        for which, _, marks in self.judged(
+            (which, relabelled(rows, alphabet.first_digit, alphabet.base, key=key))
+            for which, rows in self.judge.batches(source, sizes, part, key=key)
+        ):
+            tally.add(marks, which >= 0)
+
+    def lengths(self, source: Source, cells: list[Cell], samples: int, *, key: Array) -> None:
+        """So many samples of each cell, all of one kind; they go through together."""
+        sizes = np.repeat(np.array([cell.sizes for cell in cells]), samples, axis=0)
+        part, trained = cells[0].part, cells[0].trained
+        key = jax.random.fold_in(jax.random.fold_in(key, trained), part == "test")
+        tallies = [self.empty() for _ in cells]
+        for which, rows, marks in self.judged(self.judge.batches(source, sizes, part, key=key)):
+            of_cell = np.where(which >= 0, which // samples, -1)
+            for number in np.unique(of_cell[of_cell >= 0]):
+                tallies[number].add(marks, of_cell == number)
+            name = "trained" if trained else "longer"
+            self.errors(name, source.sampler.width).add(marks)
+            if not trained and name not in self.found.sampled:
+                self.found.sampled[name] = spread(rows, (which >= 0) & marks.valid)
+        self.found.cells.extend(zip(cells, tallies, strict=True))
+
+    def judged(
+        self, batches: Iterator[tuple[np.ndarray, Rows]]
+    ) -> Iterator[tuple[np.ndarray, Rows, Marks]]:
+        """Marks of each batch, with progress told."""
+        for which, rows in batches:
+            marks = jax.device_get(self.judge(rows, which >= 0))
+            self.done += int((which >= 0).sum())
+            self.on_progress(self.done, self.total)
+            yield which, rows, marks
+
+    def empty(self) -> Tally:
+        """Nothing counted, in the right shape."""
+        shape = (self.judge.seeds, len(self.judge.loops))
+        return Tally(
+            exact=np.zeros(shape), right=np.zeros(shape), logprob=np.zeros(shape),
+            loss=np.zeros(shape),
+        )  # fmt: skip
+
+    def errors(self, name: str, width: int) -> Errors:
+        """The bins of a kind of questions, with room for rows of this width."""
+        held = self.found.errors.get(name)
+        if held is None or len(held.tokens_at) < width:
+            wider = Errors.none(self.judge.seeds, len(self.judge.loops), width)
+            if held is not None:
+                size = len(held.tokens_at)
+                for bins in ("tokens_at", "wrong_at", "carries_samples", "carries_exact"):
+                    getattr(wider, bins)[..., :size] = getattr(held, bins)
+            held = self.found.errors[name] = wider
+        return held
+
+
+def spread(rows: Rows, valid: np.ndarray) -> Rows:
+    """A few of the rows that count, evenly spread over the batch."""
+    numbers = np.flatnonzero(valid)
+    chosen = numbers[np.linspace(0, len(numbers) - 1, SAMPLES).astype(int)] if len(numbers) else []
+    few: Rows = jax.tree.map(lambda leaf: np.asarray(leaf)[np.asarray(chosen, int)], rows)
+    return few
+
+
+def statistics(setup: Setup, rows: Rows, marks: Marks) -> dict[str, Any]:
+    """Lengths and carries of what training draws."""
+    alphabet, valid = setup.language.alphabet, np.asarray(marks.valid)
+    tokens = np.asarray(rows.tokens)[valid]
+    prompt = np.arange(tokens.shape[1]) < np.asarray(rows.prompt_length)[valid][:, None]
+    first = alphabet.first_digit
+    digit = prompt & (tokens >= first) & (tokens < first + alphabet.base)
+    edges = np.diff(np.pad(digit, ((0, 0), (1, 1))).astype(int), axis=1).ravel()
+    carried = np.asarray(marks.carries)[valid]
+    return {
+        "problems": int(valid.sum()),
+        "width": tokens.shape[1],
+        "test_share": setup.experiment.sampling.test_share,
+        "number_digits": histogram(np.flatnonzero(edges < 0) - np.flatnonzero(edges > 0)),
+        "row_tokens": histogram(np.asarray(rows.length)[valid]),
+        "carries": histogram(carried[carried >= 0]),
+    }
+
+
+def histogram(values: np.ndarray) -> dict[str, int]:
+    """How often each value occurs."""
+    found, counts = np.unique(values, return_counts=True)
+    return {str(value): int(count) for value, count in zip(found, counts, strict=True)}

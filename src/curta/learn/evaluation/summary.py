@@ -1,0 +1,115 @@
+"""The figures of an evaluation, each with a name, an interval and its seeds.
+
+    loss.train, loss.test, loss.ood      what training minimises, per token that counts
+    exact.train, exact.test, exact.ood   the share of answers that are right to the last token
+    token.*, logprob.*, perplexity.*     of the tokens of the right answer
+    exact@N, token@N, perplexity@N       operands of N digits each
+    exact@NxM                            of N and M digits
+    exact.trained, exact.longer          means over the lengths that were trained, and that were not
+    length@0.95                          the length up to which at least 95% of each are right
+    solved_seeds                         the share of seeds that solve what was hardest of these
+                                         three: ood, longer, test
+    exact.commuted, exact.mapped         probes
+
+With another number of loops than that of training, `/loops=K` follows. Means are over seeds.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from curta.learn.evaluation.intervals import Figure, mean, share, success
+from curta.learn.evaluation.judging import Tally
+from curta.learn.evaluation.measure import Evaluation
+from curta.learn.evaluation.problems import Cell
+
+LENGTH_SHARE = 0.95
+
+
+def summary(found: Evaluation, solved: float) -> dict[str, Figure]:
+    """All figures by name."""
+    figures: dict[str, Figure] = {}
+    for index, loops in enumerate(found.loops):
+        mark = "" if loops == found.own_loops else f"/loops={loops}"
+        for name, figure in of_loops(found, index, solved).items():
+            figures[name + mark] = figure
+    return figures
+
+
+def of_loops(found: Evaluation, index: int, solved: float) -> dict[str, Figure]:
+    """Those with one number of loops."""
+    figures: dict[str, Figure] = {}
+    for name, tally in (found.suites | found.probes).items():
+        figures.update(of_tally(tally, index, f".{name}"))
+    for cell, tally in found.cells:
+        figures.update(of_tally(tally, index, f"@{written(cell)}"))
+    for name, wanted in (("trained", True), ("longer", False)):
+        cells = [tally for cell, tally in found.cells if cell.trained == wanted and tally.samples]
+        if cells:
+            figures[f"exact.{name}"] = over_cells(cells, index)
+    if found.cells:
+        figures[f"length@{LENGTH_SHARE}"] = mean(lengths_reached(found, index, len(found.seeds)), 0)
+    hardest = next(f"exact.{n}" for n in ("ood", "longer", "test") if f"exact.{n}" in figures)
+    figures["solved_seeds"] = success([one >= solved for one in figures[hardest].seeds])
+    return figures
+
+
+def of_tally(tally: Tally, index: int, behind: str) -> dict[str, Figure]:
+    """The figures of one set of questions."""
+    if not tally.samples:
+        return {}
+    logprob = tally.logprob[:, index] / tally.tokens
+    return {
+        f"exact{behind}": share(list(tally.exact[:, index]), tally.samples),
+        f"token{behind}": mean(list(tally.right[:, index] / tally.tokens), 0, 1),
+        f"logprob{behind}": mean(list(tally.logprob[:, index] / tally.samples), most=0),
+        f"perplexity{behind}": mean([math.exp(min(-one, 700.0)) for one in logprob], 1),
+        f"loss{behind}": mean(list(tally.loss[:, index] / max(tally.counted, 1)), 0),
+    }
+
+
+def written(cell: Cell) -> str:
+    """10 if all operands have 10 digits, 3x5 otherwise."""
+    sizes = [str(size) for size in cell.sizes]
+    return sizes[0] if len(set(sizes)) == 1 else "x".join(sizes)
+
+
+def over_cells(cells: list[Tally], index: int) -> Figure:
+    """The mean over lengths, each of them as heavy."""
+    shares = np.mean([tally.exact[:, index] / tally.samples for tally in cells], axis=0)
+    samples = sum(tally.samples for tally in cells)
+    return share(list(shares * samples), samples)
+
+
+def lengths_reached(found: Evaluation, index: int, seeds: int) -> list[float]:
+    """For each seed the greatest length so that no shorter one falls below the share; or 0."""
+    by_length: dict[int, list[Tally]] = {}
+    for cell, tally in found.cells:
+        if tally.samples:
+            by_length.setdefault(max(cell.sizes), []).append(tally)
+    reached = [0.0] * seeds
+    for seed in range(seeds):
+        for length, cells in sorted(by_length.items()):
+            right = sum(tally.exact[seed, index] for tally in cells)
+            if right < LENGTH_SHARE * sum(tally.samples for tally in cells):
+                break
+            reached[seed] = float(length)
+    return reached
+
+
+def as_json(figures: Mapping[str, Figure]) -> dict[str, dict[str, object]]:
+    """As they are written to evaluation.json."""
+    return {
+        name: {
+            "value": figure.value,
+            "low": figure.low,
+            "high": figure.high,
+            "interval": figure.method,
+            "median": figure.median,
+            "seeds": list(figure.seeds),
+        }
+        for name, figure in figures.items()
+    }

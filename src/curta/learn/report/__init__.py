@@ -1,0 +1,1 @@
+"""Reports: one HTML file that needs nothing else."""

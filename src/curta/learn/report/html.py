@@ -1,0 +1,97 @@
+"""Pages: text, tables and pictures in one file, light or dark as the reader's screen is."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+STYLE = """
+:root { color-scheme: light dark; --line: #8884; --soft: #8881; --good: #2a8a4a; --bad: #c2452d; }
+body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  background: Canvas; color: CanvasText; }
+h1 { font-size: 1.6rem; margin-bottom: 0; }
+h2 { font-size: 1.15rem; margin-top: 2.2rem; border-bottom: 1px solid var(--line); }
+h3 { font-size: 1rem; margin-bottom: 0.3rem; }
+p.about { margin-top: 0.2rem; opacity: 0.75; }
+.wide { overflow-x: auto; }
+table { border-collapse: collapse; margin: 0.6rem 0; }
+th, td { padding: 0.2rem 0.8rem 0.2rem 0; text-align: left; vertical-align: top;
+  border-bottom: 1px solid var(--line); font-variant-numeric: tabular-nums; }
+th { font-weight: 600; }
+td.number { text-align: right; }
+code, .tokens { font-family: ui-monospace, monospace; font-size: 0.9em; overflow-wrap: anywhere; }
+.right { color: var(--good); } .wrong { color: var(--bad); }
+figure { margin: 0.8rem 0; } figcaption { font-size: 0.85rem; opacity: 0.75; }
+svg { max-width: 100%; height: auto; }
+details { margin: 0.6rem 0; }
+"""
+
+
+class Raw(str):
+    """HTML already."""
+
+
+def text(value: object) -> Raw:
+    """Anything, as HTML."""
+    return value if isinstance(value, Raw) else Raw(html.escape(str(value)))
+
+
+def page(title: str, about: str, sections: Iterable[Raw]) -> str:
+    """A whole page."""
+    body = "\n".join(sections)
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
+        f'<h1>{text(title)}</h1>\n<p class="about">{text(about)}</p>\n{body}\n</body>\n</html>\n'
+    )
+
+
+def section(title: str, *parts: Raw) -> Raw:
+    """A heading with what belongs to it; nothing, if there is nothing."""
+    inside = "\n".join(part for part in parts if part)
+    return Raw(f"<section>\n<h2>{text(title)}</h2>\n{inside}\n</section>" if inside else "")
+
+
+def heading(title: str) -> Raw:
+    """Within a section."""
+    return Raw(f"<h3>{text(title)}</h3>")
+
+
+def paragraph(words: object) -> Raw:
+    """Some words."""
+    return Raw(f"<p>{text(words)}</p>")
+
+
+def table(head: Sequence[object], rows: Iterable[Sequence[object]]) -> Raw:
+    """Numbers stand to the right."""
+    top = "".join(f"<th>{text(cell)}</th>" for cell in head)
+    lines = ["".join(cell_of(cell) for cell in row) for row in rows]
+    body = "\n".join(f"<tr>{line}</tr>" for line in lines)
+    if not lines:
+        return Raw("")
+    head_line = f"<thead><tr>{top}</tr></thead>" if head else ""
+    return Raw(f'<div class="wide"><table>{head_line}<tbody>\n{body}\n</tbody></table></div>')
+
+
+def cell_of(value: object) -> str:
+    """One cell."""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return f'<td class="number">{value:g}</td>'
+    return f"<td>{text(value)}</td>"
+
+
+def figure(svg: str, caption: str) -> Raw:
+    """A picture with words below it."""
+    return Raw(f"<figure>{svg}<figcaption>{text(caption)}</figcaption></figure>" if svg else "")
+
+
+def details(summary: str, *parts: Raw) -> Raw:
+    """Something to be opened."""
+    return Raw(f"<details><summary>{text(summary)}</summary>{''.join(parts)}</details>")
+
+
+def tokens(words: str, *, right: bool | None = None) -> Raw:
+    """Tokens in their own type, green or red where they are right or wrong."""
+    kind = {None: "tokens", True: "tokens right", False: "tokens wrong"}[right]
+    return Raw(f'<span class="{kind}">{text(words)}</span>')

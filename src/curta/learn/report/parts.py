@@ -1,0 +1,314 @@
+"""What reports are made of: sections about one run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from statistics import fmean, median
+from typing import Any
+
+import numpy as np
+
+from curta.learn.evaluation.intervals import short
+from curta.learn.experiment import Experiment
+from curta.learn.folder import RunFolder
+from curta.learn.options import described_changes
+from curta.learn.report import plots
+from curta.learn.report.html import (
+    Raw,
+    details,
+    figure,
+    heading,
+    paragraph,
+    section,
+    table,
+    text,
+    tokens,
+)
+from curta.learn.report.plots import Series
+
+MAIN = ("exact.", "loss.", "token.", "perplexity.", "length@", "solved_seeds")
+"""Figures that are shown at once; the others can be opened."""
+
+POINTS = 400
+"""The most points that a curve is drawn with."""
+
+
+def written(figures: Mapping[str, Any], name: str) -> str:
+    """A figure with its interval, or a dash."""
+    given = figures.get(name)
+    if given is None:
+        return "–"
+    if given["low"] == given["high"]:
+        return short(given["value"])
+    return f"{short(given['value'])} [{short(given['low'])}, {short(given['high'])}]"
+
+
+def what_was_trained(folder: RunFolder) -> Raw:
+    """In words and in a table."""
+    experiment, around = folder.experiment, folder.surroundings
+    evaluation = folder.evaluation or {}
+    lines = folder.metrics
+    rows: list[tuple[str, str]] = list(description(experiment))
+    if "parameters" in evaluation:
+        rows.append(("parameters", f"{evaluation['parameters']:,}"))
+    if lines:
+        last = lines[-1]
+        rate = median(line["steps_per_second"] for line in lines)
+        rows.append(
+            ("trained", f"{last['step']:,} steps in {last['seconds']:.0f} s, median {rate:.3g}/s")
+        )
+    versions = ", ".join(f"{n} {v}" for n, v in around.get("versions", {}).items() if v)
+    rows.append(("on", f"{around.get('machine', '?')}, {around.get('device', '?')}; {versions}"))
+    return section(
+        "What was trained",
+        table((), rows),
+        details("all options", Raw(f"<pre>{text(experiment.to_json())}</pre>")),
+    )
+
+
+def description(experiment: Experiment) -> list[tuple[str, str]]:
+    """An experiment in readable lines."""
+    model, data, how = experiment.model, experiment.sampling, experiment.training
+    drawn = (
+        f"operands from {data.values[0]} to {data.values[1]}"
+        if data.values
+        else f"operands of {data.digits[0]} to {data.digits[1]} digits"
+    )
+    loops = f", applied {model.loops} times" if model.loops > 1 else ""
+    seeds = range(how.seed, how.seed + how.seeds)
+    return [
+        ("task", f"{experiment.task}, format {experiment.format}"),
+        ("positions", experiment.positions),
+        (
+            "model",
+            f"{model.layers} layers of width {model.width}{loops}, {model.heads} heads, "
+            f"feed-forward {model.feedforward}",
+        ),
+        ("data", f"{drawn}; {data.test_share:.0%} of all problems kept for the test"),
+        (
+            "training",
+            f"{how.steps:,} steps of {how.batch} rows, {how.optimiser}, learning rate "
+            f"{how.learning_rate:g} ({how.schedule}), loss over {how.loss}",
+        ),
+        ("seeds", ", ".join(map(str, seeds))),
+        ("differs from the defaults in", described_changes(experiment) or "nothing"),
+    ]
+
+
+def results(folder: RunFolder) -> Raw:
+    """The figures, the main ones at once."""
+    evaluation = folder.evaluation
+    if evaluation is None:
+        return section("Results", paragraph("Not evaluated yet."))
+    figures = evaluation["summary"]
+    main = {n: f for n, f in figures.items() if n.startswith(MAIN)}
+    rest = {n: f for n, f in figures.items() if n not in main}
+    count = len(evaluation["seeds"])
+    return section(
+        "Results",
+        paragraph(
+            f"Means over {count} seed{'s' if count != 1 else ''} with 95% intervals: t over seeds, "
+            "for shares at least as wide as Wilson's over samples; success rates by Wilson."
+        ),
+        figure_table(main),
+        details("all figures", figure_table(rest)),
+    )
+
+
+def figure_table(figures: Mapping[str, Any]) -> Raw:
+    """Name, mean with interval, median, seeds."""
+    return table(
+        ("figure", "mean [95%]", "median", "each seed", "interval"),
+        [
+            (
+                name,
+                written(figures, name),
+                short(one["median"]),
+                " ".join(short(seed) for seed in one["seeds"]),
+                one["interval"],
+            )
+            for name, one in figures.items()
+        ],
+    )
+
+
+def curves(folders: Sequence[RunFolder]) -> Raw:
+    """Loss and exact match while training: median over seeds, the band from least to most."""
+    panels: list[tuple[str, str, list[Series]]] = [
+        ("step", "loss", []),
+        ("step", "exact match in training", []),
+    ]
+    for folder in folders:
+        lines = folder.metrics
+        lines = lines[:: max(1, len(lines) // POINTS)]
+        for (_, _, series), name in zip(panels, ("loss", "exact"), strict=True):
+            if lines:
+                series.append(curve(folder.name, lines, name, each=len(folders) == 1))
+    svg = plots.lines(panels, logarithmic=(True, False))
+    return section(
+        "Learning curves",
+        figure(svg, "Median over seeds; the band goes from the lowest seed to the highest."),
+    )
+
+
+def curve(label: str, lines: list[dict[str, Any]], name: str, *, each: bool) -> Series:
+    """One line of a learning curve."""
+    values = np.array([line[name] for line in lines])
+    many = values.shape[1] > 1
+    return Series(
+        label=label,
+        x=[line["step"] for line in lines],
+        y=list(np.median(values, axis=1)),
+        low=list(values.min(axis=1)) if many else (),
+        high=list(values.max(axis=1)) if many else (),
+        each=values.T.tolist() if each and many else (),
+    )
+
+
+def by_length(folders: Sequence[RunFolder]) -> Raw:
+    """Exact match of operands of equal length, with intervals."""
+    series, trained = [], None
+    for folder in folders:
+        evaluation = folder.evaluation
+        if evaluation is None:
+            continue
+        for index, loops in enumerate(evaluation["loops"]):
+            alone = len(evaluation["loops"]) == 1
+            label = folder.name if alone else f"{folder.name}, {loops} loops"
+            if len(folders) == 1:
+                label = f"{loops} loops"
+            series.append(diagonal(evaluation, index, label))
+        trained = trained or trained_range(evaluation)
+    series = [one for one in series if len(one.x)]
+    svg = plots.lines([("digits of each operand", "exact match", series)], shaded=trained)
+    return section(
+        "Exact match by length",
+        figure(svg, "Mean over seeds with 95% intervals; the trained lengths are shaded."),
+    )
+
+
+def diagonal(evaluation: Mapping[str, Any], index: int, label: str) -> Series:
+    """Cells whose operands are all of one length."""
+    cells = [
+        cell for cell in evaluation["cells"] if cell["samples"] and len(set(cell["sizes"])) == 1
+    ]
+    cells.sort(key=lambda cell: cell["sizes"][0])
+    shares = [cell["exact"][index] for cell in cells]
+    return Series(
+        label=label,
+        x=[cell["sizes"][0] for cell in cells],
+        y=[share["value"] for share in shares],
+        low=[share["low"] for share in shares],
+        high=[share["high"] for share in shares],
+    )
+
+
+def trained_range(evaluation: Mapping[str, Any]) -> tuple[int, int] | None:
+    """From the shortest length that was trained to the longest."""
+    sizes = [size for cell in evaluation["cells"] if cell["trained"] for size in cell["sizes"]]
+    return (min(sizes), max(sizes)) if sizes else None
+
+
+def grids(folders: Sequence[RunFolder]) -> Raw:
+    """Heatmaps, where all pairs of lengths were measured."""
+    parts = []
+    for folder in folders:
+        evaluation = folder.evaluation
+        if evaluation is None or not is_grid(evaluation):
+            continue
+        digits = sorted({size for cell in evaluation["cells"] for size in cell["sizes"]})
+        maps = [
+            (f"{loops} loops" if len(evaluation["loops"]) > 1 else "", grid(evaluation, index))
+            for index, loops in enumerate(evaluation["loops"])
+        ]
+        rows = [maps[start : start + 3] for start in range(0, len(maps), 3)]
+        if len(folders) > 1:
+            parts.append(heading(folder.name))
+        trained = trained_range(evaluation)
+        parts += [figure(plots.heatmaps(row, digits, trained), "") for row in rows]
+    return section("Exact match by the lengths of both operands", *parts)
+
+
+def is_grid(evaluation: Mapping[str, Any]) -> bool:
+    """Whether there are cells off the diagonal."""
+    return any(len(cell["sizes"]) == 2 and len(set(cell["sizes"])) == 2
+               for cell in evaluation["cells"])  # fmt: skip
+
+
+def grid(evaluation: Mapping[str, Any], index: int) -> np.ndarray:
+    """Shares by the digits of a (rows) and b (columns)."""
+    digits = sorted({size for cell in evaluation["cells"] for size in cell["sizes"]})
+    values = np.full((len(digits), len(digits)), np.nan)
+    for cell in evaluation["cells"]:
+        if cell["samples"]:
+            row, column = (digits.index(size) for size in cell["sizes"])
+            values[row, column] = cell["exact"][index]["value"]
+    return values
+
+
+def errors(folder: RunFolder) -> Raw:
+    """Where answers go wrong, and with how many carries."""
+    evaluation = folder.evaluation
+    if evaluation is None:
+        return Raw("")
+    own = evaluation["loops"].index(evaluation["own_loops"])
+    parts = []
+    for name, found in evaluation["errors"].items():
+        places = list(zip(map(str, found["place"]), found["place_wrong"][own], strict=True))
+        carries = list(zip(map(str, found["carries"]), found["carries_exact"][own], strict=True))
+        parts.append(heading({"trained": "trained lengths", "longer": "longer ones"}.get(
+            name, "operands outside of the trained range")))  # fmt: skip
+        svg = plots.bars(
+            [
+                ("tokens before the end of the answer", "share that is wrong", places),
+                ("carries", "exact match", carries),
+            ]
+        )
+        parts.append(figure(svg, "Each token behind the right ones before it; 0 is the end token."))
+    return section("Errors", *parts)
+
+
+def sample_answers(folder: RunFolder) -> Raw:
+    """Answers, right and wrong."""
+    evaluation = folder.evaluation
+    if evaluation is None:
+        return Raw("")
+    rows = [
+        (
+            one["kind"],
+            tokens(one["prompt"]),
+            tokens(one["said"], right=one["exact"]),
+            "" if one["exact"] else tokens(one["right"]),
+        )
+        for one in evaluation["samples"]
+    ]
+    right = fmean(one["exact"] for one in evaluation["samples"]) if rows else 0
+    return section(
+        "Answers",
+        paragraph(f"Of the first seed, decoded greedily; {right:.0%} of these are right."),
+        table(("from", "question", "said", "right would be"), rows),
+    )
+
+
+def data(folder: RunFolder) -> Raw:
+    """What the training data is like."""
+    evaluation = folder.evaluation
+    if evaluation is None or not evaluation["data"]:
+        return Raw("")
+    found = evaluation["data"]
+    svg = plots.bars(
+        [
+            ("digits of a number in the question", "numbers", list(found["number_digits"].items())),
+            ("tokens of a row", "rows", list(found["row_tokens"].items())),
+            ("carries of a+b", "rows", list(found["carries"].items())),
+        ]
+    )
+    return section(
+        "Data",
+        paragraph(
+            f"{found['problems']} problems as training draws them, in rows of {found['width']} "
+            f"tokens. {found['test_share']:.0%} of all problems, chosen by a hash of the question, "
+            "are never trained on; test figures are of these."
+        ),
+        figure(svg, ""),
+    )

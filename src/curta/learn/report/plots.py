@@ -1,0 +1,175 @@
+"""Pictures as SVG. Lines and words take the colour of the page's text, light or dark."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+INK = "#010203"
+"""Stands for the colour of the page's text until the picture is done."""
+
+COLOURS = ("#3b7dd8", "#d9822b", "#2a9d6f", "#b84fa0", "#7a6ad8", "#c2452d", "#5f8a8b", "#a08320")
+
+
+@dataclass(frozen=True)
+class Series:
+    """A line, with how sure it is."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+    low: Sequence[float] = ()
+    high: Sequence[float] = ()
+    each: Sequence[Sequence[float]] = field(default=())
+    """Faint lines beside it: one for each seed."""
+
+
+@contextmanager
+def style() -> Iterator[None]:
+    """Matplotlib as these pictures want it."""
+    import matplotlib
+    from cycler import cycler
+
+    settings: Any = {
+        "text.color": INK,
+        "axes.edgecolor": INK,
+        "axes.labelcolor": INK,
+        "xtick.color": INK,
+        "ytick.color": INK,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.prop_cycle": cycler(color=COLOURS),
+        "font.size": 9,
+        "font.family": "sans-serif",
+        "legend.frameon": False,
+        "svg.fonttype": "none",
+        "svg.hashsalt": "curta",
+    }
+    with matplotlib.rc_context(settings):
+        yield
+
+
+def drawn(draw: Callable[[Sequence[Axes]], None], panels: int, size: tuple[float, float]) -> str:
+    """A row of panels as SVG; the same input makes the same bytes."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure
+
+    with style():
+        figure = Figure(figsize=size, layout="constrained")
+        FigureCanvasSVG(figure)
+        axes = figure.subplots(1, panels, squeeze=False)[0]
+        figure.patch.set_alpha(0)
+        for one in axes:
+            one.patch.set_alpha(0)
+        draw(axes)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    return embedded(file.getvalue())
+
+
+def embedded(svg: str) -> str:
+    """Without its preamble, in the page's colour, and with names that no other picture has."""
+    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
+    mark = hashlib.sha256(svg.encode()).hexdigest()[:8]
+    svg = re.sub(r'\bid="([^"]+)"', rf'id="{mark}-\1"', svg)
+    svg = re.sub(r"url\(#([^)]+)\)", rf"url(#{mark}-\1)", svg)
+    svg = re.sub(r'href="#([^"]+)"', rf'href="#{mark}-\1"', svg)
+    return re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+
+
+def lines(
+    panels: Sequence[tuple[str, str, Sequence[Series]]],
+    *,
+    logarithmic: Sequence[bool] = (),
+    shaded: tuple[float, float] | None = None,
+) -> str:
+    """Panels of lines: words below, words beside, and the lines."""
+    panels = [panel for panel in panels if panel[2]]
+    if not panels:
+        return ""
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for index, (one, (below, beside, series)) in enumerate(zip(axes, panels, strict=True)):
+            for number, given in enumerate(series):
+                line(one, given, COLOURS[number % len(COLOURS)])
+            if shaded is not None:
+                one.axvspan(shaded[0] - 0.5, shaded[1] + 0.5, color="#8888", alpha=0.2, lw=0)
+            if index < len(logarithmic) and logarithmic[index]:
+                one.set_yscale("log")
+            one.set_xlabel(below)
+            one.set_ylabel(beside)
+            if len(series) > 1:
+                one.legend(fontsize=8)
+
+    return drawn(draw, len(panels), (4.6 * len(panels) if len(panels) > 1 else 6.4, 3.0))
+
+
+def line(axes: Axes, given: Series, colour: str) -> None:
+    """One line with its band and the faint lines beside it."""
+    few = len(given.x) <= 40
+    for values in given.each:
+        axes.plot(given.x, values, color=colour, lw=0.7, alpha=0.35)
+    if len(given.low):
+        axes.fill_between(given.x, given.low, given.high, color=colour, alpha=0.2, lw=0)
+    axes.plot(
+        given.x, given.y, color=colour, lw=1.6, label=given.label,
+        marker="o" if few else None, markersize=2.5,
+    )  # fmt: skip
+
+
+def heatmaps(
+    grids: Sequence[tuple[str, np.ndarray]],
+    digits: Sequence[int],
+    trained: tuple[int, int] | None,
+) -> str:
+    """Exact match by the digits of both operands; what was trained is framed."""
+    from matplotlib.patches import Rectangle
+
+    low, high, step = digits[0], digits[-1], (digits[1] - digits[0] if len(digits) > 1 else 1)
+    edge = (low - step / 2, high + step / 2)
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for one, (title, values) in zip(axes, grids, strict=True):
+            image = one.imshow(
+                values, origin="lower", vmin=0, vmax=1, cmap="viridis", aspect="equal",
+                extent=(*edge, *edge), interpolation="nearest",
+            )  # fmt: skip
+            if trained is not None:
+                begin, side = trained[0] - 0.5, trained[1] - trained[0] + 1
+                one.add_patch(
+                    Rectangle((begin, begin), side, side, fill=False, ec="#ffffff", lw=1.2)
+                )
+            one.set_xlabel("digits of b")
+            one.set_ylabel("digits of a")
+            one.set_title(title, fontsize=9)
+        one.figure.colorbar(image, ax=list(axes), shrink=0.8)
+
+    return drawn(draw, len(grids), (3.6 * len(grids) + 0.8, 3.4))
+
+
+def bars(panels: Sequence[tuple[str, str, Sequence[tuple[str, float]]]]) -> str:
+    """Panels of bars: words below, words beside, names and heights."""
+    panels = [panel for panel in panels if panel[2]]
+    if not panels:
+        return ""
+
+    def draw(axes: Sequence[Axes]) -> None:
+        for one, (below, beside, given) in zip(axes, panels, strict=True):
+            one.bar(range(len(given)), [height for _, height in given], color=COLOURS[0], width=0.8)
+            every = max(1, len(given) // 12)
+            ticks = range(0, len(given), every)
+            one.set_xticks(list(ticks), [given[tick][0] for tick in ticks])
+            one.set_xlabel(below)
+            one.set_ylabel(beside)
+
+    return drawn(draw, len(panels), (max(4.0, 3.4 * len(panels)), 2.6))

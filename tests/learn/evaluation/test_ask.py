@@ -1,0 +1,37 @@
+"""Talking to a model."""
+
+from __future__ import annotations
+
+import pytest
+
+from curta.errors import ExperimentError, TokenError
+from curta.learn.evaluation.judging import picked
+from curta.learn.evaluation.samples import ask
+from tiny_runs import tiny_run
+
+
+def test_every_token_is_the_most_probable_one() -> None:
+    folder = tiny_run()
+    answer = ask(picked(folder.models(), 0), folder.setup, "57+24=", alternatives=20)
+    assert answer.text == "".join(spoken.token for spoken in answer.tokens)
+    symbols = folder.setup.language.alphabet.symbols
+    for spoken in answer.tokens:
+        shares = dict(spoken.others)
+        assert set(shares) | {spoken.token} == set(symbols)
+        assert max(shares.values()) <= spoken.probability
+        assert sum(shares.values()) + spoken.probability == pytest.approx(1, abs=1e-4)
+    assert 0 < answer.probability <= answer.tokens[0].probability
+
+
+@pytest.mark.parametrize(
+    ("prompt", "error", "words"),
+    [
+        ("", TokenError, r"prompt is empty: write a question as in '\d+\+\d+='"),
+        ("5+x=", TokenError, "'x' in '5[+]x=' is not in the alphabet"),
+        ("1" * 40 + "+1=", ExperimentError, "the prompt has 43 tokens"),
+    ],
+)
+def test_prompts_that_cannot_be(prompt: str, error: type[Exception], words: str) -> None:
+    folder = tiny_run()
+    with pytest.raises(error, match=words):
+        ask(picked(folder.models(), 0), folder.setup, prompt)

@@ -1,0 +1,219 @@
+"""Evaluation: which problems are asked, and whether the counts are what decoding says."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from curta.errors import ExperimentError
+from curta.learn.evaluation.decode import generate
+from curta.learn.evaluation.judging import Judge, Tally
+from curta.learn.evaluation.measure import Evaluation
+from curta.learn.evaluation.probes import Commuted, relabelled
+from curta.learn.evaluation.problems import Cell, Problems
+from curta.learn.evaluation.summary import summary
+from curta.learn.experiment import EvaluationConfig, Setup
+from curta.learn.language import Rows
+from tiny_runs import TINY, tiny, tiny_run
+
+ROWS = 512
+"""One shape for all tests, so that drawing is compiled once for each number of places."""
+
+
+@cache
+def problems() -> Problems:
+    return Problems(tiny_run().setup, TINY.evaluation)
+
+
+@cache
+def judge() -> Judge:
+    return Judge(tiny_run().setup, tiny_run().models())
+
+
+def texts(setup: Setup, rows: Rows) -> list[str]:
+    """Questions of the rows that count."""
+    tokens, lengths = np.asarray(rows.tokens), np.asarray(rows.prompt_length)
+    return [
+        setup.language.alphabet.decode(tokens[row, : lengths[row]])
+        for row in np.flatnonzero(np.asarray(rows.valid))
+    ]
+
+
+def operands(question: str) -> tuple[int, int]:
+    a, b = re.findall(r"\d+", question)
+    return int(a), int(b)
+
+
+def test_exact_match_is_what_decoding_says() -> None:
+    """Half of the answers are replaced by what the first model says, so that it is right there."""
+    folder = tiny_run()
+    setup = folder.setup
+    source = problems().by_length(2)
+    sizes = np.full((ROWS, 2), 2)
+    rows = source.rows(sizes, "all", key=jax.random.key(5))
+    said = np.asarray(jax.jit(lambda rows: generate(judge().first, setup, rows))(rows))
+    tokens, length = np.array(rows.tokens), np.array(rows.length)
+    for row in range(0, ROWS, 2):
+        prompt = int(rows.prompt_length[row])
+        ends = np.flatnonzero(said[row, prompt:] == setup.language.alphabet.end)
+        tokens[row] = said[row]
+        length[row] = prompt + ends[0] + 1 if len(ends) else tokens.shape[1]
+        tokens[row, length[row] :] = setup.language.alphabet.end
+    changed = Rows(jnp.asarray(tokens), rows.prompt_length, jnp.asarray(length), rows.valid)
+    marks = judge()(changed, np.ones(ROWS, bool))
+    index = np.arange(tokens.shape[1])
+    right = ((said == tokens) | (index >= length[:, None])).all(axis=1)
+    assert right.sum() >= ROWS // 2
+    assert not right.all()
+    np.testing.assert_array_equal(np.asarray(marks.exact)[0, 0], right)
+    wrong = np.asarray(marks.tokens) - np.asarray(marks.right)[0, 0]
+    assert wrong.sum() == np.asarray(marks.wrong_at)[0, 0].sum()
+    assert ((wrong == 0) == right).all()
+    # A row that does not count is not counted anywhere.
+    half = judge()(changed, right)
+    assert np.asarray(half.wrong_at)[0, 0].sum() == 0
+    assert np.asarray(half.tokens_at).sum() == np.asarray(marks.tokens)[right].sum()
+
+
+def test_carries_are_those_of_the_sum() -> None:
+    setup = problems().setup
+    rows = (
+        problems()
+        .by_length(3)
+        .rows(np.random.default_rng(0).integers(1, 4, (ROWS, 2)), "all", key=jax.random.key(1))
+    )
+    marks = judge()(rows, np.ones(ROWS, bool))
+    expected = []
+    for question in texts(setup, rows):
+        a, b = operands(question)
+        digits = sum(map(int, str(a))) + sum(map(int, str(b))) - sum(map(int, str(a + b)))
+        expected.append(digits // 9)  # every carry turns ten into one
+    np.testing.assert_array_equal(np.asarray(marks.carries), expected)
+    assert max(expected) >= 2
+
+
+def test_parts_are_disjoint_and_test_problems_come_from_the_test_part() -> None:
+    source = problems().by_length(2)
+    sizes = np.random.default_rng(0).integers(1, 3, (ROWS, 2))
+    seen, unseen = (
+        set(texts(problems().setup, source.rows(sizes, part, key=jax.random.key(2))))
+        for part in ("train", "test")
+    )
+    assert len(seen) > 200
+    assert len(unseen) > 100
+    assert not seen & unseen
+
+
+def test_cells_know_what_was_trained_and_share_programs() -> None:
+    cells = {cell.sizes: cell for cell in problems().cells}
+    assert len(cells) == 9
+    assert cells[2, 1] == Cell((2, 1), trained=True, part="test")
+    assert cells[2, 3] == Cell((2, 3), trained=False, part="all")
+    assert {places: len(group) for places, group in problems().buckets().items()} == {2: 4, 3: 5}
+    primed = Problems(Setup(tiny(priming=(3, 3))), TINY.evaluation)
+    assert {cell.part for cell in primed.cells if cell.sizes == (3, 3)} == {"test"}
+
+
+def test_long_lengths_are_in_doubling_buckets() -> None:
+    far = Problems(Setup(tiny()), EvaluationConfig(digits=(1, 30)))
+    assert {places: len(cells) for places, cells in far.buckets().items()} == {
+        2: 2, 4: 2, 8: 4, 16: 8, 30: 14,
+    }  # fmt: skip
+
+
+def test_values_outside_of_the_trained_range() -> None:
+    rows = problems().outside().rows(np.ones((ROWS, 2), int), "all", key=jax.random.key(3))
+    found = [operands(question) for question in texts(problems().setup, rows)]
+    assert all(max(a, b) > 99 for a, b in found)
+    assert any(min(a, b) <= 99 for a, b in found)
+    within = EvaluationConfig(values=(5, 99))
+    with pytest.raises(ExperimentError, match=r"5\.\.99 lie within the trained ones, 0\.\.99"):
+        Problems(Setup(tiny()), within).outside()
+
+
+def test_a_grid_is_for_two_operands() -> None:
+    three = Problems(problems().setup, EvaluationConfig(grid=True))
+    three.setup.sampler.operand_range, held = (3, 3), three.setup.sampler.operand_range
+    try:
+        with pytest.raises(ExperimentError, match="has up to 3 operands, a grid is for two"):
+            list(three.all_sizes())
+    finally:
+        three.setup.sampler.operand_range = held
+
+
+def test_commuted_questions_are_new_one_way_round_only() -> None:
+    source = problems().by_length(2)
+    sizes = np.full((ROWS, 2), 2)
+    train, test = (
+        {
+            question
+            for seed in range(16)
+            for question in texts(
+                problems().setup, source.rows(sizes, part, key=jax.random.key(seed))
+            )
+        }
+        for part in ("train", "test")
+    )
+    assert len(train) > 4000
+    assert len(test) > 700
+    rows = Commuted(source.sampler).rows(sizes, key=jax.random.key(4))
+    found = [operands(question) for question in texts(problems().setup, rows)]
+    assert len(found) > 400
+    for a, b in found:
+        assert f"{a}+{b}=" not in train
+        assert f"{b}+{a}=" not in test
+
+
+def test_relabelled_digits_are_all_others() -> None:
+    rows = problems().by_length(2).rows(np.full((ROWS, 2), 2), "all", key=jax.random.key(0))
+    alphabet = problems().setup.language.alphabet
+    changed = relabelled(rows, alphabet.first_digit, alphabet.base, key=jax.random.key(1))
+    before, after = np.asarray(rows.tokens), np.asarray(changed.tokens)
+    pairs = set(zip(before.ravel().tolist(), after.ravel().tolist(), strict=True))
+    image = dict(pairs)
+    assert len(pairs) == len(image) == len(set(image.values()))
+    digits = range(alphabet.first_digit, alphabet.first_digit + alphabet.base)
+    assert all((image[token] != token) == (token in digits) for token in image)
+
+
+def tally(exact: list[float], samples: int = 100) -> Tally:
+    column = np.array(exact)[:, None]
+    return Tally(samples, 2 * samples, samples, column, 2 * column, -column, column)
+
+
+def test_the_figures_of_known_counts() -> None:
+    found = Evaluation(loops=(1,), own_loops=1, seeds=(0, 1))
+    found.suites = {"test": tally([100, 99]), "train": tally([100, 100])}
+    found.cells = [
+        (Cell((1, 1), True, "test"), tally([100, 96])),
+        (Cell((2, 2), False, "all"), tally([97, 90])),
+        (Cell((3, 3), False, "all"), tally([94, 100])),
+    ]
+    figures = summary(found, solved=0.95)
+    assert figures["exact.test"].seeds == (1.0, 0.99)
+    assert figures["exact@2"].value == pytest.approx(0.935)
+    assert figures["exact.longer"].seeds == pytest.approx((0.955, 0.95))
+    assert figures["length@0.95"].seeds == (2.0, 1.0)
+    assert figures["solved_seeds"].value == 1
+    assert figures["loss.test"].value == pytest.approx(0.995)
+    found.suites["ood"] = tally([95, 94])
+    assert summary(found, solved=0.95)["solved_seeds"].seeds == (1.0, 0.0)
+
+
+def test_the_run_measured_everything_for_all_seeds_and_loops() -> None:
+    evaluation = tiny_run().evaluation
+    assert evaluation is not None
+    assert evaluation["loops"] == [1, 2]
+    assert all(len(cell["exact"]) == 2 for cell in evaluation["cells"])
+    untrained = [cell for cell in evaluation["cells"] if not cell["trained"]]
+    assert {cell["samples"] for cell in untrained} == {8}
+    names = ("exact.ood", "exact@3", "exact@1x3", "exact.commuted", "exact.relabelled")
+    for name in (*names, "loss.train", "solved_seeds"):
+        assert len(evaluation["summary"][name]["seeds"]) == 2
+        assert f"{name}/loops=2" in evaluation["summary"]
+    assert {one["kind"] for one in evaluation["samples"]} == {"test", "longer", "ood"}

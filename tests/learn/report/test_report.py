@@ -1,0 +1,136 @@
+"""Reports: whole pages that need nothing from outside, with the figures that were measured."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from curta.learn import recipes
+from curta.learn.folder import RunFolder
+from curta.learn.recipes.base import Claim, Recipe
+from curta.learn.report import plots
+from curta.learn.report.html import Raw, table, text
+from curta.learn.report.page import write_comparison
+from curta.learn.report.parts import written
+from curta.learn.runs import RecipeFolder, report_recipe
+from tiny_runs import TINY, tiny_run
+
+VOID = {"meta", "br", "use", "path", "rect", "line", "image"}
+
+
+class Balance(HTMLParser):
+    """Tags that are open, and everything that a page fetches."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.fetched: list[str] = []
+        self.ids: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in VOID:
+            self.open.append(tag)
+        for name, value in attrs:
+            if name == "id" and value:
+                self.ids.append(value)
+            if name in ("src", "href", "xlink:href") and tag not in ("a", "use"):
+                self.fetched.append(value or "")
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in VOID:
+            assert self.open.pop() == tag
+
+
+def checked(page: str) -> str:
+    reader = Balance()
+    reader.feed(page)
+    assert reader.open == []
+    assert len(set(reader.ids)) == len(reader.ids)
+    assert all(where.startswith("data:") for where in reader.fetched)
+    assert not re.search(r"<script|@import|url\((?!#)", page)
+    return page
+
+
+def test_the_report_of_a_run() -> None:
+    folder = tiny_run()
+    page = checked(folder.report_file.read_text())
+    evaluation = folder.evaluation
+    assert evaluation is not None
+    for title in (
+        "What was trained",
+        "Results",
+        "Learning curves",
+        "Exact match by length",
+        "Exact match by the lengths of both operands",
+        "Errors",
+        "Answers",
+        "Data",
+    ):
+        assert f"<h2>{title}</h2>" in page
+    assert str(text(written(evaluation["summary"], "loss.test"))) in page
+    assert f"{evaluation['parameters']:,}" in page
+    assert page.count("<svg") >= 7
+    assert plots.INK not in page
+    for one in evaluation["samples"]:
+        assert text(one["prompt"]) in page
+
+
+def test_runs_side_by_side(tmp_path: Path) -> None:
+    folder = tiny_run()
+    other = RunFolder.create(tmp_path / "other", TINY.with_(positions="rope", steps=25))
+    evaluation = json.loads(folder.evaluation_file.read_text())
+    evaluation["summary"]["exact@3"] |= {"value": 0.625, "low": 0.5, "high": 0.75}
+    for cell in evaluation["cells"]:
+        cell["exact"][0]["value"] = cell["exact"][1]["value"] = 0.625
+    other.evaluation_file.write_text(json.dumps(evaluation))
+    out = tmp_path / "compare.html"
+    write_comparison([folder, other], out)
+    page = checked(out.read_text())
+    assert "<tr><td>positions</td><td>abacus</td><td>rope</td></tr>" in page
+    assert "<tr><td>steps</td><td>24</td><td>25</td></tr>" in page
+    assert "<td>width</td>" not in page
+    ours = written((folder.evaluation or {})["summary"], "exact@3")
+    assert f"<tr><td>exact@3</td><td>{ours}</td><td>0.625 [0.5, 0.75]</td></tr>" in page
+    write_comparison([folder, folder], out)
+    assert "All choices are the same." in out.read_text()
+
+
+def test_the_report_of_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    claims = (Claim("loss <in the end>", "0.6", "loss.test"), Claim("far", "99%", "exact@100"))
+    made = Recipe("trial", "one tiny run", "nobody", {"smoke": (TINY,)}, claims)
+    monkeypatch.setattr(recipes, "recipes", lambda: {"trial": made})
+    folder = RecipeFolder.create(tmp_path / "trial", made, "smoke")
+    (one,) = folder.runs
+    for name in ("evaluation.json", "metrics.jsonl"):
+        (one.path / name).write_bytes((tiny_run().path / name).read_bytes())
+    report_recipe(RecipeFolder.open(folder.path))
+    page = checked((folder.path / "report.html").read_text())
+    figures = (tiny_run().evaluation or {})["summary"]
+    row = re.search(r"<tr><td>loss &lt;in the end&gt;</td>.*?</tr>", page)
+    assert row is not None
+    assert re.findall(r"<td[^>]*>(.*?)</td>", row[0]) == [
+        "loss &lt;in the end&gt;", "0.6", "loss.test", written(figures, "loss.test"),
+    ]  # fmt: skip
+    assert re.search(r"<td>exact@100</td><td>–</td>", page)
+
+
+def test_tables_escape_what_is_not_html() -> None:
+    assert table(("<a>",), [("<b>", 3), (Raw("<i>c</i>"), 4)]).count("&lt;") == 2
+
+
+def test_pictures_are_the_same_bytes_each_time_and_shade_what_was_trained() -> None:
+    values = np.array([[1.0, 0.5], [np.nan, 0.0]])
+    first, again = (plots.heatmaps([("", values)], [1, 2], (1, 1)) for _ in range(2))
+    assert first == again
+    assert "currentColor" in first
+    assert plots.lines([("x", "y", [])]) == ""

@@ -1,0 +1,135 @@
+"""Run folders: what is in them, and that a kill leaves no trace."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from curta.errors import ExperimentError, FileError
+from curta.learn import runs
+from curta.learn.experiment import Experiment
+from curta.learn.folder import RunFolder, new_path
+from tiny_runs import TINY, tiny, tiny_run
+
+STOPPED = """
+import os, sys, time
+from pathlib import Path
+from curta.app.learn_cache import keep_compiled_programs
+from curta.learn.folder import RunFolder
+from curta.learn import runs
+keep_compiled_programs()
+def trains(report, experiment):
+    if report.step == 20:  # behind the checkpoint of step 16
+        print("waiting", flush=True)
+        time.sleep(600)
+runs.trained(RunFolder.open(Path(sys.argv[1])), runs.Listener(trains=trains))
+"""
+
+
+def test_a_killed_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
+    whole = tiny_run()
+    folder = RunFolder.create(tmp_path / "killed", TINY)
+    process = subprocess.Popen(
+        [sys.executable, "-c", STOPPED, str(folder.path)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "waiting\n"
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    process.stdout.close()
+    assert [line["step"] for line in folder.metrics] == [4, 8, 12, 16, 20]
+    # As if the kill had come in the middle of a line.
+    with folder.metrics_file.open("a") as file:
+        file.write('{"step": 24, "lo')
+    assert int(folder.state().step) == 16
+    runs.trained(folder)
+    assert folder.checkpoint_file.read_bytes() == whole.checkpoint_file.read_bytes()
+    assert [line["step"] for line in folder.metrics] == [4, 8, 12, 16, 20, 24]
+    for ours, theirs in zip(folder.metrics, whole.metrics, strict=True):
+        for name in ("loss", "exact", "token", "learning_rate"):
+            assert ours[name] == theirs[name]
+    seconds = [line["seconds"] for line in folder.metrics]
+    assert seconds == sorted(seconds)
+    assert not list(folder.path.glob(".*"))
+
+
+def test_what_a_folder_holds() -> None:
+    import pyarrow.parquet
+
+    folder = tiny_run()
+    assert {path.name for path in folder.path.iterdir()} == {
+        "experiment.json", "run.json", "metrics.jsonl", "metrics.parquet",
+        "checkpoint.safetensors", "evaluation.json", "report.html",
+    }  # fmt: skip
+    assert RunFolder.open(folder.path).experiment == TINY
+    around = folder.surroundings
+    assert around["seeds"] == [0, 1]
+    assert set(around["versions"]) >= {"curta", "jax", "equinox"}
+    rows = pyarrow.parquet.read_table(folder.table_file).to_pylist()
+    assert [(row["step"], row["seed"]) for row in rows] == [
+        (step, seed) for step in range(4, 25, 4) for seed in (0, 1)
+    ]
+    assert [row["loss"] for row in rows] == [
+        loss for line in folder.metrics for loss in line["loss"]
+    ]
+
+
+def test_a_finished_run_is_left_as_it_is() -> None:
+    folder = tiny_run()
+    before = {path: path.stat().st_mtime_ns for path in folder.path.iterdir()}
+    runs.run(folder)
+    after = {path: path.stat().st_mtime_ns for path in folder.path.iterdir()}
+    assert {path.name for path in before if before[path] != after[path]} == {"report.html"}
+
+
+def test_a_folder_that_holds_something_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(ExperimentError, match="is there already: choose another --out"):
+        RunFolder.create(tmp_path, TINY)
+    assert [path.name for path in tmp_path.iterdir()] == ["notes.txt"]
+
+
+def test_folders_that_are_no_runs(tmp_path: Path) -> None:
+    with pytest.raises(ExperimentError, match="is not a run: it has no experiment"):
+        RunFolder.open(tmp_path)
+    with pytest.raises(ExperimentError, match="there is no such run"):
+        runs.runs_in(tmp_path / "missing")
+    (tmp_path / "experiment.json").write_text('{"task": 1')
+    with pytest.raises(FileError, match="not an experiment"):
+        _ = RunFolder.open(tmp_path).experiment
+
+
+def test_asking_before_the_first_checkpoint(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "new", TINY)
+    with pytest.raises(ExperimentError, match="has no checkpoint yet: curta learn resume"):
+        folder.models()
+
+
+def test_runs_of_the_same_second_have_folders_of_their_own(tmp_path: Path) -> None:
+    first = new_path("a b/c", root=tmp_path)
+    first.mkdir()
+    second = new_path("a b/c", root=tmp_path)
+    assert first.name.startswith("a-b-c-")
+    assert first != second
+
+
+@pytest.mark.parametrize(("name", "package"), [("tensorboard", "tensorboardX"), ("wandb", "wandb")])
+def test_loggers_that_are_not_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, package: str
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    folder = RunFolder.create(tmp_path / "run", tiny(steps=4))
+    with pytest.raises(ExperimentError, match=f"--log {name} needs {package}: pip install"):
+        runs.trained(folder, log=name)
+
+
+def test_experiments_survive_json() -> None:
+    changed = tiny(priming=(3, 4), learning_rate=1e-4, loops=3)
+    assert Experiment.from_json(changed.to_json()) == changed
+    assert json.loads(changed.to_json())["sampling"]["priming"] == [3, 4]

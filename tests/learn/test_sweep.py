@@ -1,0 +1,76 @@
+"""Sweeps: which experiments a file makes."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from curta.errors import ExperimentError
+from curta.learn import sweep
+
+BASE = """
+[base]
+task = "addition"
+model = "tiny"
+steps = 20
+"""
+
+
+def read(tmp_path: Path, text: str) -> sweep.Plan:
+    file = tmp_path / "sweep.toml"
+    file.write_text(BASE + text)
+    return sweep.read(file)
+
+
+def test_a_grid_is_every_combination(tmp_path: Path) -> None:
+    plan = read(tmp_path, '[grid]\npositions = ["abacus", "rope"]\nwidth = [32, 64, 128]\n')
+    found = [(one.positions, one.model.width) for one in plan.experiments]
+    assert found == [(p, w) for p in ("abacus", "rope") for w in (32, 64, 128)]
+    assert {one.training.steps for one in plan.experiments} == {20}
+    assert plan.experiments[1].name == "positions=abacus width=64"
+
+
+def test_random_runs_lie_in_their_ranges_and_repeat(tmp_path: Path) -> None:
+    text = (
+        "[random]\nruns = 20\nseed = 3\nwidth = [32, 64]\n"
+        "learning_rate = {low = 1e-4, high = 1e-2, log = true}\nbatch = {low = 8, high = 12}\n"
+    )
+    plan = read(tmp_path, text)
+    assert plan == read(tmp_path, text)
+    assert plan != read(tmp_path, text.replace("seed = 3", "seed = 4"))
+    rates = [one.training.learning_rate for one in plan.experiments]
+    assert all(1e-4 <= rate <= 1e-2 for rate in rates)
+    assert 4 <= sum(rate < 1e-3 for rate in rates) <= 16  # half of them, for a logarithmic range
+    batches = {one.training.batch for one in plan.experiments}
+    assert batches <= {8, 9, 10, 11, 12}
+    assert len(batches) >= 3
+    assert {one.model.width for one in plan.experiments} == {32, 64}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "write either [grid] or [random]"),
+        ("[grid]\nwidth = 32\n", "[grid] width = 32: write a list"),
+        ("[grid]\nwdith = [32]\n", "no option --wdith: did you mean --width"),
+        ("[grid]\npositions = ['abcus']\n", "'abcus': did you mean abacus?"),
+        ("[random]\nwidth = [32]\n", "runs = None: say how many"),
+        ("[random]\nruns = 2\nwidth = {low = 3}\n", "write a list, or {low = , high = , log = }"),
+        ("[random]\nruns = 2\nwidth = {low = 0, high = 9, log = true}\n", "is not a range"),
+        ("[gird]\n", "[gird] is none of [base], [grid] and [random]"),
+        ("[grid\n", "not TOML"),
+    ],
+)
+def test_files_that_cannot_be(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ExperimentError) as error:
+        read(tmp_path, text)
+    assert words in str(error.value)
+
+
+def test_a_cluster_without_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    plan = read(tmp_path, "[grid]\nwidth = [32]\n")
+    with pytest.raises(ExperimentError, match="--cluster needs Ray: pip install"):
+        sweep.run(plan, tmp_path / "out", cluster=True)
