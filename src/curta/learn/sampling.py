@@ -92,13 +92,20 @@ class Sampler:
         self, count: int, *, key: Array, part: Part = "train", step: Int[Array, ""] | int = 0
     ) -> Rows:
         """So many rows at random."""
+        return self.drawn(count, key=key, part=part, step=step)[0]
+
+    def drawn(
+        self, count: int, *, key: Array, part: Part = "train", step: Int[Array, ""] | int = 0
+    ) -> tuple[Rows, Problem]:
+        """So many rows at random, and the problems that they state."""
 
         def draw(key: Array) -> Problem:
             return self.problem(key=key, step=step)
 
-        return jax.vmap(lambda key: self.searched(draw, part, key=key))(
-            jax.random.split(key, count)
-        )
+        def row(key: Array) -> tuple[Rows, Problem]:
+            return self.searched(draw, part, key=key)
+
+        return jax.vmap(row)(jax.random.split(key, count))
 
     def rows_of_sizes(
         self, sizes: Int[Array, "rows operands"], *, key: Array, part: Part = "test"
@@ -109,11 +116,13 @@ class Sampler:
             def draw(key: Array) -> Problem:
                 return self.problem_of_sizes(sizes, key=key)
 
-            return self.searched(draw, part, key=key)
+            return self.searched(draw, part, key=key)[0]
 
         return jax.vmap(row)(sizes, jax.random.split(key, len(sizes)))
 
-    def searched(self, draw: Callable[[Array], Problem], part: Part, *, key: Array) -> Rows:
+    def searched(
+        self, draw: Callable[[Array], Problem], part: Part, *, key: Array
+    ) -> tuple[Rows, Problem]:
         """Draw until the problem lies in the part."""
         share = self.sampling.test_share
 
@@ -122,7 +131,8 @@ class Sampler:
 
         key, row_key = jax.random.split(key)
         if part == "all" or (share == 0 and part == "train"):
-            return self.language.row(draw(key), self.width, key=row_key)
+            problem = draw(key)
+            return self.language.row(problem, self.width, key=row_key), problem
         if share == 0:
             part_missing = (
                 "test_share = 0 leaves no test problems: set it above 0, or draw from all"
@@ -142,7 +152,7 @@ class Sampler:
         first = (jnp.array(1), key, draw(first_key))
         _, _, problem = jax.lax.while_loop(going_on, again, first)
         row = self.language.row(problem, self.width, key=row_key)
-        return Rows(row.tokens, row.prompt_length, row.length, ~wrong(problem))
+        return Rows(row.tokens, row.prompt_length, row.length, ~wrong(problem)), problem
 
     def problem(self, *, key: Array, step: Int[Array, ""] | int = 0) -> Problem:
         """A problem with sizes at random."""
