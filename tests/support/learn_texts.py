@@ -153,7 +153,7 @@ def evaluated(question: str, base: int) -> int:
 
 
 def decimal_answer(question: str, base: int) -> str:
-    a, operator, b = re.fullmatch(rf"([^-+*?]+)([-+*?])([^-+*?=:]+)[=:]", question).groups()
+    a, operator, b = re.fullmatch(r"([^-+*?]+)([-+*?])([^-+*?=:]+)[=:]", question).groups()
     x, y = fraction(a, base), fraction(b, base)
     if operator == "?":
         return sign(x - y)

@@ -59,9 +59,7 @@ class Language:
         """The task's problem about these operands."""
         return self.task.problem(operands, base=self.format.base, key=key)
 
-    def row(
-        self, problem: Problem, width: int | None = None, *, key: Array | None = None
-    ) -> Rows:
+    def row(self, problem: Problem, width: int | None = None, *, key: Array | None = None) -> Rows:
         """One problem as a row of tokens; the key is for formats with several ways to write it."""
         key = jax.random.key(0) if key is None else key
         question, answer = self.format.write(self.task, problem, self.alphabet, key=key)

@@ -57,7 +57,7 @@ def separated(numbers: Number, separator: str) -> tuple[Piece, ...]:
     return tuple(pieces)
 
 
-def operand(operands: Number, which: int) -> Number:
+def operand(operands: Number, which: Int[Array, ""] | int) -> Number:
     """One of a row of numbers."""
     return Number(
         digits=operands.digits[which],

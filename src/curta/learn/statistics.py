@@ -113,7 +113,9 @@ def problems_in(sampler: Sampler) -> int:
         lengths = {
             int(task.sizes(jnp.full((most,), length))[which]) for length in range(low, high + 1)
         }
-        by_operand.append({length: numbers_of(length, base, task.leading_zeros) for length in lengths})
+        by_operand.append(
+            {length: numbers_of(length, base, task.leading_zeros) for length in lengths}
+        )
     total = 0
     for count in range(least, most + 1):
         if sampling.equal:
@@ -129,8 +131,8 @@ def problems_in(sampler: Sampler) -> int:
 def numbers_of(length: int, base: int, leading_zeros: bool) -> int:
     """How many numbers have so many digits; zero has one."""
     if leading_zeros or length == 1:
-        return base**length
-    return (base - 1) * base ** (length - 1)
+        return int(base**length)
+    return int((base - 1) * base ** (length - 1))
 
 
 def check_split(sampler: Sampler) -> None:

@@ -88,10 +88,12 @@ class Partials(eqx.Module):
 def product_partials(a: Number, b: Number, base: int) -> Partials:
     """The steps of a product."""
     places = a.places + b.places
-    times = widened(a.digits, a.places + 1) * b.digits[:, None]
-    products, carries = jax.vmap(lambda row: carried(row, base))(times)
-    move = jax.vmap(lambda row, by: shifted(widened(row, places), by))
-    products = move(products, jnp.arange(b.places))
+
+    def step(digit: Array, place: Array) -> tuple[Array, Array]:
+        product, carries = carried(widened(a.digits, a.places + 1) * digit, base)
+        return shifted(widened(product, places), place), carries
+
+    products, carries = jax.vmap(step)(b.digits, jnp.arange(b.places))
 
     def totals(rows: Int[Array, "steps digits"]) -> Int[Array, "steps digits"]:
         return jax.vmap(lambda row: carried(row, base)[0])(jnp.cumsum(rows, axis=0))
@@ -128,8 +130,11 @@ def quotient_steps(a: Number, b: Number, quotient: Number, base: int) -> Quotien
     """
     steps = quotient.places
     wide = steps + b.places
-    row = jax.vmap(lambda digit, by: shifted(widened(b.digits * digit, wide), by))
-    products = row(quotient.digits, jnp.arange(steps))
+
+    def row(digit: Array, place: Array) -> Array:
+        return shifted(widened(b.digits * digit, wide), place)
+
+    products = jax.vmap(row)(quotient.digits, jnp.arange(steps))
     above = jnp.cumsum(products[::-1], axis=0)[::-1]
 
     def proper(row: Int[Array, " digits"]) -> Int[Array, " digits"]:

@@ -9,6 +9,9 @@ from itertools import zip_longest
 
 import numpy as np
 import pytest
+
+from curta.learn import catalogue
+from curta.learn.formats.base import Format
 from learn_texts import (
     ANSWERS,
     DIGITS,
@@ -21,9 +24,6 @@ from learn_texts import (
     texts_of,
     value,
 )
-
-from curta.learn import catalogue
-from curta.learn.formats.base import Format
 
 GOLDEN: dict[tuple[str, str], str] = {
     ("plain", "addition"): "57+24=81",
@@ -53,8 +53,8 @@ GOLDEN: dict[tuple[str, str], str] = {
     ("decomposed", "division"): "99/4=4*20=80,99-80=19;4*4=16,19-16=3;24r3",
     ("turing", "addition"): "57+24=[c0]74_>1LLL;[c1]52_>8LLL;[c0]___>_SSS;[halt]81",
     ("turing", "subtraction"): (
-        "4-7=[b0]47_>7LLL;[b1]___>_SSR;[back]477>7SSR;[back]___>_SSL;"
-        "[zeros]477>3SSL;[others]___>_SSS;[minus]-3"
+        "4-7=[b0]47_>7LLL;[b1]___>_SSR;[back]__7>7SSR;[back]___>_SSL;"
+        "[zeros]__7>3SSL;[others]___>_SSS;[minus]-3"
     ),
 }
 """Format and task: what is written about the numbers that can be read off the question."""
@@ -69,7 +69,14 @@ def given(text: str) -> list[str]:
     return re.findall(NUMBER, question)
 
 
-RESTORED = ("reversed", "scratchpad", "scratchpad_detailed", "right_to_left", "revorder", "decomposed")
+RESTORED = (
+    "reversed",
+    "scratchpad",
+    "scratchpad_detailed",
+    "right_to_left",
+    "revorder",
+    "decomposed",
+)
 """Formats whose questions stand as people write them."""
 
 
@@ -131,10 +138,7 @@ def columns(question: str, base: int) -> tuple[str, str, list[tuple[list[int], i
     carry, found = 0, []
     for place in zip_longest(*texts, fillvalue="0"):
         digits = [value(digit, base) for digit in place]
-        if operator == "+":
-            total = sum(digits) + carry
-        else:
-            total = digits[0] - digits[1] - carry
+        total = sum(digits) + carry if operator == "+" else digits[0] - digits[1] - carry
         found.append((digits, carry, total % base, abs(total // base)))
         carry = abs(total // base)
     return operator, "-" * swapped, found
@@ -168,7 +172,6 @@ def detailed(question: str, answer: str, base: int) -> tuple[str, str]:
         text += f"{rests}>{so_far}:{added}{operator}{show(carry, base)}={result};"
         texts = [each[:-1] or "0" for each in texts]
         so_far = DIGITS[digit] + so_far
-    # The digits so far lack those zeros that a number would not have; none are left out here.
     return question, text + answer
 
 

@@ -48,7 +48,7 @@ class Decomposed(Directed):
             # that is written first has no plus twice, and no sum.
             shorter = 3 * n * (n - 1) // 2
             return own + shorter + 2 + (m + n) + (m + n) + (m + n) + 3
-        static = n + places + n + sum(quotient_width(places, n, places, places) for _ in range(places))
+        static = n + places + n + places * quotient_width(places, n, places, places)
         # A divisor of d digits takes at most p - d + 1 steps; the rests before and behind the one
         # for place j have at most d + j + 1 and d + j digits.
         remainder = getattr(task, "remainder", True)

@@ -10,9 +10,9 @@ import numpy as np
 from jaxtyping import Array, Bool
 
 from curta.errors import ExperimentError
-from curta.learn.alphabet import Alphabet, alphabet, digit_names, letters
+from curta.learn.alphabet import Alphabet, alphabet, letters
 from curta.learn.formats.base import Directed
-from curta.learn.problem import Problem, Symbol
+from curta.learn.problem import Piece, Problem, Symbol
 from curta.learn.tasks.base import Task
 from curta.learn.text import HOLE, Text, join, only_if, write_number, write_symbol
 
@@ -56,7 +56,7 @@ class Hints(Directed):
         offset = jax.random.randint(key, (), 0, self.hints - longest + 1) if self.offset else 0
         first = symbols.token(letters(1)[0]) + offset
 
-        def hinted(pieces: tuple[object, ...], reversed_digits: bool) -> Text:
+        def hinted(pieces: tuple[Piece, ...], reversed_digits: bool) -> Text:
             texts = []
             for piece in pieces:
                 if isinstance(piece, Symbol):
@@ -149,4 +149,4 @@ class Spaces(Directed):
 
 def is_digit(text: Text, symbols: Alphabet) -> Bool[Array, " width"]:
     """Which tokens of a text are digits."""
-    return (text >= symbols.first_digit) & (text < symbols.first_digit + len(digit_names(symbols.base)))
+    return (text >= symbols.first_digit) & (text < symbols.first_digit + symbols.base)

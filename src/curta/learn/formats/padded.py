@@ -86,9 +86,7 @@ class Fixed(Padded):
         answer = room_of(task.answer_digits(self.width))
         return (
             padded(problem.question, symbols, self.width, self.width),
-            padded(
-                problem.answer, symbols, answer, answer, reversed_digits=self.answer_reversed
-            ),
+            padded(problem.answer, symbols, answer, answer, reversed_digits=self.answer_reversed),
         )
 
     def answer_width(

@@ -76,9 +76,7 @@ class Scratchpad(Worked):
         def step(product: Array, total: Array) -> Text:
             return product_and_total(product, total, symbols)
 
-        return steps(
-            step, partials.products, partials.from_right, count=partials.second.length
-        )
+        return steps(step, partials.products, partials.from_right, count=partials.second.length)
 
     def slack(self, task: Task, operands: int, places: int) -> int:
         own = super().slack(task, operands, places)

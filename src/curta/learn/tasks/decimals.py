@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Int
+from jaxtyping import Array
 
 from curta.learn.numbers import (
     Number,
@@ -115,5 +115,3 @@ def decimal_result(operation: str, a: Number, b: Number, base: int) -> Piece:
         return pointed(difference.digits, point, difference.negative)
     digits, _ = carried(jnp.pad(left + right, (0, 1)), base)
     return pointed(digits, point)
-
-

@@ -81,9 +81,7 @@ class Expression(Task):
         answer = number(jnp.abs(tree.values[0]), negative=negative)
         return Problem(self.question(operands, tree), (answer,))
 
-    def joined(
-        self, tree: Tree, present: Int[Array, ""], most: int, base: int, key: Array
-    ) -> Tree:
+    def joined(self, tree: Tree, present: Int[Array, ""], most: int, base: int, key: Array) -> Tree:
         """Two neighbouring parts of the expression become one."""
         pair_key, operator_key = jax.random.split(key)
         has_next = tree.alive & (tree.last + 1 < present)

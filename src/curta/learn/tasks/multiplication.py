@@ -10,16 +10,15 @@ from jaxtyping import Array, Int
 from curta.learn.numbers import (
     Number,
     add,
-    compare,
-    constant,
     choose,
+    constant,
     divide,
     limited,
     multiply,
     number,
     subtract,
 )
-from curta.learn.problem import Piece, Problem, Symbol, numbers_in, operand, symbol
+from curta.learn.problem import Piece, Problem, numbers_in, operand, symbol
 from curta.learn.tasks.base import Task, check_at_least, check_one_of
 from curta.learn.workings import Partials, Quotients, product_partials, quotient_steps
 
@@ -89,9 +88,7 @@ class Division(Task):
         b = not_zero(limited(operand(operands, 1), self.second))
         quotient, rest = divide(a, b, base)
         answer: tuple[Piece, ...] = (quotient, symbol("r"), rest)
-        return Problem(
-            (a, symbol("/"), b, symbol("=")), answer if self.remainder else answer[:1]
-        )
+        return Problem((a, symbol("/"), b, symbol("=")), answer if self.remainder else answer[:1])
 
     def slack(self, operands: int, places: int, base: int) -> int:
         # Divisor and quotient have one digit more than the dividend together, at most; a divisor

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Bool, Int
+from jaxtyping import Array, Int
 
 from curta.learn.machine import Machine, comparer
 from curta.learn.numbers import Number, compare
@@ -146,10 +146,11 @@ def ranks(operands: Number) -> Int[Array, " operands"]:
     order = jnp.where(absent[:, None] == absent, order, jnp.where(absent[:, None], 1, -1))
     order = jnp.where(absent[:, None] & absent, 0, order)
     index = jnp.arange(len(absent))
-    before: Bool[Array, "operands operands"] = (order > 0) | ((order == 0) & (index < index[:, None]))
-    return before.sum(axis=1)
+    first_given = (order == 0) & (index < index[:, None])
+    return ((order > 0) | first_given).sum(axis=1)
 
 
 def taken(operands: Number, order: Int[Array, " operands"]) -> Number:
     """Numbers in another order."""
-    return jax.tree.map(lambda leaf: leaf[order], operands)
+    moved: Number = jax.tree.map(lambda leaf: leaf[order], operands)
+    return moved
