@@ -25,21 +25,25 @@ PAUSE = "."
 class Alphabet:
     """All symbols that a task and a format use together.
 
-    `#` is token 0; the digits of the base come next, in order; then all other symbols.
+    `#` is token 0; the digits of the base come next, in order; then their other names if they have
+    any, in the same order; then all other symbols.
     """
 
     base: int
     others: tuple[str, ...]
     digit_names: tuple[str, ...] = ()
     """How digits are shown, where they aren't shown as digits."""
+    second_digits: tuple[str, ...] = ()
+    """Other names of the digits, for formats that write some numbers otherwise."""
     number_places: int = 0
     """Not 0 where a whole number of up to so many digits is one token: `first_number` + value."""
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
         """By token number; the last stands for all numbers where these are tokens."""
+        digits = self.digit_names or digit_names(self.base)
         numbers = (NUMBER,) if self.number_places else ()
-        return (END, *(self.digit_names or digit_names(self.base)), *self.others, *numbers)
+        return (END, *digits, *self.second_digits, *self.others, *numbers)
 
     @cached_property
     def tokens(self) -> dict[str, int]:
@@ -54,6 +58,11 @@ class Alphabet:
     def first_digit(self) -> int:
         """The token of digit 0."""
         return 1
+
+    @property
+    def digit_tokens(self) -> int:
+        """How many tokens from the first digit are digits."""
+        return self.base + len(self.second_digits)
 
     @property
     def end(self) -> int:
@@ -121,8 +130,16 @@ def digit_names(base: int) -> tuple[str, ...]:
     return tuple(str(digit).zfill(width) for digit in range(base))
 
 
-def alphabet(base: int, symbols: Iterable[str], digits: Sequence[str] = ()) -> Alphabet:
+def letters(count: int) -> tuple[str, ...]:
+    """So many capital letters, numbered behind the first 26; no task has them as symbols."""
+    return tuple(
+        chr(ord("A") + index % 26) + (str(index // 26) if index >= 26 else "")
+        for index in range(count)
+    )
+
+
+def alphabet(base: int, symbols: Iterable[str], second: Sequence[str] = ()) -> Alphabet:
     """An alphabet with each of the symbols once, in order of first mention."""
-    given = tuple(digits) or digit_names(base)
-    others = [symbol for symbol in dict.fromkeys(symbols) if symbol not in given and symbol != END]
-    return Alphabet(base=base, others=tuple(others), digit_names=tuple(digits))
+    given = {*digit_names(base), *second, END}
+    others = [symbol for symbol in dict.fromkeys(symbols) if symbol not in given]
+    return Alphabet(base=base, others=tuple(others), second_digits=tuple(second))

@@ -14,6 +14,7 @@ from curta.learn.language import Language
 from curta.learn.models.config import ModelConfig
 from curta.learn.positions.base import Positions
 from curta.learn.sampling import Sampler, Sampling, places_of
+from curta.learn.statistics import check_split
 from curta.learn.training.config import TrainingConfig
 
 
@@ -124,6 +125,7 @@ class Setup:
         self.positions: Positions = catalogue.positions(experiment.positions)
         self.positions.check(self.language)
         self.sampler = Sampler(self.language, experiment.sampling)
+        check_split(self.sampler)
 
     @cached_property
     def longest(self) -> int:

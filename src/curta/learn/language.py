@@ -43,6 +43,9 @@ class Language:
     format: Format
     pauses: int = 0
 
+    def __post_init__(self) -> None:
+        self.format.check(self.task)
+
     @cached_property
     def alphabet(self) -> Alphabet:
         """The symbols of task and format, and the pause if there is one."""
@@ -56,9 +59,10 @@ class Language:
         """The task's problem about these operands."""
         return self.task.problem(operands, base=self.format.base, key=key)
 
-    def row(self, problem: Problem, width: int | None = None) -> Rows:
-        """One problem as a row of tokens."""
-        question, answer = self.format.write(self.task, problem, self.alphabet)
+    def row(self, problem: Problem, width: int | None = None, *, key: Array | None = None) -> Rows:
+        """One problem as a row of tokens; the key is for formats with several ways to write it."""
+        key = jax.random.key(0) if key is None else key
+        question, answer = self.format.write(self.task, problem, self.alphabet, key=key)
         pauses = literal(self.alphabet, *[PAUSE] * self.pauses)
         prompt = join([question, pauses])
         end = jnp.array([self.alphabet.end], jnp.int32)
@@ -75,4 +79,5 @@ class Language:
             given = Number(digits, none, none.astype(bool), none)
             return self.row(self.problem(given, key=jax.random.key(0))).tokens
 
-        return int(jax.eval_shape(written).shape[0])
+        slack = self.format.slack(self.task, operands, places)
+        return int(jax.eval_shape(written).shape[0]) - slack

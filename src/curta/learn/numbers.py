@@ -58,7 +58,22 @@ def significant(digits: Int[Array, "*batch places"]) -> Int[Array, "*batch"]:
     return jnp.maximum(jnp.max(jnp.where(digits != 0, places, 0), axis=-1), 1)
 
 
-def from_integer(value: Int[Array, ""], places: int, base: int = 10) -> Number:
+def places_of(value: int, base: int = 10) -> int:
+    """The digits of a Python integer that is not negative; one for zero."""
+    places = 1
+    while value >= base**places:
+        places += 1
+    return places
+
+
+def constant(value: int, base: int = 10) -> Number:
+    """A Python integer that is not negative."""
+    places = places_of(value, base)
+    digits = [value // base**place % base for place in range(places)]
+    return number(jnp.array(digits, jnp.int32))
+
+
+def from_integer(value: Int[Array, "*batch"], places: int, base: int = 10) -> Number:
     """The digits of a machine integer that has room in `places` digits."""
     size = jnp.abs(value)
     digits = []
@@ -68,7 +83,7 @@ def from_integer(value: Int[Array, ""], places: int, base: int = 10) -> Number:
     return number(jnp.stack(digits, axis=-1), negative=value < 0)
 
 
-def to_integer(given: Number, base: int = 10) -> Int[Array, ""]:
+def to_integer(given: Number, base: int = 10) -> Int[Array, "*batch"]:
     """The value of an integer that fits in 31 bits."""
     value = jnp.zeros_like(given.length)
     for place in reversed(range(given.places)):
@@ -81,6 +96,35 @@ def widened(digits: Int[Array, " places"], places: int) -> Int[Array, " more"]:
     if places <= digits.shape[-1]:
         return digits[..., :places]
     return jnp.pad(digits, (0, places - digits.shape[-1]))
+
+
+def shifted(digits: Int[Array, " places"], by: Int[Array, ""] | int) -> Int[Array, " places"]:
+    """Digits times base^by, in the same room; a negative shift drops digits."""
+    source = jnp.arange(digits.shape[-1]) - by
+    inside = (source >= 0) & (source < digits.shape[-1])
+    return jnp.where(inside, digits[jnp.where(inside, source, 0)], 0)
+
+
+def limited(given: Number, places: int) -> Number:
+    """The last `places` digits: the number modulo base^places. Without a limit, 0, the number."""
+    if not 0 < places < given.places:
+        return given
+    digits = given.digits[:places]
+    length = jnp.where(given.length > places, significant(digits), given.length)
+    return number(digits, length)
+
+
+def choose(condition: Bool[Array, ""], a: Number, b: Number) -> Number:
+    """One number or the other."""
+    places = max(a.places, b.places)
+    return Number(
+        digits=jnp.where(condition, widened(a.digits, places), widened(b.digits, places)),
+        length=jnp.where(condition, a.length, b.length),
+        negative=jnp.where(condition, a.negative, b.negative),
+        fraction=jnp.where(condition, a.fraction, b.fraction),
+        signed=a.signed or b.signed,
+        pointed=a.pointed or b.pointed,
+    )
 
 
 def carried(
@@ -107,8 +151,31 @@ def add(a: Number, b: Number, base: int = 10) -> Number:
     return number(digits)
 
 
+def total(rows: Number, base: int = 10) -> Number:
+    """The sum of a row of numbers that are not negative; absent ones have no digits."""
+    count, places = rows.digits.shape
+    digits, _ = carried(
+        widened(rows.digits.sum(axis=0), places_of(count * (base**places - 1), base)), base
+    )
+    return number(digits)
+
+
+def signed_sum(
+    a: Int[Array, " places"], b: Int[Array, " places"], base: int = 10
+) -> tuple[Int[Array, " places"], Bool[Array, ""]]:
+    """The digits of |a + b| in the same room, where all digits of a number share its sign.
+
+    Also says whether the sum is negative. The place behind the last must not be needed.
+    """
+    sums = a + b
+    _, carries = carried(sums, base)
+    negative = carries[-1] < 0
+    digits, _ = carried(jnp.where(negative, -sums, sums), base)
+    return digits, negative
+
+
 def compare(a: Number, b: Number) -> Int[Array, ""]:
-    """-1, 0 or 1: the sign of |a| - |b|."""
+    """-1, 0 or 1: the sign of |a| - |b| for integers."""
     places = max(a.places, b.places)
     differences = jnp.sign(widened(a.digits, places) - widened(b.digits, places))
 
@@ -128,12 +195,20 @@ def subtract(a: Number, b: Number, base: int = 10) -> Number:
     return number(digits, negative=sign < 0)
 
 
+def convolved(a: Int[Array, " m"], b: Int[Array, " n"]) -> Int[Array, " m+n"]:
+    """The products of all pairs of digits, summed up by their places; not carried.
+
+    Row i of the table of products has to move by i places: read in rows that are one shorter, it
+    does so by itself.
+    """
+    m, n = a.shape[-1], b.shape[-1]
+    table = jnp.pad(a[:, None] * b, ((0, 0), (0, m))).reshape(-1)
+    return widened(table[: m * (m + n - 1)].reshape(m, m + n - 1).sum(axis=0), m + n)
+
+
 def multiply(a: Number, b: Number, base: int = 10) -> Number:
     """The product: digits are multiplied place by place, then carried."""
-    places = a.places + b.places
-    products = jnp.zeros((places,), a.digits.dtype)
-    for place in range(b.places):
-        products = products.at[place : place + a.places].add(a.digits * b.digits[place])
+    products = convolved(a.digits, b.digits)
     digits, _ = carried(products, base)
     if not (a.signed or b.signed):
         return number(digits)
@@ -154,3 +229,31 @@ def divide(a: Number, b: Number, base: int = 10) -> tuple[Number, Number]:
 
     rest, quotient = jax.lax.scan(step, jnp.zeros_like(divisor), a.digits[::-1])
     return number(quotient[::-1]), number(rest[: b.places])
+
+
+def fixed(given: Number, places: int, point: int) -> Int[Array, " places"]:
+    """Digits in a room with the point before place `point`: value = digits / base^point."""
+    return shifted(widened(given.digits, places), point - given.fraction)
+
+
+def pointed(
+    digits: Int[Array, " places"],
+    point: Int[Array, ""] | int,
+    negative: Bool[Array, ""] | None = None,
+) -> Number:
+    """The number digits / base^point, without zeros at its end behind the point."""
+    place = jnp.arange(digits.shape[-1])
+    lowest = jnp.min(jnp.where(digits != 0, place, digits.shape[-1]))
+    dropped = jnp.minimum(lowest, point)
+    kept = shifted(digits, -dropped)
+    fraction = point - dropped
+    length = jnp.maximum(significant(kept), fraction + 1)
+    return number(kept, length, negative=negative, fraction=fraction)
+
+
+def greatest_common_divisor(a: Int[Array, ""], b: Int[Array, ""]) -> Int[Array, ""]:
+    """Euclid's: of machine integers that are not negative."""
+    result, _ = jax.lax.while_loop(
+        lambda pair: pair[1] != 0, lambda pair: (pair[1], pair[0] % pair[1]), (a, b)
+    )
+    return result

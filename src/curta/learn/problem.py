@@ -15,10 +15,10 @@ from curta.learn.numbers import Number
 
 
 class Symbol(eqx.Module):
-    """One symbol out of several, or none of them where `choice` is negative."""
+    """One symbol out of several, or none of them where `choice` is negative; or a row of such."""
 
     names: tuple[str, ...] = eqx.field(static=True)
-    choice: Int[Array, ""]
+    choice: Int[Array, "*slots"]
 
 
 Piece = Number | Symbol
@@ -36,7 +36,28 @@ def symbol(name: str, *, present: Bool[Array, ""] | bool = True) -> Symbol:
     return Symbol((name,), jnp.where(present, 0, -1))
 
 
-def operand(operands: Number, which: int) -> Number:
+def repeated(name: str, count: Int[Array, ""], most: int) -> Symbol:
+    """The same symbol several times."""
+    return Symbol((name,), jnp.where(jnp.arange(most) < count, 0, -1))
+
+
+def numbers_in(pieces: tuple[Piece, ...]) -> tuple[Number, ...]:
+    """The numbers among pieces."""
+    return tuple(piece for piece in pieces if isinstance(piece, Number))
+
+
+def separated(numbers: Number, separator: str) -> tuple[Piece, ...]:
+    """A row of numbers with a symbol before each but the first; absent ones have none."""
+    pieces: list[Piece] = []
+    for which in range(numbers.digits.shape[0]):
+        each = operand(numbers, which)
+        if which:
+            pieces.append(symbol(separator, present=each.length > 0))
+        pieces.append(each)
+    return tuple(pieces)
+
+
+def operand(operands: Number, which: Int[Array, ""] | int) -> Number:
     """One of a row of numbers."""
     return Number(
         digits=operands.digits[which],

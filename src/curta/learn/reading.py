@@ -43,7 +43,7 @@ def read(
 ) -> Reading:
     """Find numbers and digits."""
     first = language.alphabet.first_digit
-    is_digit = (tokens >= first) & (tokens < first + language.alphabet.base)
+    is_digit = (tokens >= first) & (tokens < first + language.alphabet.digit_tokens)
     before = jnp.pad(is_digit[:, :-1], ((0, 0), (1, 0)))
     starts = is_digit & ~before
     index = jnp.arange(tokens.shape[1])[None]

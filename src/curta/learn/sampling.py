@@ -8,12 +8,14 @@ wrong side is drawn again; one that never falls on the right side does not count
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jaxtyping import Array, Bool, Int, UInt32
 
 from curta.errors import ExperimentError
@@ -35,7 +37,7 @@ class Sampling:
     values:      instead, operands are uniform in this range
     operands:    how many there are, for tasks that take more or fewer
     equal:       all operands of a problem have the same number of digits
-    carries:     pairs of digits are drawn so that few and many carries are as likely
+    carries:     the first two operands have each possible number of carries as likely
     priming:     digits of the few long examples mixed in
     priming_examples, priming_share: how many different ones there are, and how often they come
     curriculum:  steps over which the upper end of `digits` grows from its lower end
@@ -61,6 +63,14 @@ class Sampling:
                 raise ExperimentError(
                     f"{name} = {given[0]}..{given[1]}: a range goes from {least} or more upwards"
                 )
+        if self.carries and self.values is not None:
+            raise ExperimentError(
+                f"carries with values = {self.values[0]}..{self.values[1]}: carries are balanced "
+                "for operands drawn by digits; leave one of the two out"
+            )
+        for name, least in (("priming_examples", 1), ("curriculum", 0)):
+            if getattr(self, name) < least:
+                raise ExperimentError(f"{name} = {getattr(self, name)}: must be at least {least}")
         if not 0 <= self.test_share < 1:
             raise ExperimentError(f"test_share = {self.test_share}: must be at least 0, below 1")
         if not 0 <= self.priming_share < 1:
@@ -76,18 +86,26 @@ class Sampler:
         self.operand_range = operand_range(language, sampling)
         self.places = longest(language, sampling)
         self.width = language.width(self.operand_range[1], self.places)
+        self.primed = priming_keys(self) if sampling.priming else None
 
     def rows(
         self, count: int, *, key: Array, part: Part = "train", step: Int[Array, ""] | int = 0
     ) -> Rows:
         """So many rows at random."""
+        return self.drawn(count, key=key, part=part, step=step)[0]
+
+    def drawn(
+        self, count: int, *, key: Array, part: Part = "train", step: Int[Array, ""] | int = 0
+    ) -> tuple[Rows, Problem]:
+        """So many rows at random, and the problems that they state."""
 
         def draw(key: Array) -> Problem:
             return self.problem(key=key, step=step)
 
-        return jax.vmap(lambda key: self.searched(draw, part, key=key))(
-            jax.random.split(key, count)
-        )
+        def row(key: Array) -> tuple[Rows, Problem]:
+            return self.searched(draw, part, key=key)
+
+        return jax.vmap(row)(jax.random.split(key, count))
 
     def rows_of_sizes(
         self, sizes: Int[Array, "rows operands"], *, key: Array, part: Part = "test"
@@ -98,11 +116,13 @@ class Sampler:
             def draw(key: Array) -> Problem:
                 return self.problem_of_sizes(sizes, key=key)
 
-            return self.searched(draw, part, key=key)
+            return self.searched(draw, part, key=key)[0]
 
         return jax.vmap(row)(sizes, jax.random.split(key, len(sizes)))
 
-    def searched(self, draw: Callable[[Array], Problem], part: Part, *, key: Array) -> Rows:
+    def searched(
+        self, draw: Callable[[Array], Problem], part: Part, *, key: Array
+    ) -> tuple[Rows, Problem]:
         """Draw until the problem lies in the part."""
         share = self.sampling.test_share
 
@@ -110,7 +130,9 @@ class Sampler:
             return in_test(problem, share) != (part == "test")
 
         if part == "all" or (share == 0 and part == "train"):
-            return self.language.row(draw(key), self.width)
+            key, row_key = jax.random.split(key)
+            problem = draw(key)
+            return self.language.row(problem, self.width, key=row_key), problem
         if share == 0:
             part_missing = (
                 "test_share = 0 leaves no test problems: set it above 0, or draw from all"
@@ -125,8 +147,9 @@ class Sampler:
         wrong: Callable[[Problem], Bool[Array, ""]],
         *,
         key: Array,
-    ) -> Rows:
+    ) -> tuple[Rows, Problem]:
         """Draw until the problem is not wrong; one that stays so is not valid."""
+        key, row_key = jax.random.split(key)
         # The loop begins without a problem, so that drawing is compiled once, not also before it.
         none = jax.tree.map(
             lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(draw, key)
@@ -146,18 +169,17 @@ class Sampler:
 
         begin = (jnp.array(0), key, jnp.array(False), none)
         _, _, good, problem = jax.lax.while_loop(going_on, again, begin)
-        row = self.language.row(problem, self.width)
-        return Rows(row.tokens, row.prompt_length, row.length, good)
+        row = self.language.row(problem, self.width, key=row_key)
+        return Rows(row.tokens, row.prompt_length, row.length, good), problem
 
     def problem(self, *, key: Array, step: Int[Array, ""] | int = 0) -> Problem:
         """A problem with sizes at random."""
         sampling = self.sampling
         size_key, key, prime_key, which_key = jax.random.split(key, 4)
-        if sampling.priming is None:
+        if self.primed is None:
             return self.problem_of_sizes(self.sizes(key=size_key, step=step), key=key)
-        # An example for priming is a function of its number, so there are only so many.
-        which = jax.random.randint(which_key, (), 0, sampling.priming_examples)
-        fixed_sizes, fixed = jax.random.split(jax.random.fold_in(jax.random.key(1), which))
+        which = small_integers(which_key, (), 0, sampling.priming_examples)
+        fixed_sizes, fixed = jax.random.split(priming_key(jnp.asarray(self.primed)[which]))
         primed = jax.random.bernoulli(prime_key, sampling.priming_share)
         sizes = jnp.where(
             primed,
@@ -167,6 +189,12 @@ class Sampler:
         data = jnp.where(primed, jax.random.key_data(fixed), jax.random.key_data(key))
         return self.problem_of_sizes(sizes, key=jax.random.wrap_key_data(data))
 
+    def priming_problem(self, *, key: Array) -> Problem:
+        """The example for priming that belongs to a key."""
+        size_key, key = jax.random.split(key)
+        sizes = self.sizes(key=size_key, digits=self.sampling.priming)
+        return self.problem_of_sizes(sizes, key=key)
+
     def sizes(
         self,
         *,
@@ -175,7 +203,7 @@ class Sampler:
         digits: tuple[int, int] | None = None,
     ) -> Int[Array, " operands"]:
         """The digits of each operand; 0 for those that are not there."""
-        length_key, count_key = jax.random.split(key)
+        length_key, count_key, alike_key = jax.random.split(key, 3)
         least, most = self.operand_range
         low, high = digits or self.sampling.digits
         top = jnp.array(high)
@@ -183,8 +211,13 @@ class Sampler:
             grown = (high - low) * jnp.asarray(step) // self.sampling.curriculum
             top = jnp.minimum(low + grown, high)
         shape = (1,) if self.sampling.equal else (most,)
-        lengths = jax.random.randint(length_key, shape, low, top + 1)
-        count = jax.random.randint(count_key, (), least, most + 1)
+        lengths = small_integers(length_key, shape, low, top + 1)
+        count = jnp.array(most)
+        if least < most:
+            count = small_integers(count_key, (), least, most + 1)
+        if self.language.task.alike:
+            alike = jax.random.bernoulli(alike_key, self.language.task.alike)
+            lengths = jnp.where(alike, lengths[0], lengths)
         return jnp.where(jnp.arange(most) < count, lengths, 0)
 
     def problem_of_sizes(self, sizes: Int[Array, " operands"], *, key: Array) -> Problem:
@@ -200,7 +233,13 @@ class Sampler:
             return uniform_values(sizes > 0, self.sampling.values, self.places, base, key)
         digits = uniform_digits(sizes, self.places, base, task.leading_zeros, key)
         if self.sampling.carries:
-            digits = balanced_carries(digits, base, key=jax.random.fold_in(key, 1))
+            digits = balanced_carries(
+                digits,
+                sizes,
+                base,
+                leading_zeros=task.leading_zeros,
+                key=jax.random.fold_in(key, 1),
+            )
         none = jnp.zeros_like(sizes)
         return Number(digits, sizes, none.astype(bool), none)
 
@@ -208,12 +247,17 @@ class Sampler:
 def operand_range(language: Language, sampling: Sampling) -> tuple[int, int]:
     """How many operands there are, at least and at most."""
     least, most = language.task.operands
+    if sampling.carries and most < 2:
+        raise ExperimentError(
+            f"carries: {language.task.name} has a single operand; leave carries out"
+        )
     if sampling.operands is None:
         return least, most
     low, high = sampling.operands
     if not least <= low <= high <= most:
         raise ExperimentError(
             f"operands = {low}..{high}: {language.task.name} takes {least} to {most}"
+            + ("; its option numbers sets how many" if hasattr(language.task, "numbers") else "")
         )
     return low, high
 
@@ -225,10 +269,11 @@ def longest(language: Language, sampling: Sampling) -> int:
         places = places_of(sampling.values[1], base)
     else:
         places = max(sampling.digits[1], (sampling.priming or (0, 0))[1])
-    most = language.task.digits_at_most
+    most = language.task.digits_at_most(base)
     if most is not None and places > most:
         raise ExperimentError(
-            f"operands of {places} digits: {language.task.name} takes at most {most}"
+            f"digits = {places}: {language.task.name} takes operands of at most {most} digits in "
+            f"base {base}"
         )
     return places
 
@@ -241,16 +286,28 @@ def places_of(value: int, base: int) -> int:
     return places
 
 
+def small_integers(
+    key: Array, shape: tuple[int, ...], low: int, high: Int[Array, ""] | int
+) -> Int[Array, "*shape"]:
+    """Integers from low up to, but without, high.
+
+    Remainders of 32 random bits: with n of them, none is more than a share n / 2^32 too frequent.
+    `jax.random.randint` draws three times as many bits to do better, in a batch's innermost loop.
+    """
+    span = jnp.asarray(high - low).astype(jnp.uint32)
+    return low + (jax.random.bits(key, shape, jnp.uint32) % span).astype(jnp.int32)
+
+
 def uniform_digits(
     sizes: Int[Array, " operands"], places: int, base: int, leading_zeros: bool, key: Array
 ) -> Int[Array, "operands places"]:
     """Digits at random; the first of a number with several is not zero."""
     inner, first = jax.random.split(key)
     shape = (sizes.shape[0], places)
-    digits = jax.random.randint(inner, shape, 0, base)
+    digits = small_integers(inner, shape, 0, base)
     place = jnp.arange(places)
     if not leading_zeros:
-        leading = jax.random.randint(first, (sizes.shape[0], 1), 1, base)
+        leading = small_integers(first, (sizes.shape[0], 1), 1, base)
         is_leading = (place == sizes[:, None] - 1) & (sizes[:, None] > 1)
         digits = jnp.where(is_leading, leading, digits)
     return jnp.where(place < sizes[:, None], digits, 0)
@@ -274,23 +331,85 @@ def uniform_values(
 
 
 def balanced_carries(
-    digits: Int[Array, "operands places"], base: int, *, key: Array
+    digits: Int[Array, "operands places"],
+    sizes: Int[Array, " operands"],
+    base: int,
+    *,
+    leading_zeros: bool = False,
+    key: Array,
 ) -> Int[Array, "operands places"]:
-    """The second operand drawn again, so that a share of places carries that is itself uniform.
+    """The first two operands drawn again, each possible number of carries as likely as others.
 
-    Digits beyond an operand's length and leading digits stay: neither lengths nor values of
-    leading digits change.
+    With n digits in the shorter operand, there are k carries out of its places, k uniform in 0..n,
+    at places drawn at random. With a carry c coming in, a place carries if a + b + c >= base: so a
+    is uniform among the digits for which some b does what is wanted, and b among those b. Lengths
+    stay; digits beyond the shorter operand do, too, and may hand a carry on. In base 2 two leading
+    ones carry whatever is wanted.
     """
-    share_key, pick_key, carry_key = jax.random.split(key, 3)
+    count_key, order_key, digit_key = jax.random.split(key, 3)
     a, b = digits[0], digits[1]
-    share = jax.random.uniform(share_key)
-    carrying = jax.random.uniform(carry_key, a.shape) < share
-    low = jnp.where(carrying, base - a, 0)
-    high = jnp.where(carrying, base, base - a)
-    low = jnp.minimum(low, base - 1)
-    drawn = low + (jax.random.uniform(pick_key, a.shape) * (high - low)).astype(a.dtype)
-    inside = jnp.arange(a.shape[0]) < significant(b) - 1
-    return digits.at[1].set(jnp.where(inside, jnp.minimum(drawn, base - 1), b))
+    places = a.shape[0]
+    shorter = jnp.minimum(sizes[0], sizes[1])
+    inside = jnp.arange(places) < shorter
+    wanted = jax.random.randint(count_key, (), 0, shorter + 1)
+    order = jnp.where(inside, jax.random.uniform(order_key, (places,)), 2.0)
+    carries = jnp.argsort(jnp.argsort(order)) < wanted
+    drawn = jax.random.uniform(digit_key, (places, 2))
+    leading = (jnp.arange(places)[:, None] == sizes[:2] - 1) & (sizes[:2] > 1)
+    least = (leading & (not leading_zeros)).astype(digits.dtype)
+
+    def between(low: Array, high: Array, share: Array) -> Array:
+        """A digit from low to high; the high one if there is none, as in base 2."""
+        low = jnp.clip(low, 0, base - 1)
+        return jnp.clip(low + (share * (high - low + 1)).astype(low.dtype), low, base - 1)
+
+    def place(carry: Array, at: tuple[Array, ...]) -> tuple[Array, tuple[Array, Array]]:
+        a, b, least, carries, drawn, inside = at
+        # A place that carries needs a + b >= base - carry, another one a + b <= base - 1 - carry.
+        low_a = jnp.where(carries, jnp.maximum(least[0], 1 - carry), least[0])
+        high_a = jnp.where(carries, base - 1, base - 1 - carry - least[1])
+        new_a = between(low_a, high_a, drawn[0])
+        low_b = jnp.where(carries, jnp.maximum(least[1], base - carry - new_a), least[1])
+        high_b = jnp.where(carries, base - 1, base - 1 - carry - new_a)
+        new_b = between(low_b, high_b, drawn[1])
+        a, b = jnp.where(inside, new_a, a), jnp.where(inside, new_b, b)
+        return (a + b + carry >= base).astype(a.dtype), (a, b)
+
+    rows = (a, b, least, carries, drawn, inside)
+    _, (a, b) = jax.lax.scan(place, jnp.zeros((), digits.dtype), rows)
+    return digits.at[0].set(a).at[1].set(b)
+
+
+PRIMING_DRAWS = 16
+"""Candidates for each example of the priming, until there are not enough different ones."""
+
+
+def priming_key(which: Int[Array, ""]) -> Array:
+    """An example for priming is a function of its number, so there are only so many."""
+    return jax.random.fold_in(jax.random.key(1), which)
+
+
+def priming_keys(sampler: Sampler) -> np.ndarray:
+    """The numbers of the examples for priming: different ones that belong to training."""
+    sampling = sampler.sampling
+    candidates = jnp.arange(PRIMING_DRAWS * sampling.priming_examples)
+
+    @jax.jit
+    @jax.vmap
+    def drawn(which: Array) -> tuple[Array, Array]:
+        problem = sampler.priming_problem(key=priming_key(which))
+        return fingerprint(problem), in_test(problem, sampling.test_share)
+
+    prints, tested = map(np.asarray, drawn(candidates))
+    _, firsts = np.unique(prints, return_index=True)
+    usable = np.sort(firsts[~tested[firsts]])
+    if len(usable) < sampling.priming_examples:
+        low, high = sampling.priming or (0, 0)
+        raise ExperimentError(
+            f"priming_examples = {sampling.priming_examples}: only {len(usable)} different ones "
+            f"were found with priming = {low}..{high}; ask for fewer, or for longer ones"
+        )
+    return usable[: sampling.priming_examples]
 
 
 def in_test(problem: Problem, share: float) -> Bool[Array, ""]:
@@ -300,19 +419,36 @@ def in_test(problem: Problem, share: float) -> Bool[Array, ""]:
 
 
 def fingerprint(problem: Problem) -> UInt32[Array, ""]:
-    """A hash of the question: of what it says, not of how, nor of the room that it has."""
+    """A hash of the question: of what it says, not of how, nor of the room that it has.
+
+    The sum of a hash for each piece at its place; places count only pieces that are there, so that
+    it does not matter for how many operands there is room.
+    """
     total = jnp.uint32(0)
-    for index, piece in enumerate(problem.question):
-        place = mixed(jnp.uint32(index + 1))
+    before = jnp.uint32(0)
+    for piece in problem.question:
         if isinstance(piece, Symbol):
-            total += mixed(place + piece.choice.astype(jnp.uint32))
-            continue
-        where = mixed(place + jnp.arange(piece.places, dtype=jnp.uint32))
-        terms = mixed(where + mixed((piece.digits + 1).astype(jnp.uint32)))
-        inside = jnp.arange(piece.places) < piece.length
-        total += jnp.where(inside, terms, 0).sum(dtype=jnp.uint32)
-        total += mixed(place - 1 - piece.negative.astype(jnp.uint32))
+            choice = piece.choice.reshape(-1)
+            names = jnp.array([zlib.crc32(name.encode()) for name in piece.names], jnp.uint32)
+            present = (choice >= 0).astype(jnp.uint32)
+            place = mixed(before + jnp.cumsum(present))
+            terms = mixed(place + names[jnp.maximum(choice, 0)])
+        else:
+            present = (piece.length > 0).astype(jnp.uint32)[None]
+            place = mixed(before + present)
+            terms = mixed(place + number_hash(piece))
+        total += (present * terms).sum(dtype=jnp.uint32)
+        before += present.sum(dtype=jnp.uint32)
     return mixed(total)
+
+
+def number_hash(given: Number) -> UInt32[Array, ""]:
+    """A hash of digits, length, sign and point."""
+    places = jnp.arange(given.places, dtype=jnp.uint32)
+    terms = mixed(mixed(places) + (given.digits + 1).astype(jnp.uint32))
+    total = jnp.where(places < given.length, terms, 0).sum(dtype=jnp.uint32)
+    outside = 2 * given.fraction.astype(jnp.uint32) + given.negative.astype(jnp.uint32)
+    return mixed(total + mixed(outside))
 
 
 def mixed(value: UInt32[Array, "*shape"]) -> UInt32[Array, "*shape"]:

@@ -7,8 +7,9 @@ closes the holes, once, at the end. No piece needs to know where it will come to
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
+import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
@@ -39,7 +40,8 @@ def only_if(condition: Bool[Array, ""], text: Text) -> Text:
 def write_symbol(piece: Symbol, alphabet: Alphabet) -> Text:
     """The symbol that was chosen."""
     tokens = jnp.array([alphabet.token(name) for name in piece.names], jnp.int32)
-    return only_if(piece.choice >= 0, tokens[jnp.maximum(piece.choice, 0)])[None]
+    choice = piece.choice.reshape(-1)
+    return only_if(choice >= 0, tokens[jnp.maximum(choice, 0)])
 
 
 def write_number(
@@ -70,9 +72,19 @@ def write_number(
 
 def with_point(digits: Text, fraction: Int[Array, ""], alphabet: Alphabet) -> Text:
     """Digits, least significant first, with the point before the first one that is whole."""
-    whole = (jnp.arange(digits.shape[0]) == fraction) & (fraction > 0)
-    points = jnp.where(whole, alphabet.token("."), HOLE)
-    return jnp.stack([points, digits], axis=1).reshape(-1)
+    places = jnp.arange(digits.shape[0] + 1)
+    pointed = fraction > 0
+    source = places - (pointed & (places > fraction))
+    points = jnp.where(pointed, alphabet.token("."), HOLE)
+    moved = jnp.pad(digits, (0, 1), constant_values=HOLE)[source]
+    return jnp.where(pointed & (places == fraction), points, moved)
+
+
+def steps(write: Callable[..., Text], *rows: Array, count: Int[Array, ""]) -> Text:
+    """One text after the other for each of the first `count` entries of rows."""
+    texts = jax.vmap(write)(*rows)
+    present = jnp.arange(texts.shape[0])[:, None] < count
+    return only_if(present, texts).reshape(-1)
 
 
 def write_piece(piece: Piece, alphabet: Alphabet, *, reversed_digits: bool = False) -> Text:

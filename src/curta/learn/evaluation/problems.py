@@ -161,7 +161,7 @@ class Source:
             def problem(key: Array) -> Problem:
                 return self.sampler.problem_of_sizes(sizes, key=key)
 
-            return self.sampler.until(problem, wrong, key=key)
+            return self.sampler.until(problem, wrong, key=key)[0]
 
         return jax.vmap(row)(sizes, jax.random.split(key, len(sizes)))
 

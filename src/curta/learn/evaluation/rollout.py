@@ -108,8 +108,8 @@ class Replies:
             some = new[first : first + 64]
             encoded = [alphabet.encode(question) for question in some]
             tokens = np.full((64, width), alphabet.end)
-            for row, question in enumerate(encoded):
-                tokens[row, : len(question)] = question
+            for row, question_tokens in enumerate(encoded):
+                tokens[row, : len(question_tokens)] = question_tokens
             lengths = np.array([len(question) for question in encoded] + [1] * (64 - len(some)))
             rows = Rows(
                 jnp.asarray(tokens), jnp.asarray(lengths), jnp.asarray(lengths), jnp.ones(64, bool)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import jax.numpy as jnp
+from jaxtyping import Array
 
 from curta.errors import ExperimentError
 from curta.learn.alphabet import Alphabet
@@ -38,7 +39,9 @@ class Whole(Format):
     def alphabet(self, task: Task) -> Alphabet:
         return replace(super().alphabet(task), number_places=self.places)
 
-    def write(self, task: Task, problem: Problem, symbols: Alphabet) -> tuple[Text, Text]:
+    def write(
+        self, task: Task, problem: Problem, symbols: Alphabet, *, key: Array
+    ) -> tuple[Text, Text]:
         question = join(self.piece(task, piece, symbols) for piece in problem.question)
         return question, join(self.piece(task, piece, symbols) for piece in problem.answer)
 

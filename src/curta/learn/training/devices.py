@@ -48,8 +48,8 @@ class Devices:
         """The state where it belongs: seeds on their devices, or all of it on each."""
         if not self.many:
             return state
-        everywhere = NamedSharding(self.mesh, PartitionSpec())
-        spread = NamedSharding(self.mesh, PartitionSpec(AXIS))
+        everywhere = NamedSharding(self.mesh, PartitionSpec())  # type: ignore[no-untyped-call]
+        spread = NamedSharding(self.mesh, PartitionSpec(AXIS))  # type: ignore[no-untyped-call]
         held = spread if self.by_seed else everywhere
 
         def put(leaf: object, where: NamedSharding) -> object:
@@ -64,6 +64,7 @@ class Devices:
         """The rows of a batch, each device with its share."""
         if not self.many or self.by_seed:
             return rows
-        where = NamedSharding(self.mesh, PartitionSpec(AXIS))
-        divided: Rows = jax.lax.with_sharding_constraint(rows, where)
+        where = NamedSharding(self.mesh, PartitionSpec(AXIS))  # type: ignore[no-untyped-call]
+        constrain = jax.lax.with_sharding_constraint
+        divided: Rows = constrain(rows, where)  # type: ignore[no-untyped-call]
         return divided
