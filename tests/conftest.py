@@ -15,6 +15,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """The user's cache is neither read nor written. Workers inherit the environment: the C library
     that the first program is linked with takes half a minute to build, once is enough.
     """
+    # Models here are tiny and run a few times: compiling them well would take longer.
+    os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
     if "CURTA_CACHE" not in os.environ:
         config.stash[MADE_HERE] = os.environ["CURTA_CACHE"] = tempfile.mkdtemp(prefix="curta-")
 
