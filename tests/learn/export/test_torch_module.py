@@ -139,6 +139,17 @@ def test_it_says_what_greedy_decoding_says(options: dict[str, object], tmp_path:
         assert there.say(question) == expected
 
 
+def test_text_is_read_as_the_lab_reads_it(tmp_path: Path) -> None:
+    for options, text in (({"format": "reversed(base=100)"}, "0712+99="), ({}, "12+345=")):
+        here = setup(**options)
+        there = exported(here, trained(here), tmp_path)
+        tokens = here.language.alphabet.encode(text)
+        assert there.encode(text) == tokens
+        assert there.decode(tokens) == text
+        with pytest.raises(ValueError, match="'1x': the symbols of this model are # 0"):
+            there.encode("1x")
+
+
 def test_the_file_says_what_it_is(tmp_path: Path) -> None:
     here = setup()
     path = tmp_path / "model.safetensors"
