@@ -61,12 +61,17 @@ def test_the_largest_numbers_keep_their_last_digit() -> None:
 def test_probabilities_of_all_tokens_add_up_to_one() -> None:
     numbers = Numbers(first=5, base=3, places=3)
     model = FourierNumbers(numbers, 8, key=jax.random.key(0))
-    hidden = jax.random.normal(jax.random.key(1), (8,))
-    symbols = jax.random.normal(jax.random.key(2), (6,))
-    logits = jnp.concatenate([symbols, 4 * model.logits(hidden)])
-    tokens = jnp.arange(5 + 27)
-    each = jax.vmap(lambda token: model.log_probability(logits, token))(tokens)
-    assert jnp.exp(each).sum() == pytest.approx(1, abs=1e-5)
+    random = np.random.default_rng(0)
+    symbols, hidden = random.normal(size=6), random.normal(size=8)
+
+    @jax.jit
+    def of_all(symbols: jax.Array, hidden: jax.Array) -> tuple[jax.Array, jax.Array]:
+        logits = jnp.concatenate([symbols, 4 * model.logits(hidden)])
+        repeated = jnp.tile(logits, (5 + 27, 1))
+        return logits, model.log_probability(repeated, jnp.arange(5 + 27))
+
+    logits, each = of_all(symbols, hidden)
+    assert np.exp(each).sum() == pytest.approx(1, abs=1e-5)
     # The likeliest token is of the likeliest kind; among numbers, it is the likeliest one.
     assert model.most_likely(logits.at[5].set(9.0)) == 5 + each[5:].argmax()
     assert model.most_likely(logits.at[2].set(9.0)) == 2

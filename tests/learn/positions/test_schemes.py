@@ -18,7 +18,6 @@ from curta.learn.positions.base import Positions, Shape
 from curta.learn.positions.compose import LIMIT
 from curta.learn.positions.relative import Alibi, Buckets, Fire, Rope
 from curta.learn.reading import Reading, read
-from curta.learn.tasks.addition import Addition
 
 SHAPE = Shape(width=8, heads=2, head_width=4, longest=20)
 
@@ -48,7 +47,16 @@ FORMATS = ("plain", "reversed", "reversed_operands", "reversed_both", "whole")
 
 
 def language(format_name: str = "reversed") -> Language:
-    return Language(Addition(), catalogue.format_(format_name))
+    """Sums in a format; products where it cannot write sums."""
+    written = catalogue.format_(format_name)
+    for task in ("addition", "multiplication"):
+        spoken = Language(catalogue.task(task), written)
+        try:
+            assert spoken.width(2, 3)
+        except ExperimentError:
+            continue
+        return spoken
+    raise AssertionError(f"{format_name} writes neither sums nor products")
 
 
 def fits(scheme: Positions, spoken: Language) -> bool:
@@ -61,10 +69,9 @@ def fits(scheme: Positions, spoken: Language) -> bool:
 
 def rows(spoken: Language) -> tuple[np.ndarray, int]:
     """A row of tokens and the length of its prompt."""
-    text = spoken.alphabet.encode("907+1234=1412#######")
-    return np.array(text, np.int32), spoken.alphabet.encode("907+1234=1412#").index(
-        spoken.alphabet.token("=")
-    ) + 1
+    operator = spoken.task.symbols[0]
+    text = spoken.alphabet.encode(f"907{operator}1234=1412#######")
+    return np.array(text, np.int32), text.index(spoken.alphabet.token("=")) + 1
 
 
 def reading(tokens: np.ndarray, prompt: int, spoken: Language) -> Reading:

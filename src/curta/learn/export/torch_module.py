@@ -367,11 +367,15 @@ class Transformer(Arrays):
         return self.decode(tokens[begun:]).removesuffix(self.symbols[0])
 
     def encode(self, text: str) -> list[int]:
-        """Tokens of a text whose symbols are single characters; numbers whole where they are."""
+        """Tokens of a text: at every point the longest symbol that fits, or a whole number."""
+        longest_first = sorted(self.symbols, key=len, reverse=True)
+        numbers = [] if self.numbers is None else ["[0-9]+"]
+        parts = re.findall("|".join([*numbers, *map(re.escape, longest_first)]), text)
+        if "".join(parts) != text:
+            raise ValueError(f"{text!r}: the symbols of this model are {' '.join(self.symbols)}")
         if self.numbers is None:
-            return [self.symbols.index(symbol) for symbol in text]
+            return [self.symbols.index(part) for part in parts]
         first = len(self.symbols) - 1
-        parts = re.findall("[0-9]+|[^0-9]", text)
         return [first + int(p) if p.isdigit() else self.symbols.index(p) for p in parts]
 
     def decode(self, tokens: Sequence[int]) -> str:
