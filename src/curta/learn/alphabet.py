@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,9 @@ from curta.errors import TokenError
 
 END = "#"
 """Ends every answer, and fills up the rest of a row."""
+
+NUMBER = "N"
+"""Stands for every number that is one token."""
 
 PAUSE = "."
 """A token without a meaning, between question and answer: room to think."""
@@ -28,11 +32,14 @@ class Alphabet:
     others: tuple[str, ...]
     digit_names: tuple[str, ...] = ()
     """How digits are shown, where they aren't shown as digits."""
+    number_places: int = 0
+    """Not 0 where a whole number of up to so many digits is one token: `first_number` + value."""
 
     @cached_property
     def symbols(self) -> tuple[str, ...]:
-        """By token number."""
-        return (END, *(self.digit_names or digit_names(self.base)), *self.others)
+        """By token number; the last stands for all numbers where these are tokens."""
+        numbers = (NUMBER,) if self.number_places else ()
+        return (END, *(self.digit_names or digit_names(self.base)), *self.others, *numbers)
 
     @cached_property
     def tokens(self) -> dict[str, int]:
@@ -52,6 +59,11 @@ class Alphabet:
     def end(self) -> int:
         return 0
 
+    @property
+    def first_number(self) -> int:
+        """The token of the number 0, where numbers are tokens."""
+        return self.size - 1
+
     def token(self, symbol: str) -> int:
         """The token number of a symbol."""
         if symbol not in self.tokens:
@@ -63,6 +75,10 @@ class Alphabet:
         found, at = [], 0
         longest = max(map(len, self.symbols))
         while at < len(text):
+            if self.number_places and (number := re.match("[0-9]+", text[at:])):
+                found.append(self.number_token(number[0]))
+                at += len(number[0])
+                continue
             for size in range(longest, 0, -1):
                 if text[at : at + size] in self.tokens:
                     found.append(self.tokens[text[at : at + size]])
@@ -77,11 +93,23 @@ class Alphabet:
                 at += 1
         return found
 
+    def number_token(self, text: str) -> int:
+        """The token of a whole number."""
+        if len(text) > self.number_places or self.base != 10:
+            raise TokenError(
+                f"{text} cannot be one token: in this run numbers have up to "
+                f"{self.number_places} digits in base {self.base}, and text is read in base 10"
+            )
+        return self.first_number + int(text)
+
     def decode(self, tokens: Sequence[int] | np.ndarray) -> str:
         """The text of a row of tokens, up to its end."""
         shown = []
         for token in tokens:
-            shown.append(self.symbols[int(token)])
+            is_number = self.number_places and int(token) >= self.first_number
+            shown.append(
+                str(int(token) - self.first_number) if is_number else self.symbols[int(token)]
+            )
             if int(token) == self.end:
                 break
         return "".join(shown)

@@ -7,7 +7,7 @@ the prediction of the end token.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import equinox as eqx
@@ -50,7 +50,7 @@ class Language:
         if not self.pauses:
             return plain
         others = dict.fromkeys((*plain.others, PAUSE))
-        return Alphabet(base=plain.base, others=tuple(others), digit_names=plain.digit_names)
+        return replace(plain, others=tuple(others))
 
     def problem(self, operands: Number, *, key: Array) -> Problem:
         """The task's problem about these operands."""

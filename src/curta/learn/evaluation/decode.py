@@ -36,7 +36,8 @@ def generate(
         return ~state.ended.all()
 
     def say(state: Generating) -> Generating:
-        chosen = jnp.where(state.ended, setup.language.alphabet.end, state.logits.argmax(axis=-1))
+        said = model.most_likely(state.logits)
+        chosen = jnp.where(state.ended, setup.language.alphabet.end, said)
         row = jnp.arange(len(chosen))
         tokens = state.tokens.at[row, state.length].set(chosen, mode="drop")
         place = jnp.take_along_axis(

@@ -61,9 +61,8 @@ def teacher_forced(
 
     def judge(state: Array) -> tuple[Array, Array, Array]:
         logits = model.logits(state).astype(jnp.float32)
-        logprob = jax.nn.log_softmax(logits)
-        chosen = jnp.take_along_axis(logprob, targets[..., None], axis=-1)[..., 0]
-        right = (logits.argmax(axis=-1) == targets) | ~mask
+        chosen = model.log_probability(logits, targets)
+        right = (model.most_likely(logits) == targets) | ~mask
         return right, (chosen * mask).sum(axis=1), -(chosen * weights).sum(axis=1)
 
     right, logprob, loss = jax.lax.map(judge, hidden[jnp.array(wanted) - 1])

@@ -21,7 +21,7 @@ class ModelConfig:
     tied:        the readout is the transposed embedding
     dropout:     on what attention and feed-forward add, in training
     loops:       how often the whole stack is applied, with the same weights
-    injection:   the embedding is added again before every loop
+    injection:   the embedding is added again before every further loop
     pauses:      tokens without a meaning between question and answer
     scan_layers: layers are compiled once and scanned, rather than one after the other
     """
@@ -44,6 +44,8 @@ class ModelConfig:
         for name in ("width", "layers", "heads", "feedforward", "loops"):
             if getattr(self, name) < 1:
                 raise ExperimentError(f"model {name} = {getattr(self, name)}: must be at least 1")
+        if self.head_width is not None and self.head_width < 1:
+            raise ExperimentError(f"model head_width = {self.head_width}: must be at least 1")
         if self.head_width is None and self.width % self.heads:
             raise ExperimentError(
                 f"model width = {self.width} is not a multiple of heads = {self.heads}: "

@@ -7,8 +7,9 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Float, Int
 
-from curta.learn.models.blocks import Block, Context, KeysAndValues, layer_norm
+from curta.learn.models.blocks import Block, Context, KeysAndValues, layer_norm, product
 from curta.learn.models.config import ModelConfig
+from curta.learn.models.fourier import FourierNumbers, Numbers, picked
 from curta.learn.positions.base import Parameters, Positions, Shape
 
 
@@ -29,9 +30,17 @@ class Transformer(eqx.Module):
     blocks: tuple[Block, ...]
     final_scale: Float[Array, " width"]
     readout: Float[Array, "width tokens"] | None
+    numbers: FourierNumbers | None
 
     def __init__(
-        self, config: ModelConfig, positions: Positions, tokens: int, longest: int, *, key: Array
+        self,
+        config: ModelConfig,
+        positions: Positions,
+        tokens: int,
+        longest: int,
+        *,
+        numbers: Numbers | None = None,
+        key: Array,
     ) -> None:
         embed_key, position_key, readout_key, *block_keys = jax.random.split(key, 3 + config.layers)
         width = config.width
@@ -40,9 +49,11 @@ class Transformer(eqx.Module):
         self.embedding = 0.02 * jax.random.normal(embed_key, (tokens, width))
         self.position_parameters = positions.init(shape, key=position_key)
         self.blocks = tuple(Block(config, key=block_key) for block_key in block_keys)
-        self.final_scale = jnp.ones((width,))
+        self.final_scale = jnp.ones((width if config.norm == "pre" else 0,))
         untied = 0.02 * jax.random.normal(readout_key, (width, tokens))
         self.readout = None if config.tied else untied
+        number_key = jax.random.fold_in(embed_key, 1)
+        self.numbers = None if numbers is None else FourierNumbers(numbers, width, key=number_key)
 
     def __call__(
         self,
@@ -68,15 +79,15 @@ class Transformer(eqx.Module):
         start = self.embed(tokens, places)
         context = self.context(places, tokens.shape[1])
         loops = loops or self.config.loops
+        first = jnp.zeros_like(start) if self.config.injection else start
         if loops == 1:
-            return self.once(start, start, context, key=key)[None]
+            return self.once(first, start, context, key=key)[None]
 
         def loop(state: Array, index: Array) -> tuple[Array, Array]:
             now = None if key is None else jax.random.fold_in(key, index)
             state = self.once(state, start, context, key=now)
             return state, state
 
-        first = jnp.zeros_like(start) if self.config.injection else start
         _, states = jax.lax.scan(loop, first, jnp.arange(loops))
         return states
 
@@ -84,7 +95,7 @@ class Transformer(eqx.Module):
         self, state: Array, start: Array, context: Context, *, key: Array | None = None
     ) -> Array:
         """All blocks, one after the other."""
-        if self.config.injection and self.config.loops > 1:
+        if self.config.injection:
             state = state + start
         keys = None if key is None else jax.random.split(key, len(self.blocks))
         if self.config.scan_layers:
@@ -101,16 +112,37 @@ class Transformer(eqx.Module):
 
     def embed(self, tokens: Int[Array, "batch width"], places: Array) -> Array:
         """Vectors of tokens and places."""
-        vectors = self.embedding[tokens]
+        if self.numbers is None:
+            vectors = self.embedding[tokens]
+        else:
+            symbols = jnp.minimum(tokens, self.numbers.numbers.first)
+            vectors = self.embedding[symbols] + self.numbers.embed(tokens)
         added = self.positions.embed(self.position_parameters, places)
         return vectors if added is None else vectors + added.astype(vectors.dtype)
 
     def logits(self, hidden: Float[Array, "*batch features"]) -> Float[Array, "*batch symbols"]:
-        """The readout."""
+        """The readout: of symbols, then of digits if numbers are tokens."""
         if self.config.norm == "pre":
             hidden = layer_norm(hidden, self.final_scale)
         readout = self.embedding.T if self.readout is None else self.readout
-        return hidden @ readout
+        symbols = product(hidden, readout)
+        if self.numbers is None:
+            return symbols
+        return jnp.concatenate([symbols, self.numbers.logits(hidden)], axis=-1)
+
+    def log_probability(
+        self, logits: Float[Array, "*batch symbols"], tokens: Int[Array, "*batch"]
+    ) -> Float[Array, "*batch"]:
+        """The logarithm of the probability that the logits give to tokens."""
+        if self.numbers is None:
+            return picked(logits, tokens)
+        return self.numbers.log_probability(logits, tokens)
+
+    def most_likely(self, logits: Float[Array, "*batch symbols"]) -> Int[Array, "*batch"]:
+        """The token that is said."""
+        if self.numbers is None:
+            return logits.argmax(axis=-1)
+        return self.numbers.most_likely(logits)
 
     def context(self, places: Int[Array, "#batch width"], width: int) -> Context:
         """What the attention of every layer shares, for whole rows."""
@@ -153,7 +185,7 @@ class Transformer(eqx.Module):
             slots=slots,
         )
         begin = self.embed(tokens, places)
-        injected = self.config.injection and self.config.loops > 1
+        injected = self.config.injection
         state = jnp.zeros_like(begin) if injected else begin
         layers = []
         for loop in cache.layers:

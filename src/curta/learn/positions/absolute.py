@@ -81,7 +81,11 @@ class Abacus(Positions):
 
     name = "abacus"
     about = "digits numbered within each number, a random offset in training"
+    of_index = False
     offset: int = 100
+
+    def check(self, language: Language) -> None:
+        check_digits(self.name, language)
 
     def init(self, shape: Shape, *, key: Array) -> Parameters:
         return {"table": table(self.offset + shape.longest, shape.width, key=key)}
@@ -102,20 +106,25 @@ class Abacus(Positions):
 class Coupled(Positions):
     """Digits of the same significance have the same place, in all numbers of the row.
 
-    Other tokens have the place below the least significant digit. In training each row draws one
-    offset, which moves all its places.
+    The convention here: the least significant digit has place 1, the next one 2, and so on; all
+    other tokens, operators and the end among them, have the place beside the least significant
+    digit, 0. (The paper counts the other way, which makes no difference to a trained table.) In
+    training each row draws one offset from 0 to `offset`, which moves all its places, those of
+    operators too; in a test the offset is 0.
     """
 
     name = "coupled"
     about = "digits of equal significance share a place, a random offset in training"
+    of_index = False
     offset: int = 100
 
     def check(self, language: Language) -> None:
+        check_digits(self.name, language)
         written = language.format
         known = written.answer_reversed or written.answer_width(language.task, jnp.array(1))
         if known is None or known is False:
             raise ExperimentError(
-                f"positions coupled: in format {written.name} the significance of an answer's "
+                f"positions {self.name}: in format {written.name} the significance of an answer's "
                 "first digit is not known when it is written; use reversed, reversed_both or padded"
             )
 
@@ -131,11 +140,20 @@ class Coupled(Positions):
 
     def embed(
         self, parameters: Parameters, places: Int[Array, "batch width"]
-    ) -> Float[Array, "batch width features"]:
+    ) -> Float[Array, "batch width features"] | None:
         return parameters["table"][places]
 
     def longest_place(self, parameters: Parameters) -> int | None:
         return int(parameters["table"].shape[0]) - 1
+
+
+def check_digits(name: str, language: Language) -> None:
+    """Raise an error if numbers are not written digit by digit."""
+    if language.alphabet.number_places:
+        raise ExperimentError(
+            f"positions {name}: in format {language.format.name} a number is one token, so there "
+            "are no digits to count; use rope, learned, none, or another format"
+        )
 
 
 def shifted(

@@ -37,6 +37,8 @@ class Positions:
 
     name: ClassVar[str]
     about: ClassVar[str]
+    of_index: ClassVar[bool] = True
+    """Whether places are indices of tokens in the row, rather than places within numbers."""
 
     def check(self, language: Language) -> None:
         """Raise an `ExperimentError` if the scheme makes no sense for the language."""

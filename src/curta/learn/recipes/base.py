@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from curta.learn.experiment import Experiment
+from curta.learn.experiment import EvaluationConfig, Experiment
 
 
 @dataclass(frozen=True)
 class Claim:
     """One number that a paper or text states, and how ours is measured.
 
-    measure: the name of a figure in the summary of an experiment: exact@30, loss.test, exact.ood
+    measure: an experiment and a figure of its summary: masked:loss.test, base-10:exact@30
     """
 
     what: str
@@ -32,3 +33,21 @@ class Recipe:
     source: str
     presets: Mapping[str, tuple[Experiment, ...]]
     claims: tuple[Claim, ...]
+
+
+def smoke(experiment: Experiment, **changes: Any) -> Experiment:
+    """The same in seconds, to see that it runs: a tiny model and a few steps."""
+    return experiment.with_(
+        **{
+            "steps": 20,
+            "batch": 32,
+            "seeds": 2,
+            "chunk": 20,
+            "width": 16 if experiment.model.head_width is None else experiment.model.width,
+            "heads": 2 if experiment.model.head_width is None else experiment.model.heads,
+            "layers": 1,
+            "feedforward": 32,
+            "evaluation": EvaluationConfig(samples=50, test=50),
+        }
+        | changes
+    )

@@ -22,9 +22,12 @@ class TrainingConfig:
     schedule:      of the learning rate behind `warmup` steps: constant, or down to a hundredth
     loss:          answer (what follows the prompt), tokens (all up to the end), row (fill, too)
     progressive:   weight of the loss behind a random number of loops, fewer than all
+    variance, covariance: weights of the two terms of Seq-VCR (there 1 and 0.004), on what is behind
+                   the layers; 0 for none
     accumulate:    parts into which a batch is cut, to save memory
     precision:     of the forward and backward pass; parameters stay float32
     seeds, seed:   models trained at once, and the first of their seeds
+    devices:       how many to use, 0 for all: seeds are spread over them, or else rows
     chunk:         steps between two looks from outside
     checkpoint:    steps between two checkpoints
     """
@@ -40,10 +43,13 @@ class TrainingConfig:
     warmup: int = 100
     loss: Loss = "answer"
     progressive: float = 0.0
+    variance: float = 0.0
+    covariance: float = 0.0
     accumulate: int = 1
     precision: Precision = "float32"
     seeds: int = 1
     seed: int = 0
+    devices: int = 0
     chunk: int = 50
     checkpoint: int = 1_000
 
@@ -57,6 +63,9 @@ class TrainingConfig:
             )
         if self.learning_rate <= 0:
             raise ExperimentError(f"learning_rate = {self.learning_rate}: must be above 0")
+        for name in ("variance", "covariance"):
+            if getattr(self, name) < 0:
+                raise ExperimentError(f"{name} = {getattr(self, name)}: must be at least 0")
         if not 0 <= self.progressive <= 1:
             raise ExperimentError(f"progressive = {self.progressive}: must be from 0 to 1")
         named = {"optimiser": Optimiser, "schedule": Schedule, "loss": Loss, "precision": Precision}

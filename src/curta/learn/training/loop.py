@@ -15,7 +15,9 @@ from jaxtyping import Array
 
 from curta.errors import DivergedError
 from curta.learn.experiment import Setup
+from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
+from curta.learn.training.devices import Devices
 from curta.learn.training.objective import Counts, in_precision, objective
 from curta.learn.training.optimiser import optimiser
 from curta.learn.training.state import TrainingState, new_state, seed_keys
@@ -42,7 +44,8 @@ def train(
 ) -> TrainingState:
     """Train up to the experiment's number of steps, from where the state is."""
     config = setup.experiment.training
-    state = new_state(setup) if state is None else state
+    devices = Devices(config)
+    state = devices.placed(new_state(setup) if state is None else state)
     keys = seed_keys(setup)
     compiled: dict[int, Callable[..., tuple[TrainingState, Counts]]] = {}
     begun = time.perf_counter()
@@ -50,7 +53,7 @@ def train(
         # Chunks end at their multiples, so that a resumed run has the same ones.
         size = min(config.chunk - step % config.chunk, config.steps - step)
         if size not in compiled:
-            compiled[size] = compile_chunk(setup, size)
+            compiled[size] = compile_chunk(setup, devices, size)
         before = time.perf_counter()
         state, counts = compiled[size](state, keys)
         losses = np.asarray(counts.loss)
@@ -69,14 +72,14 @@ def train(
 
 
 def compile_chunk(
-    setup: Setup, steps: int
+    setup: Setup, devices: Devices, steps: int
 ) -> Callable[[TrainingState, Array], tuple[TrainingState, Counts]]:
     """A function that does so many steps of all seeds."""
 
     def one(
         model: Transformer, held: optax.OptState, key: Array, step: Array
     ) -> tuple[Transformer, optax.OptState, Counts]:
-        return training_step(setup, model, held, key=key, step=step)
+        return training_step(setup, model, held, key=key, step=step, divided=devices.divided)
 
     # A vmap over a single seed would only cost.
     single = setup.experiment.training.seeds == 1
@@ -105,7 +108,13 @@ def compile_chunk(
 
 
 def training_step(
-    setup: Setup, model: Transformer, held: optax.OptState, *, key: Array, step: Array
+    setup: Setup,
+    model: Transformer,
+    held: optax.OptState,
+    *,
+    key: Array,
+    step: Array,
+    divided: Callable[[Rows], Rows] = lambda rows: rows,
 ) -> tuple[Transformer, optax.OptState, Counts]:
     """One update of one model: pure, a function of model, seed and step."""
     config = setup.experiment.training
@@ -115,7 +124,7 @@ def training_step(
     def loss(model: Transformer, key: Array) -> tuple[Array, Counts]:
         data_key, key = jax.random.split(key)
         rows = setup.sampler.rows(config.batch // parts, key=data_key, step=step)
-        return objective(in_precision(model, config), setup, rows, key=key)
+        return objective(in_precision(model, config), setup, divided(rows), key=key)
 
     differentiated = eqx.filter_value_and_grad(loss, has_aux=True)
     if parts == 1:

@@ -22,6 +22,7 @@ from safetensors.numpy import load_file, save
 
 from curta.errors import ExperimentError, FileError
 from curta.learn.experiment import Setup
+from curta.learn.models.fourier import Numbers
 from curta.learn.models.transformer import Transformer
 from curta.learn.training.optimiser import optimiser
 
@@ -49,11 +50,14 @@ def new_state(setup: Setup) -> TrainingState:
 
 def new_model(setup: Setup, *, key: Array) -> Transformer:
     """One model, as the experiment describes it."""
+    alphabet = setup.language.alphabet
+    numbers = Numbers(alphabet.first_number, alphabet.base, alphabet.number_places)
     return Transformer(
         setup.experiment.model,
         setup.positions,
-        setup.language.alphabet.size,
+        alphabet.size,
         setup.longest,
+        numbers=numbers if alphabet.number_places else None,
         key=key,
     )
 

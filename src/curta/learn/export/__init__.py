@@ -1,0 +1,1 @@
+"""Trained models as safetensors files, and a PyTorch module that reads them."""

@@ -1,0 +1,51 @@
+"""Distances in significance rather than in tokens."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+from jaxtyping import Array, Float, Int
+
+from curta.learn.positions.absolute import Coupled
+from curta.learn.positions.base import Parameters, Shape
+from curta.learn.reading import Reading
+
+
+@dataclass(frozen=True)
+class Aligned(Coupled):
+    """Attention sees digits of nearby significance, and knows how far away they are.
+
+    Places are those of `coupled`, but only their differences count: a trained number for each head
+    and each difference up to `reach`, and nothing beyond. A digit in the middle of a long number
+    then sees what it would see in a short one. Without the end of sight, far digits would have to
+    be told apart by small weights, and there are more of them in longer numbers.
+    """
+
+    name = "aligned"
+    about = "sees digits up to reach=2 places of significance away, wherever they are written"
+    offset: int = 0
+    reach: int = 2
+
+    def init(self, shape: Shape, *, key: Array) -> Parameters:
+        return {"bias": jnp.zeros((shape.heads, 2 * self.reach + 1))}
+
+    def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
+        return reading.significance
+
+    def embed(self, parameters: Parameters, places: Int[Array, "batch width"]) -> None:
+        return None
+
+    def bias(
+        self,
+        parameters: Parameters,
+        query_places: Int[Array, "batch queries"],
+        key_places: Int[Array, "batch keys"],
+    ) -> Float[Array, "batch heads queries keys"]:
+        distance = key_places[:, None, :] - query_places[:, :, None]
+        known = jnp.clip(distance, -self.reach, self.reach) + self.reach
+        bias = jnp.moveaxis(parameters["bias"].T[known], -1, 1)
+        return jnp.where(jnp.abs(distance)[:, None] <= self.reach, bias, -jnp.inf)
+
+    def longest_place(self, parameters: Parameters) -> int | None:
+        return None

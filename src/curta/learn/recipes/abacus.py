@@ -1,0 +1,66 @@
+"""Abacus positions with looped blocks: digits numbered within each number."""
+
+from __future__ import annotations
+
+from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.models.config import ModelConfig
+from curta.learn.recipes.base import Claim, Recipe, smoke
+from curta.learn.sampling import Sampling
+from curta.learn.training.config import TrainingConfig
+
+SMALL = Experiment(
+    name="abacus",
+    task="addition",
+    format="reversed_both",
+    positions="abacus(offset=30)",
+    model=ModelConfig(
+        width=64, layers=2, heads=4, feedforward=256, loops=2, injection=True, tied=False
+    ),
+    sampling=Sampling(digits=(1, 10), test_share=0.05),
+    training=TrainingConfig(
+        steps=3_000, batch=128, seeds=3, learning_rate=2e-3, progressive=0.5, clip=1.0
+    ),
+    evaluation=EvaluationConfig(digits=(1, 30), stride=5, loops=(1, 2, 4)),
+)
+
+SHORT = EvaluationConfig(digits=(1, 6), stride=5, samples=50, test=50)
+
+FULL = SMALL.with_(
+    positions="abacus(offset=100)",
+    width=1024,
+    heads=16,
+    feedforward=2048,
+    layers=1,
+    loops=16,
+    digits=(1, 20),
+    steps=30_000,
+    batch=1024,
+    learning_rate=1e-4,
+    precision="bfloat16",
+    evaluation=EvaluationConfig(digits=(1, 100), grid=True, stride=10, loops=(1, 4, 8, 16, 32)),
+)
+
+
+def with_control(experiment: Experiment) -> tuple[Experiment, ...]:
+    """The same model with positions that count through the whole row."""
+    offset = experiment.evaluation.digits[1] if experiment.evaluation.digits else 0
+    learned = f"learned(offset={3 * offset})"
+    return experiment, experiment.with_(name="learned-positions", positions=learned)
+
+
+RECIPE = Recipe(
+    name="abacus",
+    about="digits numbered within each number, random offsets, looped blocks",
+    source="Transformers Can Do Arithmetic with the Right Embeddings (2024)",
+    presets={
+        "smoke": (smoke(SMALL, digits=(1, 3), evaluation=SHORT),),
+        "small": with_control(SMALL),
+        "full": with_control(FULL),
+    },
+    claims=(
+        Claim("trained to 20 digits, exact at 100 digits", "up to 99%", "abacus:exact@100"),
+        Claim("trained to 10 digits, exact at 30 digits", "—", "abacus:exact@30"),
+        Claim("the same with one loop", "—", "abacus:exact@30.loops=1"),
+        Claim("learned positions, exact at 30 digits", "—", "learned-positions:exact@30"),
+    ),
+)

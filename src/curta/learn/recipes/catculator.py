@@ -1,0 +1,84 @@
+"""Catculator: a small calculator, one component at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.models.config import ModelConfig
+from curta.learn.recipes.base import Claim, Recipe, smoke
+from curta.learn.sampling import Sampling
+from curta.learn.training.config import TrainingConfig
+
+ROPE = "rope(base=100.0)"
+FIX = "coupled(offset=8)"
+"""Digits that share a place may be learned at one place and used at another."""
+
+
+def stages(steps: int, batch: int, scale: tuple[tuple[int, int], ...]) -> Iterator[Experiment]:
+    """All stages in the order of the text; `scale` lists widths and layers of its outlook."""
+    start = Experiment(
+        name="sgd",
+        task="addition",
+        format="plain",
+        positions="none",
+        model=ModelConfig(dropout=0.1, tied=False),
+        # 10,000 pairs, of which 72% are trained on.
+        sampling=Sampling(values=(0, 99), test_share=0.28),
+        training=TrainingConfig(
+            steps=steps,
+            batch=batch,
+            seeds=3,
+            optimiser="sgd",
+            learning_rate=3e-3,
+            schedule="constant",
+            warmup=0,
+            clip=0.0,
+            loss="row",
+        ),
+        evaluation=EvaluationConfig(test=2_000),
+    )
+    adam = start.with_(name="adam", optimiser="adam")
+    rope = adam.with_(name="rope", positions=ROPE)
+    tied = rope.with_(name="tied", tied=True)
+    masked = tied.with_(name="masked", loss="answer", schedule="cosine", steps=2 * steps)
+    small = Sampling(values=(0, 49), test_share=0.28)
+    yield from (start, adam, rope, tied, masked)
+    beyond = EvaluationConfig(test=2_000, values=(0, 99))
+    half = masked.with_(name="operands-50", sampling=small, evaluation=beyond)
+    yield half
+    yield half.with_(name="operands-50-fixed", format="reversed_both", positions=FIX)
+    larger = masked.with_(name="operands-999", sampling=Sampling(values=(0, 999), test_share=0.28))
+    yield larger
+    yield masked.with_(name="three-operations", task="mixed")
+    for width, layers in scale:
+        model = ModelConfig(width=width, layers=layers, feedforward=4 * width, dropout=0.1)
+        yield larger.with_(name=f"width-{width}-layers-{layers}", model=model)
+
+
+RECIPE = Recipe(
+    name="catculator",
+    about="a transformer adds numbers up to 99: SGD, Adam, RoPE, tied embeddings, masked loss",
+    source="Catculator (2026), a text with its code",
+    presets={
+        "smoke": tuple(
+            smoke(stage) for stage in stages(40, 32, ()) if stage.name in ("adam", "masked")
+        ),
+        "small": tuple(stages(1_500, 64, ((32, 2), (128, 4)))),
+        # 300 epochs of 28 batches.
+        "full": tuple(stages(8_400, 256, ((96, 4), (192, 4), (256, 6), (320, 8)))),
+    },
+    claims=(
+        Claim("SGD: loss of a token, test", "1.04", "sgd:loss.test"),
+        Claim("Adam: loss of a token, test", "0.605", "adam:loss.test"),
+        Claim("with RoPE: loss of a token, test", "0.609", "rope:loss.test"),
+        Claim("tied embeddings: loss of a token, test", "0.603", "tied:loss.test"),
+        Claim("masked: loss of an answer's token, test", "0.00001", "masked:loss.test"),
+        Claim("masked: exact answers, test", "all shown", "masked:exact.test"),
+        Claim("operands to 49: exact answers, test", "all shown", "operands-50:exact.test"),
+        Claim("operands to 49, asked beyond", "0 of 14 shown", "operands-50:exact.ood"),
+        Claim("the same, mended (not in the text)", "—", "operands-50-fixed:exact.ood"),
+        Claim("operands to 999 (announced)", "—", "operands-999:exact.test"),
+        Claim("three operations (announced)", "—", "three-operations:exact.test"),
+    ),
+)

@@ -1,0 +1,71 @@
+"""Positional description: what changes if numbers lie elsewhere in the row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.models.config import ModelConfig
+from curta.learn.recipes.base import Claim, Recipe, smoke
+from curta.learn.sampling import Sampling
+from curta.learn.training.config import TrainingConfig
+
+SUMS = Experiment(
+    task="addition",
+    format="reversed",
+    positions="learned",
+    model=ModelConfig(width=64, layers=2, heads=4, feedforward=256),
+    sampling=Sampling(digits=(1, 8)),
+    training=TrainingConfig(steps=2_000, batch=64, seeds=3, learning_rate=1e-3),
+    evaluation=EvaluationConfig(digits=(6, 10), stride=2),
+)
+
+PRODUCTS = SUMS.with_(
+    task="multiplication",
+    format="fixed(width=3, reversed=True)",
+    model=ModelConfig(width=128, layers=3, heads=8, feedforward=512),
+    sampling=Sampling(digits=(1, 3)),
+    evaluation=EvaluationConfig(test=1_000),
+)
+
+
+def comparisons(sums: Experiment, products: Experiment, width: int) -> Iterator[Experiment]:
+    """Sums with and without random spaces; products plain and laid out in a fixed way."""
+    yield sums.with_(name="sums")
+    yield sums.with_(name="sums-spaces", format="spaces(reversed=True)")
+    yield products.with_(name="products-plain", format="plain")
+    yield products.with_(name="products-laid-out", format=f"fixed(width={width}, reversed=True)")
+
+
+RECIPE = Recipe(
+    name="description",
+    about="random spaces for longer sums, fixed places and reversed answers for long products",
+    source="Positional Description Matters for Transformers Arithmetic (2023)",
+    presets={
+        "smoke": tuple(comparisons(smoke(SUMS), smoke(PRODUCTS), 3)),
+        "small": tuple(comparisons(SUMS, PRODUCTS, 3)),
+        "full": tuple(
+            comparisons(
+                SUMS.with_(width=512, layers=8, heads=8, feedforward=2048, digits=(1, 10)).with_(
+                    steps=30_000, evaluation=EvaluationConfig(digits=(10, 12), stride=1)
+                ),
+                PRODUCTS.with_(
+                    width=768, layers=12, heads=12, feedforward=3072, digits=(1, 15)
+                ).with_(steps=100_000),
+                15,
+            )
+        ),
+    },
+    claims=(
+        Claim(
+            "sums, 8 digits in training, 10 in the test (published: 10, 12)", "—", "sums:exact@10"
+        ),
+        Claim("the same with random spaces", "generalises", "sums-spaces:exact@10"),
+        Claim(
+            "products of 3 digits, plain (published: 15 digits)",
+            "fails",
+            "products-plain:exact.test",
+        ),
+        Claim("the same, laid out", "close to 100%", "products-laid-out:exact.test"),
+    ),
+)

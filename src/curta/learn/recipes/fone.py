@@ -1,0 +1,51 @@
+"""FoNE: a number is one token, with two features for each of its digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.models.config import ModelConfig
+from curta.learn.recipes.base import Claim, Recipe, smoke
+from curta.learn.sampling import Sampling
+from curta.learn.training.config import TrainingConfig
+
+SMALL = Experiment(
+    task="addition",
+    format="whole(places=7)",
+    positions="learned",
+    model=ModelConfig(width=64, layers=2, heads=4, feedforward=256),
+    sampling=Sampling(digits=(1, 6), test_share=0.05),
+    training=TrainingConfig(steps=3_000, batch=256, seeds=3, learning_rate=2e-3),
+    evaluation=EvaluationConfig(test=2_000),
+)
+
+
+def comparisons(experiment: Experiment, product_digits: int) -> Iterator[Experiment]:
+    """Whole numbers and digits as tokens, for sums, differences and products."""
+    yield experiment.with_(name="sums")
+    yield experiment.with_(name="sums-digits", format="plain")
+    yield experiment.with_(name="differences", task="subtraction")
+    yield experiment.with_(name="products", task="multiplication", digits=(1, product_digits))
+
+
+RECIPE = Recipe(
+    name="fone",
+    about="a number is one token, its digits are Fourier features",
+    source="FoNE: Precise Single-Token Number Embeddings via Fourier Features (2025)",
+    presets={
+        "smoke": tuple(comparisons(smoke(SMALL, digits=(1, 3)), 2)),
+        "small": tuple(comparisons(SMALL, 2)),
+        "full": tuple(
+            comparisons(
+                SMALL.with_(width=256, layers=6, heads=8, feedforward=1024, steps=50_000), 3
+            )
+        ),
+    },
+    claims=(
+        Claim("sums of 6 digits", "99%, with 64 times less data", "sums:exact.test"),
+        Claim("sums of 6 digits, digits as tokens", "—", "sums-digits:exact.test"),
+        Claim("differences of 6 digits", "100%", "differences:exact.test"),
+        Claim("products", "100%", "products:exact.test"),
+    ),
+)

@@ -1,0 +1,53 @@
+"""Many heads of two features against few wide ones, at equal width."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.models.config import ModelConfig
+from curta.learn.recipes.base import Claim, Recipe, smoke
+from curta.learn.sampling import Sampling
+from curta.learn.training.config import TrainingConfig
+
+SMALL = Experiment(
+    task="addition",
+    format="reversed_both",
+    positions="abacus(offset=10)",
+    model=ModelConfig(width=64, layers=2, heads=4, feedforward=256),
+    sampling=Sampling(digits=(1, 8)),
+    training=TrainingConfig(steps=2_000, batch=128, seeds=3, learning_rate=1e-3),
+    evaluation=EvaluationConfig(digits=(1, 12), stride=4),
+)
+
+
+def head_widths(experiment: Experiment) -> Iterator[Experiment]:
+    """The same number of features in heads of two, of eight, and of all."""
+    width = experiment.model.width
+    for features in (2, 8, 32):
+        if width % features:
+            continue
+        yield experiment.with_(
+            name=f"features-{features}", heads=width // features, head_width=features
+        )
+
+
+RECIPE = Recipe(
+    name="heads",
+    about="heads of two features against wider ones at equal width",
+    source="two-dimensional heads are what hull caches can answer in logarithmic time",
+    presets={
+        "smoke": tuple(head_widths(smoke(SMALL, digits=(1, 3)))),
+        "small": tuple(head_widths(SMALL)),
+        "full": tuple(
+            head_widths(
+                SMALL.with_(width=256, layers=6, feedforward=1024, digits=(1, 20), steps=20_000)
+            )
+        ),
+    },
+    claims=(
+        Claim("heads of 2 features", "—", "features-2:exact.test"),
+        Claim("heads of 8 features", "—", "features-8:exact.test"),
+        Claim("heads of 32 features", "—", "features-32:exact.test"),
+    ),
+)

@@ -1,0 +1,67 @@
+"""Position coupling: digits of equal significance share a position."""
+
+from __future__ import annotations
+
+from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.models.config import ModelConfig
+from curta.learn.recipes.base import Claim, Recipe, smoke
+from curta.learn.sampling import Sampling
+from curta.learn.training.config import TrainingConfig
+
+SMALL = Experiment(
+    name="coupled",
+    task="addition",
+    format="reversed",
+    positions="coupled(offset=30)",
+    model=ModelConfig(width=64, layers=2, heads=4, feedforward=256, tied=False),
+    sampling=Sampling(digits=(1, 10), test_share=0.05),
+    training=TrainingConfig(steps=3_000, batch=128, seeds=3, learning_rate=2e-3),
+    evaluation=EvaluationConfig(digits=(1, 30), stride=5),
+)
+
+SHORT = EvaluationConfig(digits=(1, 6), stride=5, samples=50, test=50)
+
+FULL = SMALL.with_(
+    positions="coupled(offset=200)",
+    width=512,
+    layers=1,
+    heads=4,
+    feedforward=2048,
+    digits=(1, 30),
+    steps=50_000,
+    batch=1000,
+    learning_rate=1e-4,
+    precision="bfloat16",
+    evaluation=EvaluationConfig(digits=(1, 200), stride=20),
+)
+
+
+def with_controls(experiment: Experiment) -> tuple[Experiment, ...]:
+    """The same model with sight by significance, without positions, with learned ones."""
+    assert experiment.evaluation.digits is not None
+    offset = 3 * experiment.evaluation.digits[1]
+    return (
+        experiment,
+        experiment.with_(name="aligned", positions="aligned"),
+        experiment.with_(name="no-positions", positions="none"),
+        experiment.with_(name="learned-positions", positions=f"learned(offset={offset})"),
+    )
+
+
+RECIPE = Recipe(
+    name="position_coupling",
+    about="digits of equal significance share a position",
+    source="Position Coupling: Improving Length Generalization of Arithmetic Transformers (2024)",
+    presets={
+        "smoke": (smoke(SMALL, digits=(1, 3), evaluation=SHORT),),
+        "small": with_controls(SMALL),
+        "full": with_controls(FULL),
+    },
+    claims=(
+        Claim("trained to 30 digits, exact at 200 digits", "to 200 digits", "coupled:exact@200"),
+        Claim("trained to 10 digits, exact at 30 digits", "—", "coupled:exact@30"),
+        Claim("sight by significance (ours), exact at 30 digits", "—", "aligned:exact@30"),
+        Claim("without positions, exact at 30 digits", "—", "no-positions:exact@30"),
+        Claim("learned positions, exact at 30 digits", "—", "learned-positions:exact@30"),
+    ),
+)

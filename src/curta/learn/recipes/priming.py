@@ -1,0 +1,65 @@
+"""Relative positions for longer sums, a few long examples for longer products."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.models.config import ModelConfig
+from curta.learn.recipes.base import Claim, Recipe, smoke
+from curta.learn.sampling import Sampling
+from curta.learn.training.config import TrainingConfig
+
+SUMS = Experiment(
+    task="addition",
+    format="padded",
+    positions="t5",
+    model=ModelConfig(width=64, layers=2, heads=4, feedforward=256, loops=2),
+    sampling=Sampling(digits=(1, 5)),
+    training=TrainingConfig(steps=2_000, batch=64, seeds=3, learning_rate=1e-3),
+    evaluation=EvaluationConfig(digits=(3, 15), stride=4),
+)
+
+PRODUCTS = SUMS.with_(
+    task="multiplication(second=1)",
+    format="reversed",
+    sampling=Sampling(digits=(1, 3)),
+    evaluation=EvaluationConfig(digits=(3, 9), stride=3),
+)
+
+FULL_SUMS = SUMS.with_(width=512, layers=6, heads=8, feedforward=2048, loops=1, steps=30_000)
+
+FULL_PRODUCTS = FULL_SUMS.with_(
+    task="multiplication(second=3)",
+    sampling=Sampling(digits=(1, 5)),
+    evaluation=EvaluationConfig(digits=(5, 35), stride=6),
+)
+
+
+def comparisons(sums: Experiment, products: Experiment, long: int) -> Iterator[Experiment]:
+    """Sums by positions; products without and with long examples."""
+    yield sums.with_(name="sums-relative")
+    yield sums.with_(name="sums-absolute", positions="learned")
+    yield products.with_(name="products")
+    primed = {"priming": (long, long), "priming_examples": 50, "priming_share": 0.1}
+    yield products.with_(name="products-primed", **primed)
+
+
+RECIPE = Recipe(
+    name="priming",
+    about="relative positions for longer sums, 50 long examples for longer products",
+    source="Length Generalization in Arithmetic Transformers (2023)",
+    presets={
+        "smoke": tuple(comparisons(smoke(SUMS), smoke(PRODUCTS), 5)),
+        "small": tuple(comparisons(SUMS, PRODUCTS, 9)),
+        "full": tuple(comparisons(FULL_SUMS, FULL_PRODUCTS, 35)),
+    },
+    claims=(
+        Claim(
+            "sums, 5 digits in training, 15 in the test", "generalises", "sums-relative:exact@15"
+        ),
+        Claim("the same with absolute positions", "fails", "sums-absolute:exact@15"),
+        Claim("products, 9 digits, trained to 3 (published: 35, 5)", "fails", "products:exact@9"),
+        Claim("the same with 50 long examples", "generalises", "products-primed:exact@9"),
+    ),
+)

@@ -1,0 +1,50 @@
+"""RevOrder: outputs and partial results from the last digit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.models.config import ModelConfig
+from curta.learn.recipes.base import Claim, Recipe, smoke
+from curta.learn.sampling import Sampling
+from curta.learn.training.config import TrainingConfig
+
+SMALL = Experiment(
+    positions="learned",
+    model=ModelConfig(width=64, layers=3, heads=4, feedforward=256),
+    sampling=Sampling(digits=(1, 3), test_share=0.1),
+    training=TrainingConfig(steps=2_500, batch=64, seeds=3, learning_rate=1e-3),
+    evaluation=EvaluationConfig(test=1_000, samples=300),
+)
+
+
+def pairs(experiment: Experiment) -> Iterator[Experiment]:
+    """Sums and products, plain and in reverse order."""
+    for task, short in (("addition", "sums"), ("multiplication", "products")):
+        for written in ("plain", "revorder"):
+            yield experiment.with_(name=f"{short}-{written}", task=task, format=written)
+
+
+RECIPE = Recipe(
+    name="revorder",
+    about="sums and products whose digits and partial results come from the last digit",
+    source="RevOrder: A Novel Method for Enhanced Arithmetic in Language Models (2024)",
+    presets={
+        "smoke": tuple(pairs(smoke(SMALL, digits=(1, 2)))),
+        "small": tuple(pairs(SMALL)),
+        "full": tuple(
+            pairs(
+                SMALL.with_(
+                    width=512, layers=8, heads=8, feedforward=2048, digits=(1, 8), steps=50_000
+                )
+            )
+        ),
+    },
+    claims=(
+        Claim("sums, reversed with carries", "100%", "sums-revorder:exact.test"),
+        Claim("sums, plain", "—", "sums-plain:exact.test"),
+        Claim("products, reversed partial products", "100%", "products-revorder:exact.test"),
+        Claim("products, plain", "—", "products-plain:exact.test"),
+    ),
+)
