@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from curta.errors import ExperimentError
 from curta.learn import sweep
+from tiny_runs import TINY, tiny, tiny_run
 
 BASE = """
 [base]
@@ -74,3 +76,19 @@ def test_a_cluster_without_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     plan = read(tmp_path, "[grid]\nwidth = [32]\n")
     with pytest.raises(ExperimentError, match="--cluster needs Ray: pip install"):
         sweep.run(plan, tmp_path / "out", cluster=True)
+
+
+def test_what_is_done_is_left_and_shown(tmp_path: Path) -> None:
+    """A sweep that goes on finds its first run finished; a folder of another sweep is refused."""
+    out = tmp_path / "out"
+    shutil.copytree(tiny_run().path, out / "001-tiny")
+    before = (out / "001-tiny" / "checkpoint.safetensors").stat().st_mtime_ns
+    sweep.run(sweep.Plan((TINY,)), out)
+    assert (out / "001-tiny" / "checkpoint.safetensors").stat().st_mtime_ns == before
+    assert "001-tiny" in (out / "report.html").read_text()
+    figures = (tiny_run().evaluation or {})["summary"]
+    lines = sweep.table(out).splitlines()
+    (row,) = [line for line in lines if "001-tiny" in line]
+    assert f"{figures['loss.test']['value']:.4g}" in row
+    with pytest.raises(ExperimentError, match="is a run of another experiment"):
+        sweep.run(sweep.Plan((tiny(width=32),)), out)

@@ -169,6 +169,20 @@ def ask(given: argparse.Namespace) -> int:
     return 0
 
 
+def print_claims(folder: RecipeFolder) -> None:
+    """Published and ours, side by side."""
+    from curta.learn.report.page import ours
+
+    lines = [
+        (claim.what, claim.published, ours(folder.runs, claim.measure))
+        for claim in folder.recipe.claims
+    ]
+    rows = [("", "published", f"ours ({folder.preset})"), *lines]
+    first, second = (max(len(row[column]) for row in rows) for column in (0, 1))
+    for what, published, value in rows:
+        print(f"  {what:{first}}  {published:{second}}  {value}")
+
+
 def summarise(path: Path) -> None:
     """The main figures of each run, and where the report is."""
     from curta.learn.report.parts import written
@@ -177,6 +191,8 @@ def summarise(path: Path) -> None:
         figures = (folder.evaluation or {}).get("summary", {})
         shown = ", ".join(f"{name} {written(figures, name)}" for name in SHOWN if name in figures)
         print(f"{folder.name}: {shown}")
+    if RecipeFolder.at(path):
+        print_claims(RecipeFolder.open(path))
     report = path / "report.html"
     if report.is_file():
         print(f"report: {report}")

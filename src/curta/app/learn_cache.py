@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Callable
 from pathlib import Path
 
 from curta.engine.settings import read_settings
@@ -22,8 +23,9 @@ def keep_compiled_programs() -> None:
     import jax
 
     place = read_settings().cache_directory / "learn" / machine()
-    jax.config.update("jax_compilation_cache_dir", str(place))
-    jax.config.update("jax_persistent_cache_min_compile_time_secs", SECONDS_WORTH_KEEPING)
+    update: Callable[[str, object], None] = jax.config.update
+    update("jax_compilation_cache_dir", str(place))
+    update("jax_persistent_cache_min_compile_time_secs", SECONDS_WORTH_KEEPING)
 
 
 def machine() -> str:

@@ -56,7 +56,8 @@ def test_exact_match_is_what_decoding_says() -> None:
     source = problems().by_length(2)
     sizes = np.full((ROWS, 2), 2)
     rows = source.rows(sizes, "all", key=jax.random.key(5))
-    said = np.asarray(jax.jit(lambda rows: generate(judge().first, setup, rows))(rows))
+    model = judge().first
+    said = np.asarray(jax.jit(lambda rows: generate(model, setup, rows))(rows))
     tokens, length = np.array(rows.tokens), np.array(rows.length)
     for row in range(0, ROWS, 2):
         prompt = int(rows.prompt_length[row])
@@ -152,14 +153,14 @@ def test_commuted_questions_are_new_one_way_round_only() -> None:
     train, test = (
         {
             question
-            for seed in range(16)
+            for seed in range(8)
             for question in texts(
                 problems().setup, source.rows(sizes, part, key=jax.random.key(seed))
             )
         }
         for part in ("train", "test")
     )
-    assert len(train) > 4000
+    assert len(train) > 2500
     assert len(test) > 700
     rows = Commuted(source.sampler).rows(sizes, key=jax.random.key(4))
     found = [operands(question) for question in texts(problems().setup, rows)]

@@ -106,7 +106,12 @@ def test_runs_side_by_side(tmp_path: Path) -> None:
 
 
 def test_the_report_of_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    claims = (Claim("loss <in the end>", "0.6", "loss.test"), Claim("far", "99%", "exact@100"))
+    claims = (
+        Claim("loss <in the end>", "0.6", "tiny:loss.test"),
+        Claim("any", "0.6", "loss.test"),
+        Claim("far", "99%", "tiny:exact@100"),
+        Claim("other", "99%", "large:exact@3"),
+    )
     made = Recipe("trial", "one tiny run", "nobody", {"smoke": (TINY,)}, claims)
     monkeypatch.setattr(recipes, "recipes", lambda: {"trial": made})
     folder = RecipeFolder.create(tmp_path / "trial", made, "smoke")
@@ -119,9 +124,11 @@ def test_the_report_of_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     row = re.search(r"<tr><td>loss &lt;in the end&gt;</td>.*?</tr>", page)
     assert row is not None
     assert re.findall(r"<td[^>]*>(.*?)</td>", row[0]) == [
-        "loss &lt;in the end&gt;", "0.6", "loss.test", written(figures, "loss.test"),
+        "loss &lt;in the end&gt;", "0.6", written(figures, "loss.test"), "tiny:loss.test",
     ]  # fmt: skip
-    assert re.search(r"<td>exact@100</td><td>–</td>", page)
+    assert f"<tr><td>any</td><td>0.6</td><td>{written(figures, 'loss.test')}</td>" in page
+    assert "<tr><td>far</td><td>99%</td><td>not measured</td>" in page
+    assert "<tr><td>other</td><td>99%</td><td>not in this preset</td>" in page
 
 
 def test_tables_escape_what_is_not_html() -> None:

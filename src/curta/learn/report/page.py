@@ -55,23 +55,33 @@ def write_recipe_report(folder: RecipeFolder) -> None:
 
 
 def claims(folder: RecipeFolder) -> Raw:
-    """What was published, and what each experiment came to."""
-    runs = folder.runs
-    figures = [(run.evaluation or {}).get("summary", {}) for run in runs]
-    rows = [
-        (
-            claim.what,
-            claim.published,
-            claim.measure,
-            *(parts.written(f, claim.measure) for f in figures),
-        )
-        for claim in folder.recipe.claims
-    ]
+    """What was published, and what ours came to."""
     return section(
         "Published and ours",
-        paragraph("Ours with 95% intervals over seeds; – where an experiment does not measure it."),
-        table(("claim", "published", "figure", *(run.name for run in runs)), rows),
+        paragraph("Means over seeds with 95% intervals."),
+        table(
+            ("claim", "published", f"ours, preset {folder.preset}", "measured as"),
+            [
+                (claim.what, claim.published, ours(folder.runs, claim.measure), claim.measure)
+                for claim in folder.recipe.claims
+            ],
+        ),
     )
+
+
+def ours(runs: Sequence[RunFolder], measure: str) -> str:
+    """A figure of one experiment (`name:figure`), or of each that has it; or why there is none."""
+    name, colon, figure = measure.rpartition(":")
+    wanted = [run for run in runs if not colon or run.experiment.name == name]
+    if not wanted:
+        return "not in this preset"
+    found = [(run, (run.evaluation or {}).get("summary", {})) for run in wanted]
+    values = [(run, parts.written(given, figure)) for run, given in found if figure in given]
+    if not values:
+        return "not measured"
+    if colon or len(runs) == 1:
+        return values[0][1]
+    return "; ".join(f"{run.experiment.name} {value}" for run, value in values)
 
 
 def write_comparison(folders: Sequence[RunFolder], out: Path) -> None:

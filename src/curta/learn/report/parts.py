@@ -180,7 +180,8 @@ def by_length(folders: Sequence[RunFolder]) -> Raw:
             series.append(diagonal(evaluation, index, label))
         trained = trained or trained_range(evaluation)
     series = [one for one in series if len(one.x)]
-    svg = plots.lines([("digits of each operand", "exact match", series)], shaded=trained)
+    panel = ("digits of each operand", "exact match", series)
+    svg = plots.lines([panel], shaded=trained, shares=True)
     return section(
         "Exact match by length",
         figure(svg, "Mean over seeds with 95% intervals; the trained lengths are shaded."),

@@ -92,8 +92,9 @@ def lines(
     *,
     logarithmic: Sequence[bool] = (),
     shaded: tuple[float, float] | None = None,
+    shares: bool = False,
 ) -> str:
-    """Panels of lines: words below, words beside, and the lines."""
+    """Panels of lines: words below, words beside, and the lines; shares go from 0 to 1."""
     panels = [panel for panel in panels if panel[2]]
     if not panels:
         return ""
@@ -106,6 +107,8 @@ def lines(
                 one.axvspan(shaded[0] - 0.5, shaded[1] + 0.5, color="#8888", alpha=0.2, lw=0)
             if index < len(logarithmic) and logarithmic[index]:
                 one.set_yscale("log")
+            if shares:
+                one.set_ylim(-0.02, 1.02)
             one.set_xlabel(below)
             one.set_ylabel(beside)
             if len(series) > 1:
@@ -166,6 +169,7 @@ def bars(panels: Sequence[tuple[str, str, Sequence[tuple[str, float]]]]) -> str:
     def draw(axes: Sequence[Axes]) -> None:
         for one, (below, beside, given) in zip(axes, panels, strict=True):
             one.bar(range(len(given)), [height for _, height in given], color=COLOURS[0], width=0.8)
+            one.set_ylim(bottom=0, top=None if any(height for _, height in given) else 1)
             every = max(1, len(given) // 12)
             ticks = range(0, len(given), every)
             one.set_xticks(list(ticks), [given[tick][0] for tick in ticks])

@@ -43,8 +43,17 @@ def new_state(setup: Setup) -> TrainingState:
         model = new_model(setup, key=key)
         return model, optimiser(config).init(eqx.filter(model, eqx.is_inexact_array))
 
-    # Compiled as one program: the many small ones of an eager start take longer than training.
-    model, state = eqx.filter_jit(eqx.filter_vmap(one))(seed_keys(setup))
+    def arrays(key: Array) -> tuple[Transformer, optax.OptState]:
+        filtered: tuple[Transformer, optax.OptState] = eqx.filter(one(key), eqx.is_array)
+        return filtered
+
+    # One program, because the many small ones of an eager start take longer than training; and one
+    # seed after the other, because random numbers of several keys take three times as long to
+    # compile.
+    keys = seed_keys(setup)
+    shapes = eqx.filter_eval_shape(one, keys[0])
+    rest = eqx.filter(shapes, lambda leaf: isinstance(leaf, jax.ShapeDtypeStruct), inverse=True)
+    model, state = eqx.combine(jax.jit(lambda keys: jax.lax.map(arrays, keys))(keys), rest)
     return TrainingState(model, state, jnp.array(0))
 
 
