@@ -13,7 +13,7 @@ from curta.errors import TokenError
 END = "#"
 """Ends every answer, and fills up the rest of a row."""
 
-PAUSE = "."
+PAUSE = "~"
 """A token without a meaning, between question and answer: room to think."""
 
 

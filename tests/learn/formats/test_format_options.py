@@ -9,6 +9,7 @@ import pytest
 
 from curta.errors import ExperimentError, TokenError
 from curta.learn import catalogue
+from curta.learn.alphabet import PAUSE
 from curta.learn.formats.base import Format, formats_for
 from curta.learn.formats.sentences import WORDS
 from curta.learn.language import Language
@@ -148,7 +149,13 @@ def test_sentences_can_be_taken_apart(task: str) -> None:
 def test_pauses_keep_the_symbols_of_the_format() -> None:
     made = Language(catalogue.task("addition"), catalogue.format_("symbolic"), pauses=2)
     assert made.alphabet.second_digits[0] == "A"
-    assert made.alphabet.encode("F+G=..")[-2:] == [made.alphabet.token(".")] * 2
+    assert made.alphabet.encode(f"F+G={PAUSE}{PAUSE}")[-2:] == [made.alphabet.token(PAUSE)] * 2
+
+
+def test_a_pause_is_no_symbol_of_any_task_or_format() -> None:
+    for task in catalogue.parts(Task).values():
+        for made in catalogue.parts(Format).values():
+            assert PAUSE not in (*task.symbols, *made.symbols)
 
 
 @pytest.mark.parametrize(

@@ -101,7 +101,9 @@ def test_answers_about_long_numbers_and_other_bases(task: str, base: int, places
 
 def test_every_task_is_compared() -> None:
     names = {catalogue.task(task).name for task, _, _ in CASES}
-    assert names == set(catalogue.parts(Task)) == set(ANSWERS)
+    assert names == set(ANSWERS)
+    # The suite has a test of its own.
+    assert names | {"suite"} == set(catalogue.parts(Task))
 
 
 @pytest.mark.parametrize("task", ["addition", "sorting", "copy"])
