@@ -25,6 +25,9 @@ from curta.learn.problem import Problem, Symbol
 
 Part = Literal["train", "test", "all"]
 
+Search = tuple[Array, Array, Problem, Array]
+"""How often a problem was drawn, the next key, the last problem, and whether it will do."""
+
 TRIES = 64
 """Draws until a problem counts as not to be found."""
 
@@ -126,9 +129,6 @@ class Sampler:
         """Draw until the problem lies in the part."""
         share = self.sampling.test_share
 
-        def wrong(problem: Problem) -> Bool[Array, ""]:
-            return in_test(problem, share) != (part == "test")
-
         key, row_key = jax.random.split(key)
         if part == "all" or (share == 0 and part == "train"):
             problem = draw(key)
@@ -139,20 +139,24 @@ class Sampler:
             )
             raise ExperimentError(part_missing)
 
-        def again(state: tuple[Array, Array, Problem]) -> tuple[Array, Array, Problem]:
-            tries, key, _ = state
+        def again(state: Search) -> Search:
+            tries, key, _, _ = state
             key, now = jax.random.split(key)
-            return tries + 1, key, draw(now)
+            problem = draw(now)
+            return tries + 1, key, problem, in_test(problem, share) == (part == "test")
 
-        def going_on(state: tuple[Array, Array, Problem]) -> Bool[Array, ""]:
-            tries, _, problem = state
-            return wrong(problem) & (tries < TRIES)
+        def going_on(state: Search) -> Bool[Array, ""]:
+            tries, _, _, found = state
+            return ~found & (tries < TRIES)
 
-        first_key, key = jax.random.split(key)
-        first = (jnp.array(1), key, draw(first_key))
-        _, _, problem = jax.lax.while_loop(going_on, again, first)
+        # Nothing is drawn outside the loop, so that it is compiled once.
+        nothing = jax.tree.map(
+            lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), jax.eval_shape(draw, key)
+        )
+        begun = (jnp.array(0), key, nothing, jnp.array(False))
+        _, _, problem, found = jax.lax.while_loop(going_on, again, begun)
         row = self.language.row(problem, self.width, key=row_key)
-        return Rows(row.tokens, row.prompt_length, row.length, ~wrong(problem)), problem
+        return Rows(row.tokens, row.prompt_length, row.length, found), problem
 
     def problem(self, *, key: Array, step: Int[Array, ""] | int = 0) -> Problem:
         """A problem with sizes at random."""
