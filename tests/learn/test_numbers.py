@@ -20,6 +20,7 @@ from learn_texts import FAST_COMPILE
 
 PLACES = 100
 BASES = (2, 10, 16, 1000)
+FEW_BASES = (10, 16)
 SHORT = 12
 """Room for products and quotients, whose programs are larger."""
 
@@ -70,7 +71,7 @@ EXPECTED: dict[str, Callable[[int, int], object]] = {
 @st.composite
 def pairs(draw: st.DrawFn) -> tuple[int, int, int]:
     """Two numbers of any lengths in a base; often nearly the same ones."""
-    base = draw(st.sampled_from(BASES))
+    base = draw(st.sampled_from(FEW_BASES))
     below = [base ** draw(st.integers(1, SHORT)) - 1 for _ in range(2)]
     a = draw(st.integers(0, below[0]) | st.just(below[0]))
     near = st.integers(max(a - 2, 0), min(a + 2, base**SHORT - 1))

@@ -283,22 +283,19 @@ PLAIN: dict[str, Written] = {
 
 WRITTEN: tuple[tuple[str, str, int, int, Written], ...] = (
     ("reversed", "subtraction", 10, 3, PLAIN["reversed"]),
+    ("reversed_both", "addition", 10, 3, PLAIN["reversed_both"]),
+    ("symbolic", "addition", 10, 3, in_letters),
     ("reversed_operands", "addition", 10, 3, PLAIN["reversed_operands"]),
-    ("reversed_both", "division", 10, 3, PLAIN["reversed_both"]),
     ("padded", "addition", 10, 3, padded(None, lambda width: width + 1)),
-    ("padded", "multiplication", 16, 3, padded(None, lambda width: 2 * width)),
     ("fixed(width=4)", "subtraction", 10, 3, padded(4, lambda width: width)),
     ("hints(offset=False)", "addition", 10, 3, hinted),
-    ("symbolic", "multiplication", 10, 3, in_letters),
-    ("spaces(share=1.0)", "comparison", 10, 3, PLAIN["spaces"]),
+    ("spaces(share=1.0)", "addition", 10, 3, PLAIN["spaces"]),
     ("scratchpad", "addition", 10, 3, scratchpad),
     ("scratchpad", "subtraction", 10, 3, scratchpad),
     ("scratchpad", "multiplication", 10, 3, scratchpad),
-    ("scratchpad", "multi_addition(numbers=3)", 10, 3, scratchpad),
     ("scratchpad_detailed", "addition", 10, 3, detailed),
     ("scratchpad_detailed", "multiplication(second=2)", 10, 3, detailed),
     ("right_to_left", "addition", 100, 3, right_to_left),
-    ("right_to_left", "subtraction", 10, 3, right_to_left),
     ("revorder", "addition", 10, 3, revorder),
     ("revorder", "multiplication", 10, 3, revorder),
     ("decomposed", "multiplication", 10, 3, decomposed),
@@ -306,6 +303,11 @@ WRITTEN: tuple[tuple[str, str, int, int, Written], ...] = (
 )
 
 MORE_WRITTEN: tuple[tuple[str, str, int, int, Written], ...] = (
+    ("reversed_both", "division", 10, 3, PLAIN["reversed_both"]),
+    ("scratchpad", "multi_addition(numbers=3)", 10, 3, scratchpad),
+    ("right_to_left", "subtraction", 10, 3, right_to_left),
+    ("symbolic", "multiplication", 10, 3, in_letters),
+    ("padded", "multiplication", 16, 3, padded(None, lambda width: 2 * width)),
     ("padded", "sorting", 10, 3, padded(None, lambda width: width)),
     ("padded", "mixed(operations='+-')", 2, 6, padded(None, lambda width: width + 1)),
     ("fixed(width=30)", "addition", 1000, 20, padded(30, lambda width: width + 1)),

@@ -15,10 +15,8 @@ CASES = (
     ("addition", 10, 3),
     ("subtraction", 16, 3),
     ("multiplication", 10, 3),
-    ("multiplication(first=3, second=2)", 16, 4),
     ("division", 10, 3),
     ("modular", 10, 3),
-    ("modular(operation='-', modulus=7)", 16, 3),
     ("mixed", 10, 3),
     ("multi_addition(numbers=5)", 2, 3),
     ("comparison", 10, 3),
@@ -31,11 +29,13 @@ CASES = (
     ("reverse", 10, 3),
     ("expression", 10, 2),
     ("decimals", 10, 3),
-    ("decimals(operation='-')", 16, 3),
     ("fractions", 10, 3),
 )
 
 LONG_CASES = (
+    ("decimals(operation='-')", 16, 3),
+    ("modular(operation='-', modulus=7)", 16, 3),
+    ("multiplication(first=3, second=2)", 16, 4),
     ("addition", 10, 100),
     ("addition", 1000, 40),
     ("subtraction", 10, 100),

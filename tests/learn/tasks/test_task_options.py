@@ -31,6 +31,7 @@ def test_equal_and_nearly_equal_numbers_are_compared_often() -> None:
     assert min(verdicts["<"], verdicts[">"]) > 200
 
 
+@pytest.mark.slow
 def test_products_have_short_factors_where_asked_for() -> None:
     for question, answer in questions("multiplication(first=2, second=1)", places=4):
         a, b = question[:-1].split("*")
@@ -60,11 +61,13 @@ def test_expressions_have_only_the_parentheses_they_need() -> None:
     assert min(seen.values()) > 50
 
 
+@pytest.mark.slow
 def test_expressions_without_parentheses() -> None:
     for question, _ in questions("expression(parentheses=False)", 256, 2):
         assert "(" not in question
 
 
+@pytest.mark.slow
 def test_products_in_expressions_stay_in_their_bound() -> None:
     for question, answer in questions("expression(numbers=2, value_digits=3)", places=3):
         if "*" in question:
@@ -78,6 +81,7 @@ def test_a_hidden_modulus() -> None:
         assert int(answer) == a * b % 13
 
 
+@pytest.mark.slow
 def test_quotients_without_remainders() -> None:
     for question, answer in questions("division(second=1, remainder=False)"):
         a, b = integers(question, 10)
