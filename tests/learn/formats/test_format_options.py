@@ -134,7 +134,10 @@ def test_spaces_are_in_questions_only() -> None:
     assert abs(np.mean(counts) - 0.5) < 0.08
 
 
-@pytest.mark.parametrize("task", ["division(remainder=False)", "sorting(numbers=3)"])
+@pytest.mark.parametrize(
+    "task",
+    ["sorting(numbers=3)", pytest.param("division(remainder=False)", marks=pytest.mark.slow)],
+)
 def test_sentences_can_be_taken_apart(task: str) -> None:
     made = language(task, "sentences")
     said = set()

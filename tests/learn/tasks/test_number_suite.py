@@ -75,9 +75,7 @@ def check(kind: str, operation: str, places: int, rows: int) -> None:
 ALL = [(kind, operation) for kind, operations in OPERATIONS.items() for operation in operations]
 
 FEW = [
-    ("integer", "count"),
     ("float", "digit"),
-    ("float", "to_scientific"),
     ("scientific", "sub"),
     ("fraction", "max"),
 ]
