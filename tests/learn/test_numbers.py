@@ -68,9 +68,9 @@ EXPECTED: dict[str, Callable[[int, int], object]] = {
 
 
 @st.composite
-def pairs(draw: st.DrawFn) -> tuple[int, int, int]:
+def pairs(draw: st.DrawFn, bases: tuple[int, ...]) -> tuple[int, int, int]:
     """Two numbers of any lengths in a base; often nearly the same ones."""
-    base = draw(st.sampled_from(BASES))
+    base = draw(st.sampled_from(bases))
     below = [base ** draw(st.integers(1, SHORT)) - 1 for _ in range(2)]
     a = draw(st.integers(0, below[0]) | st.just(below[0]))
     near = st.integers(max(a - 2, 0), min(a + 2, base**SHORT - 1))
@@ -79,9 +79,21 @@ def pairs(draw: st.DrawFn) -> tuple[int, int, int]:
 
 @pytest.mark.parametrize("name", EXPECTED)
 @settings(max_examples=60, deadline=None)
-@given(pair=pairs())
+@given(pair=pairs((10,)))
 def test_two_numbers(name: str, pair: tuple[int, int, int]) -> None:
-    a, b, base = pair
+    check(name, *pair)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", EXPECTED)
+@settings(max_examples=200, deadline=None)
+@given(pair=pairs(BASES))
+def test_two_numbers_in_other_bases(name: str, pair: tuple[int, int, int]) -> None:
+    check(name, *pair)
+
+
+def check(name: str, a: int, b: int, base: int) -> None:
+    """Compare a function of two numbers."""
     b = max(b, 1) if name == "divide" else b
     found = compiled(name, base, SHORT)(digits_of(a, base, SHORT), digits_of(b, base, SHORT))
     wanted = EXPECTED[name](a, b)

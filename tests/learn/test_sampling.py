@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
@@ -63,6 +64,14 @@ def drawn_pairs(made: Sampler, count: int, part: Part) -> np.ndarray:
     return np.unique((100 * a + b)[np.asarray(rows.valid)])
 
 
+@pytest.fixture(scope="module", autouse=True)
+def quick_compilation() -> Iterator[None]:
+    """Programs here run once or twice: what optimising them costs is not got back."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 @pytest.fixture(scope="module")
 def split() -> np.ndarray:
     """The side of every pair of numbers below 100, first operand first."""
@@ -91,15 +100,16 @@ def test_the_split_does_not_depend_on_format_or_room(
 
 
 def test_training_and_test_are_disjoint_and_cover_all(split: np.ndarray) -> None:
-    in_test_part = set((ALL_PAIRS[split] @ (100, 1)).tolist())
-    made = sampler(values=(0, 99), test_share=SHARE)
-    trained = set(drawn_pairs(made, 30_000, "train").tolist())
-    tested = set(drawn_pairs(made, 8_000, "test").tolist())
+    small = split & (ALL_PAIRS < 50).all(axis=1)
+    in_test_part = set((ALL_PAIRS[small] @ (100, 1)).tolist())
+    made = sampler(values=(0, 49), test_share=SHARE)
+    trained = set(drawn_pairs(made, 10_000, "train").tolist())
+    tested = set(drawn_pairs(made, 2_500, "test").tolist())
     assert tested <= in_test_part
     assert not trained & in_test_part
-    # m draws from n pairs miss n e^(-m/n) of them: 35 of 1,980, and 190 of 8,020.
-    assert len(in_test_part) - len(tested) < 80
-    assert 10_000 - len(in_test_part) - len(trained) < 300
+    # m draws from n pairs miss n e^(-m/n) of them: 3 of 500, and 13 of 2,000.
+    assert len(in_test_part) - len(tested) < 15
+    assert 2_500 - len(in_test_part) - len(trained) < 40
 
 
 def test_a_row_that_was_not_found_does_not_count() -> None:
@@ -116,7 +126,7 @@ def carries_of(a: np.ndarray, b: np.ndarray, base: int) -> int:
     return count
 
 
-@pytest.mark.parametrize(("base", "leading_zeros"), [(10, False), (10, True), (16, False)])
+@pytest.mark.parametrize(("base", "leading_zeros"), [(10, False), (16, True)])
 def test_all_numbers_of_carries_are_as_likely(base: int, leading_zeros: bool) -> None:
     places, rows = 7, 3_000
     rng = np.random.default_rng(0)
@@ -160,7 +170,7 @@ def test_priming_has_exactly_so_many_examples_none_of_them_tested() -> None:
     )
 
     rows, problems = drawn(made, 2_000, "train")
-    tested = jax.vmap(lambda each: in_test(each, SHARE))(problems)
+    tested = jax.jit(jax.vmap(lambda each: in_test(each, SHARE)))(problems)
     assert not np.asarray(tested & rows.valid).any()
     long = np.asarray(problems.question[0].length) > 3
     assert len(np.unique(np.asarray(rows.tokens)[long], axis=0)) == 20

@@ -17,7 +17,7 @@ END = "#"
 NUMBER = "N"
 """Stands for every number that is one token."""
 
-PAUSE = "."
+PAUSE = "~"
 """A token without a meaning, between question and answer: room to think."""
 
 

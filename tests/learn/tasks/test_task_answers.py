@@ -15,10 +15,8 @@ CASES = (
     ("addition", 10, 3),
     ("subtraction", 16, 3),
     ("multiplication", 10, 3),
-    ("multiplication(first=3, second=2)", 16, 4),
     ("division", 10, 3),
     ("modular", 10, 3),
-    ("modular(operation='-', modulus=7)", 16, 3),
     ("mixed", 10, 3),
     ("multi_addition(numbers=5)", 2, 3),
     ("comparison", 10, 3),
@@ -31,11 +29,13 @@ CASES = (
     ("reverse", 10, 3),
     ("expression", 10, 2),
     ("decimals", 10, 3),
-    ("decimals(operation='-')", 16, 3),
     ("fractions", 10, 3),
 )
 
 LONG_CASES = (
+    ("decimals(operation='-')", 16, 3),
+    ("modular(operation='-', modulus=7)", 16, 3),
+    ("multiplication(first=3, second=2)", 16, 4),
     ("addition", 10, 100),
     ("addition", 1000, 40),
     ("subtraction", 10, 100),
@@ -101,10 +101,12 @@ def test_answers_about_long_numbers_and_other_bases(task: str, base: int, places
 
 def test_every_task_is_compared() -> None:
     names = {catalogue.task(task).name for task, _, _ in CASES}
-    assert names == set(catalogue.parts(Task)) == set(ANSWERS)
+    assert names == set(ANSWERS)
+    # The suite has a test of its own.
+    assert names | {"suite"} == set(catalogue.parts(Task))
 
 
-@pytest.mark.parametrize("task", ["addition", "sorting", "copy"])
+@pytest.mark.parametrize("task", ["sorting"])
 def test_questions_show_the_operands(task: str) -> None:
     made = language(task)
     digits, lengths = some_operands(made, 64, 5)
