@@ -19,6 +19,10 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
     if "CURTA_CACHE" not in os.environ:
         config.stash[MADE_HERE] = os.environ["CURTA_CACHE"] = tempfile.mkdtemp(prefix="curta-")
+    # What one test compiled, another need not: most of them run the same few tiny models.
+    os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", f"{os.environ['CURTA_CACHE']}/jax")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
+    os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -17,6 +17,7 @@ from jaxtyping import Array, Bool, Int
 
 from curta.learn.alphabet import PAUSE, Alphabet
 from curta.learn.formats.base import Format
+from curta.learn.keys import new_key
 from curta.learn.numbers import Number
 from curta.learn.problem import Problem
 from curta.learn.tasks.base import Task
@@ -61,7 +62,7 @@ class Language:
 
     def row(self, problem: Problem, width: int | None = None, *, key: Array | None = None) -> Rows:
         """One problem as a row of tokens; the key is for formats with several ways to write it."""
-        key = jax.random.key(0) if key is None else key
+        key = new_key(0) if key is None else key
         question, answer = self.format.write(self.task, problem, self.alphabet, key=key)
         pauses = literal(self.alphabet, *[PAUSE] * self.pauses)
         prompt = join([question, pauses])
@@ -77,7 +78,7 @@ class Language:
             none = jnp.zeros((operands,), jnp.int32)
             digits = jnp.zeros((operands, places), jnp.int32)
             given = Number(digits, none, none.astype(bool), none)
-            return self.row(self.problem(given, key=jax.random.key(0))).tokens
+            return self.row(self.problem(given, key=new_key(0))).tokens
 
         slack = self.format.slack(self.task, operands, places)
         return int(jax.eval_shape(written).shape[0]) - slack

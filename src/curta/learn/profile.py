@@ -18,6 +18,7 @@ import jax.numpy as jnp
 from jaxtyping import Array
 
 from curta.learn.experiment import Experiment, Setup
+from curta.learn.keys import new_key
 from curta.learn.models.transformer import parameter_count
 from curta.learn.training.loop import training_step
 from curta.learn.training.state import TrainingState, new_state, of_seed, seed_keys
@@ -127,12 +128,12 @@ def time_parts(setup: Setup, repeats: int) -> dict[str, float]:
     model = of_seed(state, 0)
     batch = setup.experiment.training.batch
     data = jax.jit(lambda key: setup.sampler.rows(batch, key=key))
-    rows = data(jax.random.key(0))
+    rows = data(new_key(0))
     forward = eqx.filter_jit(lambda model, key: objective(model, setup, rows, key=key)[0])
     both = eqx.filter_jit(
         eqx.filter_grad(lambda model, key: objective(model, setup, rows, key=key)[0])
     )
-    key = jax.random.key(1)
+    key = new_key(1)
     return {
         "data": statistics.median(timed(lambda: data(key), repeats)),
         "forward": statistics.median(timed(lambda: forward(model, key), repeats)),

@@ -19,6 +19,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, UInt32
 
 from curta.errors import ExperimentError
+from curta.learn.keys import HASHED, mix, new_key
 from curta.learn.language import Language, Rows
 from curta.learn.numbers import Number, significant
 from curta.learn.problem import Problem, Symbol
@@ -187,7 +188,7 @@ class Sampler:
             self.sizes(key=size_key, step=step),
         )
         data = jnp.where(primed, jax.random.key_data(fixed), jax.random.key_data(key))
-        return self.problem_of_sizes(sizes, key=jax.random.wrap_key_data(data))
+        return self.problem_of_sizes(sizes, key=jax.random.wrap_key_data(data, impl=HASHED))
 
     def priming_problem(self, *, key: Array) -> Problem:
         """The example for priming that belongs to a key."""
@@ -386,7 +387,7 @@ PRIMING_DRAWS = 16
 
 def priming_key(which: Int[Array, ""]) -> Array:
     """An example for priming is a function of its number, so there are only so many."""
-    return jax.random.fold_in(jax.random.key(1), which)
+    return jax.random.fold_in(new_key(1), which)
 
 
 def priming_keys(sampler: Sampler) -> np.ndarray:
@@ -431,28 +432,21 @@ def fingerprint(problem: Problem) -> UInt32[Array, ""]:
             choice = piece.choice.reshape(-1)
             names = jnp.array([zlib.crc32(name.encode()) for name in piece.names], jnp.uint32)
             present = (choice >= 0).astype(jnp.uint32)
-            place = mixed(before + jnp.cumsum(present))
-            terms = mixed(place + names[jnp.maximum(choice, 0)])
+            place = mix(before + jnp.cumsum(present))
+            terms = mix(place + names[jnp.maximum(choice, 0)])
         else:
             present = (piece.length > 0).astype(jnp.uint32)[None]
-            place = mixed(before + present)
-            terms = mixed(place + number_hash(piece))
+            place = mix(before + present)
+            terms = mix(place + number_hash(piece))
         total += (present * terms).sum(dtype=jnp.uint32)
         before += present.sum(dtype=jnp.uint32)
-    return mixed(total)
+    return mix(total)
 
 
 def number_hash(given: Number) -> UInt32[Array, ""]:
     """A hash of digits, length, sign and point."""
     places = jnp.arange(given.places, dtype=jnp.uint32)
-    terms = mixed(mixed(places) + (given.digits + 1).astype(jnp.uint32))
+    terms = mix(mix(places) + (given.digits + 1).astype(jnp.uint32))
     total = jnp.where(places < given.length, terms, 0).sum(dtype=jnp.uint32)
     outside = 2 * given.fraction.astype(jnp.uint32) + given.negative.astype(jnp.uint32)
-    return mixed(total + mixed(outside))
-
-
-def mixed(value: UInt32[Array, "*shape"]) -> UInt32[Array, "*shape"]:
-    """Scrambles 32 bits: multiplications and shifts, each of them reversible."""
-    value = (value ^ (value >> 16)) * jnp.uint32(0x7FEB352D)
-    value = (value ^ (value >> 15)) * jnp.uint32(0x846CA68B)
-    return value ^ (value >> 16)
+    return mix(total + mix(outside))

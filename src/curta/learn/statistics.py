@@ -16,6 +16,7 @@ import numpy as np
 from jaxtyping import Array
 
 from curta.errors import ExperimentError
+from curta.learn.keys import new_key
 from curta.learn.problem import numbers_in
 from curta.learn.sampling import Part, Sampler, fingerprint, in_test
 
@@ -154,7 +155,7 @@ def check_split(sampler: Sampler) -> None:
     def side(key: Array) -> Array:
         return in_test(sampler.problem(key=key, step=sampler.sampling.curriculum), share)
 
-    tested = np.asarray(side(jax.random.split(jax.random.key(0), count)))
+    tested = np.asarray(side(jax.random.split(new_key(0), count)))
     for missing, there in (("test", tested.any()), ("training", not tested.all())):
         if not there:
             raise ExperimentError(

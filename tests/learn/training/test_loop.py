@@ -14,6 +14,7 @@ import pytest
 
 from curta.errors import DivergedError, ExperimentError
 from curta.learn.experiment import Experiment, Setup
+from curta.learn.keys import new_key
 from curta.learn.models.config import ModelConfig
 from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
@@ -88,7 +89,7 @@ def test_scanned_layers_compute_the_same():
 def test_parts_of_a_batch_add_up_to_its_gradient():
     setup = Setup(TINY.with_(accumulate=4, seeds=1, steps=1, chunk=1, dropout=0.0))
     state = train(setup)
-    keys = jax.random.split(jax.random.fold_in(jax.random.key(0), 0), 4)
+    keys = jax.random.split(jax.random.fold_in(new_key(0), 0), 4)
     model = of_seed(new_state(setup), 0)
 
     def part(model, key):

@@ -15,6 +15,7 @@ from curta.learn.evaluation.measure import Errors, Evaluation
 from curta.learn.evaluation.samples import samples
 from curta.learn.evaluation.summary import as_json, summary
 from curta.learn.experiment import EvaluationConfig, Setup
+from curta.learn.keys import new_key
 from curta.learn.models.transformer import Transformer, parameter_count
 
 
@@ -75,4 +76,4 @@ def of_errors(errors: Errors) -> dict[str, Any]:
 
 def evaluation_key(setup: Setup) -> Array:
     """Questions depend on the experiment's first seed, and on nothing that training uses."""
-    return jax.random.fold_in(jax.random.key(setup.experiment.training.seed), 2**31 - 1)
+    return jax.random.fold_in(new_key(setup.experiment.training.seed), 2**31 - 1)

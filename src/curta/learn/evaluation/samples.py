@@ -15,6 +15,7 @@ from curta.learn.alphabet import PAUSE
 from curta.learn.evaluation.decode import generate
 from curta.learn.evaluation.exact import check_length
 from curta.learn.experiment import Setup
+from curta.learn.keys import new_key
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
 from curta.learn.reading import read
@@ -144,6 +145,6 @@ def said_with_probabilities(
 def example(setup: Setup) -> str:
     """A question of the run's language."""
     draw = jax.jit(lambda key: setup.sampler.rows(1, key=key, part="all"))
-    rows = draw(jax.random.key(0))
+    rows = draw(new_key(0))
     prompt = np.asarray(rows.tokens[0, : int(rows.prompt_length[0])])
     return setup.language.alphabet.decode(prompt)

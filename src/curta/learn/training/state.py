@@ -22,6 +22,7 @@ from safetensors.numpy import load_file, save
 
 from curta.errors import ExperimentError, FileError
 from curta.learn.experiment import Setup
+from curta.learn.keys import new_key
 from curta.learn.models.fourier import Numbers
 from curta.learn.models.transformer import Transformer
 from curta.learn.training.optimiser import optimiser
@@ -74,7 +75,7 @@ def new_model(setup: Setup, *, key: Array) -> Transformer:
 def seed_keys(setup: Setup) -> Array:
     """One key for each seed."""
     config = setup.experiment.training
-    return jax.vmap(jax.random.key)(jnp.arange(config.seed, config.seed + config.seeds))
+    return jax.vmap(new_key)(jnp.arange(config.seed, config.seed + config.seeds))
 
 
 def of_seed(state: TrainingState, index: int) -> Transformer:
