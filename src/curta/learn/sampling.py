@@ -11,6 +11,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import jax
@@ -93,8 +94,10 @@ class Sampler:
         self, count: int, *, key: Array, part: Part = "train", step: Int[Array, ""] | int = 0
     ) -> Rows:
         """So many rows at random."""
-        return self.drawn(count, key=key, part=part, step=step)[0]
+        rows: Rows = self.drawn(count, key=key, part=part, step=step)[0]
+        return rows
 
+    @partial(jax.jit, static_argnames=("self", "count", "part"))
     def drawn(
         self, count: int, *, key: Array, part: Part = "train", step: Int[Array, ""] | int = 0
     ) -> tuple[Rows, Problem]:
@@ -108,6 +111,7 @@ class Sampler:
 
         return jax.vmap(row)(jax.random.split(key, count))
 
+    @partial(jax.jit, static_argnames=("self", "part"))
     def rows_of_sizes(
         self, sizes: Int[Array, "rows operands"], *, key: Array, part: Part = "test"
     ) -> Rows:

@@ -24,6 +24,7 @@ class Generating(eqx.Module):
     ended: Bool[Array, " batch"]
 
 
+@eqx.filter_jit
 def generate(
     model: Transformer, setup: Setup, rows: Rows, *, loops: int | None = None
 ) -> Int[Array, "batch width"]:

@@ -48,6 +48,7 @@ def generated_right(
     return ((said == rows.tokens) | (index >= rows.length[:, None])).all(axis=1)
 
 
+@eqx.filter_jit
 def teacher_forced(
     model: Transformer, setup: Setup, rows: Rows, loops: tuple[int, ...] = ()
 ) -> Verdicts:

@@ -62,7 +62,7 @@ def samples(
     """Decode greedily; rows of all kinds go through together."""
     width = max(rows.tokens.shape[1] for rows in kinds.values())
     together = joined([widened(rows, width) for rows in kinds.values()])
-    said = np.asarray(eqx.filter_jit(generate)(model, setup, together, loops=loops))
+    said = np.asarray(generate(model, setup, together, loops=loops))
     names = [kind for kind, rows in kinds.items() for _ in range(len(rows.length))]
     found = []
     for row, (kind, tokens) in enumerate(zip(names, said, strict=True)):
