@@ -7,12 +7,13 @@ from collections.abc import Sequence
 import jax.numpy as jnp
 import numpy as np
 
+from curta.learn.alphabet import PAUSE
 from curta.learn.language import Language, Rows
 
 
 def written_rows(language: Language, texts: Sequence[str], width: int = 0) -> Rows:
     """Questions up to `=`, pauses, answers up to `#`; filled up to a width."""
-    pauses = "." * language.pauses
+    pauses = PAUSE * language.pauses
     given = [language.alphabet.encode(text.replace("=", "=" + pauses)) for text in texts]
     prompts = [len(language.alphabet.encode(text.split("=")[0] + "=" + pauses)) for text in texts]
     tokens = np.zeros((len(texts), max(width, *map(len, given))), np.int32)

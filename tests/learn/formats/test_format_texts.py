@@ -368,5 +368,5 @@ def test_texts_about_long_numbers_and_other_bases(
 
 def test_every_format_is_compared() -> None:
     names = {catalogue.format_(format_).name for format_, *_ in WRITTEN}
-    elsewhere = {"plain", "turing", "sentences", "spaces"}
+    elsewhere = {"plain", "turing", "sentences", "spaces", "whole"}
     assert names | elsewhere == set(catalogue.parts(Format))

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from curta.errors import ExperimentError
+from curta.learn.alphabet import PAUSE
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.models.config import ModelConfig
 from curta.learn.reading import read
@@ -99,7 +100,7 @@ def test_pauses_stand_before_the_answer_and_cost_no_loss() -> None:
     counted = np.asarray(loss_weights(rows, "answer"))
     for index in range(20):
         text = here.language.alphabet.decode(rows.tokens[index])
-        question, answer = text.split("=...")
+        question, answer = text.split("=" + 3 * PAUSE)
         a, b = question.split("+")
         assert int(answer.removesuffix("#")[::-1]) == int(a) + int(b)
         assert int(rows.prompt_length[index]) == len(question) + 4

@@ -102,8 +102,8 @@ def test_answers_about_long_numbers_and_other_bases(task: str, base: int, places
 def test_every_task_is_compared() -> None:
     names = {catalogue.task(task).name for task, _, _ in CASES}
     assert names == set(ANSWERS)
-    # The suite has a test of its own.
-    assert names | {"suite"} == set(catalogue.parts(Task))
+    # The suite and single steps have tests of their own.
+    assert names | {"suite", "digit_step", "machine_step"} == set(catalogue.parts(Task))
 
 
 @pytest.mark.parametrize("task", ["sorting"])

@@ -359,7 +359,7 @@ class Transformer(Arrays):
     @torch.no_grad()
     def say(self, prompt: str) -> str:
         """What the model says after a prompt, symbol by symbol, up to its end."""
-        tokens = self.encode(prompt) + self.encode("." * self.described["pauses"])
+        tokens = self.encode(prompt) + self.encode("~" * self.described["pauses"])
         begun = len(tokens)
         while len(tokens) < self.described["longest"] and (len(tokens) == begun or tokens[-1] != 0):
             logits = self(torch.tensor([tokens]), prompt_length=begun)
