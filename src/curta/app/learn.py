@@ -18,6 +18,7 @@ from curta.learn.models import presets
 from curta.learn.models.transformer import Transformer
 from curta.learn.options import described, from_words, options, shown, with_options
 from curta.learn.positions.base import Positions
+from curta.learn.recipes import units
 from curta.learn.runs import RecipeFolder
 from curta.learn.tasks.base import Task
 
@@ -27,7 +28,8 @@ SHOWN = ("exact.test", "exact.ood", "exact.trained", "exact.longer", "length@0.9
 def show_list(given: argparse.Namespace) -> int:
     """Names with a line each."""
     sections: dict[str, dict[str, str]] = {
-        "recipes": {name: made.about for name, made in recipes.recipes().items()},
+        "recipes": {name: made.about for name, made in recipes.recipes().items()}
+        | {units.NAME: units.ABOUT},
         "tasks": abouts(Task),
         "formats": abouts(Format),
         "positions": abouts(Positions),
@@ -63,6 +65,8 @@ def run(given: argparse.Namespace) -> int:
     """A recipe, or a task with choices."""
     choices = from_words(given.words)
     out = Path(given.out) if given.out else None
+    if given.name == units.NAME:
+        return benchmark_units(given.preset, choices, out)
     with Progress() as progress:
         if given.name in recipes.recipes():
             made = recipes.recipe(given.name)
@@ -79,9 +83,25 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def benchmark_units(preset: str, choices: dict[str, str], out: Path | None) -> int:
+    """The recipe that trains no transformers; its folder holds a page and the figures."""
+    from curta.app.learn_tools import run_units
+
+    others = [name for name in choices if name != "seed"]
+    if others:
+        raise ExperimentError(
+            f"--{others[0].replace('_', '-')}: recipe {units.NAME} trains no transformers; it has "
+            "--preset, --seed and --out"
+        )
+    seed = with_options(Experiment(), choices).training.seed
+    units.check(preset, seed)
+    run_units(preset, seed, new_path(f"{units.NAME}-{preset}", out) / "report.html")
+    return 0
+
+
 def experiment_of(name: str, choices: dict[str, str]) -> Experiment:
     """A task by its name or file, with the user's choices."""
-    known = [*recipes.recipes(), *catalogue.parts(Task)]  # type: ignore[type-abstract]
+    known = [*recipes.recipes(), units.NAME, *catalogue.parts(Task)]  # type: ignore[type-abstract]
     stem = name.partition("(")[0].strip()
     if stem not in known and not stem.endswith(".py"):
         near = difflib.get_close_matches(stem, known, 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 from collections.abc import Callable
 
@@ -141,7 +142,7 @@ def add_inside(commands: argparse._SubParsersAction[Parser]) -> None:
     inside.add_argument(
         "-o", "--output", metavar="OUT.html", help="the page (inside.html in the run's folder)"
     )
-    inside.set_defaults(command=later("inside"))
+    inside.set_defaults(command=later("inside", "learn_tools"))
 
 
 def add_profile(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -159,12 +160,10 @@ def add_profile(commands: argparse._SubParsersAction[Parser]) -> None:
     profile.add_argument(
         "--preset", default="small", metavar="PRESET", help="of a recipe: smoke, small or full"
     )
-    profile.add_argument(
-        "--repeats", type=int, default=20, metavar="N", help="steps to time (20)"
-    )
+    profile.add_argument("--repeats", type=int, default=20, metavar="N", help="steps to time (20)")
     profile.add_argument("-o", "--output", metavar="OUT.html", help="also a page, with a plot")
     profile.prepare = take_options
-    profile.set_defaults(command=later("profile"), words=[])
+    profile.set_defaults(command=later("profile", "learn_tools"), words=[])
 
 
 def add_units(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -180,7 +179,7 @@ def add_units(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     units.add_argument("--seed", type=int, default=0, metavar="N", help="of all random draws (0)")
     units.add_argument("-o", "--output", metavar="OUT.html", help="also a page, with plots")
-    units.set_defaults(command=later("units"))
+    units.set_defaults(command=later("units", "learn_tools"))
 
 
 def add_out(command: Parser, default: str) -> None:
@@ -214,7 +213,7 @@ def take_options(parser: Parser, args: list[str], namespace: argparse.Namespace)
     return own
 
 
-def later(name: str) -> Command:
+def later(name: str, module: str = "learn") -> Command:
     """A command that is imported when it is used, once what it needs is there."""
 
     def command(options: argparse.Namespace) -> int:
@@ -223,12 +222,10 @@ def later(name: str) -> Command:
             raise ExperimentError(
                 f"curta learn needs {', '.join(missing)}: pip install 'curta[learn]'"
             )
-        from curta.app import learn, learn_tools
         from curta.app.learn_cache import keep_compiled_programs
 
         keep_compiled_programs()
-        where = learn if hasattr(learn, name) else learn_tools
-        chosen: Command = getattr(where, name)
+        chosen: Command = getattr(importlib.import_module(f"curta.app.{module}"), name)
         return chosen(options)
 
     return command

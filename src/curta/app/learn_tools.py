@@ -6,12 +6,19 @@ import argparse
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from curta.app.learn_progress import Progress
 from curta.errors import ExperimentError
 from curta.learn import recipes, runs
 from curta.learn.experiment import Experiment
 from curta.learn.options import from_words, with_options
+
+if TYPE_CHECKING:
+    from curta.learn.units.training import Evaluation
+
+WIDTH = 120
+"""Of tables that no terminal shows."""
 
 
 def profile(given: argparse.Namespace) -> int:
@@ -50,7 +57,8 @@ def profiled(name: str, preset: str, choices: dict[str, str]) -> Experiment:
     if found is None:
         names = ", ".join(one.name for one in those)
         raise ExperimentError(
-            f"{name}: recipe {recipe}, preset {preset}, has no experiment {wanted!r}; it has {names}"
+            f"{name}: preset {preset} of recipe {recipe} has no experiment {wanted!r}; it has "
+            f"{names}"
         )
     experiment = with_options(found, choices)
     runs.check(experiment)
@@ -87,3 +95,37 @@ def inside(given: argparse.Namespace) -> int:
     write_inside(found, folder, seed, out)
     print(f"report: {out}")
     return 0
+
+
+def units(given: argparse.Namespace) -> int:
+    """The benchmark of arithmetic units: tables as they come, and a page if it is asked for."""
+    run_units(given.preset, given.seed, Path(given.output) if given.output else None)
+    return 0
+
+
+def run_units(preset: str, seed: int, out: Path | None) -> None:
+    """Train, show, write."""
+    from rich.console import Console
+
+    from curta.learn.recipes import units
+    from curta.learn.report.units import write_units
+    from curta.learn.units import table
+
+    units.check(preset, seed)
+    tables = []
+    with Progress() as progress:
+
+        def told(title: str, evaluation: Evaluation) -> None:
+            name = f"{title}, {evaluation.design}"
+            if progress.name != name:
+                progress.name, progress.task = name, None
+            progress.show(evaluation.step, evaluation.steps, "steps")
+
+        for one in units.run(preset, seed=seed, progress=told):
+            tables.append(one)
+            print(one.title)
+            Console(width=None if sys.stdout.isatty() else WIDTH).print(table(one.results))
+    if out is not None:
+        write_units(tables, preset, seed, out)
+        units.write_results(tables, out.with_suffix(".json"))
+        print(f"report: {out}")

@@ -23,7 +23,14 @@ from curta.learn.inside.probes import (
     fit_helix,
     probe_digits,
 )
-from curta.learn.inside.rows import Alike, NumberRows, answer_targets, number_rows, rows_alike, taken
+from curta.learn.inside.rows import (
+    Alike,
+    NumberRows,
+    answer_targets,
+    number_rows,
+    rows_alike,
+    taken,
+)
 from curta.learn.inside.trace import trace
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer

@@ -37,9 +37,7 @@ def attention(found: Inside, depth: int) -> list[str]:
     for start in range(0, len(heads), PANELS):
         some = heads[start : start + PANELS]
 
-        def draw(
-            axes: Sequence[Axes], some: np.ndarray = some, start: int = start
-        ) -> None:
+        def draw(axes: Sequence[Axes], some: np.ndarray = some, start: int = start) -> None:
             for number, (one, weights) in enumerate(zip(axes, some, strict=False)):
                 map_of(one, weights, labels, labels, (0.0, 1.0))
                 one.set_title(f"head {start + number}", fontsize=9)

@@ -92,6 +92,8 @@ def fit_helix(
     numbers = np.arange(len(vectors))
     centred = np.asarray(vectors, np.float64) - np.mean(vectors, axis=0)
     spectrum = np.square(np.abs(np.fft.rfft(centred, axis=0))).sum(axis=1)
+    # Every other frequency stands for two: turning forwards and backwards.
+    spectrum[1 : (len(numbers) + 1) // 2] *= 2
     fits = {"line": numbers[:, None] / len(numbers)}
     for period in [period for period in periods if period <= len(numbers)]:
         angle = 2 * np.pi * numbers / period
@@ -132,15 +134,15 @@ def ablate_heads(model: Transformer, setup: Setup, rows: Rows) -> Ablation:
     """Silence one head after the other, in all loops at once."""
 
     @eqx.filter_jit
-    def exact(model: Transformer) -> Array:
+    def exact(model: Transformer, rows: Rows) -> Array:
         return teacher_forced(model, setup, rows).exact[0].mean()
 
     config = model.config
     without = [
-        [float(exact(without_head(model, layer, head))) for head in range(config.heads)]
+        [float(exact(without_head(model, layer, head), rows)) for head in range(config.heads)]
         for layer in range(config.layers)
     ]
-    return Ablation(float(exact(model)), np.array(without))
+    return Ablation(float(exact(model, rows)), np.array(without))
 
 
 def bilinear_spectrum(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -16,6 +17,8 @@ from curta.learn.reading import Reading, read
 
 NUMBERS = 100
 FEWEST_NUMBERS = 10
+Batch = TypeVar("Batch", Rows, Reading)
+
 ANYTHING = -1
 """Stands for a token that is neither a digit nor the end."""
 
@@ -38,29 +41,30 @@ def rows_alike(setup: Setup, count: int, *, key: Array) -> Alike:
     """Different problems about operands of the longest trained length, of the commonest layout."""
     sampler = setup.sampler
     sizes = jnp.full((4 * count, sampler.operand_range[1]), sampler.sampling.digits[1])
-    drawn = jax.jit(lambda key: sampler.rows_of_sizes(sizes, key=key, part="all"))(key)
-    _, first = np.unique(np.asarray(drawn.tokens), axis=0, return_index=True)
-    chosen = np.sort(first)  # in the order of drawing, which is random
-    rows = taken(drawn, chosen[np.asarray(drawn.valid)[chosen]])
-    reading = read(rows.tokens, rows.prompt_length, setup.language)
-    layouts, which, counts = np.unique(
-        layout(rows, reading), axis=0, return_inverse=True, return_counts=True
+
+    def draw(key: Array) -> tuple[Rows, Reading]:
+        rows = sampler.rows_of_sizes(sizes, key=key, part="all")
+        return rows, read(rows.tokens, rows.prompt_length, setup.language)
+
+    drawn, reading = jax.device_get(jax.jit(draw)(key))
+    _, first = np.unique(drawn.tokens, axis=0, return_index=True)
+    different = np.sort(first)  # in the order of drawing, which is random
+    _, which, counts = np.unique(
+        layout(drawn, reading)[different], axis=0, return_inverse=True, return_counts=True
     )
-    common = int(counts.argmax())
-    chosen = np.flatnonzero(which.ravel() == common)[:count]
-    width = int(rows.length[chosen[0]])
-    alike = trimmed(taken(rows, chosen), width)
-    one = jax.tree.map(lambda leaf: leaf[chosen[:1]], reading)
-    return Alike(alike, labels(setup, alike, one, width))
+    chosen = different[which.ravel() == int(counts.argmax())][:count]
+    width = int(drawn.length[chosen[0]])
+    alike = trimmed(taken(drawn, chosen), width)
+    return Alike(alike, labels(setup, alike, taken(reading, chosen[:1]), width))
 
 
 def layout(rows: Rows, reading: Reading) -> Int[np.ndarray, "batch width"]:
     """For each token which digit of which number it is, or that it is none, or behind the end."""
     index = np.arange(rows.tokens.shape[1])
-    digit = np.asarray(reading.number) * 1_000 + np.asarray(reading.significance)
-    kinds = np.where(np.asarray(reading.is_digit), digit, ANYTHING)
-    inside = index < np.asarray(rows.length)[:, None]
-    question = index < np.asarray(rows.prompt_length)[:, None]
+    digit = reading.number * 1_000 + reading.significance
+    kinds = np.where(reading.is_digit, digit, ANYTHING)
+    inside = index < rows.length[:, None]
+    question = index < rows.prompt_length[:, None]
     found: np.ndarray = np.where(inside, 2 * kinds + question, 0)
     return found
 
@@ -102,23 +106,32 @@ def number_rows(setup: Setup) -> NumberRows | str:
         return f"only {stop - start} numbers were trained"
     if stop >= 2**31:
         return f"the smallest number that was trained is {start}"
-    rows = jax.jit(jax.vmap(lambda value: question(setup, value, low)))(jnp.arange(start, stop))
-    reading = read(rows.tokens, rows.prompt_length, setup.language)
-    index = jnp.arange(rows.tokens.shape[1])
-    prompt = index < rows.prompt_length[:, None]
-    alphabet = setup.language.alphabet
-    if alphabet.number_places:
-        said = jnp.where(prompt, rows.tokens - alphabet.first_number, -1)
-        inside = (said >= 0) & (jnp.cumsum(said >= 0, axis=1) == 1)
-        values = jnp.where(inside, said, 0).sum(axis=1)
-    else:
-        inside = prompt & reading.is_digit & (reading.number == 1)
-        digits = (rows.tokens - alphabet.first_digit) % base
-        weight = base ** jnp.clip(reading.significance - 1, 0, 8)
-        values = jnp.where(inside, digits * weight, 0).sum(axis=1)
-    if not bool((values == jnp.arange(start, stop)).all()):
+
+    def ask(values: Array) -> tuple[Rows, Reading]:
+        rows = jax.vmap(lambda value: question(setup, value, low))(values)
+        return rows, read(rows.tokens, rows.prompt_length, setup.language)
+
+    rows, reading = jax.device_get(jax.jit(ask)(jnp.arange(start, stop)))
+    inside, values = first_operand(setup, rows, reading)
+    if (values != np.arange(start, stop)).any():
         return "questions of this task and format do not begin with their first operand as it is"
     return NumberRows(start, rows, last_true(inside))
+
+
+def first_operand(
+    setup: Setup, rows: Rows, reading: Reading
+) -> tuple[Bool[np.ndarray, "batch width"], Int[np.ndarray, " batch"]]:
+    """Where the first number of each row is, and its value."""
+    alphabet = setup.language.alphabet
+    prompt = np.arange(rows.tokens.shape[1]) < rows.prompt_length[:, None]
+    if alphabet.number_places:
+        said = np.where(prompt, rows.tokens - alphabet.first_number, -1)
+        inside = (said >= 0) & (np.cumsum(said >= 0, axis=1) == 1)
+        return inside, np.where(inside, said, 0).sum(axis=1)
+    inside = prompt & reading.is_digit & (reading.number == 1)
+    digits = (rows.tokens - alphabet.first_digit) % alphabet.base
+    weight = alphabet.base ** np.clip(reading.significance - 1, 0, 8).astype(np.int64)
+    return inside, np.where(inside, digits * weight, 0).sum(axis=1)
 
 
 def question(setup: Setup, value: Int[Array, ""], others: int) -> Rows:
@@ -137,16 +150,16 @@ def question(setup: Setup, value: Int[Array, ""], others: int) -> Rows:
     return setup.language.row(problem, setup.sampler.width)
 
 
-def last_true(given: Bool[Array, "batch width"]) -> Int[np.ndarray, " batch"]:
+def last_true(given: Bool[np.ndarray, "batch width"]) -> Int[np.ndarray, " batch"]:
     """The last place of each row that is true."""
-    flipped = np.asarray(given)[:, ::-1]
+    flipped = given[:, ::-1]
     found: np.ndarray = flipped.shape[1] - 1 - flipped.argmax(axis=1)
     return found
 
 
-def taken(rows: Rows, chosen: np.ndarray) -> Rows:
-    """Some of the rows."""
-    some: Rows = jax.tree.map(lambda leaf: leaf[chosen], rows)
+def taken(rows: Batch, chosen: np.ndarray) -> Batch:
+    """Some of the rows, or of what was read in them."""
+    some: Batch = jax.tree.map(lambda leaf: leaf[chosen], rows)
     return some
 
 
@@ -155,7 +168,9 @@ def trimmed(rows: Rows, width: int) -> Rows:
     return Rows(rows.tokens[:, :width], rows.prompt_length, rows.length, rows.valid)
 
 
-def answer_targets(setup: Setup, alike: Alike) -> tuple[Int[np.ndarray, "batch targets"], list[str]]:
+def answer_targets(
+    setup: Setup, alike: Alike
+) -> tuple[Int[np.ndarray, "batch targets"], list[str]]:
     """What the answers of rows laid out alike say, and a name for each column.
 
     A column for each token; where a number is one token, a column for each of its digits.

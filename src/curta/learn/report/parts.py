@@ -291,7 +291,9 @@ def walks(folders: Sequence[RunFolder]) -> Raw:
         parts.append(paragraph(f"{cells[0]['samples']} of each, of {steps:,.0f} steps on average."))
     if not parts:
         return Raw("")
-    words = "Long numbers, each step asked of the model: the share of results that are exactly right."
+    words = (
+        "Long numbers, each step asked of the model: the share of results that are exactly right."
+    )
     return section("Walks", paragraph(words), *parts)
 
 
