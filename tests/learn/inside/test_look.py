@@ -102,8 +102,10 @@ def test_a_head_on_which_everything_depends():
     setup, model = copying()
     rows = drawn(setup, 20)
     found = ablate_heads(model, setup, rows)
-    assert found.whole == 1.0
-    assert found.without.tolist() == [[0.0, 1.0]]
+    assert (found.whole_exact, found.whole_token) == (1.0, 1.0)
+    assert found.exact.tolist() == [[0.0, 1.0]]
+    # The end behind the digit is still said.
+    assert found.token.tolist() == [[0.5, 1.0]]
 
 
 def test_a_head_that_adds_nothing_can_go():

@@ -133,9 +133,9 @@ def ablation(found: Inside, setup: Setup) -> Raw:
     return section(
         "Ablation of heads",
         paragraph(
-            f"The share of answers that are exactly right: {found.ablation.whole:.3f} with all "
-            "heads; below, with one of them silenced"
-            + (" in all loops at once." if looped else ".")
+            f"With all heads {found.ablation.whole_exact:.3f} of the answers are exactly right, "
+            f"and {found.ablation.whole_token:.3f} of their tokens, each behind the right ones "
+            "before it. Below, one head is silenced" + (" in all loops." if looped else ".")
         ),
         figure(plots.ablation(found.ablation), ""),
     )

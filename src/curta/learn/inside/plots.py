@@ -84,6 +84,7 @@ def probe(found: DigitProbe, names: Sequence[str]) -> str:
                      label=escaped(name))  # fmt: skip
             one.axhline(found.chance[column], color=colour, lw=0.8, ls=":")
         one.set_ylim(-0.02, 1.02)
+        one.set_xticks(range(0, len(found.accuracy), -(-len(found.accuracy) // MOST_TICKS)))
         one.set_xlabel("layers behind")
         one.set_ylabel("read rightly")
         if len(names) <= 12:
@@ -93,22 +94,23 @@ def probe(found: DigitProbe, names: Sequence[str]) -> str:
 
 
 def ablation(found: Ablation) -> str:
-    """Exact match without each head."""
-    layers, heads = found.without.shape
+    """Answers and tokens that are right without each head."""
+    layers, heads = found.exact.shape
+    layer_names, head_names = ([str(n) for n in range(count)] for count in (layers, heads))
 
     def draw(axes: Sequence[Axes]) -> None:
-        (one,) = axes
-        layer_names, head_names = ([str(n) for n in range(count)] for count in (layers, heads))
-        map_of(one, found.without, layer_names, head_names, (0.0, 1.0))
-        for layer in range(layers):
-            for head in range(heads):
-                share = found.without[layer, head]
-                one.text(head, layer, f"{share:.2f}", ha="center", va="center", fontsize=7,
+        titles = ("whole answers", "tokens of answers")
+        for one, title, shares in zip(axes, titles, (found.exact, found.token), strict=True):
+            map_of(one, shares, layer_names, head_names, (0.0, 1.0))
+            for layer, head in np.ndindex(layers, heads):
+                share = shares[layer, head]
+                one.text(head, layer, f"{share:.2f}", ha="center", va="center", fontsize=6,
                          color="#ffffff" if share < 0.6 else "#000000")  # fmt: skip
-        one.set_xlabel("head that is silenced")
-        one.set_ylabel("of layer")
+            one.set_xlabel("head that is silenced")
+            one.set_ylabel("of layer")
+            one.set_title(title, fontsize=9)
 
-    return plots.drawn(draw, 1, (1.6 + 0.6 * heads, 1.2 + 0.5 * layers))
+    return plots.drawn(draw, 2, (2.4 + 0.9 * heads, 1.4 + 0.5 * layers))
 
 
 def helix(fits: Sequence[HelixFit]) -> str:

@@ -15,6 +15,7 @@ from curta.learn.experiment import Setup
 from curta.learn.inside.trace import without_head
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
+from curta.learn.training.objective import answer_mask
 
 RIDGE = 1e-3
 SMALLEST = 1e-30
@@ -124,25 +125,32 @@ def variance_explained(centred: np.ndarray, basis: np.ndarray) -> float:
 
 @dataclass(frozen=True)
 class Ablation:
-    """The share of rows that are answered exactly: by the model, and with each head silenced."""
+    """What is left with each head silenced, and with all heads as they are.
 
-    whole: float
-    without: Float[np.ndarray, "layers heads"]
+    exact, token: the share of answers, and of their tokens behind right ones, that are right
+    """
+
+    whole_exact: float
+    whole_token: float
+    exact: Float[np.ndarray, "layers heads"]
+    token: Float[np.ndarray, "layers heads"]
 
 
 def ablate_heads(model: Transformer, setup: Setup, rows: Rows) -> Ablation:
     """Silence one head after the other, in all loops at once."""
 
     @eqx.filter_jit
-    def exact(model: Transformer, rows: Rows) -> Array:
-        return teacher_forced(model, setup, rows).exact[0].mean()
+    def shares(model: Transformer, rows: Rows) -> Float[Array, " 2"]:
+        judged, mask = teacher_forced(model, setup, rows), answer_mask(rows)
+        return jnp.stack([judged.exact[0].mean(), (judged.right[0] & mask).sum() / mask.sum()])
 
     config = model.config
-    without = [
-        [float(exact(without_head(model, layer, head), rows)) for head in range(config.heads)]
-        for layer in range(config.layers)
-    ]
-    return Ablation(float(exact(model, rows)), np.array(without))
+    exact, token = np.zeros((2, config.layers, config.heads))
+    for layer, head in np.ndindex(config.layers, config.heads):
+        silenced = without_head(model, layer, head)
+        exact[layer, head], token[layer, head] = np.asarray(shares(silenced, rows))
+    whole_exact, whole_token = map(float, shares(model, rows))
+    return Ablation(whole_exact, whole_token, exact, token)
 
 
 def bilinear_spectrum(
