@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +16,16 @@ import pytest
 
 pytest.importorskip("jax")
 from curta.app.command_line import main
+from curta.learn import profile
 from curta.learn.evaluation.judging import picked
 from curta.learn.evaluation.rollout import walk_accuracy
+from curta.learn.experiment import Experiment, Setup
 from curta.learn.folder import RunFolder
+from curta.learn.profile import costs_of, count, step_of
 from curta.learn.recipes import units
+from curta.learn.report import profile as report
 from curta.learn.report.parts import written
+from curta.learn.training.state import new_state
 from curta.learn.units import PRESETS, TrainingOptions, UnitResult, run_benchmark
 from tiny_runs import tiny_run
 
@@ -167,6 +173,7 @@ def test_measuring_again_and_comparing(capsys: Capture, tmp_path: Path) -> None:
     assert "train with evaluation digits that long" in err
 
 
+@pytest.mark.slow
 def test_walks_are_figures_of_a_run(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -215,14 +222,53 @@ def test_looking_inside(capsys: Capture, tmp_path: Path) -> None:
     assert "--seed 2: the run has 0 to 1" in err
 
 
-def test_a_profile(capsys: Capture, tmp_path: Path) -> None:
+def test_a_profile_is_shown_with_what_its_figures_mean(tmp_path: Path) -> None:
+    line = profile.Roofline("cpu", flops=1e11, bandwidth=1e10)
+    assert (line.ridge, line.bound(2.0), line.bound(20.0)) == (10.0, 2e10, 1e11)
+    step = profile.StepProfile("unrolled", 1.5, 0.01, (0.009, 0.012), 1e8, 5e7, 3_000_000)
+    assert (step.intensity, step.rate, step.attained(line)) == (2.0, 1e10, 0.5)
+    given = profile.Profile(
+        parameters=12_345,
+        tokens=640,
+        roofline=line,
+        steps=(step, replace(step, name="scanned", step_seconds=0.02)),
+        parts={"data": 0.001, "forward": 0.004, "forward and backward": 0.009},
+    )
+    rows = {row[0]: row[1:3] for row in report.step_rows(given)}
+    assert rows["step time"] == ("10 ms", "20 ms")
+    assert rows["steps/s"] == ("100", "50")
+    assert rows["memory"] == ("3.0 MB", "3.0 MB")
+    assert rows["of the roofline"] == ("50%", "25%")
+    assert rows["fastest to slowest"][0] == "9 ms to 12 ms"
+    out = tmp_path / "new" / "profile.html"
+    report.write_profile(given, Experiment(), out)
+    page = out.read_text()
+    assert page.count("<svg") == 2
+    for words in ("12,345", "10.0 FLOP/byte", "<td>9 ms</td>", "<h2>Roofline</h2>"):
+        assert words in page
+
+
+def test_a_time_of_compilation_is_one_of_compiling() -> None:
     import jax
 
     before = jax.config.jax_enable_compilation_cache
+    with profile.compiling_anew():
+        assert not jax.config.jax_enable_compilation_cache
+    assert jax.config.jax_enable_compilation_cache == before
+
+
+@pytest.mark.slow
+def test_a_profile(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import jax
+
+    # Without optimisations, as in tests, large products take seconds.
+    small = partial(profile.measure_roofline, size=64, copied=1024)
+    monkeypatch.setattr(profile, "measure_roofline", small)
+    before = jax.config.jax_enable_compilation_cache
     out = tmp_path / "profile.html"
     words = (
-        "profile addition --width 8 --layers 2 --heads 1 --feedforward 8 --batch 4 --digits 1..2 "
-        "--repeats 2 --loops 2"
+        "profile digit_step --positions none --width 8 --layers 2 --heads 1 --feedforward 8 "
+        "--batch 4 --digits 1..1 --test-share 0 --repeats 2"
     )
     code, said, err = run(capsys, *words.split(), "-o", str(out))
     assert code == 0, err
@@ -267,6 +313,20 @@ def test_the_benchmark_of_units(
     assert (folder / "report.html").read_text() == page
     (figures,) = json.loads((folder / "report.json").read_text())["arithmetic"]
     assert (figures["unit"], figures["operation"], figures["seeds"]) == ("linear", "add", 2)
+
+
+@pytest.mark.slow
+def test_loops_are_counted_as_layers_are() -> None:
+    plain = Experiment(task="digit_step").with_(digits=(1, 1), test_share=0.0, layers=2, batch=8)
+    unrolled, given = step_of(Setup(plain), new_state(Setup(plain)))
+    flops, _ = costs_of(unrolled.lower(*given).compile())
+    assert count(plain) is None
+    looped = count(plain.with_(loops=3))
+    assert looped is not None
+    assert 2.5 < looped[0] / flops < 3.5
+    parts = count(plain.with_(accumulate=4))
+    assert parts is not None
+    assert parts[0] == pytest.approx(flops, rel=0.01)
 
 
 @pytest.mark.slow

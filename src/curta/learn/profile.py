@@ -32,6 +32,9 @@ from curta.learn.training.loop import training_step
 from curta.learn.training.objective import in_precision, objective
 from curta.learn.training.state import TrainingState, new_state, of_seed, seed_keys
 
+Costs = tuple[float, float]
+"""Operations and bytes."""
+
 
 @dataclass(frozen=True)
 class Roofline:
@@ -108,16 +111,20 @@ def profile(
         roofline = measure_roofline()
         done("roofline")
         counted = count(experiment)
-        done("counted")
+        if counted:
+            done("counted")
         steps: list[StepProfile] = []
         for name, scanned in (("unrolled", False), ("scanned", True)):
             setup = Setup(experiment.with_(scan_layers=scanned))
-            steps.append(profile_step(name, setup, repeats, counted))
+            state = new_state(setup)
+            one, costs = profile_step(name, setup, state, repeats, counted)
+            counted = counted or costs
+            steps.append(one)
             done(name)
-        setup = Setup(experiment)
-        parts = time_parts(setup, repeats)
-        done("parts")
-    model = of_seed(new_state(setup), 0)
+            if scanned == experiment.model.scan_layers:
+                model = of_seed(state, 0)
+                parts = time_parts(setup, model, repeats)
+                done("parts")
     tokens = experiment.training.batch * setup.sampler.width
     return Profile(parameter_count(model), tokens, roofline, tuple(steps), parts)
 
@@ -137,58 +144,70 @@ def compiling_anew() -> Iterator[None]:
         compilation_cache.reset_cache()
 
 
-def count(experiment: Experiment) -> tuple[float, float]:
-    """Operations and bytes of a step in which nothing is scanned.
+def count(experiment: Experiment) -> Costs | None:
+    """Operations and bytes of a step in which nothing is scanned, if the unrolled one has scans.
 
     A looped model does what one does with as many layers more; rows do not mind whether they come
     in one part or in several.
     """
-    model = experiment.model
+    model, training = experiment.model, experiment.training
+    if model.loops == 1 and training.accumulate == 1:
+        return None
     alike = experiment.with_(
         layers=model.layers * model.loops, loops=1, scan_layers=False, accumulate=1
     )
-    step, given = step_of(Setup(alike))
-    costs = step.lower(*given).compile().cost_analysis() or {}
+    setup = Setup(alike)
+    step, given = step_of(setup, eqx.filter_eval_shape(new_state, setup))
+    return costs_of(step.lower(*given).compile())
+
+
+def costs_of(compiled: Any) -> Costs:
+    """Operations and bytes, as XLA counts them."""
+    costs = compiled.cost_analysis() or {}
     return float(costs.get("flops", 0)), float(costs.get("bytes accessed", 0))
 
 
-def step_of(setup: Setup) -> tuple[Any, tuple[Any, ...]]:
-    """The training step, and what it is called with."""
-    state, key = new_state(setup), seed_keys(setup)[0]
-    model, held = jax.tree.map(lambda leaf: leaf[0], (state.model, state.optimiser))
+def step_of(setup: Setup, state: TrainingState) -> tuple[Any, tuple[Any, ...]]:
+    """The training step of the first seed, and what it is called with; or its shapes."""
+
+    def first(leaf: Any) -> Any:
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            return jax.eval_shape(lambda: jnp.zeros(leaf.shape[1:], leaf.dtype))
+        return leaf[0] if eqx.is_array(leaf) else leaf
 
     def step(model: Transformer, held: optax.OptState, key: Array) -> object:
         return training_step(setup, model, held, key=key, step=jnp.array(0))
 
-    return jax.jit(step), (model, held, key)
+    given = jax.tree.map(first, (state.model, state.optimiser))
+    return jax.jit(step), (*given, seed_keys(setup)[0])
 
 
 def profile_step(
-    name: str, setup: Setup, repeats: int, counted: tuple[float, float]
-) -> StepProfile:
+    name: str, setup: Setup, state: TrainingState, repeats: int, counted: Costs | None
+) -> tuple[StepProfile, Costs]:
     """Compile the training step, look at what XLA says of it, run it."""
-    step, given = step_of(setup)
+    step, given = step_of(setup, state)
     before = time.perf_counter()
     compiled = step.lower(*given).compile()
     compile_seconds = time.perf_counter() - before
     times = timed(lambda: compiled(*given), repeats)
+    costs = counted or costs_of(compiled)
     memory = compiled.memory_analysis()
     parts = ("argument_size_in_bytes", "output_size_in_bytes", "temp_size_in_bytes")
-    return StepProfile(
+    found = StepProfile(
         name=name,
         compile_seconds=compile_seconds,
         step_seconds=statistics.median(times),
         spread=(min(times), max(times)),
-        flops=counted[0],
-        bytes_accessed=counted[1],
+        flops=costs[0],
+        bytes_accessed=costs[1],
         peak_bytes=sum(int(getattr(memory, part, 0)) for part in parts),
     )
+    return found, costs
 
 
-def time_parts(setup: Setup, repeats: int) -> dict[str, float]:
+def time_parts(setup: Setup, model: Transformer, repeats: int) -> dict[str, float]:
     """Data, forward pass, and forward with backward pass; medians."""
-    state: TrainingState = new_state(setup)
-    model = of_seed(state, 0)
     batch = setup.experiment.training.batch
     data = jax.jit(lambda key: setup.sampler.rows(batch, key=key))
     rows = data(jax.random.key(0))
