@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -217,6 +218,8 @@ def test_looking_inside(capsys: Capture, tmp_path: Path) -> None:
     assert "seed 1" in page
     assert "Not shown: activation gelu: only bilinear layers have a spectrum." in page
     assert page.count("<svg") == 5
+    ids = re.findall(r' id="([^"]+)"', page)
+    assert len(set(ids)) == len(ids)
     code, _, err = run(capsys, "inside", str(tiny_run().path), "--seed", "2")
     assert code == 2
     assert "--seed 2: the run has 0 to 1" in err

@@ -130,9 +130,9 @@ def add_inside(commands: argparse._SubParsersAction[Parser]) -> None:
     inside = commands.add_parser(
         "inside",
         help="look inside a trained model: attention, probes, shapes of numbers, ablations",
-        description="Draws problems from the run's test part, and writes a page: where heads look, "
-        "what can be read from the residual stream at which depth, whether numbers lie on a helix, "
-        "and which heads the model cannot do without.",
+        description="Draws problems of the longest trained operands, laid out alike, and writes a "
+        "page: where heads look, what can be read from the residual stream at which depth, whether "
+        "numbers lie on a helix, and which heads the model cannot do without.",
     )
     inside.add_argument("run", metavar="RUN")
     inside.add_argument("--seed", type=int, metavar="N", help="which of the models (the first)")
