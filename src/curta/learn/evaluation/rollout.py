@@ -83,10 +83,13 @@ def stepping(setup: Setup) -> StepTask:
 
 def first_step(language: Language) -> str:
     """A step as a language writes it."""
-    none = jnp.zeros((1,), jnp.int32)
-    given = Number(none[:, None], none, none.astype(bool), none)
-    row = language.row(language.problem(given, key=jax.random.key(0)))
-    return language.alphabet.decode(np.asarray(row.tokens))
+
+    def written() -> Array:
+        none = jnp.zeros((1,), jnp.int32)
+        given = Number(none[:, None], none, none.astype(bool), none)
+        return language.row(language.problem(given, key=jax.random.key(0))).tokens
+
+    return language.alphabet.decode(np.asarray(jax.jit(written)()))
 
 
 def operands(operation: str, digits: int, dice: random.Random) -> tuple[int, int]:
