@@ -179,7 +179,6 @@ def test_formats_that_write_steps_otherwise_are_refused():
     assert stepping(Setup(experiment("machine_step"))) == MachineStep()
     for changes, words in (
         ({"pauses": 1}, "without pauses"),
-        ({"format": "sentences"}, "choose --format plain"),
         ({"format": "plain(base=7)"}, "choose base 10"),
     ):
         with pytest.raises(ExperimentError, match=words):
