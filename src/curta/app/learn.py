@@ -15,8 +15,10 @@ from curta.learn.experiment import Experiment
 from curta.learn.folder import RunFolder, new_path
 from curta.learn.formats.base import Format
 from curta.learn.models import presets
+from curta.learn.models.transformer import Transformer
 from curta.learn.options import described, from_words, options, shown, with_options
 from curta.learn.positions.base import Positions
+from curta.learn.recipes import units
 from curta.learn.runs import RecipeFolder
 from curta.learn.tasks.base import Task
 
@@ -26,7 +28,8 @@ SHOWN = ("exact.test", "exact.ood", "exact.trained", "exact.longer", "length@0.9
 def show_list(given: argparse.Namespace) -> int:
     """Names with a line each."""
     sections: dict[str, dict[str, str]] = {
-        "recipes": {name: made.about for name, made in recipes.recipes().items()},
+        "recipes": {name: made.about for name, made in recipes.recipes().items()}
+        | {units.NAME: units.ABOUT},
         "tasks": abouts(Task),
         "formats": abouts(Format),
         "positions": abouts(Positions),
@@ -62,6 +65,8 @@ def run(given: argparse.Namespace) -> int:
     """A recipe, or a task with choices."""
     choices = from_words(given.words)
     out = Path(given.out) if given.out else None
+    if given.name == units.NAME:
+        return benchmark_units(given.preset, choices, out)
     with Progress() as progress:
         if given.name in recipes.recipes():
             made = recipes.recipe(given.name)
@@ -78,9 +83,25 @@ def run(given: argparse.Namespace) -> int:
     return 0
 
 
+def benchmark_units(preset: str, choices: dict[str, str], out: Path | None) -> int:
+    """The recipe that trains no transformers; its folder holds a page and the figures."""
+    from curta.app.learn_tools import run_units
+
+    others = [name for name in choices if name != "seed"]
+    if others:
+        raise ExperimentError(
+            f"--{others[0].replace('_', '-')}: recipe {units.NAME} trains no transformers; it has "
+            "--preset, --seed and --out"
+        )
+    seed = with_options(Experiment(), choices).training.seed
+    units.check(preset, seed)
+    run_units(preset, seed, new_path(f"{units.NAME}-{preset}", out) / "report.html")
+    return 0
+
+
 def experiment_of(name: str, choices: dict[str, str]) -> Experiment:
     """A task by its name or file, with the user's choices."""
-    known = [*recipes.recipes(), *catalogue.parts(Task)]  # type: ignore[type-abstract]
+    known = [*recipes.recipes(), units.NAME, *catalogue.parts(Task)]  # type: ignore[type-abstract]
     stem = name.partition("(")[0].strip()
     if stem not in known and not stem.endswith(".py"):
         near = difflib.get_close_matches(stem, known, 1)
@@ -144,22 +165,11 @@ def compare(given: argparse.Namespace) -> int:
 
 def ask(given: argparse.Namespace) -> int:
     """The answer, then each token with its probability and what else might have been."""
-    from curta.learn.evaluation.judging import picked
     from curta.learn.evaluation.samples import ask
 
-    (folder, *more) = runs.runs_in(Path(given.run))
-    if more:
-        names = ", ".join(one.name for one in (folder, *more))
-        raise ExperimentError(f"{given.run} holds several runs, ask one of them: {names}")
-    training = folder.experiment.training
-    seed = training.seed if given.seed is None else given.seed
-    if not training.seed <= seed < training.seed + training.seeds:
-        raise ExperimentError(
-            f"--seed {seed}: the run has {training.seed} to {training.seed + training.seeds - 1}"
-        )
     if given.loops is not None and given.loops < 1:
         raise ExperimentError(f"--loops {given.loops}: must be at least 1")
-    model = picked(folder.models(), seed - training.seed)
+    folder, model, _ = picked_model(given.run, given.seed)
     answer = ask(model, folder.setup, given.prompt, loops=given.loops)
     print(f"{answer.prompt}{answer.text}")
     for spoken in answer.tokens:
@@ -167,6 +177,23 @@ def ask(given: argparse.Namespace) -> int:
         print(f"  {spoken.token}  {spoken.probability:.4f}   {others}")
     print(f"probability of the whole answer: {answer.probability:.4f}", file=sys.stderr)
     return 0
+
+
+def picked_model(run: str, seed: int | None) -> tuple[RunFolder, Transformer, int]:
+    """One of the models of a run: that of the seed, or the first."""
+    from curta.learn.evaluation.judging import picked
+
+    (folder, *more) = runs.runs_in(Path(run))
+    if more:
+        names = ", ".join(one.name for one in (folder, *more))
+        raise ExperimentError(f"{run} holds several runs, choose one of them: {names}")
+    training = folder.experiment.training
+    seed = training.seed if seed is None else seed
+    if not training.seed <= seed < training.seed + training.seeds:
+        raise ExperimentError(
+            f"--seed {seed}: the run has {training.seed} to {training.seed + training.seeds - 1}"
+        )
+    return folder, picked(folder.models(), seed - training.seed), seed
 
 
 def print_claims(folder: RecipeFolder) -> None:
@@ -189,7 +216,8 @@ def summarise(path: Path) -> None:
 
     for folder in runs.runs_in(path):
         figures = (folder.evaluation or {}).get("summary", {})
-        shown = ", ".join(f"{name} {written(figures, name)}" for name in SHOWN if name in figures)
+        names = [name for name in figures if name in SHOWN or name.startswith("walk.")]
+        shown = ", ".join(f"{name} {written(figures, name)}" for name in names)
         print(f"{folder.name}: {shown}")
     if RecipeFolder.at(path):
         print_claims(RecipeFolder.open(path))

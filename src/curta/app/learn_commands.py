@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import importlib.util
 from collections.abc import Callable
 
@@ -30,6 +31,9 @@ def add_learn(commands: argparse._SubParsersAction[Parser]) -> None:
     add_sweep(under)
     add_compare(under)
     add_ask(under)
+    add_inside(under)
+    add_profile(under)
+    add_units(under)
 
 
 def add_list(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -78,7 +82,7 @@ def add_evaluate(commands: argparse._SubParsersAction[Parser]) -> None:
         "evaluate",
         help="measure a run again: other lengths, other numbers of loops",
         usage="curta learn evaluate RUN [--digits 1..60] [--loops 1,2,4] [--grid] [--values 0..99] "
-        "[--samples N] [--stride N] [--test N] [--probes]",
+        "[--samples N] [--stride N] [--test N] [--probes] [--walks 10,100]",
         description="What is not given is as the run's experiment has it. evaluation.json and "
         "report.html are written anew.",
     )
@@ -122,6 +126,62 @@ def add_ask(commands: argparse._SubParsersAction[Parser]) -> None:
     ask.set_defaults(command=later("ask"))
 
 
+def add_inside(commands: argparse._SubParsersAction[Parser]) -> None:
+    inside = commands.add_parser(
+        "inside",
+        help="look inside a trained model: attention, probes, shapes of numbers, ablations",
+        description="Draws problems of the longest trained operands, laid out alike, and writes a "
+        "page: where heads look, what can be read from the residual stream at which depth, whether "
+        "numbers lie on a helix, and which heads the model cannot do without.",
+    )
+    inside.add_argument("run", metavar="RUN")
+    inside.add_argument("--seed", type=int, metavar="N", help="which of the models (the first)")
+    inside.add_argument(
+        "--samples", type=int, default=1_000, metavar="N", help="problems to look at (1000)"
+    )
+    inside.add_argument(
+        "-o", "--output", metavar="OUT.html", help="the page (inside.html in the run's folder)"
+    )
+    inside.set_defaults(command=later("inside", "learn_tools"))
+
+
+def add_profile(commands: argparse._SubParsersAction[Parser]) -> None:
+    profile = commands.add_parser(
+        "profile",
+        help="time a training step: compiling, memory, arithmetic, how far from the roofline",
+        usage="curta learn profile NAME [--preset PRESET] [--repeats N] [-o OUT.html] "
+        "[--OPTION VALUE]",
+        description="NAME is a recipe (its first experiment; recipe:experiment for another), a "
+        "task, or a file with a task, with any options of an experiment. Layers are compiled one "
+        "after the other and scanned, and both are timed; the machine's own limits are measured "
+        "beside them.",
+    )
+    profile.add_argument("name", metavar="NAME")
+    profile.add_argument(
+        "--preset", default="small", metavar="PRESET", help="of a recipe: smoke, small or full"
+    )
+    profile.add_argument("--repeats", type=int, default=20, metavar="N", help="steps to time (20)")
+    profile.add_argument("-o", "--output", metavar="OUT.html", help="also a page, with a plot")
+    profile.prepare = take_options
+    profile.set_defaults(command=later("profile", "learn_tools"), words=[])
+
+
+def add_units(commands: argparse._SubParsersAction[Parser]) -> None:
+    units = commands.add_parser(
+        "units",
+        help="the benchmark of arithmetic units: how often NAC, NALU, NAU, NMU, NSR find a rule",
+        description="Trains arithmetic units and plain networks on sums, products, comparisons and "
+        "loops, many seeds of each, and counts those that are right far outside of the trained "
+        "range.",
+    )
+    units.add_argument(
+        "--preset", default="small", metavar="PRESET", help="smoke, small (default) or full"
+    )
+    units.add_argument("--seed", type=int, default=0, metavar="N", help="of all random draws (0)")
+    units.add_argument("-o", "--output", metavar="OUT.html", help="also a page, with plots")
+    units.set_defaults(command=later("units", "learn_tools"))
+
+
 def add_out(command: Parser, default: str) -> None:
     command.add_argument("--out", metavar="DIR", help=f"the folder ({default})")
 
@@ -153,7 +213,7 @@ def take_options(parser: Parser, args: list[str], namespace: argparse.Namespace)
     return own
 
 
-def later(name: str) -> Command:
+def later(name: str, module: str = "learn") -> Command:
     """A command that is imported when it is used, once what it needs is there."""
 
     def command(options: argparse.Namespace) -> int:
@@ -162,11 +222,10 @@ def later(name: str) -> Command:
             raise ExperimentError(
                 f"curta learn needs {', '.join(missing)}: pip install 'curta[learn]'"
             )
-        from curta.app import learn
         from curta.app.learn_cache import keep_compiled_programs
 
         keep_compiled_programs()
-        chosen: Command = getattr(learn, name)
+        chosen: Command = getattr(importlib.import_module(f"curta.app.{module}"), name)
         return chosen(options)
 
     return command

@@ -31,6 +31,7 @@ class EvaluationConfig:
     loops:   numbers of loops to measure at (that of training, where none are given)
     solved:  a seed has solved the task if so large a share of its answers is exactly right
     probes:  also ask with exchanged operands and with exchanged digits
+    walks:   numbers of so many digits are computed by asking for every step; for tasks of steps
     """
 
     digits: tuple[int, int] | None = None
@@ -42,6 +43,7 @@ class EvaluationConfig:
     loops: tuple[int, ...] = ()
     solved: float = 0.99
     probes: bool = False
+    walks: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("stride", "samples", "test"):
@@ -56,8 +58,11 @@ class EvaluationConfig:
                     f"evaluation {name} = {given[0]}..{given[1]}: a range goes from {least} or "
                     "more upwards"
                 )
-        if any(loops < 1 for loops in self.loops):
-            raise ExperimentError(f"evaluation loops = {self.loops}: each must be at least 1")
+        for name in ("loops", "walks"):
+            if any(number < 1 for number in getattr(self, name)):
+                raise ExperimentError(
+                    f"evaluation {name} = {getattr(self, name)}: each must be at least 1"
+                )
         if not 0 < self.solved <= 1:
             raise ExperimentError(f"evaluation solved = {self.solved}: must be above 0, at most 1")
 

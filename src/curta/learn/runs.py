@@ -18,6 +18,7 @@ from curta.learn.evaluation.judging import Progress
 from curta.learn.evaluation.measure import evaluate
 from curta.learn.evaluation.problems import Problems
 from curta.learn.evaluation.record import evaluation_key, record
+from curta.learn.evaluation.rollout import stepping
 from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.folder import RunFolder, make, safe, write
 from curta.learn.metrics import Logger, Metrics, logger, write_table
@@ -171,6 +172,8 @@ def check(experiment: Experiment) -> None:
     """Raise what is wrong with an experiment before anything is written or compiled."""
     setup = Setup(experiment)
     problems = Problems(setup, experiment.evaluation)
+    if experiment.evaluation.walks:
+        stepping(setup)
     if experiment.evaluation.values is not None:
         problems.outside()
     for places in problems.buckets():

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import jax
 import numpy as np
 import pytest
@@ -9,8 +11,21 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.errors import ExperimentError
-from curta.learn.evaluation.rollout import Replies, expected, operands, walk_accuracy, walked
-from curta.learn.experiment import Experiment, Setup
+from curta.learn.evaluation import measure
+from curta.learn.evaluation.judging import Tally
+from curta.learn.evaluation.measure import Evaluation
+from curta.learn.evaluation.rollout import (
+    Replies,
+    WalkCell,
+    expected,
+    operands,
+    stepping,
+    walk_accuracy,
+    walked,
+)
+from curta.learn.evaluation.summary import as_json, summary
+from curta.learn.experiment import EvaluationConfig, Experiment, Setup
+from curta.learn.report import parts
 from curta.learn.sampling import Sampling
 from curta.learn.tasks.steps import DigitStep, MachineStep
 from curta.learn.training.loop import train
@@ -99,3 +114,72 @@ def test_other_tasks_have_no_steps():
     setup = Setup(Experiment())
     with pytest.raises(ExperimentError, match="no steps to walk"):
         walk_accuracy(None, setup, [5], 1)
+
+
+def walked_evaluation() -> Evaluation:
+    """Two seeds, of which the second errs once among ten sums of 5 digits."""
+    one = np.ones((2, 1))
+    tally = Tally(
+        samples=4, tokens=8, counted=8, exact=4 * one, right=8 * one, logprob=-one, loss=one
+    )
+    cells = [
+        tuple(
+            WalkCell("+", digits, 10, 10 - (seed and digits == 5), 10 * digits) for seed in (0, 1)
+        )
+        for digits in (2, 5)
+    ]
+    return Evaluation((1,), 1, (0, 1), suites={"test": tally}, walks=cells)
+
+
+def test_walks_are_figures_with_intervals():
+    figures = summary(walked_evaluation(), 0.99)
+    assert figures["walk.+@2"].seeds == (1.0, 1.0)
+    assert figures["walk.+@5"].seeds == (1.0, 0.9)
+    assert figures["walk.+@5"].method == "t and wilson"
+    assert figures["walk.+@5"].low < 0.95 < figures["walk.+@5"].high == 1
+
+
+def test_walks_have_a_table_in_the_report():
+    found = walked_evaluation()
+    walks = [
+        {"operation": "+", "digits": c[0].digits, "samples": 10, "steps": [c[0].steps] * 2}
+        for c in found.walks
+    ]
+    given = {"walks": walks, "summary": as_json(summary(found, 0.99))}
+    page = parts.walks([SimpleNamespace(name="run", evaluation=given)])
+    shown = [parts.written(given["summary"], f"walk.+@{digits}") for digits in (2, 5)]
+    assert "<th>2 digits</th><th>5 digits</th>" in page
+    assert f"<tr><td>+</td><td>{shown[0]}</td><td>{shown[1]}</td></tr>" in page
+    assert "10 of each, of 4 steps on average." in page
+    assert parts.walks([SimpleNamespace(name="run", evaluation={"summary": {}})]) == ""
+
+
+def test_every_seed_walks_along_the_same_numbers(monkeypatch):
+    asked, told = [], []
+
+    def walk(model, setup, lengths, samples, *, seed, done):
+        asked.append((model, tuple(lengths), samples, seed))
+        for _ in lengths:
+            done()
+        return [WalkCell("+", digits, samples, model, digits) for digits in lengths]
+
+    monkeypatch.setattr(measure, "walk_accuracy", walk)
+    monkeypatch.setattr(measure, "picked", lambda models, index: models[index])
+    experiment = Experiment(task="digit_step").with_(seed=7)
+    judge = SimpleNamespace(models=[3, 4], seeds=2, setup=SimpleNamespace(experiment=experiment))
+    found = Evaluation((1,), 1, (7, 8))
+    work = measure.Work(judge, found, lambda done, total: told.append((done, total)), 20, 0)
+    work.walks(EvaluationConfig(walks=(1, 10), samples=5))
+    assert asked == [(3, (1, 10), 5, 7), (4, (1, 10), 5, 7)]
+    assert told == [(5, 20), (10, 20), (15, 20), (20, 20)]
+    assert [[cell.exact for cell in cells] for cells in found.walks] == [[3, 4], [3, 4]]
+
+
+def test_formats_that_write_steps_otherwise_are_refused():
+    assert stepping(Setup(experiment("machine_step"))) == MachineStep()
+    for changes, words in (
+        ({"pauses": 1}, "without pauses"),
+        ({"format": "plain(base=7)"}, "choose base 10"),
+    ):
+        with pytest.raises(ExperimentError, match=words):
+            stepping(Setup(experiment("machine_step").with_(**changes)))

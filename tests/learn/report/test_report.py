@@ -14,7 +14,7 @@ from curta.learn import recipes
 from curta.learn.folder import RunFolder
 from curta.learn.recipes.base import Claim, Recipe
 from curta.learn.report import plots
-from curta.learn.report.html import Raw, table, text
+from curta.learn.report.html import Raw, page, table, text
 from curta.learn.report.page import write_comparison
 from curta.learn.report.parts import written
 from curta.learn.runs import RecipeFolder, report_recipe
@@ -129,6 +129,16 @@ def test_the_report_of_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert f"<tr><td>any</td><td>0.6</td><td>{written(figures, 'loss.test')}</td>" in page
     assert "<tr><td>far</td><td>99%</td><td>not measured</td>" in page
     assert "<tr><td>other</td><td>99%</td><td>not in this preset</td>" in page
+
+
+def test_equal_pictures_have_parts_of_their_own() -> None:
+    one, other = (plots.bars([("", "", [("a", height)])]) for height in (1.0, 2.0))
+    whole = checked(page("title", "about", [Raw(one), Raw(other), Raw(one), Raw(one)]))
+    assert whole.count("<svg") == 4
+    mark = re.search(r'id="([0-9a-f]{8})-', one)
+    assert mark is not None
+    assert whole.count(f'"{mark[1]}-figure_1"') == 1
+    assert whole.count(f'"{mark[1]}-3-figure_1"') == 1
 
 
 def test_tables_escape_what_is_not_html() -> None:

@@ -1,7 +1,8 @@
 """Evaluation: what is asked, what is counted, what it comes to.
 
-Three kinds of questions: problems drawn as in training (the training part and the test part),
-problems by length, and problems with operands outside of the trained range.
+Kinds of questions: problems drawn as in training (the training part and the test part), problems
+by length, problems with operands outside of the trained range; and walks, which ask for each step
+of a long computation.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from curta.learn.evaluation.judging import (
     Progress,
     Tally,
     numbered,
+    picked,
     power_above,
 )
 from curta.learn.evaluation.probes import Commuted, can_commute, relabelled
 from curta.learn.evaluation.problems import Cell, Problems, Source
+from curta.learn.evaluation.rollout import WalkCell, stepping, walk_accuracy
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
@@ -76,6 +79,8 @@ class Evaluation:
     errors: dict[str, Errors] = field(default_factory=dict)
     """trained, longer, ood: each where it was asked."""
     probes: dict[str, Tally] = field(default_factory=dict)
+    walks: list[tuple[WalkCell, ...]] = field(default_factory=list)
+    """Of one operation and length, a cell for each seed: all walk along the same numbers."""
     sampled: dict[str, Rows] = field(default_factory=dict)
     """A few questions of each kind, for models to answer in full."""
     data: dict[str, Any] = field(default_factory=dict)
@@ -95,13 +100,15 @@ def evaluate(
     own, training = models.config.loops, setup.experiment.training
     loops = tuple(dict.fromkeys((*config.loops, own) if config.loops else (own,)))
     problems = Problems(setup, config)
+    if config.walks:
+        stepping(setup)
     rows = power_above(max(config.test, config.samples * len(problems.cells)))
     judge = Judge(setup, models, loops, most_rows=min(rows, MOST_ROWS))
     seeds = tuple(range(training.seed, training.seed + judge.seeds))
     found = Evaluation(loops, own, seeds)
     for places in problems.buckets():
         check_length(judge.first, setup, problems.by_length(places).sampler.width)
-    work = Work(judge, found, on_progress, total(problems))
+    work = Work(judge, found, on_progress, total(problems, judge.seeds))
     train_key, test_key, outside_key, length_key = jax.random.split(key, 4)
     sizes_key, length_key = jax.random.split(length_key)
     sizes = problems.random_sizes(config.test, key=sizes_key)
@@ -119,16 +126,19 @@ def evaluate(
                 group = [cell for cell in cells if (cell.trained, cell.part) == (trained, part)]
                 if group:
                     work.lengths(source, group, config.samples, key=key)
+    work.walks(config)
     return found
 
 
-def total(problems: Problems) -> int:
-    """How many rows will be judged."""
+def total(problems: Problems, seeds: int) -> int:
+    """How many rows will be judged, and walks walked."""
     config = problems.config
     suites = 2 + (config.values is not None)
     if config.probes:
         suites += 1 + can_commute(problems)
-    return suites * config.test + len(problems.cells) * config.samples
+    operations = len(stepping(problems.setup).operations) if config.walks else 0
+    walks = operations * len(config.walks) * seeds
+    return suites * config.test + (len(problems.cells) + walks) * config.samples
 
 
 @dataclass
@@ -191,6 +201,25 @@ class Work:
             if not trained and name not in self.found.sampled:
                 self.found.sampled[name] = spread(rows, (which >= 0) & marks.valid)
         self.found.cells.extend(zip(cells, tallies, strict=True))
+
+    def walks(self, config: EvaluationConfig) -> None:
+        """Long computations, each seed alone: what is asked next depends on what it said."""
+        if not config.walks:
+            return
+
+        def done() -> None:
+            self.done += config.samples
+            self.on_progress(self.done, self.total)
+
+        seed = self.judge.setup.experiment.training.seed
+        by_seed = [
+            walk_accuracy(
+                picked(self.judge.models, index), self.judge.setup, config.walks, config.samples,
+                seed=seed, done=done,
+            )
+            for index in range(self.judge.seeds)
+        ]  # fmt: skip
+        self.found.walks = list(zip(*by_seed, strict=True))
 
     def judged(
         self, batches: Iterator[tuple[np.ndarray, Rows]]

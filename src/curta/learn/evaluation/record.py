@@ -35,6 +35,15 @@ def record(
             {"sizes": cell.sizes, "trained": cell.trained, "part": cell.part, **of_tally(tally)}
             for cell, tally in found.cells
         ],
+        "walks": [
+            {
+                "operation": cells[0].operation,
+                "digits": cells[0].digits,
+                "samples": cells[0].samples,
+                "steps": [cell.steps for cell in cells],
+            }
+            for cells in found.walks
+        ],
         "errors": {name: of_errors(errors) for name, errors in found.errors.items()},
         "samples": [dataclasses.asdict(one) for one in answers],
         "data": found.data,

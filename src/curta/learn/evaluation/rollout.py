@@ -7,14 +7,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import equinox as eqx
+import jax
 import jax.numpy as jnp
 import numpy as np
+from jaxtyping import Array
 
 from curta.errors import ExperimentError
+from curta.learn import catalogue
 from curta.learn.evaluation.decode import generate
 from curta.learn.experiment import Setup
-from curta.learn.language import Rows
+from curta.learn.keys import new_key
+from curta.learn.language import Language, Rows
 from curta.learn.models.transformer import Transformer
+from curta.learn.numbers import Number
 from curta.learn.tasks.steps import StepTask, Walk
 
 
@@ -40,13 +45,7 @@ def walk_accuracy(
     done: Callable[[], None] = lambda: None,
 ) -> list[WalkCell]:
     """Random numbers of each length, computed by walking, compared with Python's."""
-    task = setup.language.task
-    if not isinstance(task, StepTask):
-        raise ExperimentError(f"task {task.name} has no steps to walk; digit_step, machine_step do")
-    if setup.language.alphabet.base != 10:
-        raise ExperimentError(
-            f"base = {setup.language.alphabet.base}: walks are along decimal numbers"
-        )
+    task = stepping(setup)
     replies = Replies(model, setup)
     cells = []
     for operation in task.operations:
@@ -60,6 +59,38 @@ def walk_accuracy(
             cells.append(WalkCell(operation, digits, samples, exact, steps))
             done()
     return cells
+
+
+def stepping(setup: Setup) -> StepTask:
+    """The task, if it is one of steps that walks can be made of."""
+    task, language = setup.language.task, setup.language
+    if not isinstance(task, StepTask):
+        raise ExperimentError(
+            f"walks: task {task.name} has no steps to walk; leave walks out, or choose digit_step "
+            "or machine_step"
+        )
+    if language.alphabet.base != 10:
+        raise ExperimentError(
+            f"base = {language.alphabet.base}: walks are along decimal numbers; choose base 10"
+        )
+    plain = Language(task, catalogue.format_("plain"))
+    if first_step(language) != first_step(plain):
+        raise ExperimentError(
+            f"walks: steps are asked as in {first_step(plain)!r}, format {setup.experiment.format} "
+            f"writes {first_step(language)!r}; choose --format plain, without pauses"
+        )
+    return task
+
+
+def first_step(language: Language) -> str:
+    """A step as a language writes it."""
+
+    def written() -> Array:
+        none = jnp.zeros((1,), jnp.int32)
+        given = Number(none[:, None], none, none.astype(bool), none)
+        return language.row(language.problem(given, key=new_key(0))).tokens
+
+    return language.alphabet.decode(np.asarray(jax.jit(written)()))
 
 
 def operands(operation: str, digits: int, dice: random.Random) -> tuple[int, int]:
@@ -95,9 +126,8 @@ class Replies:
     """What the model says to a question; asked once, since greedy decoding says it every time."""
 
     def __init__(self, model: Transformer, setup: Setup) -> None:
-        self.setup = setup
+        self.model, self.setup = model, setup
         self.known: dict[str, str] = {}
-        self.generate = eqx.filter_jit(lambda rows: generate(model, setup, rows))
 
     def to(self, questions: Iterable[str]) -> dict[str, str]:
         """The replies to all questions."""
@@ -114,11 +144,17 @@ class Replies:
             rows = Rows(
                 jnp.asarray(tokens), jnp.asarray(lengths), jnp.asarray(lengths), jnp.ones(64, bool)
             )
-            said = np.asarray(self.generate(rows))
+            said = np.asarray(said_to(self.model, self.setup, rows))
             for row, question in enumerate(some):
                 answer = alphabet.decode(said[row, lengths[row] :])
                 self.known[question] = answer.removesuffix(alphabet.symbols[alphabet.end])
         return self.known
+
+
+@eqx.filter_jit
+def said_to(model: Transformer, setup: Setup, rows: Rows) -> Array:
+    """Greedy decoding, compiled once for the models of all seeds."""
+    return generate(model, setup, rows)
 
 
 def walked(walks: list[Walk], replies: Replies) -> tuple[list[str | None], int]:

@@ -10,6 +10,7 @@
     solved_seeds                         the share of seeds that solve what was hardest of these
                                          three: ood, longer, test
     exact.commuted, exact.mapped         probes
+    walk.O@N                             operation O on numbers of N digits, step by step
 
 With another number of loops than that of training, `/loops=K` follows. Means are over seeds.
 """
@@ -36,6 +37,10 @@ def summary(found: Evaluation, solved: float) -> dict[str, Figure]:
         mark = "" if loops == found.own_loops else f"/loops={loops}"
         for name, figure in of_loops(found, index, solved).items():
             figures[name + mark] = figure
+    for cells in found.walks:
+        one = cells[0]
+        exact = [cell.exact for cell in cells]
+        figures[f"walk.{one.operation}@{one.digits}"] = share(exact, one.samples)
     return figures
 
 

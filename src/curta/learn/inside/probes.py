@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import equinox as eqx
-import jax
 import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Float, Int
@@ -13,21 +12,30 @@ from jaxtyping import Array, Float, Int
 from curta.errors import ExperimentError
 from curta.learn.evaluation.exact import teacher_forced
 from curta.learn.experiment import Setup
-from curta.learn.inside.trace import trace, without_head
+from curta.learn.inside.trace import without_head
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
 from curta.learn.training.objective import answer_mask
 
 RIDGE = 1e-3
+SMALLEST = 1e-30
+PERIODS = (2, 5, 10, 100)
 
 
 def ridge(inputs: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """The linear map, with a constant, of least squares under a small penalty."""
-    extended = np.hstack([inputs, np.ones((len(inputs), 1))])
-    scale = RIDGE * np.trace(extended.T @ extended) / extended.shape[1]
-    gram = extended.T @ extended + scale * np.eye(extended.shape[1])
-    solution: np.ndarray = np.linalg.solve(gram, extended.T @ targets)
-    return solution
+    """The linear map, with a constant, of least squares under a small penalty.
+
+    With x centred, W = (X'X + s I)^-1 X'Y; the constant, in the last row, is not penalised. s is a
+    thousandth of the mean variance of a feature, so the map does not depend on the scale of x.
+    """
+    mean_input, mean_target = inputs.mean(axis=0), targets.mean(axis=0)
+    centred = inputs - mean_input
+    gram = centred.T @ centred
+    penalty = RIDGE * max(np.trace(gram) / len(gram), SMALLEST)
+    weights = np.linalg.solve(
+        gram + penalty * np.eye(len(gram)), centred.T @ (targets - mean_target)
+    )
+    return np.vstack([weights, mean_target - mean_input @ weights])
 
 
 def apply_linear(inputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -38,43 +46,30 @@ def apply_linear(inputs: np.ndarray, weights: np.ndarray) -> np.ndarray:
 
 @dataclass(frozen=True)
 class DigitProbe:
-    """How well a linear map reads each token of the answer, one that is not yet said included.
+    """How well a linear map reads each token of the answer before any of it is said.
 
-    accuracy[depth, token]: on problems that the map was not fitted to. The stream is read at the
-    last token of the prompt. `chance` is the share of the commonest token.
+    accuracy[depth, target]: on rows that the map was not fitted to
+    chance:                  the share that the commonest token has among these rows
     """
 
-    accuracy: Float[np.ndarray, "depth tokens"]
-    chance: Float[np.ndarray, " tokens"]
+    accuracy: Float[np.ndarray, "depth targets"]
+    chance: Float[np.ndarray, " targets"]
 
 
-def probe_digits(model: Transformer, setup: Setup, rows: Rows) -> DigitProbe:
-    """Fit on one half of the rows, test on the other."""
-    traced = trace(model, setup, rows)
-    at = jnp.arange(rows.tokens.shape[0])
-    states = np.asarray(traced.states[:, at, rows.prompt_length - 1], np.float64)
-    answers = answer_tokens(rows)
-    half = len(answers) // 2
-    accuracy = np.zeros((states.shape[0], answers.shape[1]))
-    chance = np.zeros(answers.shape[1])
-    symbols = setup.language.alphabet.size
-    for token in range(answers.shape[1]):
-        targets = np.eye(symbols)[answers[:, token]]
-        chance[token] = targets[half:].mean(axis=0).max()
-        for depth, stream in enumerate(states):
-            fitted = ridge(stream[:half], targets[:half])
-            said = apply_linear(stream[half:], fitted).argmax(axis=1)
-            accuracy[depth, token] = (said == answers[half:, token]).mean()
+def probe_digits(
+    states: Float[np.ndarray, "depth rows features"], targets: Int[np.ndarray, "rows targets"]
+) -> DigitProbe:
+    """Fit on the first half of the rows, test on the other."""
+    half = len(targets) // 2
+    accuracy = np.zeros((len(states), targets.shape[1]))
+    chance = np.zeros(targets.shape[1])
+    for column, values in enumerate(targets.T):
+        chosen = np.eye(values.max() + 1)[values]
+        chance[column] = chosen[half:].mean(axis=0).max()
+        for depth, stream in enumerate(np.asarray(states, np.float64)):
+            said = apply_linear(stream[half:], ridge(stream[:half], chosen[:half])).argmax(axis=1)
+            accuracy[depth, column] = (said == values[half:]).mean()
     return DigitProbe(accuracy, chance)
-
-
-def answer_tokens(rows: Rows) -> Int[np.ndarray, "batch tokens"]:
-    """The tokens of the answers, filled up with the end token."""
-    most = int((rows.length - rows.prompt_length).max())
-    index = rows.prompt_length[:, None] + jnp.arange(most)
-    inside = jnp.minimum(index, rows.tokens.shape[1] - 1)
-    found = jnp.take_along_axis(rows.tokens, inside, axis=1)
-    return np.asarray(jnp.where(index < rows.length[:, None], found, 0))
 
 
 @dataclass(frozen=True)
@@ -82,22 +77,24 @@ class HelixFit:
     """How much of the variance of number vectors lies on a helix.
 
     A helix with periods T: a line and a circle for each, [n, cos(2 pi n / T), sin(2 pi n / T)...].
-    explained: of the leading components, by each family of the basis alone, and by all together;
-    spectrum: power of each frequency, over all features.
+
+    explained: the share of the variance, by each family of the basis alone, and by all together
+    spectrum:  power of each frequency, over all features; frequency k turns k times in all numbers
     """
 
-    periods: tuple[int, ...]
     explained: dict[str, float]
     spectrum: Float[np.ndarray, " frequencies"]
 
 
 def fit_helix(
-    vectors: Float[np.ndarray, "numbers features"], periods: tuple[int, ...] = (2, 5, 10, 100)
+    vectors: Float[np.ndarray, "numbers features"], periods: tuple[int, ...] = PERIODS
 ) -> HelixFit:
-    """Regress vectors of the numbers 0, 1, 2, ... on helices."""
+    """Regress vectors of consecutive numbers on helices."""
     numbers = np.arange(len(vectors))
     centred = np.asarray(vectors, np.float64) - np.mean(vectors, axis=0)
     spectrum = np.square(np.abs(np.fft.rfft(centred, axis=0))).sum(axis=1)
+    # Every other frequency stands for two: turning forwards and backwards.
+    spectrum[1 : (len(numbers) + 1) // 2] *= 2
     fits = {"line": numbers[:, None] / len(numbers)}
     for period in [period for period in periods if period <= len(numbers)]:
         angle = 2 * np.pi * numbers / period
@@ -106,37 +103,54 @@ def fit_helix(
         fits[f"period {period}"] = np.stack(waves, axis=1)
     fits["all"] = np.hstack(list(fits.values()))
     explained = {name: variance_explained(centred, basis) for name, basis in fits.items()}
-    return HelixFit(periods, explained, spectrum / max(spectrum.sum(), 1e-30))
+    return HelixFit(explained, spectrum / max(spectrum.sum(), SMALLEST))
 
 
 def variance_explained(centred: np.ndarray, basis: np.ndarray) -> float:
     """The share of the variance that a linear map of the basis accounts for, adjusted for its size.
 
-    With k columns and n numbers, chance alone explains k / (n - 1); that is taken out.
+    With k columns and n numbers, chance alone explains k / (n - 1); that is taken out, so noise
+    comes to 0 on average. Vectors that do not vary have nothing to explain: 0.
     """
     columns = basis - basis.mean(axis=0)
     fitted = columns @ np.linalg.lstsq(columns, centred, rcond=None)[0]
     total = np.square(centred).sum()
-    share = 1 - np.square(centred - fitted).sum() / max(total, 1e-30)
+    if total <= SMALLEST:
+        return 0.0
+    share = 1 - np.square(centred - fitted).sum() / total
     rest = len(centred) - 1
     free = max(rest - np.linalg.matrix_rank(columns), 1)
     return float(1 - (1 - share) * rest / free)
 
 
-def ablate_heads(model: Transformer, setup: Setup, rows: Rows) -> Float[np.ndarray, "layers heads"]:
-    """The share of rows answered exactly with each head silenced."""
+@dataclass(frozen=True)
+class Ablation:
+    """What is left with each head silenced, and with all heads as they are.
+
+    exact, token: the share of answers, and of their tokens behind right ones, that are right
+    """
+
+    whole_exact: float
+    whole_token: float
+    exact: Float[np.ndarray, "layers heads"]
+    token: Float[np.ndarray, "layers heads"]
+
+
+def ablate_heads(model: Transformer, setup: Setup, rows: Rows) -> Ablation:
+    """Silence one head after the other, in all loops at once."""
 
     @eqx.filter_jit
-    def exact(model: Transformer) -> Array:
-        return teacher_forced(model, setup, rows).exact[0].mean()
+    def shares(model: Transformer, rows: Rows) -> Float[Array, " 2"]:
+        judged, mask = teacher_forced(model, setup, rows), answer_mask(rows)
+        return jnp.stack([judged.exact[0].mean(), (judged.right[0] & mask).sum() / mask.sum()])
 
     config = model.config
-    return np.array(
-        [
-            [float(exact(without_head(model, layer, head))) for head in range(config.heads)]
-            for layer in range(config.layers)
-        ]
-    )
+    exact, token = np.zeros((2, config.layers, config.heads))
+    for layer, head in np.ndindex(config.layers, config.heads):
+        silenced = without_head(model, layer, head)
+        exact[layer, head], token[layer, head] = np.asarray(shares(silenced, rows))
+    whole_exact, whole_token = map(float, shares(model, rows))
+    return Ablation(whole_exact, whole_token, exact, token)
 
 
 def bilinear_spectrum(
@@ -162,20 +176,6 @@ def bilinear_spectrum(
     return values[order], vectors[:, order]
 
 
-def mean_attention(
-    model: Transformer, setup: Setup, rows: Rows
-) -> Float[np.ndarray, "depth heads queries keys"]:
-    """Attention of rows that are all laid out alike, averaged."""
-    return np.asarray(trace(model, setup, rows).attention.mean(axis=1))
-
-
-def answer_accuracy(model: Transformer, setup: Setup, rows: Rows) -> float:
-    """The share of answers' tokens that are the most likely ones."""
-    mask = answer_mask(rows)
-    right = teacher_forced(model, setup, rows).right[0]
-    return float((right & mask).sum() / mask.sum())
-
-
 def digit_vectors(model: Transformer, setup: Setup) -> Float[np.ndarray, "digits features"]:
     """The embeddings of the digits."""
     alphabet = setup.language.alphabet
@@ -183,10 +183,9 @@ def digit_vectors(model: Transformer, setup: Setup) -> Float[np.ndarray, "digits
     return np.asarray(model.embedding[first : first + alphabet.base])
 
 
-def operand_vectors(
-    model: Transformer, setup: Setup, rows: Rows, depth: int
-) -> Float[np.ndarray, "rows features"]:
-    """The residual stream at the last token of each prompt, behind so many layers."""
-    states = jax.jit(lambda rows: trace(model, setup, rows).states[depth])(rows)
-    at = jnp.arange(rows.tokens.shape[0])
-    return np.asarray(states[at, rows.prompt_length - 1])
+def digit_readouts(model: Transformer, setup: Setup) -> Float[Array, "digits features"]:
+    """The directions along which the readout looks for each digit."""
+    readout = model.embedding if model.readout is None else model.readout.T
+    first = setup.language.alphabet.first_digit
+    directions: Array = readout[first : first + setup.language.alphabet.base]
+    return directions

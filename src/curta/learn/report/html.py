@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import html
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 
 STYLE = """
@@ -38,13 +40,26 @@ def text(value: object) -> Raw:
 
 def page(title: str, about: str, sections: Iterable[Raw]) -> str:
     """A whole page."""
-    body = "\n".join(sections)
+    body = distinct("\n".join(sections))
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{text(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n"
         f'<h1>{text(title)}</h1>\n<p class="about">{text(about)}</p>\n{body}\n</body>\n</html>\n'
     )
+
+
+def distinct(body: str) -> str:
+    """Pictures name their parts by a hash of what they show: equal ones get names of their own."""
+    seen: Counter[str] = Counter()
+
+    def renamed(match: re.Match[str]) -> str:
+        svg, mark = match[0], match["mark"]
+        seen[mark] += 1
+        return svg if seen[mark] == 1 else svg.replace(f"{mark}-", f"{mark}-{seen[mark]}-")
+
+    picture = r'<svg(?:(?!</svg>).)*?\bid="(?P<mark>[0-9a-f]{8})-.*?</svg>'
+    return re.sub(picture, renamed, body, flags=re.DOTALL)
 
 
 def section(title: str, *parts: Raw) -> Raw:

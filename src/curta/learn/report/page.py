@@ -35,6 +35,7 @@ def of_run(folder: RunFolder) -> list[Raw]:
         parts.curves([folder]),
         parts.by_length([folder]),
         parts.grids([folder]),
+        parts.walks([folder]),
         parts.errors(folder),
         parts.sample_answers(folder),
         parts.data(folder),
@@ -98,6 +99,7 @@ def side_by_side(folders: Sequence[RunFolder]) -> list[Raw]:
         parts.curves(folders),
         parts.by_length(folders),
         parts.grids(folders),
+        parts.walks(folders),
     ]
 
 

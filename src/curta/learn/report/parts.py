@@ -102,7 +102,7 @@ def results(folder: RunFolder) -> Raw:
         return section("Results", paragraph("Not evaluated yet."))
     figures = evaluation["summary"]
     main = {n: f for n, f in figures.items() if n.startswith(MAIN)}
-    rest = {n: f for n, f in figures.items() if n not in main}
+    rest = {n: f for n, f in figures.items() if n not in main and not n.startswith("walk.")}
     count = len(evaluation["seeds"])
     return section(
         "Results",
@@ -267,6 +267,34 @@ def errors(folder: RunFolder) -> Raw:
         )
         parts.append(figure(svg, "Each token behind the right ones before it; 0 is the end token."))
     return section("Errors", *parts)
+
+
+def walks(folders: Sequence[RunFolder]) -> Raw:
+    """Operations by rows, lengths of numbers by columns."""
+    parts = []
+    for folder in folders:
+        evaluation = folder.evaluation or {}
+        cells = evaluation.get("walks", [])
+        if not cells:
+            continue
+        operations = dict.fromkeys(cell["operation"] for cell in cells)
+        lengths = sorted({cell["digits"] for cell in cells})
+        figures = evaluation["summary"]
+        rows = [
+            (one, *(written(figures, f"walk.{one}@{length}") for length in lengths))
+            for one in operations
+        ]
+        if len(folders) > 1:
+            parts.append(heading(folder.name))
+        parts.append(table(("", *(f"{length} digits" for length in lengths)), rows))
+        steps = fmean(step for cell in cells for step in cell["steps"]) / cells[0]["samples"]
+        parts.append(paragraph(f"{cells[0]['samples']} of each, of {steps:,.0f} steps on average."))
+    if not parts:
+        return Raw("")
+    words = (
+        "Long numbers, each step asked of the model: the share of results that are exactly right."
+    )
+    return section("Walks", paragraph(words), *parts)
 
 
 def sample_answers(folder: RunFolder) -> Raw:

@@ -95,6 +95,8 @@ def lines(
     shares: bool = False,
 ) -> str:
     """Panels of lines: words below, words beside, and the lines; shares go from 0 to 1."""
+    from matplotlib.ticker import MaxNLocator
+
     panels = [panel for panel in panels if panel[2]]
     if not panels:
         return ""
@@ -111,6 +113,7 @@ def lines(
                 one.set_ylim(-0.02, 1.02)
             one.set_xlabel(below)
             one.set_ylabel(beside)
+            one.xaxis.set_major_locator(MaxNLocator(integer=True))
             if len(series) > 1:
                 one.legend(fontsize=8)
 

@@ -1,0 +1,37 @@
+"""Arbitrary length: one place of a sum is learned, any number of them are put together."""
+
+from __future__ import annotations
+
+from curta.learn.experiment import EvaluationConfig, Experiment
+from curta.learn.models.config import ModelConfig
+from curta.learn.recipes.base import Claim, Recipe, smoke
+from curta.learn.sampling import Sampling
+from curta.learn.training.config import TrainingConfig
+
+SMALL = Experiment(
+    name="places",
+    task="digit_step",
+    format="plain",
+    positions="learned",
+    model=ModelConfig(width=32, layers=1, heads=2, feedforward=128),
+    # There are 200 places of sums, all of them are trained: what is new is the length.
+    sampling=Sampling(digits=(1, 1), test_share=0.0),
+    training=TrainingConfig(steps=1_500, batch=128, seeds=3, learning_rate=3e-3),
+    evaluation=EvaluationConfig(samples=200, test=1_000, walks=(2, 10, 30, 100, 1_000)),
+)
+
+RECIPE = Recipe(
+    name="alga",
+    about="a sum place by place, from the right: two digits and a carry, to any length",
+    source="Arbitrary-Length Generalization for Addition in a Tiny Transformer (2024)",
+    presets={
+        "smoke": (smoke(SMALL, walks=(2, 10)),),
+        "small": (SMALL,),
+        "full": (SMALL.with_(steps=10_000, seeds=8, samples=1_000),),
+    },
+    claims=(
+        Claim("sums of 10 digits", "two digits -> unseen lengths", "places:walk.+@10"),
+        Claim("sums of 100 digits", "two digits -> unseen lengths", "places:walk.+@100"),
+        Claim("sums of 1,000 digits", "two digits -> unseen lengths", "places:walk.+@1000"),
+    ),
+)

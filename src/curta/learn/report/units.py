@@ -1,0 +1,55 @@
+"""The benchmark of arithmetic units as a page."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+from curta.learn.recipes.units import SOURCE, UnitTable
+from curta.learn.report import plots
+from curta.learn.report.html import Raw, figure, page, paragraph, section, table
+from curta.learn.report.profile import write_page
+from curta.learn.units import PUBLISHED_RATES, plot
+from curta.learn.units.report import row
+
+HEAD = (
+    "operation", "unit", "success", "95%", "published", "solved at", "sparsity error",
+    "error/threshold",
+)  # fmt: skip
+
+WORDS = (
+    "A seed succeeds if its error far outside of the trained range is below that of a nearly exact "
+    "solution. Success rates have Wilson's 95% intervals; solved at is the mean step of the first "
+    "success, with a gamma interval; error/threshold is the median over seeds, below 1 where most "
+    "succeed. Published rates are of 100 seeds, 100 inputs and 5,000,000 steps."
+)
+
+
+def write_units(tables: list[UnitTable], preset: str, seed: int, out: Path) -> None:
+    """A table and a picture of each benchmark."""
+    sections = [section("What is counted", paragraph(WORDS))]
+    for one in tables:
+        first = one.results[0]
+        sections.append(
+            section(
+                one.title.capitalize(),
+                paragraph(f"{first.seeds} seeds, {first.steps:,} steps."),
+                figure(picture(one), ""),
+                table(HEAD, [row(result) for result in one.results]),
+            )
+        )
+    write_page(out, page(f"Arithmetic units, preset {preset}, seed {seed}", SOURCE, sections))
+
+
+def picture(given: UnitTable) -> Raw:
+    """Success rates, in the style of the pages."""
+    with plots.style():
+        drawn = plot(given.results)
+        drawn.patch.set_alpha(0)
+        for one in drawn.axes:
+            one.patch.set_alpha(0)
+        if any((result.unit, result.operation) in PUBLISHED_RATES for result in given.results):
+            drawn.axes[0].legend(fontsize=7)
+        file = io.StringIO()
+        drawn.savefig(file, format="svg", metadata={"Date": None})
+    return Raw(plots.embedded(file.getvalue()))
