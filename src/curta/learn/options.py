@@ -199,11 +199,12 @@ def described(kind: Any) -> str:
     return {int: "a whole number", float: "a number", bool: "true or false"}.get(kind, "a word")
 
 
-def shown(value: Any) -> str:
-    """A value as it would be written on a command line."""
+def shown(value: Any, kind: Any = None) -> str:
+    """A value as it would be written on a command line; two numbers are a range, or a list."""
     if isinstance(value, list | tuple):
         ends = [str(one) for one in value]
-        return "..".join(ends) if len(ends) == 2 else ",".join(ends)
+        listed = kind is not None and described(kind).startswith("numbers")
+        return "..".join(ends) if len(ends) == 2 and not listed else ",".join(ends)
     return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
@@ -255,4 +256,8 @@ def described_changes(experiment: Experiment) -> str:
     """What is not as it would be without any option, as options."""
     plain = choices(Experiment())
     changed = {n: v for n, v in choices(experiment).items() if n != "name" and v != plain[n]}
-    return " ".join(f"--{n.replace('_', '-')} {shown(v)}" for n, v in changed.items())
+    kinds = {name: option.kind for name, option in options().items()}
+    return " ".join(
+        f"--{name.replace('_', '-')} {shown(value, kinds.get(name))}"
+        for name, value in changed.items()
+    )

@@ -11,8 +11,12 @@ from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 
 ROPE = "rope(base=100.0)"
-FIX = "coupled(offset=8)"
-"""Digits that share a place may be learned at one place and used at another."""
+FIXES = {
+    "operands-50-coupled": ("reversed_both", "coupled(offset=8)"),
+    "operands-50-aligned": ("reversed_both", "aligned(reach=1)"),
+    "operands-50-binary": ("reversed_both(base=2)", "aligned(reach=1)"),
+}
+"""Ways out of the failure beyond 49. In base 2, larger operands are longer, and no digit is new."""
 
 
 def stages(steps: int, batch: int, scale: tuple[tuple[int, int], ...]) -> Iterator[Experiment]:
@@ -47,7 +51,8 @@ def stages(steps: int, batch: int, scale: tuple[tuple[int, int], ...]) -> Iterat
     beyond = EvaluationConfig(test=2_000, values=(0, 99))
     half = masked.with_(name="operands-50", sampling=small, evaluation=beyond)
     yield half
-    yield half.with_(name="operands-50-fixed", format="reversed_both", positions=FIX)
+    for name, (written, positions) in FIXES.items():
+        yield half.with_(name=name, format=written, positions=positions)
     larger = masked.with_(name="operands-999", sampling=Sampling(values=(0, 999), test_share=0.28))
     yield larger
     yield masked.with_(name="three-operations", task="mixed")
@@ -77,7 +82,9 @@ RECIPE = Recipe(
         Claim("masked: exact answers, test", "all shown", "masked:exact.test"),
         Claim("operands to 49: exact answers, test", "all shown", "operands-50:exact.test"),
         Claim("operands to 49, asked beyond", "0 of 14 shown", "operands-50:exact.ood"),
-        Claim("the same, mended (not in the text)", "—", "operands-50-fixed:exact.ood"),
+        Claim("the same, coupled positions", "—", "operands-50-coupled:exact.ood"),
+        Claim("the same, sight by significance", "—", "operands-50-aligned:exact.ood"),
+        Claim("the same, in base 2", "—", "operands-50-binary:exact.ood"),
         Claim("operands to 999 (announced)", "—", "operands-999:exact.test"),
         Claim("three operations (announced)", "—", "three-operations:exact.test"),
     ),

@@ -12,11 +12,11 @@ SMALL = Experiment(
     name="coupled",
     task="addition",
     format="reversed",
-    positions="coupled(offset=30)",
+    positions="coupled(offset=50)",
     model=ModelConfig(width=64, layers=2, heads=4, feedforward=256, tied=False),
     sampling=Sampling(digits=(1, 10), test_share=0.05),
-    training=TrainingConfig(steps=3_000, batch=128, seeds=3, learning_rate=2e-3),
-    evaluation=EvaluationConfig(digits=(1, 30), stride=5),
+    training=TrainingConfig(steps=3_000, batch=64, seeds=3, learning_rate=3e-3),
+    evaluation=EvaluationConfig(digits=(5, 50), stride=5),
 )
 
 SHORT = EvaluationConfig(digits=(1, 6), stride=5, samples=50, test=50)
@@ -42,7 +42,7 @@ def with_controls(experiment: Experiment) -> tuple[Experiment, ...]:
     offset = 3 * experiment.evaluation.digits[1]
     return (
         experiment,
-        experiment.with_(name="aligned", positions="aligned"),
+        experiment.with_(name="aligned", positions="aligned(reach=1)"),
         experiment.with_(name="no-positions", positions="none"),
         experiment.with_(name="learned-positions", positions=f"learned(offset={offset})"),
     )
