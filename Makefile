@@ -31,3 +31,4 @@ bench:
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/hull.py
 	$(BIN)/python bench/machine.py
+	$(BIN)/python bench/learn.py
