@@ -81,7 +81,7 @@ def test_the_list_has_a_line_for_everything(capsys: Capture) -> None:
         (["run", "digit_step", "--walks", "x"], "--walks x: write numbers as in 1,2,4"),
         (
             ["run", "digit_step", "--walks", "5", "--pauses", "2"],
-            "format reversed writes '1+1+0=~~20#'; choose --format plain, without pauses",
+            "format reversed writes '2+8+0=~~01#'; choose --format plain, without pauses",
         ),
         (["run", "units", "--preset", "tiny"], "recipe units has no preset 'tiny'; its presets:"),
         (["run", "units", "--steps", "5"], "--steps: recipe units trains no transformers"),
