@@ -43,6 +43,7 @@ def said(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
     return code, out, err
 
 
+@pytest.mark.slow  # two minutes of compiling; the README's commands bake and run by default
 def test_a_baked_program_does_what_the_prompted_one_does(folder: Path, capsys: Capture) -> None:
     code, out, err = said(capsys, "bake", "upper.c", "-o", "upper.safetensors")
     assert (code, err) == (0, "")

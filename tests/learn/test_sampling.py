@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import jax
 import jax.numpy as jnp
@@ -62,14 +61,6 @@ def drawn_pairs(made: Sampler, count: int, part: Part) -> np.ndarray:
     rows, problems = drawn(made, count, part)
     a, b = (np.asarray(piece.digits) @ (1, 10) for piece in numbers_in(problems.question))
     return np.unique((100 * a + b)[np.asarray(rows.valid)])
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quick_compilation() -> Iterator[None]:
-    """Programs here run once or twice: what optimising them costs is not got back."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
 
 
 @pytest.fixture(scope="module")

@@ -140,7 +140,8 @@ def test_more_devices_than_there_are():
         train(Setup(TINY.with_(devices=64)))
 
 
-@pytest.mark.parametrize("seeds", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("seeds", [1, 2])
 def test_two_devices_compute_the_same(seeds):
     script = f"""
 import jax, numpy as np, equinox as eqx
