@@ -160,6 +160,11 @@ class RandomSetup(Setup):
         self.sampler = self  # type: ignore[assignment]
         self.width = shape.tokens + 1
 
+    @property
+    def longest(self) -> int:  # type: ignore[override]
+        """All rows are of one length."""
+        return self.width
+
     def rows(self, count: int, *, key: jax.Array, step: jax.Array | int = 0) -> Rows:
         """Like those of a sampler."""
         tokens = jax.random.randint(key, (count, self.width), 0, self.language.alphabet.size)
