@@ -21,7 +21,7 @@ pytest.importorskip("jax")
 from curta.app.command_line import main
 from curta.learn import profile
 from curta.learn.evaluation.judging import picked
-from curta.learn.evaluation.rollout import walk_accuracy
+from curta.learn.evaluation.walks import walk_accuracy
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.folder import RunFolder
 from curta.learn.profile import costs_of, count, step_of

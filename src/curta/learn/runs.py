@@ -18,7 +18,7 @@ from curta.learn.evaluation.judging import Progress
 from curta.learn.evaluation.measure import evaluate
 from curta.learn.evaluation.problems import Problems
 from curta.learn.evaluation.record import evaluation_key, record
-from curta.learn.evaluation.rollout import stepping
+from curta.learn.evaluation.walks import stepping
 from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.folder import RunFolder, make, safe, write
 from curta.learn.metrics import Logger, Metrics, logger, write_table

@@ -14,7 +14,8 @@ from curta.errors import ExperimentError
 from curta.learn.evaluation import measure
 from curta.learn.evaluation.judging import Tally
 from curta.learn.evaluation.measure import Evaluation
-from curta.learn.evaluation.rollout import (
+from curta.learn.evaluation.summary import as_json, summary
+from curta.learn.evaluation.walks import (
     Replies,
     WalkCell,
     expected,
@@ -23,7 +24,6 @@ from curta.learn.evaluation.rollout import (
     walk_accuracy,
     walked,
 )
-from curta.learn.evaluation.summary import as_json, summary
 from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.report import parts
 from curta.learn.sampling import Sampling

@@ -13,8 +13,8 @@ from curta.learn.alphabet import PAUSE
 from curta.learn.formats.base import Format, formats_for
 from curta.learn.formats.sentences import WORDS
 from curta.learn.language import Language
-from curta.learn.machine import HALT, LEFT, MINUS, MOVES, STAY, Command, Machine
 from curta.learn.tasks.base import Task
+from curta.learn.turing_machines import HALT, LEFT, MINUS, MOVES, STAY, Command, Machine
 from learn_texts import (
     ANSWERS,
     NUMBER,

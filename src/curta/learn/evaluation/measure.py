@@ -28,7 +28,7 @@ from curta.learn.evaluation.judging import (
 )
 from curta.learn.evaluation.probes import Commuted, can_commute, relabelled
 from curta.learn.evaluation.problems import Cell, Problems, Source
-from curta.learn.evaluation.rollout import WalkCell, stepping, walk_accuracy
+from curta.learn.evaluation.walks import WalkCell, stepping, walk_accuracy
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer

@@ -9,10 +9,10 @@ from jaxtyping import Array
 
 from curta.learn.alphabet import Alphabet, alphabet
 from curta.learn.formats.base import Directed
-from curta.learn.machine import MOVES, run
 from curta.learn.problem import Problem, numbers_in
 from curta.learn.tasks.base import Task
 from curta.learn.text import Text, join, literal, steps
+from curta.learn.turing_machines import MOVES, run
 
 BLANK = "_"
 

@@ -45,21 +45,13 @@ class Sinusoidal(Positions):
 
 
 @dataclass(frozen=True)
-class Learned(Positions):
-    """One trained vector for each index; with an offset, rows begin anywhere up to it."""
+class Tabled(Positions):
+    """One trained vector for each place, those that only an offset reaches included."""
 
-    name = "learned"
-    about = "a trained vector for each index; offset=K begins anywhere up to K in training"
     offset: int = 0
 
     def init(self, shape: Shape, *, key: Array) -> Parameters:
         return {"table": table(shape.longest + self.offset, shape.width, key=key)}
-
-    def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
-        if key is None or not self.offset:
-            return reading.index
-        rows = (reading.tokens.shape[0], 1)
-        return reading.index + jax.random.randint(key, rows, 0, self.offset + 1)
 
     def embed(
         self, parameters: Parameters, places: Int[Array, "batch width"]
@@ -71,7 +63,21 @@ class Learned(Positions):
 
 
 @dataclass(frozen=True)
-class Abacus(Positions):
+class Learned(Tabled):
+    """One trained vector for each index; with an offset, rows begin anywhere up to it."""
+
+    name = "learned"
+    about = "a trained vector for each index; offset=K begins anywhere up to K in training"
+
+    def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
+        if key is None or not self.offset:
+            return reading.index
+        rows = (reading.tokens.shape[0], 1)
+        return reading.index + jax.random.randint(key, rows, 0, self.offset + 1)
+
+
+@dataclass(frozen=True)
+class Abacus(Tabled):
     """Digits numbered within their number, in the order in which they are written.
 
     The convention here: the first digit written has place 1, all other tokens 0. In training each
@@ -87,23 +93,12 @@ class Abacus(Positions):
     def check(self, language: Language) -> None:
         check_digits(self.name, language)
 
-    def init(self, shape: Shape, *, key: Array) -> Parameters:
-        return {"table": table(self.offset + shape.longest, shape.width, key=key)}
-
     def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
         return shifted(reading.place, self.offset, key)
 
-    def embed(
-        self, parameters: Parameters, places: Int[Array, "batch width"]
-    ) -> Float[Array, "batch width features"]:
-        return parameters["table"][places]
-
-    def longest_place(self, parameters: Parameters) -> int | None:
-        return int(parameters["table"].shape[0]) - 1
-
 
 @dataclass(frozen=True)
-class Coupled(Positions):
+class Coupled(Tabled):
     """Digits of the same significance have the same place, in all numbers of the row.
 
     The convention here: the least significant digit has place 1, the next one 2, and so on; all
@@ -119,17 +114,7 @@ class Coupled(Positions):
     offset: int = 100
 
     def check(self, language: Language) -> None:
-        check_digits(self.name, language)
-        written = language.format
-        known = written.answer_reversed or written.answer_width(language.task, jnp.array(1))
-        if known is None or known is False:
-            raise ExperimentError(
-                f"positions {self.name}: in format {written.name} the significance of an answer's "
-                "first digit is not known when it is written; use reversed, reversed_both or padded"
-            )
-
-    def init(self, shape: Shape, *, key: Array) -> Parameters:
-        return {"table": table(self.offset + shape.longest, shape.width, key=key)}
+        check_significance(self.name, language)
 
     def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
         places = reading.significance
@@ -138,13 +123,16 @@ class Coupled(Positions):
         rows = (reading.tokens.shape[0], 1)
         return places + jax.random.randint(key, rows, 0, self.offset + 1)
 
-    def embed(
-        self, parameters: Parameters, places: Int[Array, "batch width"]
-    ) -> Float[Array, "batch width features"] | None:
-        return parameters["table"][places]
 
-    def longest_place(self, parameters: Parameters) -> int | None:
-        return int(parameters["table"].shape[0]) - 1
+def check_significance(name: str, language: Language) -> None:
+    """Raise an error if the significance of a digit is not known when it is written."""
+    check_digits(name, language)
+    written = language.format
+    if not written.answer_reversed and written.answer_width(language.task, jnp.array(1)) is None:
+        raise ExperimentError(
+            f"positions {name}: in format {written.name} the significance of an answer's "
+            "first digit is not known when it is written; use reversed, reversed_both or padded"
+        )
 
 
 def check_digits(name: str, language: Language) -> None:

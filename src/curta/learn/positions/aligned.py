@@ -7,13 +7,14 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
-from curta.learn.positions.absolute import Coupled
-from curta.learn.positions.base import Parameters, Shape
+from curta.learn.language import Language
+from curta.learn.positions.absolute import check_significance
+from curta.learn.positions.base import Parameters, Positions, Shape
 from curta.learn.reading import Reading
 
 
 @dataclass(frozen=True)
-class Aligned(Coupled):
+class Aligned(Positions):
     """Attention sees digits of nearby significance, and knows how far away they are.
 
     Places are those of `coupled`, but only their differences count: a trained number for each head
@@ -24,17 +25,17 @@ class Aligned(Coupled):
 
     name = "aligned"
     about = "sees digits up to reach=2 places of significance away, wherever they are written"
-    offset: int = 0
+    of_index = False
     reach: int = 2
+
+    def check(self, language: Language) -> None:
+        check_significance(self.name, language)
 
     def init(self, shape: Shape, *, key: Array) -> Parameters:
         return {"bias": jnp.zeros((shape.heads, 2 * self.reach + 1))}
 
     def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
         return reading.significance
-
-    def embed(self, parameters: Parameters, places: Int[Array, "batch width"]) -> None:
-        return None
 
     def bias(
         self,
@@ -46,6 +47,3 @@ class Aligned(Coupled):
         known = jnp.clip(distance, -self.reach, self.reach) + self.reach
         bias = jnp.moveaxis(parameters["bias"].T[known], -1, 1)
         return jnp.where(jnp.abs(distance)[:, None] <= self.reach, bias, -jnp.inf)
-
-    def longest_place(self, parameters: Parameters) -> int | None:
-        return None

@@ -23,7 +23,7 @@ SMALL = Experiment(
 RECIPE = Recipe(
     name="alga",
     about="a sum place by place, from the right: two digits and a carry, to any length",
-    source="Arbitrary-Length Generalization for Addition in a Tiny Transformer (2024)",
+    source="Arbitrary Length Generalization for Addition (2024)",
     presets={
         "smoke": (smoke(SMALL, walks=(2, 10)),),
         "small": (SMALL,),

@@ -8,10 +8,10 @@ import jax
 from jaxtyping import Array, Int
 
 from curta.errors import ExperimentError
-from curta.learn.machine import Machine, adder, subtractor
 from curta.learn.numbers import Number, add, choose, multiply, places_of, subtract, total
 from curta.learn.problem import Problem, Symbol, numbers_in, operand, separated, symbol
 from curta.learn.tasks.base import Task, check_at_least
+from curta.learn.turing_machines import Machine, adder, subtractor
 from curta.learn.workings import Columns, difference_columns, stacked, sum_columns
 
 Digits = Int[Array, "*batch"] | int

@@ -9,9 +9,9 @@ from typing import ClassVar
 from jaxtyping import Array, Int
 
 from curta.errors import ExperimentError
-from curta.learn.machine import Machine
 from curta.learn.numbers import Number
 from curta.learn.problem import Problem
+from curta.learn.turing_machines import Machine
 from curta.learn.workings import Columns, Partials, Quotients
 
 

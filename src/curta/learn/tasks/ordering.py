@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.learn.machine import Machine, comparer
 from curta.learn.numbers import Number, compare
 from curta.learn.problem import Piece, Problem, Symbol, operand, separated, symbol
 from curta.learn.tasks.base import Task, check_at_least, check_share
+from curta.learn.turing_machines import Machine, comparer
 
 VERDICTS = ("=", ">", "<")
 """By the sign of a - b."""

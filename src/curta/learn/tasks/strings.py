@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Int
 
-from curta.learn.machine import Machine, bit_joiner, copier, parity_counter, reverser
 from curta.learn.numbers import Number, number
 from curta.learn.problem import Problem, operand, symbol
 from curta.learn.tasks.base import Task
+from curta.learn.turing_machines import Machine, bit_joiner, copier, parity_counter, reverser
 
 Digits = Int[Array, "*batch"] | int
 
