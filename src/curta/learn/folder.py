@@ -24,6 +24,7 @@ from typing import Any
 from curta.errors import ExperimentError, FileError
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.models.transformer import Transformer
+from curta.learn.training.devices import usable_cores
 from curta.learn.training.state import TrainingState, load_state
 
 PACKAGES = ("curta", "jax", "jaxlib", "equinox", "optax", "numpy")
@@ -143,9 +144,7 @@ def surroundings(experiment: Experiment) -> dict[str, Any]:
         "versions": {name: installed(name) for name in PACKAGES},
         "machine": platform.platform(),
         "processor": platform.machine(),
-        "cores": len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count(),
+        "cores": usable_cores(),
         "device": device.device_kind,
         "devices": jax.device_count(),
     }

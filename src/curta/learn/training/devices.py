@@ -6,6 +6,8 @@ needed to put sums together.
 
 from __future__ import annotations
 
+import os
+
 import equinox as eqx
 import jax
 import numpy as np
@@ -31,6 +33,7 @@ class Devices:
                 f"({there[0].platform}); ask for fewer, or 0 for all"
             )
         self.mesh = Mesh(np.array(there[:count]), (AXIS,))
+        self.seeds = config.seeds
         self.by_seed = config.seeds % count == 0
         rows = config.batch // config.accumulate
         if not self.by_seed and rows % count:
@@ -43,6 +46,13 @@ class Devices:
     def many(self) -> bool:
         """Whether there is anything to spread."""
         return bool(self.mesh.size > 1)
+
+    @property
+    def threads(self) -> int:
+        """Threads that train a seed each; 0 where all seeds are one program."""
+        if self.many or self.mesh.devices.flat[0].platform != "cpu":
+            return 0
+        return min(self.seeds, usable_cores())
 
     def placed(self, state: TrainingState) -> TrainingState:
         """The state where it belongs: seeds on their devices, or all of it on each."""
@@ -68,3 +78,10 @@ class Devices:
         constrain = jax.lax.with_sharding_constraint
         divided: Rows = constrain(rows, where)  # type: ignore[no-untyped-call]
         return divided
+
+
+def usable_cores() -> int:
+    """Cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import equinox as eqx
 import jax
@@ -20,7 +22,16 @@ from curta.learn.models.transformer import Transformer
 from curta.learn.training.devices import Devices
 from curta.learn.training.objective import Counts, in_precision, objective
 from curta.learn.training.optimiser import optimiser
-from curta.learn.training.state import TrainingState, new_state, seed_keys
+from curta.learn.training.state import (
+    TrainingState,
+    divided_by_seed,
+    joined_by_seed,
+    new_state,
+    seed_keys,
+)
+
+Chunk = Callable[[TrainingState, Array], tuple[TrainingState, Counts]]
+"""Some steps: from a state and the keys of its seeds to the next state, and what was counted."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +58,7 @@ def train(
     devices = Devices(config)
     state = devices.placed(new_state(setup) if state is None else state)
     keys = seed_keys(setup)
-    compiled: dict[int, Callable[..., tuple[TrainingState, Counts]]] = {}
+    compiled: dict[int, Chunk] = {}
     begun = time.perf_counter()
     while (step := int(state.step)) < config.steps:
         # Chunks end at their multiples, so that a resumed run has the same ones.
@@ -71,40 +82,51 @@ def train(
     return state
 
 
-def compile_chunk(
-    setup: Setup, devices: Devices, steps: int
-) -> Callable[[TrainingState, Array], tuple[TrainingState, Counts]]:
-    """A function that does so many steps of all seeds."""
+def compile_chunk(setup: Setup, devices: Devices, steps: int) -> Chunk:
+    """A function that does so many steps of all seeds.
 
-    def one(
-        model: Transformer, held: optax.OptState, key: Array, step: Array
-    ) -> tuple[Transformer, optax.OptState, Counts]:
-        return training_step(setup, model, held, key=key, step=step, divided=devices.divided)
+    On accelerators the seeds are one program, by vmap. On a CPU each is a program of its own, in
+    a thread of its own: vmap costs as much there as the seeds one after the other, and a single
+    program leaves cores idle between its larger operations.
+    """
 
-    # A vmap over a single seed would only cost.
-    single = setup.experiment.training.seeds == 1
-    over_seeds = one if single else eqx.filter_vmap(one, in_axes=(0, 0, 0, None))
-
-    @eqx.filter_jit(donate="all-except-first")
-    def chunk(keys: Array, state: TrainingState) -> tuple[TrainingState, Counts]:
+    def chunk(key: Array, state: TrainingState) -> tuple[TrainingState, Counts]:
         arrays, static = eqx.partition(state, eqx.is_array)
-        if single:
-            keys = keys[0]
-            arrays = squeezed(arrays)
 
         def step(arrays: TrainingState, _: None) -> tuple[TrainingState, Counts]:
             now = eqx.combine(arrays, static)
-            model, held, counts = over_seeds(now.model, now.optimiser, keys, now.step)
+            model, held, counts = training_step(
+                setup, now.model, now.optimiser, key=key, step=now.step, divided=devices.divided
+            )
             after = TrainingState(model, held, now.step + 1)
             return eqx.filter(after, eqx.is_array), counts
 
         arrays, counts = jax.lax.scan(step, arrays, None, length=steps)
-        if single:
-            arrays = unsqueezed(arrays)
-            counts = jax.tree.map(lambda leaf: leaf[:, None], counts)
         return eqx.combine(arrays, static), counts
 
-    return lambda state, keys: chunk(keys, state)
+    if devices.threads:
+        return in_threads(eqx.filter_jit(chunk, donate="all-except-first"), devices.threads)
+    by_seed: Any = TrainingState(eqx.if_array(0), eqx.if_array(0), None)  # type: ignore[arg-type]
+    over_seeds = eqx.filter_vmap(chunk, in_axes=(0, by_seed), out_axes=(by_seed, 1))
+    compiled = eqx.filter_jit(over_seeds, donate="all-except-first")
+    return lambda state, keys: compiled(keys, state)
+
+
+def in_threads(chunk: Any, threads: int) -> Chunk:
+    """Every seed by itself, so many at a time."""
+    program: Callable[[Array, TrainingState], tuple[TrainingState, Counts]] | None = None
+
+    def run(state: TrainingState, keys: Array) -> tuple[TrainingState, Counts]:
+        nonlocal program
+        states = divided_by_seed(state)
+        if program is None:  # compiled here: threads would each do it
+            program = chunk.lower(keys[0], states[0]).compile()
+        with ThreadPoolExecutor(threads) as pool:
+            ended, counts = zip(*pool.map(program, list(keys), states), strict=True)
+        over_seeds = jax.tree.map(lambda *leaves: jnp.stack(leaves, axis=1), *counts)
+        return joined_by_seed(ended), over_seeds
+
+    return run
 
 
 def training_step(
@@ -142,18 +164,6 @@ def training_step(
     trained = eqx.filter(model, eqx.is_inexact_array)
     updates, held = optimiser(config).update(gradients, held, trained)
     return eqx.apply_updates(model, updates), held, counts
-
-
-def squeezed(state: TrainingState) -> TrainingState:
-    """Without the axis of seeds, where there is one seed."""
-    model, held = jax.tree.map(lambda leaf: leaf[0], (state.model, state.optimiser))
-    return TrainingState(model, held, state.step)
-
-
-def unsqueezed(state: TrainingState) -> TrainingState:
-    """With the axis of seeds again."""
-    model, held = jax.tree.map(lambda leaf: leaf[None], (state.model, state.optimiser))
-    return TrainingState(model, held, state.step)
 
 
 def means(values: Array) -> tuple[float, ...]:

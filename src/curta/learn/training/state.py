@@ -8,6 +8,7 @@ old one or the new one. Arrays are written as they are, so a resumed run goes on
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,27 @@ def of_seed(state: TrainingState, index: int) -> Transformer:
     arrays, rest = eqx.partition(state.model, eqx.is_array)
     picked: Transformer = eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
     return picked
+
+
+def divided_by_seed(state: TrainingState) -> list[TrainingState]:
+    """A state of each seed, without the axis of seeds."""
+    arrays, rest = eqx.partition((state.model, state.optimiser), eqx.is_array)
+    seeds = jax.tree.leaves(arrays)[0].shape[0]
+
+    def one(index: int) -> TrainingState:
+        picked = jax.tree.map(lambda leaf: leaf[index], arrays)
+        model, held = eqx.combine(picked, rest)
+        return TrainingState(model, held, jnp.array(state.step))
+
+    return [one(index) for index in range(seeds)]
+
+
+def joined_by_seed(states: Sequence[TrainingState]) -> TrainingState:
+    """The state that `divided_by_seed` divides into these."""
+    kept = [eqx.partition((state.model, state.optimiser), eqx.is_array) for state in states]
+    joined = jax.tree.map(lambda *leaves: jnp.stack(leaves), *(arrays for arrays, _ in kept))
+    model, held = eqx.combine(joined, kept[0][1])
+    return TrainingState(model, held, states[0].step)
 
 
 def save_state(state: TrainingState, path: Path) -> None:
