@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from functools import cache
 
+import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -18,6 +20,7 @@ from curta.learn.evaluation.probes import Commuted, relabelled
 from curta.learn.evaluation.problems import Cell, Problems
 from curta.learn.evaluation.summary import summary
 from curta.learn.experiment import EvaluationConfig, Setup
+from curta.learn.keys import new_key
 from curta.learn.language import Rows
 from tiny_runs import TINY, tiny, tiny_run
 
@@ -118,6 +121,16 @@ def test_cells_know_what_was_trained_and_share_programs() -> None:
     assert {places: len(group) for places, group in problems().buckets().items()} == {2: 4, 3: 5}
     primed = Problems(Setup(tiny(priming=(3, 3))), TINY.evaluation)
     assert {cell.part for cell in primed.cells if cell.sizes == (3, 3)} == {"test"}
+
+
+def test_numbers_longer_than_the_table_of_places_are_refused() -> None:
+    models = judge().models
+    table = models.position_parameters["table"][:, :3]  # places 0, 1 and 2
+    short = eqx.tree_at(lambda models: models.position_parameters["table"], models, table)
+    for digits, fit in ((1, True), (2, False)):  # sums are a digit longer
+        rows = problems().by_length(2).rows(np.full((ROWS, 2), digits), "all", key=new_key(0))
+        with nullcontext() if fit else pytest.raises(ExperimentError, match="has places for"):
+            Judge(tiny_run().setup, short)(rows, np.ones(ROWS, bool))
 
 
 def test_long_lengths_are_in_doubling_buckets() -> None:

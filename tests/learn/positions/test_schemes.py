@@ -40,10 +40,15 @@ REFUSED = {
     ("aligned", "reversed_operands"): "first digit is not known",
     ("aligned", "whole"): "a number is one token",
     ("abacus", "whole"): "a number is one token",
+    **{
+        (name, apart): "do not follow each other"
+        for name in ("abacus", "aligned", "coupled")
+        for apart in ("hints", "spaces")
+    },
 }
-"""What makes no sense, among the schemes and the formats that only differ in reversal."""
+"""What makes no sense, among the schemes and these formats."""
 
-FORMATS = ("plain", "reversed", "reversed_operands", "reversed_both", "whole")
+FORMATS = ("plain", "reversed", "reversed_operands", "reversed_both", "whole", "hints", "spaces")
 
 
 def language(format_name: str = "reversed") -> Language:
@@ -91,7 +96,8 @@ def test_a_combination_is_refused_with_the_reason() -> None:
         if not fits(catalogue.positions(name), language(format_name))
     }
     # The combination's default contains the abacus.
-    assert refused == {*REFUSED, ("combined", "whole")}
+    contained = {("combined", each) for each in ("whole", "hints", "spaces")}
+    assert refused == {*REFUSED, *contained}
 
 
 @pytest.mark.parametrize("format_name", sorted(catalogue.parts(Format)))
@@ -275,6 +281,17 @@ def test_a_combination_does_what_its_parts_do() -> None:
 def test_a_scheme_that_cannot_be_says_why(written: str, why: str) -> None:
     with pytest.raises(ExperimentError, match=why):
         catalogue.positions(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "most"),
+    [("abacus(offset=2)", 21), ('combined(first="fire", second="abacus(offset=2)")', 21)],
+)
+def test_places_fit_as_far_as_there_are_parameters(written: str, most: int) -> None:
+    scheme = catalogue.positions(written)
+    parameters = scheme.init(SHAPE, key=jax.random.key(0))
+    assert scheme.fit(parameters, jnp.full((1, 20), most))
+    assert not scheme.fit(parameters, jnp.full((1, 20), most).at[0, 7].add(1))
 
 
 def test_a_range_has_to_have_room_for_the_row() -> None:

@@ -32,6 +32,8 @@ class Verdicts(eqx.Module):
     """What training minimises, summed over the tokens that count there."""
     counted: Float[Array, " batch"]
     """How many tokens those are."""
+    fit: Bool[Array, ""]
+    """Whether the model has parameters for all places of the rows."""
 
     @property
     def exact(self) -> Bool[Array, "loops batch"]:
@@ -55,6 +57,7 @@ def teacher_forced(
     """Judge every token of the answers behind the right ones before it."""
     reading = read(rows.tokens, rows.prompt_length, setup.language)
     places = setup.positions.places(reading)[:, :-1]
+    fit = setup.positions.fit(model.position_parameters, places)
     wanted = loops or (model.config.loops,)
     hidden = model.hidden(rows.tokens[:, :-1], places, loops=max(wanted))
     mask, targets = answer_mask(rows), rows.tokens[:, 1:]
@@ -67,13 +70,16 @@ def teacher_forced(
         return right, (chosen * mask).sum(axis=1), -(chosen * weights).sum(axis=1)
 
     right, logprob, loss = jax.lax.map(judge, hidden[jnp.array(wanted) - 1])
-    return Verdicts(right, logprob, loss, weights.sum(axis=1))
+    return Verdicts(right, logprob, loss, weights.sum(axis=1), fit)
 
 
 def check_length(model: Transformer, setup: Setup, width: int) -> None:
-    """Raise an error if rows are longer than the model has positions for."""
+    """Raise an error if rows are longer than the model has indices for.
+
+    Places within numbers are not known before there are rows: `Verdicts.fit` tells.
+    """
     most = setup.positions.longest_place(model.position_parameters)
-    if most is not None and width > most + 1:
+    if setup.positions.of_index and most is not None and width > most + 1:
         raise ExperimentError(
             f"rows of {width} tokens, but positions {setup.positions.name} has places up to "
             f"{most}: train with evaluation digits that long, or ask for shorter ones"

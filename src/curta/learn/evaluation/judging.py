@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Float, Int
 
+from curta.errors import ExperimentError
 from curta.learn.evaluation.exact import Verdicts, check_length, teacher_forced
 from curta.learn.evaluation.problems import Source
 from curta.learn.experiment import Setup
@@ -49,6 +50,8 @@ class Marks(eqx.Module):
     """Errors by place in the answer, counted from the end token, which is at 0."""
     tokens_at: Int[Array, " width-1"]
     """How many answers have a token there."""
+    fit: Bool[Array, ""]
+    """Whether the models have parameters for all places."""
 
 
 @dataclass
@@ -129,6 +132,11 @@ class Judge:
         """Judge a batch, of which these rows count."""
         rows = Rows(rows.tokens, rows.prompt_length, rows.length, rows.valid & counted)
         marks: Marks = self.compiled(self.models, rows)
+        if not marks.fit:
+            raise ExperimentError(
+                f"there are numbers with more digits than positions {self.setup.positions.name} "
+                "has places for: train with evaluation digits that long, or ask for shorter ones"
+            )
         return marks
 
     def marks(self, models: Transformer, rows: Rows) -> Marks:
@@ -145,9 +153,10 @@ class Judge:
             right = (judged.right & mask).sum(axis=-1)
             wrong = ~judged.right & mask
             wrong_at = jax.vmap(lambda wrong: at_places(wrong, from_end))(wrong)
-            return judged.exact, right, judged.logprob, judged.loss, wrong_at, judged.counted
+            counts = judged.logprob, judged.loss, wrong_at, judged.counted
+            return judged.exact, right, *counts, judged.fit
 
-        exact, right, logprob, loss, wrong_at, counted = jax.lax.map(one, arrays)
+        exact, right, logprob, loss, wrong_at, counted, fit = jax.lax.map(one, arrays)
         return Marks(
             valid=rows.valid,
             carries=carries(self.setup, rows),
@@ -159,6 +168,7 @@ class Judge:
             counted=counted[0],
             wrong_at=wrong_at,
             tokens_at=at_places(mask, from_end),
+            fit=fit.all(),
         )
 
 

@@ -33,6 +33,8 @@ class Format:
     """What the task must have worked out, one of these: columns, partials, quotients, machine."""
     pads: ClassVar[bool] = False
     """Whether numbers are written longer than they are."""
+    side_by_side: ClassVar[bool] = True
+    """Whether the digits of a number follow each other, with nothing between them."""
 
     base: int = 10
 

@@ -30,6 +30,7 @@ class Hints(Directed):
 
     name = "hints"
     about = "B5A7+B2A4=B8A1: letters for significance; hints=64 of them, offset=True"
+    side_by_side = False
     hints: int = 64
     offset: bool = True
 
@@ -128,6 +129,7 @@ class Spaces(Directed):
 
     name = "spaces"
     about = "5 7+ 24 =81: random spaces in the question, before a share=0.3 of its tokens"
+    side_by_side = False
     symbols = (" ",)
     share: float = 0.3
 

@@ -142,6 +142,12 @@ def check_digits(name: str, language: Language) -> None:
             f"positions {name}: in format {language.format.name} a number is one token, so there "
             "are no digits to count; use rope, learned, none, or another format"
         )
+    if not language.format.side_by_side:
+        raise ExperimentError(
+            f"positions {name}: in format {language.format.name} the digits of a number do not "
+            "follow each other, so they cannot be counted; use rope, learned, none, or another "
+            "format"
+        )
 
 
 def shifted(

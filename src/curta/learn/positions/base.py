@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import jax
-from jaxtyping import Array, Float, Int
+import jax.numpy as jnp
+from jaxtyping import Array, Bool, Float, Int
 
 from curta.learn.language import Language
 from curta.learn.reading import Reading
@@ -82,6 +83,11 @@ class Positions:
     def longest_place(self, parameters: Parameters) -> int | None:
         """The largest place that there are parameters for; None if there is no limit."""
         return None
+
+    def fit(self, parameters: Parameters, places: Int[Array, "batch width"]) -> Bool[Array, ""]:
+        """Whether there are parameters for all of these places."""
+        longest = self.longest_place(parameters)
+        return jnp.array(True) if longest is None else (places <= longest).all()
 
 
 def table(rows: int, width: int, *, key: Array) -> Array:

@@ -7,7 +7,7 @@ from functools import cached_property
 
 import jax
 import jax.numpy as jnp
-from jaxtyping import Array, Float, Int
+from jaxtyping import Array, Bool, Float, Int
 
 from curta.errors import ExperimentError
 from curta.learn import catalogue
@@ -109,6 +109,13 @@ class Combined(Positions):
             for part, name in zip(self.parts, PREFIXES, strict=True)
         ]
         return min((limit for limit in limits if limit is not None), default=None)
+
+    def fit(self, parameters: Parameters, places: Int[Array, "batch width"]) -> Bool[Array, ""]:
+        first, second = (
+            part.fit(own(parameters, name), its)
+            for part, name, its in zip(self.parts, PREFIXES, unpacked(places), strict=True)
+        )
+        return first & second
 
 
 PREFIXES = ("first_", "second_")

@@ -20,7 +20,7 @@ SMALL = Experiment(
     training=TrainingConfig(
         steps=3_000, batch=128, seeds=3, learning_rate=2e-3, progressive=0.5, clip=1.0
     ),
-    evaluation=EvaluationConfig(digits=(1, 30), stride=5, loops=(1, 2, 4)),
+    evaluation=EvaluationConfig(digits=(5, 30), stride=5, loops=(1, 2, 4)),
 )
 
 SHORT = EvaluationConfig(digits=(1, 6), stride=5, samples=50, test=50)
@@ -37,7 +37,7 @@ FULL = SMALL.with_(
     batch=1024,
     learning_rate=1e-4,
     precision="bfloat16",
-    evaluation=EvaluationConfig(digits=(1, 100), grid=True, stride=10, loops=(1, 4, 8, 16, 32)),
+    evaluation=EvaluationConfig(digits=(10, 100), grid=True, stride=10, loops=(1, 4, 8, 16, 32)),
 )
 
 
@@ -60,7 +60,7 @@ RECIPE = Recipe(
     claims=(
         Claim("trained to 20 digits, exact at 100 digits", "up to 99%", "abacus:exact@100"),
         Claim("trained to 10 digits, exact at 30 digits", "—", "abacus:exact@30"),
-        Claim("the same with one loop", "—", "abacus:exact@30.loops=1"),
+        Claim("the same with one loop", "—", "abacus:exact@30/loops=1"),
         Claim("learned positions, exact at 30 digits", "—", "learned-positions:exact@30"),
     ),
 )

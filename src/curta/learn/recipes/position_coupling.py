@@ -32,7 +32,7 @@ FULL = SMALL.with_(
     batch=1000,
     learning_rate=1e-4,
     precision="bfloat16",
-    evaluation=EvaluationConfig(digits=(1, 200), stride=20),
+    evaluation=EvaluationConfig(digits=(20, 200), stride=20),
 )
 
 
