@@ -15,15 +15,16 @@ SMALL = Experiment(
     positions="learned",
     model=ModelConfig(width=64, layers=2, heads=4, feedforward=256),
     sampling=Sampling(values=(0, 999_999), test_share=0.05),
-    training=TrainingConfig(steps=2_500, batch=128, seeds=3, learning_rate=1e-3),
+    training=TrainingConfig(steps=2_500, batch=128, seeds=3, learning_rate=3e-3),
     evaluation=EvaluationConfig(test=2_000),
 )
 
 
 def in_bases(experiment: Experiment) -> Iterator[Experiment]:
     """The same sums, written in each base."""
-    for base in (10, 100, 1000):
-        yield experiment.with_(name=f"base-{base}", format=f"reversed(base={base})")
+    for base, width in ((10, 6), (100, 3), (1000, 2)):
+        written = f"fixed(width={width}, reversed=True, base={base})"
+        yield experiment.with_(name=f"base-{base}", format=written)
 
 
 RECIPE = Recipe(
