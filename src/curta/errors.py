@@ -10,6 +10,12 @@ CurtaError
 │   ├── CompilerNotFoundError     no C compiler for the native engine, or none for the user's C
 │   ├── SourceError               C or C++ that does not compile
 │   ├── ExperimentError           a training experiment that cannot be: options, splits, lengths
+│   ├── CalculatorError           an expression that has no value here
+│   │   ├── ExpressionSyntaxError     it is not written as an expression
+│   │   ├── UnknownNameError          a function or constant that there is not
+│   │   ├── TooLongError              too many characters, steps or levels
+│   │   ├── TooLargeError             a number beyond the budget
+│   │   └── UndefinedError            it has no real value, such as 1/0
 │   └── ModuleError               a WebAssembly module that cannot be run
 │       ├── MalformedModuleError  bytes that are not a module
 │       ├── TextFormatError       text that is not a module
@@ -67,6 +73,45 @@ class SourceError(UserError):
 
 class ExperimentError(UserError):
     """Parts or options of a training experiment that do not go together."""
+
+
+class CalculatorError(UserError):
+    """An expression that has no value here.
+
+    brief: what a language model is told
+    """
+
+    brief = "error"
+
+
+class ExpressionSyntaxError(CalculatorError):
+    """The text is not an expression."""
+
+    brief = "syntax error"
+
+
+class UnknownNameError(CalculatorError):
+    """There is no such function or constant."""
+
+    brief = "unknown name"
+
+
+class TooLongError(CalculatorError):
+    """The expression has too many characters, steps or levels."""
+
+    brief = "too long"
+
+
+class TooLargeError(CalculatorError):
+    """A number is beyond the budget."""
+
+    brief = "too large"
+
+
+class UndefinedError(CalculatorError):
+    """The expression has no real value."""
+
+    brief = "undefined"
 
 
 class ModuleError(UserError):

@@ -1,0 +1,1 @@
+"""Delegation: a language model writes a calculation, and something exact answers it."""

@@ -1,0 +1,219 @@
+"""From tokens to a program.
+
+    comparison: sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
+    sum:        product {("+" | "-") product}
+    product:    signed {("*" | "/" | "//" | "%" | "of") signed}
+    signed:     {"+" | "-"} power
+    power:      postfix ["**" signed]                      so -2^2 is -4 and 2^-1 is 1/2
+    postfix:    primary {"!" | "%"}                        "%" if no operand follows: 50%
+    primary:    number | constant | name "(" arguments ")" | "(" comparison ")"
+    arguments:  comparison {"," comparison} | "[" comparison {"," comparison} "]"
+
+The levels from comparison to power are one function, which takes operators that bind tightly
+enough (precedence climbing).
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from fractions import Fraction
+
+from curta.delegate.calculator.budget import Budget
+from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS, OPERATIONS, OPERATORS
+from curta.delegate.calculator.program import Apply, Program, Push, Rational
+from curta.delegate.calculator.tokens import Token, tokens
+from curta.errors import ExpressionSyntaxError, TooLongError, UnknownNameError
+
+COMPARED, SUMMED, MULTIPLIED, SIGNED, RAISED = range(1, 6)
+BINDING = {
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), COMPARED),
+    **dict.fromkeys(("+", "-"), SUMMED),
+    **dict.fromkeys(("*", "/", "//", "%", "of"), MULTIPLIED),
+    "**": RAISED,
+}
+"""How tightly operators bind."""
+
+VALUES = {"pi": math.pi, "tau": math.tau, "e": math.e}
+
+APPLIED = {sign: Apply(OPERATIONS[name], 2) for sign, name in OPERATORS.items()}
+APPLIED["of"] = APPLIED["*"]
+NEGATE, PERCENT, FACTORIAL = (Apply(OPERATIONS[n], 1) for n in ("negate", "percent", "factorial"))
+
+
+def parse(text: str, budget: Budget) -> Program:
+    """The program of an expression."""
+    parser = Parser(tokens(text, budget), budget)
+    parser.expression(COMPARED)
+    if parser.now.kind != "end":
+        raise parser.unexpected()
+    return Program(text, tuple(parser.steps))
+
+
+class Parser:
+    """Where in the tokens we are, and the steps so far."""
+
+    def __init__(self, given: list[Token], budget: Budget) -> None:
+        self.tokens = given
+        self.budget = budget
+        self.at = 0
+        self.now = given[0]
+        self.depth = 0
+        self.steps: list[Push | Apply] = []
+
+    def advance(self) -> None:
+        self.at += 1
+        self.now = self.tokens[self.at]
+
+    def take(self, sign: str) -> bool:
+        """Whether the operator is next; if so, go on behind it."""
+        if self.now.text == sign:
+            self.advance()
+            return True
+        return False
+
+    def add(self, step: Push | Apply) -> None:
+        if len(self.steps) >= self.budget.steps:
+            raise TooLongError(f"more than {self.budget.steps} numbers and operations")
+        self.steps.append(step)
+
+    def deeper(self) -> None:
+        self.depth += 1
+        if self.depth > self.budget.depth:
+            raise TooLongError(f"more than {self.budget.depth} levels of parentheses and powers")
+
+    def expression(self, least: int) -> None:
+        """Operands and the operators between them that bind at least so tightly."""
+        if self.now.text in ("+", "-"):
+            self.signed()
+        else:
+            self.postfix()
+        while (binding := BINDING.get(self.now.text, 0)) >= least:
+            sign = self.now.text
+            if sign == "of" and not self.is_share():
+                return
+            self.advance()
+            if binding == RAISED:
+                self.deeper()
+                self.expression(SIGNED)
+                self.depth -= 1
+            else:
+                self.expression(binding + 1)
+            self.add(APPLIED[sign])
+            if binding == COMPARED and BINDING.get(self.now.text) == COMPARED:
+                raise ExpressionSyntaxError("two comparisons in a row: make two calls of them")
+
+    def signed(self) -> None:
+        """A power with signs before it."""
+        negative = False
+        while self.now.text in ("+", "-"):
+            negative ^= self.now.text == "-"
+            self.advance()
+        self.expression(RAISED)
+        if negative:
+            self.add(NEGATE)
+
+    def is_share(self) -> bool:
+        """Whether what is written so far ends in a percentage or a fraction."""
+        last = self.steps[-1]
+        return isinstance(last, Apply) and last.operation.name in ("percent", "divide")
+
+    def postfix(self) -> None:
+        self.primary()
+        while (sign := self.now.text) == "!" or sign == "%" and self.is_percent():
+            self.advance()
+            self.add(FACTORIAL if sign == "!" else PERCENT)
+
+    def is_percent(self) -> bool:
+        """Whether the % that is next is a percentage rather than a remainder."""
+        behind = self.tokens[self.at + 1]
+        if behind.text in ("+", "-"):
+            raise ExpressionSyntaxError(
+                f"'%{behind.text}' could be a percentage or a remainder: use parentheses, as in "
+                f"(50%) {behind.text} 3 or 50 % ({behind.text}3)"
+            )
+        operand = behind.kind in ("number", "name") or behind.text == "("
+        return not operand or behind.text == "of"
+
+    def primary(self) -> None:
+        token = self.now
+        if token.kind == "number":
+            self.advance()
+            self.add(Push(number(token.text)))
+        elif token.kind == "name":
+            self.advance()
+            if self.take("("):
+                self.call(token)
+            elif token.text in CONSTANTS:
+                self.add(Push(VALUES[token.text]))
+            else:
+                raise unknown(token.text)
+        elif self.take("("):
+            self.deeper()
+            self.expression(COMPARED)
+            self.close(")")
+            self.depth -= 1
+        else:
+            raise self.unexpected()
+
+    def call(self, name: Token) -> None:
+        """A function's operands, one by one or in a list."""
+        operation = FUNCTIONS.get(name.text)
+        if operation is None:
+            raise unknown(name.text)
+        self.deeper()
+        listed = self.take("[")
+        if listed and operation.most <= 2:
+            raise ExpressionSyntaxError(f"{name.text} takes no list")
+        operands = 0
+        while self.now.text not in (")", "]"):
+            self.expression(COMPARED)
+            operands += 1
+            if not self.take(","):
+                break
+        if listed:
+            self.close("]")
+        self.close(")")
+        self.depth -= 1
+        if not operation.least <= operands <= operation.most:
+            raise ExpressionSyntaxError(
+                f"{name.text} takes {wanted(operation.least, operation.most)}, not {operands}"
+            )
+        self.add(Apply(operation, operands))
+
+    def close(self, sign: str) -> None:
+        if not self.take(sign):
+            raise self.unexpected(f"a {sign!r} is missing")
+
+    def unexpected(self, why: str = "") -> ExpressionSyntaxError:
+        """What to say where the text cannot go on like this."""
+        token = self.now
+        if token.kind == "end":
+            return ExpressionSyntaxError(f"the expression ends too early{why and ': ' + why}")
+        if token.text == ",":
+            return ExpressionSyntaxError(
+                "',' separates thousands in groups of three digits, and the operands of a call"
+            )
+        return ExpressionSyntaxError(f"{token.text!r} cannot stand there{why and ': ' + why}")
+
+
+def number(text: str) -> Rational:
+    """The number that a text is exactly."""
+    if text.isdigit():
+        return int(text)
+    exact = Fraction(text if text[-1] != "." else text + "0")
+    return exact.numerator if exact.denominator == 1 else exact
+
+
+def unknown(name: str) -> UnknownNameError:
+    """What to say of a name that means nothing."""
+    near = difflib.get_close_matches(name, [*FUNCTIONS, *CONSTANTS], 1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    return UnknownNameError(f"nothing is called {name[:20]!r}{hint}")
+
+
+def wanted(least: int, most: int) -> str:
+    """How many operands, in words."""
+    if least == most:
+        return "one operand" if least == 1 else f"{least} operands"
+    return f"{least} or {most} operands" if most == least + 1 else f"{least} or more operands"

@@ -1,0 +1,34 @@
+"""An expression as a program for a stack."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from curta.delegate.calculator.operations import Operation
+
+Rational = int | Fraction
+"""Whole numbers are always ints, so that most arithmetic is that of ints."""
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """Put a number on the stack. A constant such as pi is a float, and not exact."""
+
+    number: Rational | float
+
+
+@dataclass(frozen=True, slots=True)
+class Apply:
+    """Take so many operands from the stack, and put the result there."""
+
+    operation: Operation
+    operands: int
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Operands before operations, in the order in which they happen."""
+
+    text: str
+    steps: tuple[Push | Apply, ...]
