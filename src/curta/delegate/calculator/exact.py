@@ -42,8 +42,9 @@ class Arithmetic:
     def evaluate(self, program: Program) -> Value:
         """What the program leaves on the stack."""
         stack: list[Any] = []
+        value: Value
         for step in program.steps:
-            if type(step) is Push:
+            if isinstance(step, Push):
                 value = step.number
             else:
                 operands = stack[-step.operands :]
@@ -53,8 +54,9 @@ class Arithmetic:
                 value = self.column[step.operation.name](*operands)
             self.check(value)
             stack.append(value)
-        (value,) = stack
-        return value
+        result: Value
+        (result,) = stack
+        return result
 
     def check(self, value: Value) -> None:
         """Raise an error if a number is beyond the budget; a float is never inf or nan."""
@@ -103,7 +105,7 @@ class Arithmetic:
         if base == 0 and exponent < 0:
             raise UndefinedError("0 has no negative powers")
         if base in (-1, 0, 1):
-            return base if exponent % 2 or base == 0 and exponent else 1
+            return base if exponent % 2 or (base == 0 and exponent) else 1
         if abs(exponent) > self.budget.exponent:
             raise TooLargeError(f"an exponent beyond {self.budget.exponent}")
         longer = max(base.numerator.bit_length(), base.denominator.bit_length())
@@ -175,7 +177,9 @@ def as_float(value: Number) -> float:
     try:
         return float(value)
     except OverflowError:
-        raise TooLargeError("a number beyond the largest float where only a float will do") from None
+        raise TooLargeError(
+            "a number beyond the largest float where only a float will do"
+        ) from None
 
 
 def add(a: Number, b: Number) -> Number:
@@ -257,9 +261,10 @@ def square_root(value: Number) -> Number:
 
 
 def cube_root(value: Number) -> Number:
-    exact = None if isinstance(value, float) else exact_root(abs(value), 3)
-    if exact is not None:
-        return -exact if value < 0 else exact
+    if not isinstance(value, float):
+        exact = exact_root(-value if value < 0 else value, 3)
+        if exact is not None:
+            return -exact if value < 0 else exact
     return math.cbrt(as_float(value))
 
 
@@ -279,12 +284,12 @@ def logarithm(value: Number, base: Number | None = None) -> Number:
     above, below = natural_logarithm(value), natural_logarithm(base)
     if below == 0:
         raise UndefinedError("there is no logarithm to the base 1")
-    near = above / below
+    near = as_float(above) / as_float(below)
     if isinstance(base, int) and not isinstance(value, float) and base > 1:
         exponent = round(near)
         if abs(near - exponent) < 1e-9 and Fraction(base) ** exponent == value:
             return exponent
-    return float(near)
+    return near
 
 
 # ---- functions of floats ----

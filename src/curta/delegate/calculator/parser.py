@@ -120,7 +120,7 @@ class Parser:
 
     def postfix(self) -> None:
         self.primary()
-        while (sign := self.now.text) == "!" or sign == "%" and self.is_percent():
+        while (sign := self.now.text) == "!" or (sign == "%" and self.is_percent()):
             self.advance()
             self.add(FACTORIAL if sign == "!" else PERCENT)
 

@@ -81,7 +81,9 @@ def power_below(value: Fraction) -> int:
 def pointed(scaled: int, places: int, negative: bool) -> str:
     """A whole number divided by a power of ten, without zeros at its end."""
     digits = str(scaled).rjust(places + 1, "0")
-    text = digits if not places else f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+    text = (
+        digits if not places else f"{digits[:-places]}.{digits[-places:]}".rstrip("0").rstrip(".")
+    )
     return f"-{text}" if negative and text != "0" else text
 
 

@@ -65,6 +65,7 @@ def tokens(text: str, budget: Budget) -> list[Token]:
             match = UNGROUPED.match(text, at)
             assert match is not None
             kind = "number"
+        assert kind is not None
         said = match[kind]
         at = match.end()
         if kind == "operator":
@@ -87,7 +88,7 @@ def tokens(text: str, budget: Budget) -> list[Token]:
 def brackets(said: str, before: list[Token], commas_separate: list[bool]) -> None:
     """Keep track of what a comma means: behind a name or in a list it separates."""
     if said in "([":
-        commas_separate.append(said == "[" or bool(before) and before[-1].kind == "name")
+        commas_separate.append(said == "[" or (bool(before) and before[-1].kind == "name"))
     elif len(commas_separate) > 1:
         commas_separate.pop()
 

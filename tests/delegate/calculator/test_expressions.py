@@ -1,0 +1,184 @@
+"""What expressions mean: one table, and trees of operations evaluated beside the text of them."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.delegate.calculator import Calculator
+from curta.errors import CalculatorError
+
+CALCULATOR = Calculator()
+
+EXACT = {
+    "0.1+0.2": "0.3",
+    "2.50": "2.5",
+    "-0": "0",
+    "1,234+5": "1239",
+    "1,234,567.89": "1234567.89",
+    "(1,234)": "1234",
+    "max(1,234)": "234",
+    "max([1, 2, 3])": "3",
+    "2^10": "1024",
+    "2**10": "1024",
+    "-2^2": "-4",
+    "2^-1": "0.5",
+    "2^3^2": "512",
+    "50%": "0.5",
+    "50%*3": "1.5",
+    "20% of 80": "16",
+    "1/4 of 80": "20",
+    "5 % 3": "2",
+    "-5 % 3": "1",
+    "-7 // 2": "-4",
+    "0777": "777",
+    "$5*2": "10",
+    "10 * $3": "30",
+    "3x4": "12",
+    "3 x (4)": "12",
+    "6 ÷ 2 × 3": "9",
+    "3 − 1": "2",
+    "1/7*7": "1",
+    "0^0": "1",
+    "sqrt(16)": "4",
+    "sqrt(9/4)": "1.5",
+    "8**(1/3)": "2",
+    "cbrt(-27)": "-3",
+    "5!": "120",
+    "factorial(10)": "3628800",
+    "comb(50, 25)": "126410606437752",
+    "perm(10, 3)": "720",
+    "gcd(12, 18)": "6",
+    "lcm(4, 6, 10)": "60",
+    "sum(1, 2, 3)": "6",
+    "mean([1, 2])": "1.5",
+    "round(2.5)": "2",
+    "round(2.675, 2)": "2.68",
+    "round(1234.5678, -2)": "1200",
+    "floor(-1.5)": "-2",
+    "ceil(-1.5)": "-1",
+    "trunc(-1.5)": "-1",
+    "abs(-3)": "3",
+    "sign(-2)": "-1",
+    "log(8, 2)": "3",
+    "log10(1000)": "3",
+    "exp(0)": "1",
+    "1 < 2": "true",
+    "2 == 2.0": "true",
+    "2 ≠ 2": "false",
+    "1e3": "1000",
+    "5.": "5",
+    ".5": "0.5",
+    "10^50": "1e50",
+    "1e308*10": "1e309",
+}
+
+ROUNDED = {
+    "1/3": "0.333333",
+    "-1/3": "-0.333333",
+    "1000000/3": "333333.333333",
+    "1e-7/3": "3.333333e-8",
+    "1e25/3": "3.333333e24",
+    "(1+2)*3/7": "1.285714",
+    "2^200": "1.606938e60",
+    "sqrt(2)": "1.414214",
+    "sin(pi/2)": "1",
+    "sin(radians(30))": "0.5",
+    "ln(e)": "1",
+    "2^0.5": "1.414214",
+    "2/3e10": "6.666667e-11",
+}
+
+
+@pytest.mark.parametrize(("expression", "text"), EXACT.items())
+def test_exact_results(expression: str, text: str) -> None:
+    result = CALCULATOR.evaluate(expression)
+    assert (result.text, result.exact) == (text, True)
+
+
+@pytest.mark.parametrize(("expression", "text"), ROUNDED.items())
+def test_rounded_results_say_that_they_are(expression: str, text: str) -> None:
+    result = CALCULATOR.evaluate(expression)
+    assert (result.text, result.exact) == (text, False)
+
+
+Tree = tuple[str, Fraction | None]
+
+numbers = st.one_of(
+    st.integers(0, 10**6).map(lambda n: (str(n), Fraction(n))),
+    st.decimals(0, 1000, places=3).map(lambda d: (f"{d:f}", Fraction(d))),
+)
+
+
+def joined(parts: tuple[Tree, str, Tree]) -> Tree:
+    """Two trees and an operator; no value where there is none."""
+    (left, a), sign, (right, b) = parts
+    text = f"({left}) {sign} ({right})"
+    if a is None or b is None or (b == 0 and sign in "//%"):
+        return text, None
+    meaning = {
+        "+": lambda: a + b,
+        "-": lambda: a - b,
+        "*": lambda: a * b,
+        "/": lambda: a / b,
+        "//": lambda: Fraction(math.floor(a / b)),
+        "%": lambda: a - b * math.floor(a / b),
+    }
+    return text, meaning[sign]()
+
+
+trees = st.recursive(
+    numbers,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "//", "%"]), inner).map(joined),
+        inner.map(lambda tree: (f"-({tree[0]})", None if tree[1] is None else -tree[1])),
+    ),
+    max_leaves=8,
+)
+
+
+@given(trees)
+def test_values_are_those_of_the_tree(tree: Tree) -> None:
+    text, value = tree
+    if value is None:
+        with pytest.raises(CalculatorError):
+            CALCULATOR.evaluate(text)
+    else:
+        assert CALCULATOR.evaluate(text).value == value
+
+
+@given(trees)
+def test_a_result_said_to_be_exact_reads_back_as_the_value(tree: Tree) -> None:
+    text, value = tree
+    if value is not None:
+        result = CALCULATOR.evaluate(text)
+        assert (CALCULATOR.evaluate(result.text).value == value) == result.exact
+        assert float(result.text) == pytest.approx(float(value), rel=1e-5, abs=1e-300)
+
+
+@given(st.text(max_size=40))
+def test_any_text_has_a_result_or_an_error_of_ours(text: str) -> None:
+    try:
+        result = CALCULATOR.evaluate(text)
+    except CalculatorError:
+        return
+    assert result.text
+
+
+PIECES = st.sampled_from([*"0123456789.,+-*/%^()[]!<>=x ", "sqrt(", "log(", "max(", "pi", "e5"])
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_anything_that_looks_like_an_expression_is_finite_or_an_error(text: str) -> None:
+    try:
+        result = CALCULATOR.evaluate(text)
+    except CalculatorError:
+        return
+    if not isinstance(result.value, bool):
+        assert result.value == result.value  # not nan
+        assert abs(result.value) != math.inf
+    assert len(result.text) <= 45
