@@ -1,0 +1,1 @@
+"""Calls are noticed while a model writes, answered, and the answer put behind them."""

@@ -1,0 +1,172 @@
+"""Any causal language model of Hugging Face, with a calculator."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from curta.delegate.calculator import Calculator
+from curta.delegate.interception.events import CallRejected, CallResult, CallStarted, Event, TextDelta
+from curta.delegate.interception.loop import Loop
+from curta.delegate.interception.pieces import Fragments
+from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.row import Evaluates, Row
+
+Message = Mapping[str, str]
+Prompt = str | Sequence[Message]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What a model wrote for one prompt."""
+
+    events: tuple[Event, ...]
+    tokens: int
+
+    @property
+    def text(self) -> str:
+        """All of it, calls and answers too."""
+        return "".join(event.text for event in self.events)
+
+    @property
+    def calls(self) -> tuple[CallResult | CallRejected, ...]:
+        """The calls, answered or not."""
+        return tuple(e for e in self.events if isinstance(e, CallResult | CallRejected))
+
+
+class CalcGenerator:
+    """Generates text, evaluates the calls in it, and puts the answers behind them.
+
+    A prompt is a text, or messages for the tokenizer's chat template. What is in a prompt is
+    never evaluated, nor what is in an answer.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        tokenizer: Any,
+        *,
+        calculator: Evaluates | None = None,
+        protocol: Protocol | None = None,
+    ) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.calculator = calculator or Calculator()
+        self.protocol = protocol or Protocol()
+        self.fragments = Fragments(tokenizer)
+
+    @property
+    def loop(self) -> Loop:
+        """For `model.generate(**inputs, custom_generate=generator.loop)`."""
+        return Loop(lambda number: self.row([]))
+
+    def row(self, events: list[Event]) -> Row:
+        """An answer that has not begun; what happens is put in the list."""
+        return Row(self.tokenizer, self.calculator, self.protocol, self.fragments, events.append)
+
+    def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Output]:
+        """All prompts at once; options are those of transformers' `generate`."""
+        events: list[list[Event]] = [[] for _ in prompts]
+        inputs = self.inputs(prompts)
+        rows = self.model.generate(
+            **inputs,
+            custom_generate=Loop(lambda number: self.row(events[number])),
+            **self.defaults() | options,
+        )
+        begin, padding = inputs["input_ids"].shape[1], self.tokenizer.pad_token_id
+        counts = [int((row[begin:] != padding).sum()) for row in rows]
+        return [
+            Output(tuple(joined(each)), count) for each, count in zip(events, counts, strict=True)
+        ]
+
+    def stream(self, prompt: Prompt, **options: Any) -> Iterator[Event]:
+        """One prompt, event by event; the model stops where nobody listens any more."""
+        from transformers import StoppingCriteriaList
+
+        found: queue.Queue[Event | BaseException | None] = queue.Queue()
+        unheard = threading.Event()
+
+        def work() -> None:
+            row = Row(self.tokenizer, self.calculator, self.protocol, self.fragments, found.put)
+            try:
+                self.model.generate(
+                    **self.inputs([prompt]),
+                    custom_generate=Loop(lambda number: row),
+                    stopping_criteria=StoppingCriteriaList([Stopped(unheard)]),
+                    **self.defaults() | options,
+                )
+                found.put(None)
+            except BaseException as error:  # raised again where somebody listens
+                found.put(error)
+
+        worker = threading.Thread(target=work, daemon=True)
+        worker.start()
+        try:
+            while (event := found.get()) is not None:
+                if isinstance(event, BaseException):
+                    raise event
+                yield event
+        finally:
+            unheard.set()
+            worker.join()
+
+    def inputs(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
+        """Tokens on the model's device, padded on the left."""
+        texts = [self.text(prompt) for prompt in prompts]
+        if self.tokenizer.pad_token_id is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        templated = [not isinstance(prompt, str) for prompt in prompts]
+        encoded = self.tokenizer(
+            texts,
+            return_tensors="pt",
+            padding=True,
+            padding_side="left",
+            add_special_tokens=not all(templated),
+        )
+        return {name: encoded[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
+
+    def text(self, prompt: Prompt) -> str:
+        """A prompt as text."""
+        if isinstance(prompt, str):
+            return prompt
+        text: str = self.tokenizer.apply_chat_template(
+            list(prompt), tokenize=False, add_generation_prompt=True
+        )
+        return text
+
+    def defaults(self) -> dict[str, Any]:
+        """Options of generation that are not given."""
+        return {"do_sample": False, "pad_token_id": self.tokenizer.pad_token_id}
+
+
+class Stopped:
+    """A stopping criterion from outside."""
+
+    def __init__(self, event: threading.Event) -> None:
+        self.event = event
+
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
+        return torch.full((len(input_ids),), self.event.is_set(), device=input_ids.device)
+
+
+def joined(events: Sequence[Event]) -> Iterator[Event]:
+    """Text that comes in a row as one event."""
+    text = ""
+    for event in events:
+        if isinstance(event, TextDelta):
+            text += event.text
+            continue
+        if text:
+            yield TextDelta(text)
+            text = ""
+        yield event
+    if text:
+        yield TextDelta(text)
+
+
+__all__ = ["CalcGenerator", "CallRejected", "CallResult", "CallStarted", "Output", "TextDelta"]

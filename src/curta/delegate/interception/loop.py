@@ -1,0 +1,150 @@
+"""Decoding with calls, inside of transformers' own `generate`.
+
+    model.generate(**inputs, custom_generate=loop)
+
+`generate` prepares everything: the cache, masks, positions, what processes scores, what stops.
+The loop only ever appends. A chosen token is not in the cache yet, so a call's answer is fed
+right behind it: in one pass where there is one row, and token by token where there are several,
+while the other rows go on. A row that still has tokens to be fed ignores its choice.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from curta.delegate.interception.row import Row
+
+if TYPE_CHECKING:
+    from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
+
+
+class Loop:
+    """A decoding loop for `custom_generate`; `new_row` makes a row of each row of the batch."""
+
+    def __init__(self, new_row: Callable[[int], Row]) -> None:
+        self.new_row = new_row
+
+    @torch.no_grad()
+    def __call__(
+        self,
+        model: Any,
+        input_ids: torch.Tensor,
+        logits_processor: LogitsProcessorList,
+        stopping_criteria: StoppingCriteriaList,
+        generation_config: GenerationConfig,
+        synced_gpus: bool = False,
+        streamer: Any = None,
+        **model_kwargs: Any,
+    ) -> torch.Tensor:
+        """The rows with what was written behind them."""
+        check(generation_config, synced_gpus)
+        rows = [self.new_row(number) for number in range(len(input_ids))]
+        feed = Feed(rows, padding(generation_config), ends(generation_config))
+        outputs = model._prefill(input_ids, generation_config, model_kwargs)
+        fed = 1
+        while True:
+            model_kwargs = model._update_model_kwargs_for_generation(
+                outputs, model_kwargs, num_new_tokens=fed
+            )
+            scores = logits_processor(input_ids, outputs.logits[:, -1].float())
+            chosen = feed.next(choose(scores, do_sample=generation_config.do_sample))
+            chosen = chosen[:, : max(room(stopping_criteria, input_ids), 1)]
+            input_ids = torch.cat([input_ids, chosen.to(input_ids.device)], dim=1)
+            if streamer is not None:
+                streamer.put(chosen.cpu())
+            feed.stop(stopping_criteria(input_ids, scores).tolist())
+            if feed.is_done:
+                break
+            fed = chosen.shape[1]
+            model_inputs = model.prepare_inputs_for_generation(
+                input_ids,
+                next_sequence_length=fed if model_kwargs.get("use_cache", True) else None,
+                **model_kwargs,
+            )
+            outputs = model(**model_inputs, return_dict=True)
+        if streamer is not None:
+            streamer.end()
+        return input_ids
+
+
+class Feed:
+    """Which tokens the rows are fed next: their choices, or what is still to be put there."""
+
+    def __init__(self, rows: Sequence[Row], padding: int, ends: frozenset[int]) -> None:
+        self.rows = rows
+        self.padding = padding
+        self.ends = ends
+        self.waiting: list[deque[int]] = [deque() for _ in rows]
+        self.done = [False] * len(rows)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether no row goes on."""
+        return all(self.done)
+
+    def next(self, choices: Sequence[int]) -> torch.Tensor:
+        """Tokens for all rows: one for each, or all that are waiting where there is one row."""
+        for number, choice in enumerate(choices):
+            if not self.done[number] and not self.waiting[number]:
+                taken = [choice] if choice in self.ends else self.rows[number].take(choice)
+                self.waiting[number].extend(taken)
+        count = len(self.waiting[0]) if len(self.rows) == 1 else 1
+        return torch.tensor([self.take(number, count) for number in range(len(self.rows))])
+
+    def take(self, number: int, count: int) -> list[int]:
+        """So many tokens of one row."""
+        if self.done[number]:
+            return [self.padding] * count
+        return [self.waiting[number].popleft() for _ in range(count)]
+
+    def stop(self, stopped: Sequence[bool]) -> None:
+        """Rows that have come to their end."""
+        for number, is_stopped in enumerate(stopped):
+            if is_stopped and not self.done[number]:
+                self.done[number] = True
+                self.rows[number].finish()
+
+
+def choose(scores: torch.Tensor, *, do_sample: bool) -> list[int]:
+    """The token of each row, drawn or the most likely one."""
+    if do_sample:
+        drawn = torch.multinomial(torch.softmax(scores, dim=-1), num_samples=1)
+        choices: list[int] = drawn.squeeze(1).tolist()
+        return choices
+    likely: list[int] = scores.argmax(dim=-1).tolist()
+    return likely
+
+
+def room(stopping_criteria: StoppingCriteriaList, input_ids: torch.Tensor) -> int:
+    """How many tokens may still follow."""
+    longest = getattr(stopping_criteria, "max_length", None)
+    return longest - input_ids.shape[1] if longest else 1 << 30
+
+
+def padding(generation_config: GenerationConfig) -> int:
+    """What finished rows are filled up with."""
+    given = getattr(generation_config, "_pad_token_tensor", None)
+    return 0 if given is None else int(given)
+
+
+def ends(generation_config: GenerationConfig) -> frozenset[int]:
+    """The tokens that end an answer; they are no text."""
+    given = generation_config.eos_token_id
+    if given is None:
+        return frozenset()
+    return frozenset([given] if isinstance(given, int) else given)
+
+
+def check(generation_config: GenerationConfig, synced_gpus: bool) -> None:
+    """Raise an error for what the loop does not do."""
+    if synced_gpus:
+        raise NotImplementedError("synced_gpus: calls are not intercepted on sharded models")
+    if generation_config.num_beams not in (None, 1):
+        raise NotImplementedError(
+            f"num_beams = {generation_config.num_beams}: calls are intercepted in greedy decoding "
+            "and sampling; set num_beams=1"
+        )

@@ -1,0 +1,93 @@
+"""From tokens to text as they come, and from text to tokens that mean exactly that text."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from curta.errors import TokenError
+
+INCOMPLETE = "\ufffd"
+ANCHORS = ("", ">", "0", "\n", " ")
+"""Texts to put before a fragment, so that a tokenizer does not take it for a text's beginning."""
+
+
+class TokenText:
+    """The text of a row of tokens, in pieces; a piece waits until its last character is whole."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.tokens: list[int] = []
+        self.before = 0
+        """Where the tokens begin that the next piece is decoded with."""
+        self.done = 0
+        """How many tokens have been passed on as text."""
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there are tokens that are not yet text."""
+        return self.done < len(self.tokens)
+
+    def push(self, token: int) -> str:
+        """The text that is complete with this token."""
+        self.tokens.append(token)
+        piece = self.pending()
+        if not piece or piece.endswith(INCOMPLETE):
+            return ""
+        self.accept()
+        return piece
+
+    def replace_last(self, tokens: list[int]) -> None:
+        """Other tokens instead of the last one; their text is known already."""
+        self.tokens[-1:] = tokens
+        self.accept()
+
+    def extend(self, tokens: list[int]) -> None:
+        """Tokens whose text is known already."""
+        self.tokens.extend(tokens)
+        self.accept()
+
+    def finish(self) -> str:
+        """Whatever is left, complete or not."""
+        piece = self.pending()
+        self.accept()
+        return piece
+
+    def pending(self) -> str:
+        """The text of the tokens that have not been passed on."""
+        told = self.decode(self.tokens[self.before : self.done])
+        return self.decode(self.tokens[self.before :])[len(told) :]
+
+    def accept(self) -> None:
+        """All tokens have been passed on; the last few stay, to decode the next ones with."""
+        self.before, self.done = max(self.done - 1, len(self.tokens) - 8, 0), len(self.tokens)
+
+    def decode(self, tokens: list[int]) -> str:
+        text: str = self.tokenizer.decode(
+            tokens, skip_special_tokens=False, clean_up_tokenization_spaces=False
+        )
+        return text
+
+
+class Fragments:
+    """Tokens for pieces of text that stand in the middle of other text."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        self.encode = lru_cache(maxsize=4096)(self.encode_anew)
+
+    def encode_anew(self, text: str) -> tuple[int, ...]:
+        """Tokens that decode to the text wherever they stand."""
+        for anchor in ANCHORS:
+            ahead = self.tokenizer.encode(anchor, add_special_tokens=False) if anchor else []
+            tokens = self.tokenizer.encode(anchor + text, add_special_tokens=False)
+            if tokens[: len(ahead)] == ahead and self.says(tokens[len(ahead) :], text):
+                return tuple(tokens[len(ahead) :])
+        raise TokenError(f"the tokenizer has no tokens that say exactly {text!r}")
+
+    def says(self, tokens: list[int], text: str) -> bool:
+        """Whether the tokens say the text behind others."""
+        ahead = self.tokenizer.encode("0", add_special_tokens=False)
+        said = TokenText(self.tokenizer)
+        told = said.decode(ahead)
+        return said.decode(ahead + tokens)[len(told) :] == text and bool(tokens)

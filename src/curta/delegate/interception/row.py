@@ -1,0 +1,110 @@
+"""One answer while it is written: its tokens, its text, its calls."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Protocol as Interface
+
+from curta.delegate.calculator.calculator import Result
+from curta.delegate.interception.events import (
+    CallRejected,
+    CallResult,
+    CallStarted,
+    Event,
+    TextDelta,
+)
+from curta.delegate.interception.pieces import Fragments, TokenText
+from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
+from curta.errors import CalculatorError
+
+
+class Evaluates(Interface):
+    """Anything that answers expressions."""
+
+    def evaluate(self, expression: str) -> Result:
+        """The result, or a `CalculatorError`."""
+        ...
+
+
+class Row:
+    """Takes the tokens that a model chooses, one by one, and says which ones to go on with.
+
+    Usually that is the token itself. Behind a complete call it is the token and the answer. If
+    the token says more than the call's end, as `>>.` does, it has not been seen by the model yet:
+    it is replaced by tokens for its first part, and what followed is forgotten.
+    """
+
+    def __init__(
+        self,
+        tokenizer: Any,
+        calculator: Evaluates,
+        protocol: Protocol,
+        fragments: Fragments,
+        tell: Callable[[Event], None],
+    ) -> None:
+        self.calculator = calculator
+        self.protocol = protocol
+        self.fragments = fragments
+        self.tell = tell
+        self.said = TokenText(tokenizer)
+        self.scanner = Scanner(protocol)
+
+    @property
+    def in_call(self) -> bool:
+        """Whether a call has begun and not ended."""
+        return self.scanner.inside
+
+    def take(self, token: int) -> list[int]:
+        """The tokens that the model has to be fed: the chosen one, and what is put behind it."""
+        waiting = self.said.is_waiting
+        piece = self.said.push(token)
+        for found in self.scanner.feed(piece) if piece else ():
+            if isinstance(found, Closed):
+                return self.answered(token, piece, found, whole=waiting)
+            self.report(found)
+        return [token]
+
+    def answered(self, token: int, piece: str, call: Closed, *, whole: bool) -> list[int]:
+        """Evaluate a call. `whole`: the token ends a character and cannot be cut."""
+        rest = call.rest if whole else ""
+        tokens = [token]
+        if call.rest and not whole:
+            tokens = list(self.fragments.encode(piece[: len(piece) - len(call.rest)]))
+            self.said.replace_last(tokens)
+        begun = time.perf_counter()
+        result = error = None
+        try:
+            result = self.calculator.evaluate(call.expression)
+            answer = self.protocol.answered(result.text)
+        except CalculatorError as raised:
+            error = raised
+            answer = self.protocol.failed(raised)
+        taken = (time.perf_counter() - begun) * 1e6
+        text = call.text + rest + answer
+        if result is not None:
+            self.tell(
+                CallResult(text, call.expression, result.value, result.text, result.exact, taken)
+            )
+        else:
+            self.tell(CallRejected(text, call.expression, error, taken))
+        behind = list(self.fragments.encode(answer))
+        self.said.extend(behind)
+        return tokens + behind
+
+    def finish(self) -> None:
+        """No more tokens: tell what was held back."""
+        for found in (*self.scanner.feed(self.said.finish()), *self.scanner.finish()):
+            self.report(found)
+
+    def report(self, found: Found) -> None:
+        """What the scanner found, as an event."""
+        if isinstance(found, Text):
+            self.tell(TextDelta(found.text))
+        elif isinstance(found, Opened):
+            self.tell(CallStarted(found.text))
+        elif isinstance(found, Abandoned):
+            self.tell(CallRejected(found.text, found.text.strip(), None, 0.0))
+        else:  # closed by the very last characters: nobody reads an answer any more
+            self.tell(CallRejected(found.text + found.rest, found.expression, None, 0.0))
