@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
 
+ONE_BY_ONE = frozenset({"falcon_mamba", "mamba", "mamba2"})
+"""Models whose state is not the same if several tokens are appended to it at once."""
+
+
 class Loop:
     """A decoding loop for `custom_generate`; `new_row` makes a row of each row of the batch."""
 
@@ -43,13 +47,10 @@ class Loop:
         """The rows with what was written behind them."""
         check(generation_config, synced_gpus)
         rows = [self.new_row(number) for number in range(len(input_ids))]
-        feed = Feed(rows, padding(generation_config), ends(generation_config))
+        at_once = len(rows) == 1 and model.config.model_type not in ONE_BY_ONE
+        feed = Feed(rows, padding(generation_config), ends(generation_config), at_once)
         outputs = model._prefill(input_ids, generation_config, model_kwargs)
-        fed = 1
         while True:
-            model_kwargs = model._update_model_kwargs_for_generation(
-                outputs, model_kwargs, num_new_tokens=fed
-            )
             scores = logits_processor(input_ids, outputs.logits[:, -1].float())
             chosen = feed.next(choose(scores, do_sample=generation_config.do_sample))
             chosen = chosen[:, : max(room(stopping_criteria, input_ids), 1)]
@@ -59,10 +60,12 @@ class Loop:
             feed.stop(stopping_criteria(input_ids, scores).tolist())
             if feed.is_done:
                 break
-            fed = chosen.shape[1]
+            model_kwargs = model._update_model_kwargs_for_generation(
+                outputs, model_kwargs, num_new_tokens=chosen.shape[1]
+            )
             model_inputs = model.prepare_inputs_for_generation(
                 input_ids,
-                next_sequence_length=fed if model_kwargs.get("use_cache", True) else None,
+                next_sequence_length=chosen.shape[1] if model_kwargs["use_cache"] else None,
                 **model_kwargs,
             )
             outputs = model(**model_inputs, return_dict=True)
@@ -74,8 +77,11 @@ class Loop:
 class Feed:
     """Which tokens the rows are fed next: their choices, or what is still to be put there."""
 
-    def __init__(self, rows: Sequence[Row], padding: int, ends: frozenset[int]) -> None:
+    def __init__(
+        self, rows: Sequence[Row], padding: int, ends: frozenset[int], at_once: bool
+    ) -> None:
         self.rows = rows
+        self.at_once = at_once
         self.padding = padding
         self.ends = ends
         self.waiting: list[deque[int]] = [deque() for _ in rows]
@@ -87,12 +93,12 @@ class Feed:
         return all(self.done)
 
     def next(self, choices: Sequence[int]) -> torch.Tensor:
-        """Tokens for all rows: one for each, or all that are waiting where there is one row."""
+        """Tokens for all rows: one for each, or all that are waiting."""
         for number, choice in enumerate(choices):
             if not self.done[number] and not self.waiting[number]:
                 taken = [choice] if choice in self.ends else self.rows[number].take(choice)
                 self.waiting[number].extend(taken)
-        count = len(self.waiting[0]) if len(self.rows) == 1 else 1
+        count = len(self.waiting[0]) if self.at_once else 1
         return torch.tensor([self.take(number, count) for number in range(len(self.rows))])
 
     def take(self, number: int, count: int) -> list[int]:

@@ -5,7 +5,7 @@ No cache, one row, the most likely token. Every faster way has to say the same.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -15,14 +15,20 @@ from curta.delegate.interception.row import Row
 
 @torch.no_grad()
 def decode(
-    model: Any, prompt: Sequence[int], row: Row, *, tokens: int, ends: frozenset[int] = frozenset()
+    model: Any,
+    prompt: Sequence[int],
+    row: Row,
+    *,
+    tokens: int,
+    ends: frozenset[int] = frozenset(),
+    processor: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] = lambda tokens, scores: scores,
 ) -> list[int]:
-    """The tokens behind the prompt, answers among them."""
+    """The tokens behind the prompt, answers among them; `processor` is one of `generate`."""
     written: list[int] = []
     while len(written) < tokens:
         given = torch.tensor([[*prompt, *written]], device=model.device)
         logits = model(input_ids=given, use_cache=False).logits
-        choice = int(logits[0, -1].float().argmax())
+        choice = int(processor(given, logits[:, -1].float()).argmax())
         written += [choice] if choice in ends else row.take(choice)
         if choice in ends:
             break

@@ -83,22 +83,18 @@ class Scanner:
 
     def in_call(self) -> Found | None:
         """The whole call, or that it is none."""
-        closing, longest = self.protocol.close, self.protocol.longest
-        line = self.held.find("\n")
-        within = self.held[: longest + len(closing)] if line < 0 else self.held[:line]
+        closing = self.protocol.close
+        limit = self.protocol.longest + len(closing)
+        within, newline, _ = self.held[:limit].partition("\n")
         at = within.find(closing)
         if at >= 0:
             end = at + len(closing)
             text, rest = self.held[:end], self.held[end:]
             self.inside, self.held = False, ""
-            return Closed(self.held_expression(text), text, rest)
-        if line >= 0 or len(self.held) >= longest + len(closing):
-            return self.abandoned(line if line >= 0 else len(self.held))
+            return Closed(text[:at].strip(" "), text, rest)
+        if newline or len(within) == limit:
+            return self.abandoned(len(within))
         return None
-
-    def held_expression(self, text: str) -> str:
-        """What stands between the markers."""
-        return text[: -len(self.protocol.close)].strip(" ")
 
     def abandoned(self, end: int) -> Abandoned:
         """So much of what is held was no call."""

@@ -1,0 +1,131 @@
+"""Every way to decode says what the reference says, which has no cache and no batch."""
+
+from __future__ import annotations
+
+import threading
+from functools import cache
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+pytest.importorskip("transformers")
+
+from tiny_language_models import FAMILIES, Push, model, tokenizer
+from transformers import LogitsProcessorList
+
+from curta.delegate.calculator import Calculator, Result
+from curta.delegate.interception.events import CallRejected, CallResult
+from curta.delegate.interception.generator import CalcGenerator, Output, joined
+from curta.delegate.interception.reference import decode
+
+TOKENS = 40
+PROMPTS = ("a", "ab, 12 c", "<<calc: 1+", "b <<calc: 2*3>> = 6 and cé" * 2)
+PADDED = ("grouped queries", "linear attention")
+"""Families to try batches with."""
+
+
+@cache
+def generator(family: str) -> CalcGenerator:
+    return CalcGenerator(model(family), tokenizer())
+
+
+@cache
+def reference(family: str, prompt: str) -> Output:
+    events = []
+    given = tokenizer().encode(prompt, add_special_tokens=False)
+    written = decode(
+        model(family),
+        given,
+        generator(family).row(events),
+        tokens=TOKENS,
+        ends=frozenset([tokenizer().eos_token_id]),
+        processor=Push(),
+    )
+    return Output(tuple(joined(events)), len(written))
+
+
+def without_times(output: Output) -> list[tuple[object, ...]]:
+    return [
+        (type(event).__name__, event.text, getattr(event, "answer", None))
+        for event in output.events
+    ]
+
+
+def generate(family: str, prompts: list[str]) -> list[Output]:
+    return generator(family).generate(
+        prompts, max_new_tokens=TOKENS, logits_processor=LogitsProcessorList([Push()])
+    )
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_one_row_says_what_the_reference_says(family: str) -> None:
+    calls = 0
+    for prompt in PROMPTS:
+        (output,) = generate(family, [prompt])
+        expected = reference(family, prompt)
+        assert without_times(output) == without_times(expected), prompt
+        assert output.tokens == expected.tokens
+        calls += sum(isinstance(call, CallResult) for call in output.calls)
+    assert calls >= 1
+
+
+@pytest.mark.parametrize("family", PADDED)
+@settings(max_examples=5, deadline=None)
+@given(prompts=st.lists(st.sampled_from(PROMPTS), min_size=2, max_size=4))
+def test_a_row_says_the_same_in_any_batch(family: str, prompts: list[str]) -> None:
+    outputs = generate(family, prompts)
+    for prompt, output in zip(prompts, outputs, strict=True):
+        assert without_times(output) == without_times(reference(family, prompt)), prompt
+
+
+def test_a_stream_says_the_same() -> None:
+    for prompt in PROMPTS:
+        events = generator("grouped queries").stream(
+            prompt, max_new_tokens=TOKENS, logits_processor=LogitsProcessorList([Push()])
+        )
+        output = Output(tuple(joined(list(events))), 0)
+        assert without_times(output) == without_times(reference("grouped queries", prompt))
+
+
+def test_a_stream_that_nobody_reads_on_stops() -> None:
+    before = threading.active_count()
+    events = generator("grouped queries").stream(
+        "ab, 12 c", max_new_tokens=400, logits_processor=LogitsProcessorList([Push()])
+    )
+    next(events)
+    events.close()
+    assert threading.active_count() == before
+
+
+def test_it_works_inside_of_generate() -> None:
+    inputs = tokenizer()("ab, 12 c", return_tensors="pt")
+    written = model("grouped queries").generate(
+        **inputs,
+        custom_generate=generator("grouped queries").loop,
+        max_new_tokens=TOKENS,
+        logits_processor=LogitsProcessorList([Push()]),
+        do_sample=False,
+    )
+    expected = reference("grouped queries", "ab, 12 c")
+    behind = tokenizer().decode(written[0, inputs["input_ids"].shape[1] :])
+    assert behind.removesuffix("<end>") == expected.text
+
+
+def test_calls_in_prompts_and_answers_are_not_evaluated() -> None:
+    """The prompt opens a call and the model closes it; the answer of a call holds another."""
+
+    class Nested(Calculator):
+        def evaluate(self, expression: str) -> Result:
+            return Result(expression, 0, "<<calc: 1+1>>", exact=True)
+
+    nested = CalcGenerator(model("grouped queries"), tokenizer(), calculator=Nested())
+    options = {"max_new_tokens": TOKENS, "logits_processor": LogitsProcessorList([Push()])}
+    (output,) = nested.generate(["ab, 12 c"], **options)
+    answered = [call for call in output.calls if isinstance(call, CallResult)]
+    assert answered
+    assert all("<<calc:" not in call.expression for call in answered)
+    (output,) = generator("grouped queries").generate(["<<calc: 1+"], **options)
+    first = output.events[0]
+    assert ">>" in first.text and not isinstance(first, CallResult | CallRejected)

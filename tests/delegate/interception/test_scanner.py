@@ -1,0 +1,88 @@
+"""Calls are found the same, however the text is cut."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
+
+PROTOCOL = Protocol(longest=20)
+
+
+def scan(pieces: list[str]) -> list[Found]:
+    """All that is found, as if nothing were put behind calls."""
+    scanner = Scanner(PROTOCOL)
+    found: list[Found] = []
+    for piece in pieces:
+        rest = piece
+        while rest is not None:
+            step = scanner.feed(rest)
+            found += step
+            closed = bool(step) and isinstance(step[-1], Closed)
+            rest = step[-1].rest if closed and step[-1].rest else None
+    return merged(found + scanner.finish())
+
+
+def merged(found: list[Found]) -> list[Found]:
+    """Text in a row as one, and calls without what came behind them."""
+    result: list[Found] = []
+    for each in found:
+        if isinstance(each, Text) and result and isinstance(result[-1], Text):
+            result[-1] = Text(result[-1].text + each.text)
+        else:
+            result.append(Closed(each.expression, each.text, "") if isinstance(each, Closed) else each)
+    return result
+
+
+PARTS = st.sampled_from(["<<calc:", ">>", "<", ">", "<<", "calc", "1+2", " ", "\n", "x", "é", "<<calc"])
+TEXTS = st.lists(PARTS, max_size=14).map("".join)
+
+
+@given(TEXTS, st.data())
+def test_the_cut_makes_no_difference(text: str, data: st.DataObject) -> None:
+    cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6).map(sorted))
+    ends = [0, *cuts, len(text)]
+    pieces = [text[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    assert scan(pieces) == scan(list(text)) == scan([text])
+
+
+@given(TEXTS)
+def test_no_character_is_lost(text: str) -> None:
+    assert "".join(each.text for each in scan([text])) == text
+
+
+@given(TEXTS)
+def test_text_is_held_only_while_it_could_open_a_call(text: str) -> None:
+    scanner = Scanner(PROTOCOL)
+    scanner.feed(text.replace(PROTOCOL.open, ""))
+    if not scanner.inside:
+        assert PROTOCOL.open.startswith(scanner.held)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a<<calc: 1+2>>b", [Text("a"), Opened("<<calc:"), Closed("1+2", " 1+2>>", ""), Text("b")]),
+        ("<<calc:>>", [Opened("<<calc:"), Closed("", ">>", "")]),
+        ("<<calc: 1", [Opened("<<calc:"), Abandoned(" 1")]),
+        ("<<calc: 1\n>>", [Opened("<<calc:"), Abandoned(" 1"), Text("\n>>")]),
+        ("<<calc: <<calc: 1>>", [Opened("<<calc:"), Closed("<<calc: 1", " <<calc: 1>>", "")]),
+        ("<<<calc: 1>>>", [Text("<"), Opened("<<calc:"), Closed("1", " 1>>", ""), Text(">")]),
+        ("<<calculate: 1>>", [Text("<<calculate: 1>>")]),
+        (
+            "<<calc:" + "1" * 30 + ">>",
+            [Opened("<<calc:"), Abandoned("1" * 22), Text("1" * 8 + ">>")],
+        ),
+    ],
+)
+def test_what_is_a_call(text: str, expected: list[Found]) -> None:
+    assert scan([text]) == expected
+
+
+def test_calls_beyond_the_number_allowed_are_text() -> None:
+    scanner = Scanner(Protocol(most_calls=1))
+    assert isinstance(scanner.feed("<<calc: 1>>")[-1], Closed)
+    assert scanner.feed("<<calc: 1>>") == [Text("<<calc: 1>>")]
