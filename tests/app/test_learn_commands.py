@@ -63,6 +63,7 @@ def test_the_list_has_a_line_for_everything(capsys: Capture) -> None:
     [
         (["run", "adition"], "no recipe or task is called 'adition': did you mean addition?"),
         (["run", "addition", "--stpes", "3"], "no option --stpes: did you mean --steps"),
+        (["run", "addition", "--steps", "-5"], "steps = -5: must be at least 1"),
         (["run", "addition", "--positions", "abcus"], "did you mean abacus?"),
         (["run", "addition", "--format", "plain", "--positions", "coupled"], "use reversed"),
         (["run", "missing.py"], "missing.py: there is no such file"),
