@@ -20,7 +20,6 @@ from safetensors.numpy import load_file
 pytest.importorskip("jax")
 from curta.app.command_line import main
 from curta.learn import profile
-from curta.learn.evaluation.judging import picked
 from curta.learn.evaluation.walks import walk_accuracy
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.folder import RunFolder
@@ -28,7 +27,7 @@ from curta.learn.profile import costs_of, count, step_of
 from curta.learn.recipes import units
 from curta.learn.report import profile as report
 from curta.learn.report.parts import written
-from curta.learn.training.state import new_state
+from curta.learn.training.state import new_state, picked
 from curta.learn.units import PRESETS, TrainingOptions, UnitResult, run_benchmark
 from tiny_runs import tiny_run
 
@@ -64,6 +63,7 @@ def test_the_list_has_a_line_for_everything(capsys: Capture) -> None:
     [
         (["run", "adition"], "no recipe or task is called 'adition': did you mean addition?"),
         (["run", "addition", "--stpes", "3"], "no option --stpes: did you mean --steps"),
+        (["run", "addition", "--steps", "-5"], "steps = -5: must be at least 1"),
         (["run", "addition", "--positions", "abcus"], "did you mean abacus?"),
         (["run", "addition", "--format", "plain", "--positions", "coupled"], "use reversed"),
         (["run", "missing.py"], "missing.py: there is no such file"),

@@ -13,8 +13,9 @@ import pytest
 
 from curta.errors import ExperimentError, FileError
 from curta.learn import runs
-from curta.learn.experiment import Experiment
+from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.folder import RunFolder, new_path
+from curta.learn.options import choices
 from tiny_runs import TINY, tiny, tiny_run
 
 STOPPED = """
@@ -133,3 +134,66 @@ def test_experiments_survive_json() -> None:
     changed = tiny(priming=(3, 4), learning_rate=1e-4, loops=3)
     assert Experiment.from_json(changed.to_json()) == changed
     assert json.loads(changed.to_json())["sampling"]["priming"] == [3, 4]
+
+
+DIGIT_SUM = """
+from dataclasses import dataclass
+
+from curta.learn.numbers import from_natural
+from curta.learn.problem import Problem, operand, symbol
+from curta.learn.tasks.base import Task
+
+
+@dataclass(frozen=True)
+class DigitSum(Task):
+    name = "digit_sum"
+    about = "the digits of a number, added up"
+    symbols = ("=",)
+    operands = (1, 1)
+    factor: int = 1
+
+    def problem(self, operands, *, base, key):
+        a = operand(operands, 0)
+        return Problem((a, symbol("=")), (from_natural(self.factor * a.digits.sum(), 3, base),))
+"""
+
+
+def test_a_run_keeps_its_own_copy_of_the_users_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "digit_sum.py"
+    file.write_text(DIGIT_SUM)
+    monkeypatch.chdir(tmp_path)
+    experiment = tiny(
+        task="digit_sum.py(factor=2)", positions="rope", evaluation=EvaluationConfig()
+    )
+    RunFolder.create(tmp_path / "run", experiment)
+    file.unlink()
+    monkeypatch.chdir("/")
+    again = RunFolder.open(tmp_path / "run")
+    assert again.setup.language.task.name == "digit_sum"
+    assert again.setup.language.task.factor == 2
+    assert choices(again.experiment)["task"] == "digit_sum.py(factor=2)"
+
+
+def test_damaged_files_are_named(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", TINY)
+    folder.evaluation_file.write_text("{")
+    with pytest.raises(FileError, match=r"evaluation\.json: not JSON"):
+        print(folder.evaluation)
+    (tmp_path / "recipe.json").write_text("[]")
+    with pytest.raises(FileError, match=r"recipe\.json: not what a run keeps"):
+        runs.RecipeFolder.open(tmp_path)
+
+
+def test_what_cannot_be_an_option_of_a_part_is_refused() -> None:
+    for written, why in {
+        "learned(offset='x')": "must be a whole number",
+        "abacus(offset=2.5)": "must be a whole number",
+        "abacus(offset=-3)": "at least 0",
+        "aligned(reach='a')": "must be a whole number",
+        "aligned(reach=-1)": "at least 0",
+        "rope(base=True)": "must be a number",
+    }.items():
+        with pytest.raises(ExperimentError, match=why):
+            Setup(tiny(positions=written))

@@ -36,7 +36,7 @@ def sides(made: Sampler, pairs: np.ndarray, room: int) -> np.ndarray:
         none = jnp.zeros_like(lengths)
         operands = Number(digits, lengths, none.astype(bool), none)
         problem = made.language.problem(operands, key=jax.random.key(0))
-        return in_test(problem, SHARE)
+        return in_test(problem, made.sampling)
 
     return np.asarray(jax.jit(jax.vmap(side))(jnp.asarray(pairs)))
 
@@ -161,7 +161,7 @@ def test_priming_has_exactly_so_many_examples_none_of_them_tested() -> None:
     )
 
     rows, problems = drawn(made, 2_000, "train")
-    tested = jax.jit(jax.vmap(lambda each: in_test(each, SHARE)))(problems)
+    tested = jax.jit(jax.vmap(lambda each: in_test(each, made.sampling)))(problems)
     assert not np.asarray(tested & rows.valid).any()
     long = np.asarray(problems.question[0].length) > 3
     assert len(np.unique(np.asarray(rows.tokens)[long], axis=0)) == 20

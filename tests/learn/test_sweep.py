@@ -34,6 +34,11 @@ def test_a_grid_is_every_combination(tmp_path: Path) -> None:
     assert plan.experiments[1].name == "positions=abacus width=64"
 
 
+def test_what_is_written_twice_runs_once(tmp_path: Path) -> None:
+    plan = read(tmp_path, '[grid]\npositions = ["rope", "abacus", "rope"]\n')
+    assert [one.positions for one in plan.experiments] == ["rope", "abacus"]
+
+
 def test_random_runs_lie_in_their_ranges_and_repeat(tmp_path: Path) -> None:
     text = (
         "[random]\nruns = 20\nseed = 3\nwidth = [32, 64]\n"
@@ -55,6 +60,8 @@ def test_random_runs_lie_in_their_ranges_and_repeat(tmp_path: Path) -> None:
     ("text", "words"),
     [
         ("", "write either [grid] or [random]"),
+        ("[grid]\n", "[grid] is empty"),
+        ("[random]\nruns = 2\n", "[random] names no option"),
         ("[grid]\nwidth = 32\n", "[grid] width = 32: write a list"),
         ("[grid]\nwdith = [32]\n", "no option --wdith: did you mean --width"),
         ("[grid]\npositions = ['abcus']\n", "'abcus': did you mean abacus?"),

@@ -181,7 +181,7 @@ def ask(given: argparse.Namespace) -> int:
 
 def picked_model(run: str, seed: int | None) -> tuple[RunFolder, Transformer, int]:
     """One of the models of a run: that of the seed, or the first."""
-    from curta.learn.evaluation.judging import picked
+    from curta.learn.training.state import picked
 
     (folder, *more) = runs.runs_in(Path(run))
     if more:

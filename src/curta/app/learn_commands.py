@@ -201,8 +201,9 @@ def take_options(parser: Parser, args: list[str], namespace: argparse.Namespace)
     while at < len(args):
         word = args[at]
         taken = 1
-        following = args[at + 1 : at + 2]
-        if word.startswith("-") and "=" not in word and following and following[0][:1] != "-":
+        following = "".join(args[at + 1 : at + 2])
+        is_value = following[:1] != "-" or following[1:2].isdigit()
+        if word.startswith("-") and "=" not in word and following and is_value:
             taken = 2
         if not word.startswith("--"):
             taken = 1

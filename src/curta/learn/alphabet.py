@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from curta.errors import TokenError
+from curta.errors import ExperimentError, TokenError
 
 END = "#"
 """Ends every answer, and fills up the rest of a row."""
@@ -140,6 +140,12 @@ def letters(count: int) -> tuple[str, ...]:
 
 def alphabet(base: int, symbols: Iterable[str], second: Sequence[str] = ()) -> Alphabet:
     """An alphabet with each of the symbols once, in order of first mention."""
-    given = {*digit_names(base), *second, END}
-    others = [symbol for symbol in dict.fromkeys(symbols) if symbol not in given]
+    named = tuple(dict.fromkeys(symbols))
+    for symbol in {END, PAUSE}.intersection(named):
+        raise ExperimentError(
+            f"{symbol!r} cannot be a symbol of a task or format: it stands for the end of an "
+            "answer (#), or a pause (~)"
+        )
+    given = {*digit_names(base), *second}
+    others = [symbol for symbol in named if symbol not in given]
     return Alphabet(base=base, others=tuple(others), second_digits=tuple(second))

@@ -18,7 +18,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_type_hints
 
 from curta.errors import ExperimentError
 from curta.learn.formats.base import Format
@@ -28,6 +28,8 @@ from curta.learn.tasks.base import Task
 Part = TypeVar("Part", Task, Format, Positions)
 
 PACKAGES: dict[type[Any], str] = {Task: "tasks", Format: "formats", Positions: "positions"}
+
+KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "quoted text"}
 
 WRITTEN = re.compile(r"(?P<name>[^()]+?)\s*(\((?P<options>.*)\))?")
 
@@ -56,6 +58,24 @@ def part(kind: type[Part], written: str) -> Part:
     name, options = match["name"], match["options"] or ""
     made = in_file(kind, Path(name)) if name.endswith(".py") else named(kind, name)
     return made(**checked_options(made, what, name, options))
+
+
+def is_own(written: str) -> bool:
+    """Whether it is a part, or contains one, of the user's own files."""
+    return ".py" in written
+
+
+def file_of(written: str) -> Path | None:
+    """The file that a part is defined in, if it is the user's own."""
+    match = WRITTEN.fullmatch(written.strip())
+    return Path(match["name"]) if match and match["name"].endswith(".py") else None
+
+
+def moved(written: str, file: Path) -> str:
+    """The same part in another file."""
+    match = WRITTEN.fullmatch(written.strip())
+    assert match is not None
+    return f"{file}({match['options']})" if match["options"] else str(file)
 
 
 def named(kind: type[Part], name: str) -> type[Part]:
@@ -129,4 +149,16 @@ def checked_options(made: type[Any], what: str, name: str, options: str) -> dict
         if option not in known:
             there = ", ".join(known) or "none"
             raise ExperimentError(f"{what} {name} has no option {option!r}; its options: {there}")
+    hints = get_type_hints(made)
+    for option, value in values.items():
+        wanted = hints[option]
+        fits = isinstance(value, wanted) if isinstance(wanted, type) else True
+        if isinstance(value, bool) and wanted is not bool:
+            fits = False
+        if wanted is float and type(value) is int:
+            fits = True
+        if not fits:
+            raise ExperimentError(
+                f"{what} {name}: {option} = {value!r}: must be {KINDS.get(wanted, wanted.__name__)}"
+            )
     return values

@@ -10,10 +10,13 @@ from typing import Any
 
 from curta.errors import ExperimentError
 from curta.learn import catalogue
+from curta.learn.keys import new_key
 from curta.learn.language import Language
 from curta.learn.models.config import ModelConfig
+from curta.learn.numbers import places_of
 from curta.learn.positions.base import Positions
-from curta.learn.sampling import Sampler, Sampling, places_of
+from curta.learn.positions.causal import check_causal
+from curta.learn.sampling import Sampler, Sampling
 from curta.learn.statistics import check_split
 from curta.learn.training.config import TrainingConfig
 
@@ -131,6 +134,9 @@ class Setup:
         self.positions.check(self.language)
         self.sampler = Sampler(self.language, experiment.sampling)
         check_split(self.sampler)
+        if catalogue.is_own(experiment.positions):
+            rows = self.sampler.rows(4, key=new_key(0), part="all")
+            check_causal(self.positions, self.language, rows)
 
     @cached_property
     def longest(self) -> int:

@@ -1,6 +1,7 @@
 """A run's folder: what is kept of it, so that it can be resumed, evaluated, compared and asked.
 
 experiment.json         all choices
+parts/                  copies of the user's own tasks, formats and position schemes
 run.json                versions, machine, seeds, when it began
 metrics.jsonl           a line for each chunk of steps
 metrics.parquet         the same as a table, a row for each chunk and seed; when training is done
@@ -14,6 +15,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 import sys
 from datetime import UTC, datetime
 from functools import cached_property
@@ -22,11 +24,13 @@ from pathlib import Path
 from typing import Any
 
 from curta.errors import ExperimentError, FileError
+from curta.learn import catalogue
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.models.transformer import Transformer
 from curta.learn.training.devices import usable_cores
 from curta.learn.training.state import TrainingState, load_state
 
+KINDS = ("task", "format", "positions")
 PACKAGES = ("curta", "jax", "jaxlib", "equinox", "optax", "numpy")
 
 
@@ -51,6 +55,9 @@ class RunFolder:
             )
         make(path)
         folder = RunFolder(path)
+        for kind, file in own_files(experiment).items():
+            make(path / "parts" / kind)
+            shutil.copyfile(file, path / "parts" / kind / file.name)
         write(path / "run.json", json.dumps(surroundings(experiment), indent=2))
         write(folder.experiment_file, experiment.to_json())
         return folder
@@ -67,9 +74,14 @@ class RunFolder:
     def experiment(self) -> Experiment:
         """All choices."""
         try:
-            return Experiment.from_json(self.experiment_file.read_text(encoding="utf-8"))
+            written = Experiment.from_json(self.experiment_file.read_text(encoding="utf-8"))
         except (ValueError, TypeError, KeyError) as error:
             raise FileError(f"{self.experiment_file}: not an experiment ({error})") from error
+        copies = {
+            kind: catalogue.moved(getattr(written, kind), self.path / "parts" / kind / file.name)
+            for kind, file in own_files(written).items()
+        }
+        return written.with_(**copies)
 
     @cached_property
     def setup(self) -> Setup:
@@ -91,15 +103,13 @@ class RunFolder:
         """What was measured, if it was."""
         if not self.evaluation_file.is_file():
             return None
-        found: dict[str, Any] = json.loads(self.evaluation_file.read_text(encoding="utf-8"))
-        return found
+        return read_object(self.evaluation_file)
 
     @property
     def surroundings(self) -> dict[str, Any]:
         """Versions, machine, time."""
         file = self.path / "run.json"
-        found: dict[str, Any] = json.loads(file.read_text("utf-8")) if file.is_file() else {}
-        return found
+        return read_object(file) if file.is_file() else {}
 
     def state(self) -> TrainingState:
         """The last checkpoint."""
@@ -112,6 +122,12 @@ class RunFolder:
     def models(self) -> Transformer:
         """Those of the last checkpoint, all seeds stacked."""
         return self.state().model
+
+
+def own_files(experiment: Experiment) -> dict[str, Path]:
+    """The files of parts that are the user's own. A run keeps copies: the originals may change."""
+    files = {kind: catalogue.file_of(getattr(experiment, kind)) for kind in KINDS}
+    return {kind: file for kind, file in files.items() if file is not None}
 
 
 def new_path(name: str, out: Path | None = None, root: Path = Path("runs")) -> Path:
@@ -173,6 +189,17 @@ def write(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
+
+
+def read_object(path: Path) -> dict[str, Any]:
+    """What a JSON file holds."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise FileError(f"{path}: not JSON ({error}); delete it, or the run") from error
+    if not isinstance(found, dict):
+        raise FileError(f"{path}: not what a run keeps; delete it, or the run")
+    return found
 
 
 def read_lines(path: Path) -> list[dict[str, Any]]:

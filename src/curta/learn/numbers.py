@@ -11,6 +11,8 @@ import jax
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
+from curta.errors import ExperimentError
+
 
 class Number(eqx.Module):
     """A number in some base. Zero has one digit; a length of zero means that there is no number."""
@@ -74,17 +76,26 @@ def constant(value: int, base: int = 10) -> Number:
 
 
 def from_integer(value: Int[Array, "*batch"], places: int, base: int = 10) -> Number:
-    """The digits of a machine integer that has room in `places` digits."""
-    size = jnp.abs(value)
+    """The digits of a machine integer that has room in `places` digits and may be negative."""
+    return number(from_natural(jnp.abs(value), places, base).digits, negative=value < 0)
+
+
+def from_natural(value: Int[Array, "*batch"], places: int, base: int = 10) -> Number:
+    """The digits of a machine integer that has room in `places` digits and is never negative."""
     digits = []
     for _ in range(places):
-        digits.append(size % base)
-        size = size // base
-    return number(jnp.stack(digits, axis=-1), negative=value < 0)
+        digits.append(value % base)
+        value = value // base
+    return number(jnp.stack(digits, axis=-1))
 
 
 def to_integer(given: Number, base: int = 10) -> Int[Array, "*batch"]:
-    """The value of an integer that fits in 31 bits."""
+    """The value of an integer, which has to have room in 31 bits."""
+    if base**given.places > 2**31:
+        raise ExperimentError(
+            f"to_integer: numbers of {given.places} digits in base {base} do not fit in 31 bits; "
+            "let the task's digits_at_most say how long its operands may be, or compute on digits"
+        )
     value = jnp.zeros_like(given.length)
     for place in reversed(range(given.places)):
         value = value * base + given.digits[..., place]

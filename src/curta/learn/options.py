@@ -12,9 +12,11 @@ import difflib
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from curta.errors import ExperimentError
+from curta.learn import catalogue
 from curta.learn.experiment import EvaluationConfig, Experiment
 from curta.learn.models import presets
 from curta.learn.models.config import ModelConfig
@@ -245,6 +247,9 @@ def from_words(words: list[str], part: str | None = None) -> dict[str, str]:
 def choices(experiment: Experiment) -> dict[str, Any]:
     """All choices of an experiment, by the names of their options."""
     found: dict[str, Any] = {n: getattr(experiment, n) for n in CHOICES if n != "model"}
+    for name in ("task", "format", "positions"):
+        if file := catalogue.file_of(found[name]):  # wherever it lies
+            found[name] = catalogue.moved(found[name], Path(file.name))
     shorts = {(option.part, option.field): name for name, option in reversed(options().items())}
     for part, kind in PARTS.items():
         for field in dataclasses.fields(kind):

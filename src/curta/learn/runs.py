@@ -20,7 +20,7 @@ from curta.learn.evaluation.problems import Problems
 from curta.learn.evaluation.record import evaluation_key, record
 from curta.learn.evaluation.walks import stepping
 from curta.learn.experiment import EvaluationConfig, Experiment, Setup
-from curta.learn.folder import RunFolder, make, safe, write
+from curta.learn.folder import RunFolder, make, read_object, safe, write
 from curta.learn.metrics import Logger, Metrics, logger, write_table
 from curta.learn.options import with_fields
 from curta.learn.recipes.base import Recipe
@@ -133,7 +133,7 @@ class RecipeFolder:
     @staticmethod
     def open(path: Path) -> RecipeFolder:
         """A folder that is there."""
-        about = json.loads((path / "recipe.json").read_text(encoding="utf-8"))
+        about = read_object(path / "recipe.json")
         return RecipeFolder(path, recipes.recipe(about["recipe"]), about["preset"])
 
     @staticmethod

@@ -22,7 +22,7 @@ from jaxtyping import Array, Bool, Int, UInt32
 from curta.errors import ExperimentError
 from curta.learn.keys import HASHED, mix, new_key
 from curta.learn.language import Language, Rows
-from curta.learn.numbers import Number, significant
+from curta.learn.numbers import Number, places_of, significant
 from curta.learn.problem import Problem, Symbol
 
 Part = Literal["train", "test", "all"]
@@ -44,6 +44,8 @@ class Sampling:
     priming_examples, priming_share: how many different ones there are, and how often they come
     curriculum:  steps over which the upper end of `digits` grows from its lower end
     test_share:  the part of all problems that is never trained on
+    mirrored:    a+b and b+a may lie on different sides of that split, as in most papers; if not,
+                 questions that differ only in the order of their numbers lie on the same
     """
 
     digits: tuple[int, int] = (1, 10)
@@ -56,6 +58,7 @@ class Sampling:
     priming_share: float = 0.1
     curriculum: int = 0
     test_share: float = 0.05
+    mirrored: bool = True
 
     def __post_init__(self) -> None:
         for name in ("digits", "values", "operands", "priming"):
@@ -132,7 +135,7 @@ class Sampler:
         share = self.sampling.test_share
 
         def wrong(problem: Problem) -> Bool[Array, ""]:
-            return in_test(problem, share) != (part == "test")
+            return in_test(problem, self.sampling) != (part == "test")
 
         if part == "all" or (share == 0 and part == "train"):
             key, row_key = jax.random.split(key)
@@ -283,14 +286,6 @@ def longest(language: Language, sampling: Sampling) -> int:
     return places
 
 
-def places_of(value: int, base: int) -> int:
-    """How many digits a value has."""
-    places = 1
-    while base**places <= value:
-        places += 1
-    return places
-
-
 def small_integers(
     key: Array, shape: tuple[int, ...], low: int, high: Int[Array, ""] | int
 ) -> Int[Array, "*shape"]:
@@ -403,7 +398,7 @@ def priming_keys(sampler: Sampler) -> np.ndarray:
     @jax.vmap
     def drawn(which: Array) -> tuple[Array, Array]:
         problem = sampler.priming_problem(key=priming_key(which))
-        return fingerprint(problem), in_test(problem, sampling.test_share)
+        return fingerprint(problem), in_test(problem, sampling)
 
     prints, tested = map(np.asarray, drawn(candidates))
     _, firsts = np.unique(prints, return_index=True)
@@ -417,17 +412,18 @@ def priming_keys(sampler: Sampler) -> np.ndarray:
     return usable[: sampling.priming_examples]
 
 
-def in_test(problem: Problem, share: float) -> Bool[Array, ""]:
+def in_test(problem: Problem, sampling: Sampling) -> Bool[Array, ""]:
     """Whether a problem belongs to the test part: its hash lies below the share."""
-    below: Bool[Array, ""] = fingerprint(problem) < jnp.uint32(min(int(share * 2**32), 2**32 - 1))
+    most = jnp.uint32(min(int(sampling.test_share * 2**32), 2**32 - 1))
+    below: Bool[Array, ""] = fingerprint(problem, ordered=sampling.mirrored) < most
     return below
 
 
-def fingerprint(problem: Problem) -> UInt32[Array, ""]:
+def fingerprint(problem: Problem, *, ordered: bool = True) -> UInt32[Array, ""]:
     """A hash of the question: of what it says, not of how, nor of the room that it has.
 
     The sum of a hash for each piece at its place; places count only pieces that are there, so that
-    it does not matter for how many operands there is room.
+    it does not matter for how many operands there is room. Unordered, all numbers have one place.
     """
     total = jnp.uint32(0)
     before = jnp.uint32(0)
@@ -440,7 +436,7 @@ def fingerprint(problem: Problem) -> UInt32[Array, ""]:
             terms = mix(place + names[jnp.maximum(choice, 0)])
         else:
             present = (piece.length > 0).astype(jnp.uint32)[None]
-            place = mix(before + present)
+            place = mix(before + present if ordered else jnp.zeros_like(present))
             terms = mix(place + number_hash(piece))
         total += (present * terms).sum(dtype=jnp.uint32)
         before += present.sum(dtype=jnp.uint32)

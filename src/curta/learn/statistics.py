@@ -61,7 +61,7 @@ def statistics(sampler: Sampler, count: int, *, key: Array, part: Part = "train"
         numbers = numbers_in(problems.question)
         digits = jnp.stack([each.length for each in numbers], axis=1)
         prints = jax.vmap(fingerprint)(problems)
-        tested = jax.vmap(lambda each: in_test(each, sampler.sampling.test_share))(problems)
+        tested = jax.vmap(lambda each: in_test(each, sampler.sampling))(problems)
         if len(numbers) < 2:
             return rows.valid, rows.length, digits, prints, tested
         carries = carry_count(numbers[0].digits, numbers[1].digits, base)
@@ -153,7 +153,7 @@ def check_split(sampler: Sampler) -> None:
     @jax.jit
     @jax.vmap
     def side(key: Array) -> Array:
-        return in_test(sampler.problem(key=key, step=sampler.sampling.curriculum), share)
+        return in_test(sampler.problem(key=key, step=sampler.sampling.curriculum), sampler.sampling)
 
     tested = np.asarray(side(jax.random.split(new_key(0), count)))
     for missing, there in (("test", tested.any()), ("training", not tested.all())):

@@ -57,8 +57,9 @@ def read(file: Path) -> Plan:
     if ("grid" in given) == ("random" in given):
         raise ExperimentError(f"{file}: write either [grid] or [random], to say what varies")
     combine = grid if "grid" in given else drawn
-    combinations = combine(given.get("grid") or given["random"], file)
-    return plan(given.get("base", {}), combinations)
+    combinations = combine(given["grid"] if "grid" in given else given["random"], file)
+    different = [one for at, one in enumerate(combinations) if one not in combinations[:at]]
+    return plan(given.get("base", {}), different)
 
 
 def plan(base: Mapping[str, Any], combinations: list[dict[str, Any]]) -> Plan:
@@ -79,6 +80,8 @@ def short(value: Any) -> str:
 
 def grid(given: Mapping[str, Any], file: Path) -> list[dict[str, Any]]:
     """Every combination, the last option changing fastest."""
+    if not given:
+        raise ExperimentError(f"{file}: [grid] is empty: name options, each with a list of values")
     for name, values in given.items():
         if not isinstance(values, list) or not values:
             raise ExperimentError(f"{file}: [grid] {name} = {values!r}: write a list of values")
@@ -89,6 +92,8 @@ def drawn(given: Mapping[str, Any], file: Path) -> list[dict[str, Any]]:
     """So many combinations at random."""
     ranges = {name: value for name, value in given.items() if name not in ("runs", "seed")}
     count, generator = given.get("runs"), random.Random(given.get("seed", 0))
+    if not ranges:
+        raise ExperimentError(f"{file}: [random] names no option: say what varies")
     if not isinstance(count, int) or count < 1:
         raise ExperimentError(f"{file}: [random] runs = {count!r}: say how many, at least 1")
     return [

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from curta.errors import ExperimentError, TokenError
-from curta.learn.evaluation.judging import picked
 from curta.learn.evaluation.samples import ask
+from curta.learn.training.state import picked
 from tiny_runs import tiny_run
 
 

@@ -14,6 +14,7 @@ import pytest
 
 from curta.errors import ExperimentError
 from curta.learn.evaluation.decode import generate
+from curta.learn.evaluation.intervals import share
 from curta.learn.evaluation.judging import Judge, Tally
 from curta.learn.evaluation.measure import Evaluation
 from curta.learn.evaluation.probes import Commuted, relabelled
@@ -22,6 +23,7 @@ from curta.learn.evaluation.summary import summary
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.keys import new_key
 from curta.learn.language import Rows
+from curta.learn.sampling import Sampling
 from tiny_runs import TINY, tiny, tiny_run
 
 ROWS = 512
@@ -133,6 +135,37 @@ def test_numbers_longer_than_the_table_of_places_are_refused() -> None:
             Judge(tiny_run().setup, short)(rows, np.ones(ROWS, bool))
 
 
+def test_trained_cells_are_what_training_draws() -> None:
+    values = Problems(
+        Setup(tiny(digits=(1, 1), sampling=Sampling(values=(0, 49)))),
+        EvaluationConfig(digits=(1, 3)),
+    )
+    trained = {cell.sizes: cell.trained for cell in values.cells}
+    assert trained == {(1, 1): True, (2, 2): True, (3, 3): False}
+    rows = values.by_length(3).rows(
+        np.full((ROWS, 2), 2), "test", key=jax.random.key(4), trained=True
+    )
+    found = [operands(question) for question in texts(values.setup, rows)]
+    assert len(found) > ROWS / 2
+    assert all(max(pair) <= 49 for pair in found)
+    assert Problems(
+        Setup(tiny(sampling=Sampling(values=(10, 49)))), EvaluationConfig()
+    ).trained_digits == (2, 2)
+    equal = Problems(Setup(tiny(equal=True)), EvaluationConfig(digits=(1, 2), grid=True))
+    assert {cell.sizes for cell in equal.cells if cell.trained} == {(1, 1), (2, 2)}
+
+
+def test_the_same_question_counts_once_in_an_interval() -> None:
+    rows = problems().by_length(2).rows(np.full((ROWS, 2), 1), "all", key=jax.random.key(6))
+    marks = jax.device_get(judge()(rows, np.ones(ROWS, bool)))
+    counted = Tally(exact=np.zeros((2, 1)), right=np.zeros((2, 1)), logprob=np.zeros((2, 1)),
+                    loss=np.zeros((2, 1)))  # fmt: skip
+    counted.add(marks, np.ones(ROWS, bool))
+    assert counted.samples == ROWS
+    assert len(counted.questions) == len(set(texts(problems().setup, rows))) <= 100
+    assert share([60.0], 60, 1).low < 0.21 < 0.9 < share([60.0], 60).low
+
+
 def test_long_lengths_are_in_doubling_buckets() -> None:
     far = Problems(Setup(tiny()), EvaluationConfig(digits=(1, 30)))
     assert {places: len(cells) for places, cells in far.buckets().items()} == {
@@ -197,7 +230,8 @@ def test_relabelled_digits_are_all_others() -> None:
 
 def tally(exact: list[float], samples: int = 100) -> Tally:
     column = np.array(exact)[:, None]
-    return Tally(samples, 2 * samples, samples, column, 2 * column, -column, column)
+    questions = set(range(samples))
+    return Tally(samples, 2 * samples, samples, column, 2 * column, -column, column, questions)
 
 
 def test_the_figures_of_known_counts() -> None:

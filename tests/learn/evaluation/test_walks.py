@@ -120,7 +120,14 @@ def walked_evaluation() -> Evaluation:
     """Two seeds, of which the second errs once among ten sums of 5 digits."""
     one = np.ones((2, 1))
     tally = Tally(
-        samples=4, tokens=8, counted=8, exact=4 * one, right=8 * one, logprob=-one, loss=one
+        samples=4,
+        tokens=8,
+        counted=8,
+        exact=4 * one,
+        right=8 * one,
+        logprob=-one,
+        loss=one,
+        questions={1, 2, 3, 4},
     )
     cells = [
         tuple(

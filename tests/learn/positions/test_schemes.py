@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,13 +13,17 @@ from hypothesis import strategies as st
 
 from curta.errors import ExperimentError
 from curta.learn import catalogue
+from curta.learn.experiment import Experiment, Setup
 from curta.learn.formats.base import Format
+from curta.learn.keys import new_key
 from curta.learn.language import Language
 from curta.learn.positions.absolute import Abacus, Coupled
 from curta.learn.positions.base import Positions, Shape
+from curta.learn.positions.causal import check_causal
 from curta.learn.positions.compose import LIMIT
 from curta.learn.positions.relative import Alibi, Buckets, Fire, Rope
 from curta.learn.reading import Reading, read
+from curta.learn.sampling import Sampling
 
 SHAPE = Shape(width=8, heads=2, head_width=4, longest=20)
 
@@ -298,3 +304,44 @@ def test_a_range_has_to_have_room_for_the_row() -> None:
     scheme = catalogue.positions('randomised(of="rope", range=10)')
     with pytest.raises(ExperimentError, match="rows have 20 tokens; a range of 80"):
         scheme.init(SHAPE, key=jax.random.key(0))
+
+
+LOOKING_AHEAD = """
+from dataclasses import dataclass
+
+import jax.numpy as jnp
+
+from curta.learn.positions.base import Positions, table
+
+
+@dataclass(frozen=True)
+class Ahead(Positions):
+    name = "ahead"
+    about = "the next token"
+    steps: int = -1
+
+    def init(self, shape, *, key):
+        return {"table": table(64, shape.width, key=key)}
+
+    def places(self, reading, *, key=None):
+        rolled = jnp.roll(reading.tokens, self.steps, axis=1)
+        return jnp.where(reading.index > 0, rolled, 0)
+
+    def embed(self, parameters, places):
+        return parameters["table"][places]
+"""
+
+
+def test_a_scheme_that_looks_ahead_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "ahead.py"
+    file.write_text(LOOKING_AHEAD)
+    with pytest.raises(ExperimentError, match="depend on later tokens"):
+        Setup(Experiment(positions=str(file), sampling=Sampling(digits=(1, 3))))
+    behind = Experiment(positions=f"{file}(steps=1)", sampling=Sampling(digits=(1, 3)))
+    assert Setup(behind).positions.name == "ahead"
+
+
+@pytest.mark.parametrize("name", sorted(catalogue.parts(Positions)))
+def test_no_scheme_of_ours_looks_ahead(name: str) -> None:
+    setup = Setup(Experiment(positions=name, sampling=Sampling(digits=(1, 3))))
+    check_causal(setup.positions, setup.language, setup.sampler.rows(4, key=new_key(0)))

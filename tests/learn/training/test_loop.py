@@ -19,7 +19,7 @@ from curta.learn.models.config import ModelConfig
 from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.devices import Devices
-from curta.learn.training.loop import Report, train
+from curta.learn.training.loop import Report, check_models, train
 from curta.learn.training.objective import in_precision, objective
 from curta.learn.training.state import TrainingState, load_state, new_state, of_seed, save_state
 
@@ -101,12 +101,14 @@ def test_parts_of_a_batch_add_up_to_its_gradient():
 
     def part(model, key):
         data_key, key = jax.random.split(key)
-        return objective(model, setup, setup.sampler.rows(4, key=data_key), key=key)[0]
+        loss, counts = objective(model, setup, setup.sampler.rows(4, key=data_key), key=key)
+        return loss * counts.counted, counts.counted
 
     @eqx.filter_jit
     @eqx.filter_grad
     def whole(model, keys):
-        return jnp.mean(jnp.stack([part(model, keys[index]) for index in range(4)]))
+        losses, tokens = zip(*[part(model, keys[index]) for index in range(4)], strict=True)
+        return sum(losses) / sum(tokens)
 
     gradient = whole(model, keys)
     moments = jax.tree.leaves(state.optimiser)
@@ -132,6 +134,19 @@ def test_a_loss_that_is_not_a_number_stops_the_run():
     wild = TINY.with_(optimiser="sgd", learning_rate=1e30, clip=0.0, warmup=0)
     with pytest.raises(DivergedError, match=r"seed \d is .* at step \d+: lower learning_rate"):
         train(Setup(wild))
+
+
+def test_a_model_that_the_last_step_broke_is_no_result(trained):
+    check_models(trained, TINY.training)
+    broken = eqx.tree_at(lambda state: state.model.embedding, trained, replace_fn=lambda e: e / 0)
+    with pytest.raises(DivergedError, match="seed 0 has parameters that are not numbers"):
+        check_models(broken, TINY.training)
+
+
+@pytest.mark.parametrize("rate", [float("nan"), float("inf"), 0.0, -1.0])
+def test_a_learning_rate_has_to_be_a_number(rate):
+    with pytest.raises(ExperimentError, match="learning_rate"):
+        TINY.with_(learning_rate=rate)
 
 
 def test_a_checkpoint_of_another_experiment_is_refused(trained, tmp_path):

@@ -14,18 +14,20 @@ import equinox as eqx
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jaxtyping import Array, Bool, Float, Int
+from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from curta.errors import ExperimentError
 from curta.learn.evaluation.exact import Verdicts, check_length, teacher_forced
 from curta.learn.evaluation.problems import Source
 from curta.learn.experiment import Setup
+from curta.learn.keys import mix
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
 from curta.learn.numbers import carried
 from curta.learn.reading import read
 from curta.learn.sampling import Part
 from curta.learn.training.objective import answer_mask
+from curta.learn.training.state import picked
 
 MEMORY = 2**28
 """Bytes that the activations of one batch may take, roughly."""
@@ -37,6 +39,8 @@ class Marks(eqx.Module):
     """What the models made of a batch of rows."""
 
     valid: Bool[Array, " batch"]
+    question: UInt32[Array, " batch"]
+    """A hash of the prompt: the same question counts once in the width of an interval."""
     carries: Int[Array, " batch"]
     """Of a+b; -1 where a prompt is not that."""
     exact: Bool[Array, "seeds loops batch"]
@@ -65,11 +69,14 @@ class Tally:
     right: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
     logprob: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
     loss: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
+    questions: set[int] = field(default_factory=set)
+    """Hashes of the different ones among the samples."""
 
     def add(self, marks: Marks, rows: np.ndarray) -> None:
         """Count these rows of a batch."""
         rows = rows & np.asarray(marks.valid)
         self.samples += int(rows.sum())
+        self.questions.update(np.asarray(marks.question)[rows].tolist())
         self.tokens += int(np.asarray(marks.tokens)[rows].sum())
         self.counted += float(np.asarray(marks.counted)[rows].sum())
         for name in ("exact", "right", "logprob", "loss"):
@@ -116,7 +123,7 @@ class Judge:
         return rows
 
     def batches(
-        self, source: Source, sizes: np.ndarray, part: Part, *, key: Array
+        self, source: Source, sizes: np.ndarray, part: Part, *, key: Array, trained: bool = False
     ) -> Iterator[tuple[np.ndarray, Rows]]:
         """A row for each choice of sizes, batch by batch; and which ones they are.
 
@@ -126,7 +133,8 @@ class Judge:
         check_length(self.first, self.setup, source.sampler.width)
         size = self.batch_rows(source.sampler.width)
         for number, which in enumerate(numbered(len(sizes), size)):
-            yield which, source.rows(sizes[which], part, key=jax.random.fold_in(key, number))
+            own_key = jax.random.fold_in(key, number)
+            yield which, source.rows(sizes[which], part, key=own_key, trained=trained)
 
     def __call__(self, rows: Rows, counted: np.ndarray) -> Marks:
         """Judge a batch, of which these rows count."""
@@ -159,6 +167,7 @@ class Judge:
         exact, right, logprob, loss, wrong_at, counted, fit = jax.lax.map(one, arrays)
         return Marks(
             valid=rows.valid,
+            question=question_hash(rows),
             carries=carries(self.setup, rows),
             exact=exact,
             right=right,
@@ -170,6 +179,14 @@ class Judge:
             tokens_at=at_places(mask, from_end),
             fit=fit.all(),
         )
+
+
+def question_hash(rows: Rows) -> UInt32[Array, " batch"]:
+    """Of the tokens of the prompts."""
+    index = jnp.arange(rows.tokens.shape[1], dtype=jnp.uint32)
+    terms = mix(mix(index) + rows.tokens.astype(jnp.uint32) + 1)
+    asked = jnp.where(index < rows.prompt_length[:, None], terms, 0)
+    return mix(asked.sum(axis=1, dtype=jnp.uint32))
 
 
 def at_places(
@@ -199,13 +216,6 @@ def carries(setup: Setup, rows: Rows) -> Int[Array, " batch"]:
     numbers = jnp.where(in_prompt, reading.number, 0).max(axis=1)
     pluses = ((rows.tokens == alphabet.token("+")) & in_prompt).sum(axis=1)
     return jnp.where((numbers == 2) & (pluses == 1), carry.sum(axis=1), nothing)
-
-
-def picked(models: Transformer, index: int) -> Transformer:
-    """The model of one seed."""
-    arrays, rest = eqx.partition(models, eqx.is_array)
-    model: Transformer = eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
-    return model
 
 
 def numbered(count: int, size: int) -> Iterator[np.ndarray]:

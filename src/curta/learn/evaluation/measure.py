@@ -23,7 +23,6 @@ from curta.learn.evaluation.judging import (
     Progress,
     Tally,
     numbered,
-    picked,
     power_above,
 )
 from curta.learn.evaluation.probes import Commuted, can_commute, relabelled
@@ -33,6 +32,7 @@ from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
 from curta.learn.sampling import Part
+from curta.learn.training.state import picked
 
 SAMPLES = 16
 """Sample answers of each kind."""
@@ -192,7 +192,8 @@ class Work:
         part, trained = cells[0].part, cells[0].trained
         key = jax.random.fold_in(jax.random.fold_in(key, trained), part == "test")
         tallies = [self.empty() for _ in cells]
-        for which, rows, marks in self.judged(self.judge.batches(source, sizes, part, key=key)):
+        batches = self.judge.batches(source, sizes, part, key=key, trained=trained)
+        for which, rows, marks in self.judged(batches):
             of_cell = np.where(which >= 0, which // samples, -1)
             for number in np.unique(of_cell[of_cell >= 0]):
                 tallies[number].add(marks, of_cell == number)

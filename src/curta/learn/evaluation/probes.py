@@ -44,11 +44,12 @@ class Commuted:
         return rows
 
     def draw(self, sizes: Int[Array, "rows operands"], key: Array) -> Rows:
-        share = self.sampler.sampling.test_share
+        sampling = self.sampler.sampling
 
         def row(sizes: Array, key: Array) -> Rows:
             def wrong(problem: Problem) -> Bool[Array, ""]:
-                return ~in_test(problem, share) | in_test(exchanged(problem), share)
+                mirrored = sampling.mirrored & in_test(exchanged(problem), sampling)
+                return ~in_test(problem, sampling) | mirrored
 
             def problem(key: Array) -> Problem:
                 return self.sampler.problem_of_sizes(sizes, key=key)

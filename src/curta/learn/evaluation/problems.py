@@ -18,8 +18,8 @@ from jaxtyping import Array, Bool, Int
 from curta.errors import ExperimentError
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
-from curta.learn.numbers import Number
-from curta.learn.problem import Problem
+from curta.learn.numbers import Number, places_of
+from curta.learn.problem import Problem, numbers_in
 from curta.learn.sampling import TRIES, Part, Sampler, Sampling, in_test
 
 Sizes = tuple[int, ...]
@@ -68,12 +68,14 @@ class Problems:
         """The lengths that training draws, priming left out."""
         if self.sampling.values is None:
             return self.sampling.digits
-        return 1, self.setup.sampler.places
+        base = self.setup.language.format.base
+        return places_of(self.sampling.values[0], base), self.setup.sampler.places
 
     def cell(self, sizes: Sizes) -> Cell:
         """Problems of these lengths, from the test part if training draws such."""
         low, high = self.trained_digits
-        trained = all(low <= size <= high for size in sizes)
+        alike = len(set(sizes)) == 1 or not self.sampling.equal
+        trained = alike and all(low <= size <= high for size in sizes)
         priming = self.sampling.priming
         primed = priming is not None and all(priming[0] <= size <= priming[1] for size in sizes)
         return Cell(sizes, trained, self.unseen if trained or primed else "all")
@@ -106,7 +108,7 @@ class Problems:
     def by_length(self, places: int) -> Source:
         """Draws problems of given lengths, up to so many places."""
         plain = replace(self.plain, digits=(1, places), values=None, carries=False)
-        return self.source(plain)
+        return self.source(plain, within=self.sampling.values)
 
     def as_trained(self) -> Source:
         """Draws what training draws at its end, without the examples that prime it."""
@@ -117,12 +119,12 @@ class Problems:
         """The distribution of training without what changes it over time."""
         return replace(self.sampling, priming=None, curriculum=0)
 
-    def source(self, sampling: Sampling) -> Source:
+    def source(self, sampling: Sampling, within: tuple[int, int] | None = None) -> Source:
         """One for each distribution of problems of a size; the sizes are chosen outside."""
         if sampling.values is None:
             sampling = replace(sampling, digits=(1, sampling.digits[1]), equal=False)
         if sampling not in self.sources:
-            self.sources[sampling] = Source(Sampler(self.setup.language, sampling))
+            self.sources[sampling] = Source(Sampler(self.setup.language, sampling), within)
         return self.sources[sampling]
 
     def outside(self) -> Source:
@@ -138,25 +140,38 @@ class Problems:
 
 
 class Source:
-    """A compiled program that writes rows of given lengths, of any part."""
+    """A compiled program that writes rows of given lengths, of any part.
 
-    def __init__(self, sampler: Sampler) -> None:
+    within: the range of the operands of problems that training could draw
+    """
+
+    def __init__(self, sampler: Sampler, within: tuple[int, int] | None = None) -> None:
         self.sampler = sampler
+        self.within = within
         self.drawn = jax.jit(self.draw)
 
-    def rows(self, sizes: np.ndarray, part: Part, *, key: Array) -> Rows:
-        """A row for each choice of lengths."""
+    def rows(self, sizes: np.ndarray, part: Part, *, key: Array, trained: bool = False) -> Rows:
+        """A row for each choice of lengths; `trained`: of those that training could draw."""
         want = {"train": 0, "test": 1, "all": 2}[part]
-        rows: Rows = self.drawn(jnp.asarray(sizes), jnp.array(want), key)
+        rows: Rows = self.drawn(jnp.asarray(sizes), jnp.array(want), jnp.array(trained), key)
         return rows
 
-    def draw(self, sizes: Int[Array, "rows operands"], want: Int[Array, ""], key: Array) -> Rows:
+    def draw(
+        self,
+        sizes: Int[Array, "rows operands"],
+        want: Int[Array, ""],
+        trained: Bool[Array, ""],
+        key: Array,
+    ) -> Rows:
         """The same, with the part as a number, so that it is compiled for all parts at once."""
-        share = self.sampler.sampling.test_share
+        sampling, base = self.sampler.sampling, self.sampler.language.format.base
 
         def row(sizes: Array, key: Array) -> Rows:
             def wrong(problem: Problem) -> Bool[Array, ""]:
-                return (want < 2) & (in_test(problem, share) != (want == 1))
+                other_part = (want < 2) & (in_test(problem, sampling) != (want == 1))
+                if self.within is None:
+                    return other_part
+                return other_part | trained & is_outside(problem, self.within, base)
 
             def problem(key: Array) -> Problem:
                 return self.sampler.problem_of_sizes(sizes, key=key)
@@ -200,9 +215,20 @@ class OutsideSampler(Sampler):
 
     def is_outside(self, drawn: Number) -> Bool[Array, ""]:
         """Whether one of the operands was never trained. All values are below 2^31."""
-        value = jnp.zeros_like(drawn.length)
-        for place in reversed(range(drawn.places)):
-            value = value * self.language.format.base + drawn.digits[..., place]
-        low, high = self.trained
-        present = drawn.length > 0
-        return (present & ((value < low) | (value > high))).any()
+        return outside(drawn, self.trained, self.language.format.base).any()
+
+
+def is_outside(problem: Problem, values: tuple[int, int], base: int) -> Bool[Array, ""]:
+    """Whether a number of the question lies outside of a range."""
+    return jnp.stack([outside(one, values, base) for one in numbers_in(problem.question)]).any()
+
+
+def outside(given: Number, values: tuple[int, int], base: int) -> Bool[Array, "*batch"]:
+    """Which numbers are there and outside of a range; places beyond those of its end are zero."""
+    low, high = values
+    few = min(given.places, places_of(high, base))
+    value = jnp.zeros_like(given.length)
+    for place in reversed(range(few)):
+        value = value * base + given.digits[..., place]
+    longer = (given.digits[..., few:] > 0).any(axis=-1)
+    return (given.length > 0) & (longer | (value < low) | (value > high))

@@ -10,13 +10,14 @@ import numpy as np
 from jaxtyping import Array
 
 from curta.learn.evaluation.intervals import share
-from curta.learn.evaluation.judging import Tally, picked
+from curta.learn.evaluation.judging import Tally
 from curta.learn.evaluation.measure import Errors, Evaluation
 from curta.learn.evaluation.samples import samples
 from curta.learn.evaluation.summary import as_json, summary
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.keys import new_key
 from curta.learn.models.transformer import Transformer, parameter_count
+from curta.learn.training.state import picked
 
 
 def record(
@@ -55,9 +56,11 @@ def of_tally(tally: Tally) -> dict[str, Any]:
     if not tally.samples:
         return {"samples": 0, "exact": [], "logprob": []}
     loops = range(tally.exact.shape[1])
-    figures = [share(list(tally.exact[:, index]), tally.samples) for index in loops]
+    different = len(tally.questions)
+    figures = [share(list(tally.exact[:, index]), tally.samples, different) for index in loops]
     return {
         "samples": tally.samples,
+        "different": different,
         "exact": [
             {"value": one.value, "low": one.low, "high": one.high, "seeds": list(one.seeds)}
             for one in figures

@@ -11,7 +11,7 @@ import numpy as np
 from jaxtyping import Array
 
 from curta.errors import ExperimentError, TokenError
-from curta.learn.alphabet import PAUSE
+from curta.learn.alphabet import END, PAUSE
 from curta.learn.evaluation.decode import generate
 from curta.learn.evaluation.exact import check_length
 from curta.learn.experiment import Setup
@@ -101,8 +101,16 @@ def ask(
     """What the model says behind the user's text, with the probability of every token."""
     alphabet = setup.language.alphabet
     prompt = alphabet.encode(text)
+    question = example(setup)
     if not prompt:
-        raise TokenError(f"the prompt is empty: write a question as in {example(setup)!r}")
+        raise TokenError(f"the prompt is empty: write a question as in {question!r}")
+    if alphabet.end in prompt:
+        raise TokenError(f"{END!r} in {text!r} ends an answer: write a question as in {question!r}")
+    last = alphabet.encode(question.rstrip(PAUSE))[-1]
+    if last not in prompt and not 0 <= last - alphabet.first_digit < alphabet.digit_tokens:
+        raise TokenError(
+            f"{text!r} has no {alphabet.symbols[last]!r}: write a question as in {question!r}"
+        )
     pauses = setup.language.pauses
     if pauses and prompt[-pauses:] != [alphabet.token(PAUSE)] * pauses:
         prompt += [alphabet.token(PAUSE)] * pauses

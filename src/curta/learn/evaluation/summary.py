@@ -6,7 +6,8 @@
     exact@N, token@N, perplexity@N       operands of N digits each
     exact@NxM                            of N and M digits
     exact.trained, exact.longer          means over the lengths that were trained, and that were not
-    length@0.95                          the length up to which at least 95% of each are right
+    length@0.95                          the length up to which at least 95% of each are right;
+                                         one without a single test problem is passed over
     solved_seeds                         the share of seeds that solve what was hardest of these
                                          three: ood, longer, test
     exact.commuted, exact.mapped         probes
@@ -68,7 +69,7 @@ def of_tally(tally: Tally, index: int, behind: str) -> dict[str, Figure]:
         return {}
     logprob = tally.logprob[:, index] / tally.tokens
     return {
-        f"exact{behind}": share(list(tally.exact[:, index]), tally.samples),
+        f"exact{behind}": share(list(tally.exact[:, index]), tally.samples, len(tally.questions)),
         f"token{behind}": mean(list(tally.right[:, index] / tally.tokens), 0, 1),
         f"logprob{behind}": mean(list(tally.logprob[:, index] / tally.samples), most=0),
         f"perplexity{behind}": mean([math.exp(min(-one, 700.0)) for one in logprob], 1),
@@ -83,10 +84,13 @@ def written(cell: Cell) -> str:
 
 
 def over_cells(cells: list[Tally], index: int) -> Figure:
-    """The mean over lengths, each of them as heavy."""
+    """The mean over lengths, each of them as heavy.
+
+    Its variance is that of a share of n = c^2 / (1/n_1 + ... + 1/n_c) questions, for c lengths.
+    """
     shares = np.mean([tally.exact[:, index] / tally.samples for tally in cells], axis=0)
-    samples = sum(tally.samples for tally in cells)
-    return share(list(shares * samples), samples)
+    different = len(cells) ** 2 / sum(1 / len(tally.questions) for tally in cells)
+    return share(list(shares), 1, different)
 
 
 def lengths_reached(found: Evaluation, index: int, seeds: int) -> list[float]:

@@ -9,7 +9,7 @@ from jaxtyping import Array, Int
 
 from curta.learn.alphabet import Alphabet
 from curta.learn.formats.base import Directed
-from curta.learn.numbers import Number, from_integer, number, places_of, shifted
+from curta.learn.numbers import Number, from_natural, number, places_of, shifted
 from curta.learn.problem import Problem, operand
 from curta.learn.tasks.base import Task
 from curta.learn.text import (
@@ -239,7 +239,7 @@ def one_digit(digit: Int[Array, ""], symbols: Alphabet) -> Text:
 
 def magnitude(value: Int[Array, ""], room: int, base: int) -> Number:
     """A machine integer that is not negative."""
-    return number(from_integer(value, room, base).digits)
+    return from_natural(value, room, base)
 
 
 def backwards(digits: Int[Array, " digits"], symbols: Alphabet) -> Text:

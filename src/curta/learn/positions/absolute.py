@@ -50,6 +50,10 @@ class Tabled(Positions):
 
     offset: int = 0
 
+    def __post_init__(self) -> None:
+        if self.offset < 0:
+            raise ExperimentError(f"positions {self.name}: offset = {self.offset}: at least 0")
+
     def init(self, shape: Shape, *, key: Array) -> Parameters:
         return {"table": table(shape.longest + self.offset, shape.width, key=key)}
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import jax.numpy as jnp
 from jaxtyping import Array, Float, Int
 
+from curta.errors import ExperimentError
 from curta.learn.language import Language
 from curta.learn.positions.absolute import check_significance
 from curta.learn.positions.base import Parameters, Positions, Shape
@@ -27,6 +28,10 @@ class Aligned(Positions):
     about = "sees digits up to reach=2 places of significance away, wherever they are written"
     of_index = False
     reach: int = 2
+
+    def __post_init__(self) -> None:
+        if self.reach < 0:
+            raise ExperimentError(f"positions aligned: reach = {self.reach}: at least 0")
 
     def check(self, language: Language) -> None:
         check_significance(self.name, language)

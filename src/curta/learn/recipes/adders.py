@@ -16,7 +16,7 @@ SMALL = Experiment(
     positions="coupled(offset=0)",
     model=ModelConfig(width=16, layers=1, heads=1, feedforward=32),
     sampling=Sampling(digits=(1, 10), carries=True),
-    training=TrainingConfig(steps=6_000, batch=128, seeds=3, learning_rate=1e-2, weight_decay=0.0),
+    training=TrainingConfig(steps=10_000, batch=128, seeds=3, learning_rate=1e-2, weight_decay=0.0),
     evaluation=EvaluationConfig(test=2_000),
 )
 

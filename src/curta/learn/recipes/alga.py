@@ -16,7 +16,7 @@ SMALL = Experiment(
     model=ModelConfig(width=32, layers=1, heads=2, feedforward=128),
     # There are 200 places of sums, all of them are trained: what is new is the length.
     sampling=Sampling(digits=(1, 1), test_share=0.0),
-    training=TrainingConfig(steps=1_500, batch=128, seeds=3, learning_rate=3e-3),
+    training=TrainingConfig(steps=4_000, batch=128, seeds=3, learning_rate=3e-3),
     evaluation=EvaluationConfig(samples=200, test=1_000, walks=(2, 10, 30, 100, 1_000)),
 )
 

@@ -28,7 +28,7 @@ TRACE = Experiment(
     positions="learned",
     model=ModelConfig(width=64, layers=2, heads=4, feedforward=256),
     sampling=Sampling(digits=(1, 4), test_share=0.1),
-    training=TrainingConfig(steps=1_500, batch=64, seeds=3, learning_rate=2e-3),
+    training=TrainingConfig(steps=2_500, batch=64, seeds=3, learning_rate=2e-3),
     evaluation=EvaluationConfig(digits=(1, 6), samples=100, test=500),
 )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from curta.learn.experiment import EvaluationConfig, Experiment
 from curta.learn.models.config import ModelConfig
@@ -19,8 +20,23 @@ FIXES = {
 """Ways out of the failure beyond 49. In base 2, larger operands are longer, and no digit is new."""
 
 
-def stages(steps: int, batch: int, scale: tuple[tuple[int, int], ...]) -> Iterator[Experiment]:
-    """All stages in the order of the text; `scale` lists widths and layers of its outlook."""
+@dataclass(frozen=True)
+class Effort:
+    """How long the stages train: the first four, the masked one, and those that follow.
+
+    scale: widths and layers of the text's outlook
+    """
+
+    first: tuple[int, int]
+    """Steps and rows in a batch."""
+    masked: tuple[int, int]
+    further: tuple[int, int]
+    scale: tuple[tuple[int, int], ...] = ()
+
+
+def stages(effort: Effort) -> Iterator[Experiment]:
+    """All stages in the order of the text."""
+    steps, batch = effort.first
     start = Experiment(
         name="sgd",
         task="addition",
@@ -45,33 +61,44 @@ def stages(steps: int, batch: int, scale: tuple[tuple[int, int], ...]) -> Iterat
     adam = start.with_(name="adam", optimiser="adam")
     rope = adam.with_(name="rope", positions=ROPE)
     tied = rope.with_(name="tied", tied=True)
-    masked = tied.with_(name="masked", loss="answer", schedule="cosine", steps=2 * steps)
+    masked = tied.with_(name="masked", loss="answer", schedule="cosine", clip=1.0, warmup=200)
+    masked = masked.with_(steps=effort.masked[0], batch=effort.masked[1])
+    further = masked.with_(steps=effort.further[0], batch=effort.further[1])
     small = Sampling(values=(0, 49), test_share=0.28)
     yield from (start, adam, rope, tied, masked)
     beyond = EvaluationConfig(test=2_000, values=(0, 99))
-    half = masked.with_(name="operands-50", sampling=small, evaluation=beyond)
+    half = further.with_(name="operands-50", sampling=small, evaluation=beyond)
     yield half
     for name, (written, positions) in FIXES.items():
         yield half.with_(name=name, format=written, positions=positions)
-    larger = masked.with_(name="operands-999", sampling=Sampling(values=(0, 999), test_share=0.28))
+    larger = further.with_(name="operands-999", sampling=Sampling(values=(0, 999), test_share=0.28))
     yield larger
-    yield masked.with_(name="three-operations", task="mixed")
-    for width, layers in scale:
+    yield further.with_(name="three-operations", task="mixed")
+    for width, layers in effort.scale:
         model = ModelConfig(width=width, layers=layers, feedforward=4 * width, dropout=0.1)
         yield larger.with_(name=f"width-{width}-layers-{layers}", model=model)
 
+
+SMOKE = Effort(first=(40, 32), masked=(40, 32), further=(40, 32))
+SMALL = Effort(
+    first=(1_000, 64), masked=(3_500, 256), further=(2_000, 64), scale=((32, 2), (128, 4))
+)
+# 300 epochs of 28 batches.
+FULL = Effort(
+    first=(8_400, 256),
+    masked=(8_400, 256),
+    further=(8_400, 256),
+    scale=((96, 4), (192, 4), (256, 6), (320, 8)),
+)
 
 RECIPE = Recipe(
     name="catculator",
     about="a transformer adds numbers up to 99: SGD, Adam, RoPE, tied embeddings, masked loss",
     source="Catculator (2026), a text with its code",
     presets={
-        "smoke": tuple(
-            smoke(stage) for stage in stages(40, 32, ()) if stage.name in ("adam", "masked")
-        ),
-        "small": tuple(stages(1_500, 64, ((32, 2), (128, 4)))),
-        # 300 epochs of 28 batches.
-        "full": tuple(stages(8_400, 256, ((96, 4), (192, 4), (256, 6), (320, 8)))),
+        "smoke": tuple(smoke(stage) for stage in stages(SMOKE) if stage.name in ("adam", "masked")),
+        "small": tuple(stages(SMALL)),
+        "full": tuple(stages(FULL)),
     },
     claims=(
         Claim("SGD: loss of a token, test", "1.04", "sgd:loss.test"),

@@ -16,7 +16,7 @@ SMALL = Experiment(
     positions="learned",
     model=ModelConfig(width=64, layers=2, heads=4, feedforward=256),
     sampling=Sampling(digits=(1, 6), test_share=0.05),
-    training=TrainingConfig(steps=3_000, batch=256, seeds=3, learning_rate=2e-3),
+    training=TrainingConfig(steps=2_500, batch=256, seeds=3, learning_rate=2e-3),
     evaluation=EvaluationConfig(test=2_000),
 )
 
@@ -26,7 +26,8 @@ def comparisons(experiment: Experiment, product_digits: int) -> Iterator[Experim
     yield experiment.with_(name="sums")
     yield experiment.with_(name="sums-digits", format="plain")
     yield experiment.with_(name="differences", task="subtraction")
-    yield experiment.with_(name="products", task="multiplication", digits=(1, product_digits))
+    products = experiment.with_(name="products", task="multiplication", digits=(1, product_digits))
+    yield products.with_(steps=2 * experiment.training.steps)
 
 
 RECIPE = Recipe(

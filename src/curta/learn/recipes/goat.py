@@ -14,7 +14,7 @@ SMALL = Experiment(
     positions="learned",
     model=ModelConfig(width=64, layers=3, heads=4, feedforward=256),
     sampling=Sampling(digits=(1, 2), test_share=0.1),
-    training=TrainingConfig(steps=2_500, batch=64, seeds=3, learning_rate=1e-3),
+    training=TrainingConfig(steps=4_000, batch=64, seeds=3, learning_rate=3e-3),
     evaluation=EvaluationConfig(test=1_000),
 )
 
@@ -36,7 +36,7 @@ RECIPE = Recipe(
         "full": tuple(
             comparisons(
                 SMALL.with_(width=512, layers=8, heads=8, feedforward=2048, digits=(1, 6)).with_(
-                    steps=100_000, batch=256
+                    steps=100_000, batch=256, learning_rate=1e-3
                 )
             )
         ),

@@ -16,7 +16,7 @@ SMALL = Experiment(
     positions="abacus(offset=10)",
     model=ModelConfig(width=64, layers=2, heads=4, feedforward=256),
     sampling=Sampling(digits=(1, 8)),
-    training=TrainingConfig(steps=2_000, batch=128, seeds=3, learning_rate=1e-3),
+    training=TrainingConfig(steps=2_000, batch=128, seeds=3, learning_rate=3e-3),
     evaluation=EvaluationConfig(digits=(1, 12), stride=4),
 )
 
@@ -41,7 +41,9 @@ RECIPE = Recipe(
         "small": tuple(head_widths(SMALL)),
         "full": tuple(
             head_widths(
-                SMALL.with_(width=256, layers=6, feedforward=1024, digits=(1, 20), steps=20_000)
+                SMALL.with_(
+                    width=256, layers=6, feedforward=1024, digits=(1, 20), steps=20_000
+                ).with_(learning_rate=1e-3)
             )
         ),
     },

@@ -14,7 +14,7 @@ SMALL = Experiment(
     positions="learned",
     model=ModelConfig(width=64, layers=3, heads=4, feedforward=256),
     sampling=Sampling(digits=(1, 3), test_share=0.1),
-    training=TrainingConfig(steps=2_500, batch=64, seeds=3, learning_rate=1e-3),
+    training=TrainingConfig(steps=4_000, batch=64, seeds=3, learning_rate=3e-3),
     evaluation=EvaluationConfig(test=1_000, samples=300),
 )
 
@@ -37,7 +37,7 @@ RECIPE = Recipe(
             pairs(
                 SMALL.with_(
                     width=512, layers=8, heads=8, feedforward=2048, digits=(1, 8), steps=50_000
-                )
+                ).with_(learning_rate=1e-3)
             )
         ),
     },

@@ -108,7 +108,8 @@ def results(folder: RunFolder) -> Raw:
         "Results",
         paragraph(
             f"Means over {count} seed{'s' if count != 1 else ''} with 95% intervals: t over seeds, "
-            "for shares at least as wide as Wilson's over samples; success rates by Wilson."
+            "for shares at least as wide as Wilson's over the different questions among the "
+            "samples; success rates by Wilson."
         ),
         figure_table(main),
         details("all figures", figure_table(rest)),

@@ -23,6 +23,7 @@ from curta.learn.numbers import (
     convolved,
     fixed,
     from_integer,
+    from_natural,
     number,
     places_of,
     pointed,
@@ -178,20 +179,20 @@ class Suite(Task):
         asked = symbol(self.operation)
         room = places_of(given.places, base)
         if self.operation == "length":
-            answer = number(from_integer(given.length, room, base).digits)
+            answer = from_natural(given.length, room, base)
             return Problem((asked, given, symbol(":")), (answer,))
         place_key, digit_key, kind_key = jax.random.split(key, 3)
         place = jax.random.randint(place_key, (), 1, jnp.maximum(given.length, 1) + 1)
         digit = given.digits[jnp.maximum(given.length - place, 0)]
         if self.operation == "digit":
-            which = number(from_integer(place, room, base).digits)
+            which = from_natural(place, room, base)
             return Problem((asked, given, symbol(","), which, symbol(":")), (number(digit[None]),))
         # A digit at random is hardly ever there twice; half of them are taken from the number.
         other = jax.random.randint(digit_key, (), 0, base)
         digit = jnp.where(jax.random.bernoulli(kind_key), digit, other)
         inside = jnp.arange(given.places) < given.length
         times = ((given.digits == digit) & inside).sum()
-        answer = number(from_integer(times, room, base).digits)
+        answer = from_natural(times, room, base)
         return Problem((asked, given, symbol(","), number(digit[None]), symbol(":")), (answer,))
 
     def about_fractions(self, operands: Number, base: int) -> Problem:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -61,11 +62,15 @@ class TrainingConfig:
             raise ExperimentError(
                 f"accumulate = {self.accumulate} does not divide batch = {self.batch}"
             )
-        if self.learning_rate <= 0:
-            raise ExperimentError(f"learning_rate = {self.learning_rate}: must be above 0")
-        for name in ("variance", "covariance"):
-            if getattr(self, name) < 0:
-                raise ExperimentError(f"{name} = {getattr(self, name)}: must be at least 0")
+        if not 0 < self.learning_rate < math.inf:
+            raise ExperimentError(
+                f"learning_rate = {self.learning_rate}: must be above 0, and finite"
+            )
+        for name in ("variance", "covariance", "momentum", "weight_decay", "clip"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise ExperimentError(
+                    f"{name} = {getattr(self, name)}: must be at least 0, and finite"
+                )
         if not 0 <= self.progressive <= 1:
             raise ExperimentError(f"progressive = {self.progressive}: must be from 0 to 1")
         named = {"optimiser": Optimiser, "schedule": Schedule, "loss": Loss, "precision": Precision}

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import equinox as eqx
@@ -19,6 +20,7 @@ from curta.errors import DivergedError
 from curta.learn.experiment import Setup
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
+from curta.learn.training.config import TrainingConfig
 from curta.learn.training.devices import Devices
 from curta.learn.training.objective import Counts, in_precision, objective
 from curta.learn.training.optimiser import optimiser
@@ -69,7 +71,9 @@ def train(
         state, counts = compiled[size](state, keys)
         losses = np.asarray(counts.loss)
         now = time.perf_counter()
-        check_finite(losses, step, config.seed, config.learning_rate)
+        check_finite(losses, step, config)
+        if step + size == config.steps:
+            check_models(state, config)
         report = Report(
             step=step + size,
             seconds=now - begun,
@@ -155,12 +159,15 @@ def training_step(
 
         def add_part(total: Transformer, key: Array) -> tuple[Transformer, Counts]:
             (_, counts), gradients = differentiated(model, key)
-            return jax.tree.map(jnp.add, total, gradients), counts
+            # The loss of a part is a mean over what counts there: as heavy as that is much.
+            weigh = partial(jnp.multiply, counts.counted)
+            return jax.tree.map(jnp.add, total, jax.tree.map(weigh, gradients)), counts
 
         none = jax.tree.map(jnp.zeros_like, eqx.filter(model, eqx.is_inexact_array))
-        total, all_counts = jax.lax.scan(add_part, none, keys)
-        gradients = jax.tree.map(lambda leaf: leaf / parts, total)
-        counts = jax.tree.map(jnp.mean, all_counts)
+        total, each = jax.lax.scan(add_part, none, keys)
+        everything = jnp.maximum(each.counted.sum(), 1)
+        gradients = jax.tree.map(lambda leaf: leaf / everything, total)
+        counts = jax.tree.map(jnp.mean, each)
     trained = eqx.filter(model, eqx.is_inexact_array)
     updates, held = optimiser(config).update(gradients, held, trained)
     return eqx.apply_updates(model, updates), held, counts
@@ -171,12 +178,32 @@ def means(values: Array) -> tuple[float, ...]:
     return tuple(float(mean) for mean in np.asarray(values).mean(axis=0))
 
 
-def check_finite(losses: np.ndarray, step: int, first_seed: int, learning_rate: float) -> None:
+def check_finite(losses: np.ndarray, step: int, config: TrainingConfig) -> None:
     """Stop where a loss is no longer a number."""
     broken = ~np.isfinite(losses)
     if broken.any():
         when, which = np.argwhere(broken)[0]
-        raise DivergedError(
-            f"the loss of seed {first_seed + which} is {losses[when, which]} at step "
-            f"{step + when}: lower learning_rate (it is {learning_rate}), or set clip or warmup"
+        raise diverged(
+            f"the loss of seed {config.seed + which} is {losses[when, which]} at step "
+            f"{step + when}",
+            config,
         )
+
+
+def check_models(state: TrainingState, config: TrainingConfig) -> None:
+    """The same behind the last step, which no loss follows."""
+    for index, one in enumerate(divided_by_seed(state)):
+        arrays = jax.tree.leaves(eqx.filter(one.model, eqx.is_inexact_array))
+        if not all(np.isfinite(np.asarray(array)).all() for array in arrays):
+            raise diverged(
+                f"the model of seed {config.seed + index} has parameters that are not numbers "
+                "behind the last step",
+                config,
+            )
+
+
+def diverged(what: str, config: TrainingConfig) -> DivergedError:
+    """What happened, and what to change."""
+    return DivergedError(
+        f"{what}: lower learning_rate (it is {config.learning_rate}), or set clip or warmup"
+    )

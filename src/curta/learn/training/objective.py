@@ -22,6 +22,8 @@ class Counts(eqx.Module):
     """The share of rows of which every token of the answer was the most likely one."""
     token: Float[Array, ""]
     """The share of tokens of answers that were the most likely ones."""
+    counted: Float[Array, ""]
+    """The predictions that the loss is a mean of."""
 
 
 def objective(
@@ -42,7 +44,7 @@ def objective(
         earlier_logits = model.logits(hidden[early]).astype(jnp.float32)
         earlier = cross_entropy(model.log_probability(earlier_logits, targets), weights)
         loss = (1 - config.progressive) * loss + config.progressive * earlier
-    counted = counts(loss, model.most_likely(logits), targets, rows)
+    counted = counts(loss, weights.sum(), model.most_likely(logits), targets, rows)
     if config.variance or config.covariance:
         collapsed, redundant = collapse(hidden.astype(jnp.float32), inside(rows))
         loss = loss + config.variance * collapsed + config.covariance * redundant
@@ -105,7 +107,7 @@ def collapse(
     return (short * counted).sum(axis=1).mean(), (others * counted).sum(axis=1).mean()
 
 
-def counts(loss: Array, said: Array, targets: Array, rows: Rows) -> Counts:
+def counts(loss: Array, counted: Array, said: Array, targets: Array, rows: Rows) -> Counts:
     """How many answers would have been generated, teacher-forced.
 
     Greedy decoding generates an answer exactly if each of its tokens is the most likely one after
@@ -118,6 +120,7 @@ def counts(loss: Array, said: Array, targets: Array, rows: Rows) -> Counts:
         loss=loss,
         exact=exact.sum() / jnp.maximum(rows.valid.sum(), 1),
         token=(right & mask).sum() / jnp.maximum(mask.sum(), 1),
+        counted=counted,
     )
 
 

@@ -81,9 +81,14 @@ def seed_keys(setup: Setup) -> Array:
 
 def of_seed(state: TrainingState, index: int) -> Transformer:
     """One of the models."""
-    arrays, rest = eqx.partition(state.model, eqx.is_array)
-    picked: Transformer = eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
-    return picked
+    return picked(state.model, index)
+
+
+def picked(models: Transformer, index: int) -> Transformer:
+    """The model of one seed."""
+    arrays, rest = eqx.partition(models, eqx.is_array)
+    model: Transformer = eqx.combine(jax.tree.map(lambda leaf: leaf[index], arrays), rest)
+    return model
 
 
 def divided_by_seed(state: TrainingState) -> list[TrainingState]:
@@ -92,8 +97,8 @@ def divided_by_seed(state: TrainingState) -> list[TrainingState]:
     seeds = jax.tree.leaves(arrays)[0].shape[0]
 
     def one(index: int) -> TrainingState:
-        picked = jax.tree.map(lambda leaf: leaf[index], arrays)
-        model, held = eqx.combine(picked, rest)
+        own = jax.tree.map(lambda leaf: leaf[index], arrays)
+        model, held = eqx.combine(own, rest)
         return TrainingState(model, held, jnp.array(state.step))
 
     return [one(index) for index in range(seeds)]
