@@ -11,7 +11,21 @@ from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 CHARACTERS = [chr(code) for code in range(32, 127)] + ["\n", "é"]
-CUTS = ["<<", "<<calc:", "<<ca", "lc:", "calc", ">>", ">>.", "1>", "> ", "5>>", "7>> so", " = ", "12"]
+CUTS = [
+    "<<",
+    "<<calc:",
+    "<<ca",
+    "lc:",
+    "calc",
+    ">>",
+    ">>.",
+    "1>",
+    "> ",
+    "5>>",
+    "7>> so",
+    " = ",
+    "12",
+]
 SPECIAL = ["<pad>", "<end>"]
 
 
@@ -22,7 +36,10 @@ def tokenizer() -> PreTrainedTokenizerFast:
     made = Tokenizer(models.Unigram(pieces, unk_id=0))
     made.decoder = decoders.Fuse()
     return PreTrainedTokenizerFast(
-        tokenizer_object=made, pad_token="<pad>", eos_token="<end>", clean_up_tokenization_spaces=False
+        tokenizer_object=made,
+        pad_token="<pad>",
+        eos_token="<end>",
+        clean_up_tokenization_spaces=False,
     )
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -33,11 +35,15 @@ def merged(found: list[Found]) -> list[Found]:
         if isinstance(each, Text) and result and isinstance(result[-1], Text):
             result[-1] = Text(result[-1].text + each.text)
         else:
-            result.append(Closed(each.expression, each.text, "") if isinstance(each, Closed) else each)
+            result.append(
+                Closed(each.expression, each.text, "") if isinstance(each, Closed) else each
+            )
     return result
 
 
-PARTS = st.sampled_from(["<<calc:", ">>", "<", ">", "<<", "calc", "1+2", " ", "\n", "x", "é", "<<calc"])
+PARTS = st.sampled_from(
+    ["<<calc:", ">>", "<", ">", "<<", "calc", "1+2", " ", "\n", "x", "é", "<<calc"]
+)
 TEXTS = st.lists(PARTS, max_size=14).map("".join)
 
 
@@ -45,7 +51,7 @@ TEXTS = st.lists(PARTS, max_size=14).map("".join)
 def test_the_cut_makes_no_difference(text: str, data: st.DataObject) -> None:
     cuts = data.draw(st.lists(st.integers(0, len(text)), max_size=6).map(sorted))
     ends = [0, *cuts, len(text)]
-    pieces = [text[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+    pieces = [text[a:b] for a, b in pairwise(ends)]
     assert scan(pieces) == scan(list(text)) == scan([text])
 
 

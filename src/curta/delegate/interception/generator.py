@@ -11,7 +11,13 @@ from typing import Any
 import torch
 
 from curta.delegate.calculator import Calculator
-from curta.delegate.interception.events import CallRejected, CallResult, CallStarted, Event, TextDelta
+from curta.delegate.interception.events import (
+    CallRejected,
+    CallResult,
+    CallStarted,
+    Event,
+    TextDelta,
+)
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.interception.protocol import Protocol
@@ -128,7 +134,9 @@ class CalcGenerator:
             padding_side="left",
             add_special_tokens=not all(templated),
         )
-        return {name: encoded[name].to(self.model.device) for name in ("input_ids", "attention_mask")}
+        return {
+            name: encoded[name].to(self.model.device) for name in ("input_ids", "attention_mask")
+        }
 
     def text(self, prompt: Prompt) -> str:
         """A prompt as text."""

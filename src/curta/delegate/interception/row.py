@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Protocol as Interface
+from typing import Any
+from typing import Protocol as Interface
 
 from curta.delegate.calculator.calculator import Result
 from curta.delegate.interception.events import (

@@ -1,0 +1,102 @@
+"""What templates are written with: numbers and names at random, and calls that are right."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from curta.delegate.calculator import Calculator, Result
+from curta.delegate.data.example import PROTOCOL
+
+Choice = TypeVar("Choice")
+
+CALCULATOR = Calculator()
+
+NAMES = (
+    "Ana", "Ben", "Chloe", "Dario", "Elif", "Farah", "George", "Hana", "Ines", "Jonas", "Kofi",
+    "Lena", "Mateo", "Nadia", "Oscar", "Priya", "Quinn", "Rosa", "Samir", "Tara", "Umar", "Vera",
+    "Wei", "Ximena", "Yusuf", "Zoe", "Amara", "Bjorn", "Celia", "Dmitri", "Esther", "Felix",
+    "Gita", "Hugo", "Isla", "Jamal", "Kira", "Liam", "Mina", "Noah", "Olga", "Pavel", "Ravi",
+    "Sofia", "Tomas", "Uma", "Victor", "Wanda", "Yara", "Zane",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Written:
+    """A question, the answer to it, and the result."""
+
+    question: str
+    answer: str
+    value: str | None
+
+
+@dataclass(frozen=True)
+class Call:
+    """A calculation that an answer makes; in text it is the call with its result behind it."""
+
+    result: Result
+
+    @property
+    def text(self) -> str:
+        """The result alone, for what follows."""
+        return self.result.text
+
+    def __str__(self) -> str:
+        return (
+            f"{PROTOCOL.open} {self.result.expression}{PROTOCOL.close}"
+            f"{PROTOCOL.answered(self.result.text)}"
+        )
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Choices at random.
+
+    digits: how long the numbers are that may be of any length
+    """
+
+    random: random.Random
+    digits: tuple[int, int] = (1, 4)
+
+    def number(self, digits: int | None = None) -> int:
+        """A whole number of so many digits, or of a length at random."""
+        length = digits or self.random.randint(*self.digits)
+        return self.random.randint(10 ** (length - 1) if length > 1 else 1, 10**length - 1)
+
+    def between(self, low: int, high: int) -> int:
+        """A whole number in a range, both ends included."""
+        return self.random.randint(low, high)
+
+    def decimal(self, low: float, high: float, places: int = 2) -> str:
+        """A number with so many decimals, written without zeros at its end."""
+        scale = 10**places
+        drawn = self.random.randint(round(low * scale), round(high * scale))
+        return CALCULATOR.evaluate(f"{drawn}/{scale}").text
+
+    def choose(self, *choices: Choice) -> Choice:
+        """One of them."""
+        return self.random.choice(choices)
+
+    def some(self, among: Sequence[Choice], count: int) -> list[Choice]:
+        """So many different ones."""
+        return self.random.sample(among, count)
+
+    def name(self) -> str:
+        """Somebody."""
+        return self.random.choice(NAMES)
+
+    def names(self, count: int) -> list[str]:
+        """Several different people."""
+        return self.some(NAMES, count)
+
+    def calc(self, expression: str) -> Call:
+        """A calculation, which has to have a result."""
+        return Call(CALCULATOR.evaluate(expression))
+
+    def written(self, question: str, answer: str, value: Call | str | None) -> Written:
+        """The question and the answer; one with a result ends by saying it."""
+        text = value.text if isinstance(value, Call) else value
+        closing = "" if text is None else f"\nThe answer is {text}."
+        return Written(question, answer + closing, text)

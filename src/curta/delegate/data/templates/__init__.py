@@ -1,0 +1,57 @@
+"""Templates by category. Every module here defines TEMPLATES: functions of a `Draw`.
+
+A template is one kind of problem: it draws numbers, computes the answer step by step by calls, and
+words the question in several ways. Which templates are for tests is written beside them, so that
+no test asks a kind of question that was trained.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import random
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from curta.delegate.data.draw import Draw, Written
+from curta.delegate.data.example import Example
+
+Write = Callable[[Draw], Written]
+
+
+@dataclass(frozen=True)
+class Template:
+    """One kind of question.
+
+    test: whether it is for tests; templates for tests are never trained
+    """
+
+    write: Write
+    category: str
+    test: bool
+
+    @property
+    def name(self) -> str:
+        """What its examples call it."""
+        return f"{self.category}/{self.write.__name__}"
+
+    def example(self, draw: Draw) -> Example:
+        """One of its questions."""
+        written = self.write(draw)
+        return Example(written.question, written.answer, written.value, self.category, self.name)
+
+
+def templates() -> Iterator[Template]:
+    """All of them, in a fixed order."""
+    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
+        loaded = importlib.import_module(f"{__name__}.{module.name}")
+        for write in loaded.TRAIN:
+            yield Template(write, loaded.CATEGORY, test=False)
+        for write in loaded.TEST:
+            yield Template(write, loaded.CATEGORY, test=True)
+
+
+def example(template: Template, seed: int, number: int, digits: tuple[int, int]) -> Example:
+    """The example of a template that belongs to a seed and a number."""
+    drawn = random.Random(f"{template.name} {seed} {number}")
+    return template.example(Draw(drawn, digits))
