@@ -15,7 +15,7 @@ from typing import Any
 
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.program import Program, Push, Rational
-from curta.errors import ExpressionSyntaxError, TooLargeError, UndefinedError
+from curta.errors import TooLargeError, UndefinedError
 
 Number = Rational | float
 Value = Rational | float | bool
@@ -49,8 +49,6 @@ class Arithmetic:
             else:
                 operands = stack[-step.operands :]
                 del stack[-step.operands :]
-                if True in operands or False in operands:
-                    check_numbers(operands)
                 value = self.column[step.operation.name](*operands)
             self.check(value)
             stack.append(value)
@@ -156,12 +154,6 @@ class Arithmetic:
 
     def average(self, *numbers: Number) -> Number:
         return divide(self.total(*numbers), len(numbers))
-
-
-def check_numbers(operands: list[Any]) -> None:
-    """Raise an error if a comparison is among them; 1 and 0 are equal to True and False."""
-    if any(operand is True or operand is False for operand in operands):
-        raise ExpressionSyntaxError("a comparison is no number: nothing can follow it")
 
 
 # ---- operators ----

@@ -37,6 +37,7 @@ BINDING = {
 VALUES = {"pi": math.pi, "tau": math.tau, "e": math.e}
 
 APPLIED = {sign: Apply(OPERATIONS[name], 2) for sign, name in OPERATORS.items()}
+COMPARING = frozenset(OPERATORS[sign] for sign, tight in BINDING.items() if tight == COMPARED)
 APPLIED["of"] = APPLIED["*"]
 NEGATE, PERCENT, FACTORIAL = (Apply(OPERATIONS[n], 1) for n in ("negate", "percent", "factorial"))
 
@@ -47,7 +48,21 @@ def parse(text: str, budget: Budget) -> Program:
     parser.expression(COMPARED)
     if parser.now.kind != "end":
         raise parser.unexpected()
-    return Program(text, tuple(parser.steps))
+    steps = tuple(parser.steps)
+    return Program(text, steps, is_comparison(steps))
+
+
+def is_comparison(steps: tuple[Push | Apply, ...]) -> bool:
+    """Whether the result is true or false; such a result is no operand of anything."""
+    compares: list[bool] = []
+    for step in steps:
+        if isinstance(step, Push):
+            compares.append(False)
+            continue
+        if any(compares[-step.operands :]):
+            raise ExpressionSyntaxError("a comparison is no number: nothing can follow it")
+        compares[-step.operands :] = [step.operation.name in COMPARING]
+    return compares[0]
 
 
 class Parser:

@@ -32,3 +32,5 @@ class Program:
 
     text: str
     steps: tuple[Push | Apply, ...]
+    compares: bool
+    """Whether the result is true or false rather than a number."""

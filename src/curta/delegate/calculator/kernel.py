@@ -1,0 +1,45 @@
+"""The batch kernel: many expressions in one call of compiled code, in float64."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from importlib.resources import files
+
+import numpy as np
+
+from curta.delegate.calculator.operations import TABLE
+from curta.delegate.calculator.packed import STACK, Packed
+from curta.engine.toolchain import build_library, load_library
+
+
+def evaluate(packed: Packed) -> tuple[np.ndarray, np.ndarray]:
+    """The value of each program, and its `Status`."""
+    values = np.zeros(packed.count, np.float64)
+    statuses = np.zeros(packed.count, np.uint8)
+    arrays = (
+        packed.first_step,
+        packed.first_number,
+        packed.codes,
+        packed.operands,
+        packed.numbers,
+        values,
+        statuses,
+    )
+    library().evaluate(packed.count, *(array.ctypes.data for array in arrays))
+    return values, statuses
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """The compiled kernel; raises CompilerNotFoundError where there is no compiler."""
+    names = "\n".join(
+        f"#define OP_{operation.name.upper()} {code}"
+        for code, operation in enumerate(TABLE, start=1)
+    )
+    body = (files("curta.delegate.calculator") / "kernel.c").read_text(encoding="utf-8")
+    source = f"{names}\n#define STACK {STACK}\n{body}"
+    loaded = load_library(build_library(source, name="calculator", flags=("-lm",)))
+    loaded.evaluate.restype = None
+    loaded.evaluate.argtypes = [ctypes.c_int64, *[ctypes.c_void_p] * 7]
+    return loaded

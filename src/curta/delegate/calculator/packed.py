@@ -1,0 +1,83 @@
+"""Many programs as flat arrays, for kernels that evaluate them in one go.
+
+A step is a code of one byte: 0 puts the next number on the stack, k applies the k-th operation of
+the table; beside it, how many operands that takes. Numbers are float64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from curta.delegate.calculator.operations import TABLE
+from curta.delegate.calculator.program import Program, Push
+from curta.errors import TooLargeError, TooLongError
+
+CODES = {operation.name: code for code, operation in enumerate(TABLE, start=1)}
+STACK = 64
+"""Numbers on the stack of a kernel at most; a budget of 64 steps needs no more."""
+
+
+class Status(IntEnum):
+    """What became of an expression."""
+
+    FINE = 0
+    UNDEFINED = 1
+    TOO_LARGE = 2
+
+
+@dataclass(frozen=True)
+class Packed:
+    """Programs one behind the other; program i has steps[i]:steps[i + 1], and numbers alike."""
+
+    codes: np.ndarray
+    operands: np.ndarray
+    numbers: np.ndarray
+    first_step: np.ndarray
+    first_number: np.ndarray
+
+    @property
+    def count(self) -> int:
+        """How many programs there are."""
+        return len(self.first_step) - 1
+
+
+def pack(programs: Sequence[Program]) -> Packed:
+    """All programs as arrays."""
+    codes = bytearray()
+    operands = bytearray()
+    numbers: list[float] = []
+    first_step, first_number = [0], [0]
+    for program in programs:
+        if len(program.steps) > STACK:
+            raise TooLongError(
+                f"{len(program.steps)} numbers and operations; a kernel takes {STACK}"
+            )
+        for step in program.steps:
+            if isinstance(step, Push):
+                codes.append(0)
+                operands.append(0)
+                numbers.append(as_double(step.number))
+            else:
+                codes.append(CODES[step.operation.name])
+                operands.append(step.operands)
+        first_step.append(len(codes))
+        first_number.append(len(numbers))
+    return Packed(
+        np.frombuffer(bytes(codes), np.uint8),
+        np.frombuffer(bytes(operands), np.uint8),
+        np.array(numbers, np.float64),
+        np.array(first_step, np.int64),
+        np.array(first_number, np.int64),
+    )
+
+
+def as_double(number: object) -> float:
+    """The nearest float64."""
+    try:
+        return float(number)  # type: ignore[arg-type]
+    except OverflowError:
+        raise TooLargeError("a number beyond the largest float64") from None
