@@ -12,11 +12,11 @@ from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(
     task="multiplication",
-    format="fixed(width=3, reversed=True)",
+    format="fixed(width=2, reversed=True)",
     positions="learned",
     model=ModelConfig(width=64, layers=3, heads=4, feedforward=256),
-    sampling=Sampling(digits=(3, 3), test_share=0.05),
-    training=TrainingConfig(steps=2_500, batch=64, seeds=3, learning_rate=1e-3),
+    sampling=Sampling(digits=(2, 2), test_share=0.05),
+    training=TrainingConfig(steps=4_000, batch=64, seeds=3, learning_rate=1e-3),
     evaluation=EvaluationConfig(test=1_000),
 )
 
@@ -46,7 +46,7 @@ RECIPE = Recipe(
         ),
     },
     claims=(
-        Claim("products of 3 digits (published: 5), neither", "0%", "neither:exact.test"),
+        Claim("products of 2 digits (published: 5), neither", "0%", "neither:exact.test"),
         Claim("with pauses", "—", "pauses:exact.test"),
         Claim("regularised", "—", "regularised:exact.test"),
         Claim("both", "99.5%", "both:exact.test"),
