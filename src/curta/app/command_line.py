@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 
 from curta import __version__
+from curta.app.calc_commands import add_calc
 from curta.app.learn_commands import add_learn
 from curta.app.machine_commands import add_machine_commands
 from curta.app.parser import Parser
@@ -54,6 +55,7 @@ def parser() -> argparse.ArgumentParser:
     add_build(commands)
     add_inspect(commands)
     add_learn(commands)
+    add_calc(commands)
     return top
 
 

@@ -51,7 +51,7 @@ class Loop:
         feed = Feed(rows, padding(generation_config), ends(generation_config), at_once)
         outputs = model._prefill(input_ids, generation_config, model_kwargs)
         while True:
-            scores = logits_processor(input_ids, outputs.logits[:, -1].float())
+            scores = processed(logits_processor, input_ids, outputs.logits[:, -1].float())
             chosen = feed.next(choose(scores, do_sample=generation_config.do_sample))
             chosen = chosen[:, : max(room(stopping_criteria, input_ids), 1)]
             input_ids = torch.cat([input_ids, chosen.to(input_ids.device)], dim=1)
@@ -113,6 +113,12 @@ class Feed:
             if is_stopped and not self.done[number]:
                 self.done[number] = True
                 self.rows[number].finish()
+
+
+def processed(processor: Any, input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
+    """Scores after whatever `generate` was told to do with them."""
+    scores: torch.Tensor = processor(input_ids, logits)
+    return scores
 
 
 def choose(scores: torch.Tensor, *, do_sample: bool) -> list[int]:

@@ -1,0 +1,29 @@
+"""The calculator on the command line."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from curta.app.command_line import main
+
+
+def test_results_are_lines_and_rounded_ones_say_so(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calc", "eval", "(1+2)*3/7", "0.1+0.2", "-2^2", "sqrt(2)"]) == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "1.285714  (rounded; exactly 9/7)",
+        "0.3",
+        "-4",
+        "1.414214  (rounded)",
+    ]
+
+
+def test_other_backends_and_standard_input(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("2+2\n1/0\n7*6\n"))
+    assert main(["calc", "eval", "--backend", "kernel", "-"]) == 2
+    said = capsys.readouterr()
+    assert said.out.split()[::2] == ["4", "42"]
+    assert "1/0: the expression has no real value" in said.err
