@@ -1,0 +1,172 @@
+"""Sets whose answers are annotated with calculations, in the form that curta's model writes.
+
+GSM8K: `She sold 48/2 = <<48/2=24>>24 clips.` becomes `She sold <<calc: 48/2>> = 24 clips.`
+Calc-X: `<gadget id="calculator">48/2</gadget><output>24</output>` becomes the same.
+
+Every expression is evaluated, and an example is dropped if one of them, or the number that stands
+behind it, is not what the calculator says. What was dropped is counted by the reason.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from curta.delegate.calculator import Calculator
+from curta.delegate.data.draw import Call
+from curta.delegate.data.example import Example
+from curta.errors import CalculatorError, FileError
+
+CALCULATOR = Calculator()
+
+NUMBER = r"[$€£]?-?[0-9][0-9,]*(?:\.[0-9]+)?|[$€£]?-?\.[0-9]+"
+WORKED = re.compile(
+    r"(?P<said>[-$€£0-9.,+*/x×÷()% ]*=\s*)?[$€£]?"
+    r"<<(?P<expression>[^<>=]*)=(?P<result>[^<>]*)>>"
+    rf"(?P<behind>{NUMBER})?"
+)
+GADGET = re.compile(
+    r"<gadget id=\"calculator\">(?P<expression>.*?)</gadget>\s*"
+    r"<output>(?P<result>.*?)</output>",
+    re.DOTALL,
+)
+RESULT = re.compile(r"<result>(?P<value>.*?)</result>", re.DOTALL)
+
+
+class DroppedError(Exception):
+    """An example that cannot be used; the message is the reason, for counting."""
+
+
+@dataclass
+class Converted:
+    """Examples, and how many were dropped for which reason."""
+
+    examples: list[Example] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    def add(self, convert: Callable[[Mapping[str, Any], int], Example], row: Any, at: int) -> None:
+        """Convert a row, or count why not."""
+        try:
+            self.examples.append(convert(row, at))
+        except DroppedError as reason:
+            self.dropped[str(reason)] += 1
+
+
+def from_gsm8k(rows: Iterable[Mapping[str, Any]]) -> Converted:
+    """Rows with `question` and `answer`."""
+    converted = Converted()
+    for at, row in enumerate(rows):
+        converted.add(gsm8k_example, row, at)
+    return converted
+
+
+def from_calc_x(rows: Iterable[Mapping[str, Any]]) -> Converted:
+    """Rows with `question` and `chain`, as all sets of Calc-X have them."""
+    converted = Converted()
+    for at, row in enumerate(rows):
+        converted.add(calc_x_example, row, at)
+    return converted
+
+
+def gsm8k_example(row: Mapping[str, Any], at: int) -> Example:
+    """One row of GSM8K."""
+    reasoning, marker, value = str(row["answer"]).rpartition("####")
+    if not marker:
+        raise DroppedError("no final answer")
+    value = plain(value)
+    written = WORKED.sub(worked, reasoning.strip())
+    if "<<calc:" not in written:
+        raise DroppedError("no calculation")
+    return Example(
+        str(row["question"]).strip(), f"{written}\nThe answer is {value}.", value, "gsm8k",
+        f"gsm8k/{at}",
+    )  # fmt: skip
+
+
+def worked(match: re.Match[str]) -> str:
+    """One annotation of GSM8K; the sum that is written out before it goes."""
+    call = checked(match["expression"], match["result"])
+    if match["behind"] is not None and number(match["behind"]) != number(call.text):
+        raise DroppedError("the number behind a calculation is another one")
+    said = match["said"] or ""
+    leading = said[: len(said) - len(said.lstrip())]
+    return f"{leading}{call}"
+
+
+def calc_x_example(row: Mapping[str, Any], at: int) -> Example:
+    """One row of a set of Calc-X."""
+    chain = str(row["chain"])
+    result = RESULT.search(chain)
+    if result is None:
+        raise DroppedError("no final answer")
+    value = plain(result["value"])
+    reasoning = RESULT.sub("", chain)
+    written = GADGET.sub(
+        lambda match: str(checked(match["expression"], match["result"])), reasoning
+    )
+    if "<<calc:" not in written:
+        raise DroppedError("no calculation")
+    if "<gadget" in written or "<output" in written:
+        raise DroppedError("another gadget than the calculator")
+    written = re.sub(r"[ \t]*\n\s*", "\n", written).strip()
+    name = str(row.get("source", "calc-x"))
+    return Example(
+        str(row["question"]).strip(), f"{written}\nThe answer is {value}.", value, name,
+        f"{name}/{row.get('id', at)}",
+    )  # fmt: skip
+
+
+def checked(expression: str, result: str) -> Call:
+    """The call, if the calculator says what the annotation says."""
+    try:
+        call = Call(CALCULATOR.evaluate(expression.strip()))
+    except CalculatorError as error:
+        raise DroppedError(f"an expression that is no expression here: {error.brief}") from None
+    if number(result) != number(call.text):
+        raise DroppedError("a result that is not that of its expression")
+    return call
+
+
+def number(text: str) -> object:
+    """What a text is worth, however it is written."""
+    try:
+        return CALCULATOR.evaluate(plain(text)).value
+    except CalculatorError:
+        raise DroppedError("a result that is no number") from None
+
+
+def plain(text: str) -> str:
+    """A number without currency, separators of thousands, percent signs and the like."""
+    return text.strip().strip("$€£").replace(",", "").rstrip(".%").strip()
+
+
+def read_rows(source: str, split: str = "train") -> Iterator[Mapping[str, Any]]:
+    """Rows of a file of JSON lines, or of a set on the Hugging Face Hub by its name."""
+    if source.endswith((".jsonl", ".json")):
+        yield from read_lines(Path(source))
+        return
+    try:
+        load_dataset = importlib.import_module("datasets").load_dataset
+    except ImportError:
+        raise FileError(
+            f"{source}: sets of the Hub need the datasets package: pip install datasets"
+        ) from None
+    yield from load_dataset(source, split=split)
+
+
+def read_lines(path: Path) -> Iterator[Mapping[str, Any]]:
+    """Objects, one in each line, or all of them in one list."""
+    try:
+        text = path.read_text(encoding="utf-8")
+        rows = json.loads(text) if text.lstrip()[:1] == "[" else map(json.loads, text.splitlines())
+        yield from rows
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise FileError(f"{path}: not JSON ({error})") from error

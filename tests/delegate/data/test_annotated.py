@@ -1,0 +1,99 @@
+"""Annotated sets: small rows of our own in their forms, and what is wrong with some of them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from curta.delegate.data.annotated import from_calc_x, from_gsm8k, read_rows
+from curta.delegate.data.example import CALL
+from curta.errors import FileError
+
+GSM8K = Path(os.environ.get("CURTA_DATA", Path(__file__).parents[4] / "shared" / "data"))
+
+
+def gsm8k(answer: str) -> dict[str, str]:
+    return {"question": "How many?", "answer": answer}
+
+
+def test_gsm8k_annotations_become_calls() -> None:
+    found = from_gsm8k(
+        [
+            gsm8k("He has 12*4 = <<12*4=48>>48 eggs.\nHalf is 48/2=<<48/2=24>>24.\n#### 24"),
+            gsm8k("That is $<<1,200*2=2400>>2,400 a year.\n#### 2,400"),
+            gsm8k("He pays 5% of $80, or $<<80*5/100=4>>4.00\n#### 4"),
+        ]
+    )
+    assert not found.dropped
+    assert [example.answer for example in found.examples] == [
+        "He has <<calc: 12*4>> = 48 eggs.\nHalf is <<calc: 48/2>> = 24.\nThe answer is 24.",
+        "That is <<calc: 1,200*2>> = 2400 a year.\nThe answer is 2400.",
+        "He pays 5% of $80, or <<calc: 80*5/100>> = 4\nThe answer is 4.",
+    ]
+    assert found.examples[0].expressions == ("12*4", "48/2")
+    assert found.examples[0].inline.startswith("He has 12*4 = 48 eggs.\nHalf is 48/2 = 24.")
+
+
+def test_what_is_inconsistent_is_dropped_and_counted() -> None:
+    found = from_gsm8k(
+        [
+            gsm8k("It is <<2+2=5>>5.\n#### 5"),
+            gsm8k("It is <<2+2=4>>5.\n#### 5"),
+            gsm8k("It is <<2+=4>>4.\n#### 4"),
+            gsm8k("It is four.\n#### 4"),
+            gsm8k("It is <<2+2=4>>4."),
+        ]
+    )
+    assert not found.examples
+    assert found.dropped == {
+        "a result that is not that of its expression": 1,
+        "the number behind a calculation is another one": 1,
+        "an expression that is no expression here: syntax error": 1,
+        "no calculation": 1,
+        "no final answer": 1,
+    }
+
+
+def test_gadgets_of_calc_x_become_calls() -> None:
+    chain = (
+        'Half of them:\n<gadget id="calculator">48 / 2</gadget>\n<output>24</output>\nand all:\n'
+        '<gadget id="calculator">48+24</gadget>\n<output>72</output>\n<result>72</result>'
+    )
+    rows = [
+        {"id": "a1", "question": "How many?", "chain": chain, "source": "ape210k"},
+        {"id": "a2", "question": "How many?", "chain": chain.replace("24<", "25<", 1)},
+        {"id": "a3", "question": "How many?", "chain": chain.replace("calculator", "search", 1)},
+    ]
+    found = from_calc_x(rows)
+    (example,) = found.examples
+    assert example.answer == (
+        "Half of them:\n<<calc: 48 / 2>> = 24\nand all:\n<<calc: 48+24>> = 72\nThe answer is 72."
+    )
+    assert (example.value, example.category, example.template) == ("72", "ape210k", "ape210k/a1")
+    assert found.dropped == {
+        "a result that is not that of its expression": 1,
+        "another gadget than the calculator": 1,
+    }
+
+
+def test_files_of_rows(tmp_path: Path) -> None:
+    rows = [{"question": "a", "answer": "b"}, {"question": "c", "answer": "d"}]
+    (tmp_path / "lines.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    (tmp_path / "list.json").write_text(json.dumps(rows))
+    (tmp_path / "broken.jsonl").write_text("{")
+    assert list(read_rows(str(tmp_path / "lines.jsonl"))) == rows
+    assert list(read_rows(str(tmp_path / "list.json"))) == rows
+    for name, why in {"broken.jsonl": "not JSON", "missing.jsonl": "No such file"}.items():
+        with pytest.raises(FileError, match=why):
+            list(read_rows(str(tmp_path / name)))
+
+
+@pytest.mark.skipif(not (GSM8K / "gsm8k-train.jsonl").is_file(), reason="GSM8K is not here")
+def test_all_of_gsm8k() -> None:
+    found = from_gsm8k(read_rows(str(GSM8K / "gsm8k-train.jsonl")))
+    assert len(found.examples) == 7_378
+    assert found.dropped == {"no calculation": 95}
+    assert sum(len(CALL.findall(example.answer)) for example in found.examples) > 23_000
