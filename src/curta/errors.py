@@ -10,6 +10,7 @@ CurtaError
 │   ├── CompilerNotFoundError     no C compiler for the native engine, or none for the user's C
 │   ├── SourceError               C or C++ that does not compile
 │   ├── ExperimentError           a training experiment that cannot be: options, splits, lengths
+│   ├── DataError                 a data set that cannot be made or read
 │   ├── CalculatorError           an expression that has no value here
 │   │   ├── ExpressionSyntaxError     it is not written as an expression
 │   │   ├── UnknownNameError          a function or constant that there is not
@@ -73,6 +74,10 @@ class SourceError(UserError):
 
 class ExperimentError(UserError):
     """Parts or options of a training experiment that do not go together."""
+
+
+class DataError(UserError):
+    """A data set of examples that cannot be made as asked, or cannot be read."""
 
 
 class CalculatorError(UserError):

@@ -1,0 +1,208 @@
+"""A data set from templates and annotated sets: training, validation and test parts.
+
+Test questions come from templates of their own. Whatever the sources, no question stands in two
+parts, nor twice in one. The same seed makes the same set.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from curta.delegate.data.example import Example
+from curta.delegate.data.templates import Template, example, templates
+from curta.errors import DataError
+
+NEGATIVE = "negative"
+TRIES = 20
+"""Draws for an example until a template is said to be exhausted."""
+
+
+@dataclass(frozen=True)
+class Mix:
+    """What a data set consists of.
+
+    train, valid, test: examples from templates in each part
+    negatives:          their share: questions without anything to compute
+    arithmetic:         the share of bare calculations
+    digits:             how long numbers are that may be of any length, fewest and most
+    annotated:          examples of annotated sets, for training, beside those of templates
+    """
+
+    train: int = 8_000
+    valid: int = 400
+    test: int = 1_000
+    negatives: float = 0.25
+    arithmetic: float = 0.15
+    digits: tuple[int, int] = (1, 4)
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for name in ("train", "valid", "test"):
+            if getattr(self, name) < 1:
+                raise DataError(f"{name} = {getattr(self, name)}: must be at least 1")
+        if min(self.negatives, self.arithmetic) < 0 or self.negatives + self.arithmetic > 1:
+            raise DataError(
+                f"negatives = {self.negatives} and arithmetic = {self.arithmetic}: shares of at "
+                "least 0 that add up to no more than 1"
+            )
+        low, high = self.digits
+        if not 1 <= low <= high <= 15:
+            raise DataError(f"digits = {low}..{high}: from 1 to 15, upwards")
+
+
+@dataclass
+class Dataset:
+    """The parts, and what was left out on the way."""
+
+    mix: Mix
+    train: list[Example] = field(default_factory=list)
+    valid: list[Example] = field(default_factory=list)
+    test: list[Example] = field(default_factory=list)
+    dropped: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def parts(self) -> dict[str, list[Example]]:
+        """By name."""
+        return {"train": self.train, "valid": self.valid, "test": self.test}
+
+
+def build(mix: Mix, annotated: Sequence[Example] = ()) -> Dataset:
+    """Draw all parts; annotated examples are for training, behind those of templates."""
+    made = Dataset(mix)
+    seen: set[str] = set()
+    all_templates = list(templates())
+    # Test first, so that what a test asks is never decided by what is trained.
+    for name, count, test in (
+        ("test", mix.test, True),
+        ("valid", mix.valid, False),
+        ("train", mix.train, False),
+    ):
+        among = [template for template in all_templates if template.test == test]
+        made.parts[name].extend(drawn(mix, name, among, count, seen, made.dropped))
+    for one in annotated:
+        if new(one, seen):
+            made.train.append(one)
+        else:
+            made.dropped["a question that is there already"] += 1
+    random.Random(f"order {mix.seed}").shuffle(made.train)
+    return made
+
+
+def drawn(
+    mix: Mix,
+    part: str,
+    among: Sequence[Template],
+    count: int,
+    seen: set[str],
+    dropped: Counter[str],
+) -> Iterator[Example]:
+    """So many different examples, the shares of kinds as the mix has them."""
+    chosen = random.Random(f"{part} {mix.seed}")
+    kinds = shares(mix, among)
+    number = 0
+    for _ in range(count):
+        (kind,) = chosen.choices(list(kinds), weights=[share for share, _ in kinds.values()])
+        for _ in range(TRIES):
+            number += 1
+            template = chosen.choice(kinds[kind][1])
+            one = example(template, mix.seed, number, mix.digits)
+            if new(one, seen):
+                yield one
+                break
+            dropped["a question that is there already"] += 1
+        else:
+            raise DataError(
+                f"{part} = {count}: there are not enough different questions of the kind "
+                f"{kind}; ask for fewer, or for longer numbers"
+            )
+
+
+def shares(mix: Mix, among: Sequence[Template]) -> dict[str, tuple[float, list[Template]]]:
+    """Three kinds of templates: negatives, bare arithmetic, all others."""
+    kinds: dict[str, tuple[float, list[Template]]] = {
+        NEGATIVE: (mix.negatives, []),
+        "arithmetic": (mix.arithmetic, []),
+        "stories": (1 - mix.negatives - mix.arithmetic, []),
+    }
+    for template in among:
+        kind = template.category if template.category in kinds else "stories"
+        kinds[kind][1].append(template)
+    return {kind: (share, found) for kind, (share, found) in kinds.items() if share and found}
+
+
+def new(one: Example, seen: set[str]) -> bool:
+    """Whether a question has not been asked before; it has, from now on."""
+    asked = normal(one.question)
+    if asked in seen:
+        return False
+    seen.add(asked)
+    return True
+
+
+def normal(question: str) -> str:
+    """A question without capitals, spaces and marks."""
+    return re.sub(r"[^0-9a-z+*/.=%^()-]", "", question.lower())
+
+
+def leaks(dataset: Dataset) -> list[str]:
+    """What stands in two parts: questions, or templates of the test."""
+    found = []
+    asked = {name: {normal(one.question) for one in part} for name, part in dataset.parts.items()}
+    for first, second in (("train", "valid"), ("train", "test"), ("valid", "test")):
+        found += [f"{first} and {second}: {q}" for q in sorted(asked[first] & asked[second])]
+    trained = {one.template for one in (*dataset.train, *dataset.valid)}
+    shared = trained & {one.template for one in dataset.test}
+    return found + [f"template {name}" for name in sorted(shared)]
+
+
+def write(dataset: Dataset, folder: Path) -> None:
+    """A file of JSON lines for each part, as chat messages."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, part in dataset.parts.items():
+        lines = (json.dumps(row(one), ensure_ascii=False) for one in part)
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def row(one: Example) -> dict[str, Any]:
+    """One example as it is kept."""
+    return {
+        "messages": [
+            {"role": "user", "content": one.question},
+            {"role": "assistant", "content": one.answer},
+        ],
+        "value": one.value,
+        "category": one.category,
+        "template": one.template,
+    }
+
+
+def read(file: Path) -> list[Example]:
+    """What `write` wrote."""
+    try:
+        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        return [
+            Example(
+                each["messages"][0]["content"],
+                each["messages"][1]["content"],
+                each["value"],
+                each["category"],
+                each["template"],
+            )
+            for each in rows
+        ]
+    except OSError as error:
+        raise DataError(f"{file}: {error.strerror}") from error
+    except (ValueError, LookupError, TypeError) as error:
+        raise DataError(f"{file}: not a part of a data set ({error})") from error
+
+
+def counts(examples: Iterable[Example]) -> Counter[str]:
+    """Examples by category."""
+    return Counter(one.category for one in examples)
