@@ -1,0 +1,1 @@
+"""How often a model is right, and what goes wrong where it is not."""

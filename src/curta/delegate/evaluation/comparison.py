@@ -1,0 +1,63 @@
+"""Shares with intervals, and whether two systems differ: both were asked the same questions."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+Z = 1.959963984540054
+"""The normal distribution lies within this many deviations 95% of the time."""
+
+
+@dataclass(frozen=True)
+class Share:
+    """So many of so many, with Wilson's 95% interval."""
+
+    right: int
+    count: int
+
+    @property
+    def value(self) -> float:
+        return self.right / self.count if self.count else math.nan
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """(p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)"""
+        if not self.count:
+            return 0.0, 1.0
+        p, n = self.value, self.count
+        middle = p + Z * Z / (2 * n)
+        reach = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
+        low, high = (middle - reach) / (1 + Z * Z / n), (middle + reach) / (1 + Z * Z / n)
+        return (0.0 if self.right == 0 else low), (1.0 if self.right == n else high)
+
+    def __str__(self) -> str:
+        low, high = self.interval
+        return f"{self.value:.1%} [{low:.1%}, {high:.1%}]"
+
+
+def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
+    """The probability of a difference like this if both were equally good; exact, two-sided.
+
+    Only questions count that one of them answers rightly and the other does not: n of them, k for
+    the first. Twice the tail of a binomial distribution with one half.
+    """
+    if len(first) != len(second):
+        raise ValueError(f"{len(first)} and {len(second)} answers: the questions are not the same")
+    only_first = sum(a and not b for a, b in zip(first, second, strict=True))
+    only_second = sum(b and not a for a, b in zip(first, second, strict=True))
+    n, k = only_first + only_second, min(only_first, only_second)
+    tail = sum(math.comb(n, i) for i in range(k + 1)) / 2**n
+    return min(1.0, 2.0 * float(tail))
+
+
+def bootstrap_difference(
+    first: Sequence[bool], second: Sequence[bool], *, draws: int = 2_000, seed: int = 0
+) -> tuple[float, float]:
+    """The 95% interval of first - second, questions drawn again with replacement."""
+    pairs = [a - b for a, b in zip(first, second, strict=True)]
+    drawn = random.Random(seed)
+    means = sorted(sum(drawn.choices(pairs, k=len(pairs))) / len(pairs) for _ in range(draws))
+    return means[int(0.025 * draws)], means[int(0.975 * draws) - 1]

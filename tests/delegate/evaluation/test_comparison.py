@@ -1,0 +1,39 @@
+"""Intervals and tests, beside published values and simulation."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from curta.delegate.evaluation.comparison import Share, bootstrap_difference, mcnemar
+
+
+def test_intervals_are_wilsons() -> None:
+    assert Share(5, 10).interval == pytest.approx((0.2366, 0.7634), abs=1e-4)
+    assert Share(0, 10).interval == pytest.approx((0.0, 0.2775), abs=1e-4)
+    assert Share(10, 10).interval[1] == 1
+    assert Share(0, 0).interval == (0, 1)
+    assert str(Share(454, 723)) == "62.8% [59.2%, 66.2%]"
+
+
+def test_mcnemar_is_a_sign_test_of_the_questions_that_differ() -> None:
+    first = [True] * 10 + [False] * 2 + [True] * 50
+    second = [False] * 10 + [True] * 2 + [True] * 50
+    expected = 2 * sum(math.comb(12, k) for k in range(3)) / 2**12
+    assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(expected)
+    assert mcnemar(first, first) == 1
+    with pytest.raises(ValueError, match="not the same"):
+        mcnemar(first, second[1:])
+
+
+def test_a_bootstrap_covers_the_difference() -> None:
+    drawn = random.Random(0)
+    covered = 0
+    for seed in range(100):
+        first = [drawn.random() < 0.6 for _ in range(150)]
+        second = [drawn.random() < 0.5 for _ in range(150)]
+        low, high = bootstrap_difference(first, second, draws=400, seed=seed)
+        covered += low <= 0.1 <= high
+    assert covered >= 86
