@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from functools import cache
 from typing import Any
 
@@ -41,6 +42,17 @@ def tokenizer() -> PreTrainedTokenizerFast:
         eos_token="<end>",
         clean_up_tokenization_spaces=False,
     )
+
+
+@cache
+def chat_tokenizer() -> PreTrainedTokenizerFast:
+    """The same with a template for conversations."""
+    made = copy.deepcopy(tokenizer())
+    made.chat_template = (
+        "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
+        "{% if add_generation_prompt %}assistant: {% endif %}"
+    )
+    return made
 
 
 SHAPE: dict[str, Any] = {

@@ -1,0 +1,1 @@
+"""Fine-tuning: low-rank adapters that teach a model to call."""

@@ -1,0 +1,88 @@
+"""Which tokens a model learns: its own, and not those that the calculator writes."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from curta.delegate.data.example import Example
+from curta.delegate.data.templates import example, templates
+from curta.delegate.training.encoding import IGNORED, Encoder, batch
+from curta.delegate.training.order import batches
+from curta.errors import DataError
+from tiny_language_models import chat_tokenizer, tokenizer
+
+ONE = Example(
+    "How many?",
+    "There are <<calc: 6*7>> = 42, and half is <<calc: 42/2>> = 21.\nThe answer is 21.",
+    "21",
+    "arithmetic",
+    "arithmetic/none",
+)
+
+
+def learned(encoder: Encoder, one: Example) -> str:
+    encoded = encoder(one)
+    assert encoded is not None
+    return encoder.tokenizer.decode([label for label in encoded.labels if label != IGNORED])
+
+
+def test_results_and_questions_are_not_learned() -> None:
+    encoder = Encoder(chat_tokenizer())
+    assert learned(encoder, ONE) == (
+        "There are <<calc: 6*7>>, and half is <<calc: 42/2>>.\nThe answer is 21.<end>"
+    )
+    encoded = encoder(ONE)
+    assert encoded is not None
+    text = encoder.tokenizer.decode(list(encoded.tokens))
+    assert text == f"user: How many?\nassistant: {ONE.answer}<end>"
+
+
+def test_without_calls_everything_is_the_models_own() -> None:
+    encoder = Encoder(chat_tokenizer(), calls=False)
+    assert learned(encoder, ONE) == (
+        "There are 6*7 = 42, and half is 42/2 = 21.\nThe answer is 21.<end>"
+    )
+
+
+def test_all_templates_can_be_encoded_and_read_back() -> None:
+    encoder = Encoder(chat_tokenizer())
+    for template in templates():
+        one = example(template, 0, 0, (1, 4))
+        if not (one.question + one.answer).isascii():
+            continue
+        encoded = encoder(one)
+        assert encoded is not None
+        assert encoder.tokenizer.decode(list(encoded.tokens)).endswith(f"{one.answer}<end>")
+
+
+def test_long_conversations_are_left_out_and_templates_are_needed() -> None:
+    assert Encoder(chat_tokenizer(), longest=30)(ONE) is None
+    with pytest.raises(DataError, match="no chat template"):
+        Encoder(tokenizer())
+
+
+def test_a_batch_is_filled_up_on_the_right() -> None:
+    encoder = Encoder(chat_tokenizer())
+    short = Example("a", "b", None, "negative", "none")
+    rows = [encoder(one) for one in (ONE, short)]
+    made = batch([row for row in rows if row], padding=0)
+    assert made["input_ids"].shape == made["labels"].shape == made["attention_mask"].shape
+    count = int(made["attention_mask"][1].sum())
+    assert count == len(rows[1] or ())
+    assert (made["labels"][1, count:] == IGNORED).all()
+
+
+def test_an_epoch_has_every_example_once_and_batches_are_of_like_length() -> None:
+    lengths = [(7 * n) % 100 + 1 for n in range(640)]
+    epoch = list(islice(batches(lengths, 8, seed=3), 80))
+    assert sorted(number for one in epoch for number in one) == list(range(640))
+    assert epoch == list(islice(batches(lengths, 8, seed=3), 80))
+    assert epoch != list(islice(batches(lengths, 8, seed=4), 80))
+    spread = [max(lengths[n] for n in one) - min(lengths[n] for n in one) for one in epoch]
+    assert sum(spread) / len(spread) < 15
+    firsts = [lengths[one[0]] for one in epoch]
+    assert firsts != sorted(firsts)
