@@ -1,0 +1,56 @@
+"""Low-rank adapters: where they go."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from torch import nn
+
+from curta.delegate.training.config import TrainingConfig
+from curta.errors import DataError
+
+BLOCK = re.compile(r"\.(?:layers|h|blocks)\.(?P<number>\d+)\.")
+OTHER_MIXERS = re.compile(r"linear_attn|mamba|mixer|conv|delta")
+
+
+def with_adapter(model: Any, config: TrainingConfig) -> Any:
+    """The model with an adapter that is trained, and everything else held fixed."""
+    from peft import LoraConfig, get_peft_model
+
+    return get_peft_model(
+        model,
+        LoraConfig(
+            r=config.rank,
+            lora_alpha=config.alpha,
+            lora_dropout=config.dropout,
+            target_modules=targets(model, config),
+            task_type="CAUSAL_LM",
+        ),
+    )
+
+
+def targets(model: nn.Module, config: TrainingConfig) -> list[str]:
+    """The names of the layers that get one: linear ones of the last blocks."""
+    found = []
+    linear = [(name, m) for name, m in model.named_modules() if is_linear(m)]
+    blocks = {int(match["number"]) for name, _ in linear if (match := BLOCK.search(f".{name}."))}
+    first = max(blocks, default=0) + 1 - config.last_blocks if config.last_blocks else 0
+    for name, _ in linear:
+        match = BLOCK.search(f".{name}.")
+        if match is None or int(match["number"]) < first:
+            continue
+        if config.mode == "mlp" and OTHER_MIXERS.search(name):
+            continue
+        found.append(name)
+    if not found:
+        raise DataError(
+            f"mode = {config.mode}, last_blocks = {config.last_blocks}: the model has no linear "
+            "layers there"
+        )
+    return found
+
+
+def is_linear(module: nn.Module) -> bool:
+    """PyTorch's, or the transposed one of GPT-2."""
+    return isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"

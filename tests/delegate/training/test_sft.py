@@ -1,0 +1,117 @@
+"""Fine-tuning: it learns, only adapters change, and a run that was stopped ends the same."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("peft")
+
+import torch
+
+from curta.delegate.data.mix import Mix, build
+from curta.delegate.training.adapter import targets
+from curta.delegate.training.config import TrainingConfig
+from curta.delegate.training.sft import Report, train
+from curta.errors import DataError
+from tiny_language_models import chat_tokenizer, model
+
+# peft asks transformers for something that has another name by now.
+pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
+
+EXAMPLES = [
+    one
+    for one in build(Mix(train=60, valid=1, test=1, arithmetic=1.0, negatives=0.0)).train
+    if (one.question + one.answer).isascii()
+]
+CONFIG = TrainingConfig(
+    steps=8, batch=4, learning_rate=1e-2, warmup=2, rank=4, alpha=8, dropout=0.1, checkpoint=4
+)
+
+
+def fresh(family: str = "grouped queries") -> torch.nn.Module:
+    return copy.deepcopy(model(family)).float()
+
+
+def adapter(folder: Path) -> bytes:
+    return (folder / "adapter_model.safetensors").read_bytes()
+
+
+def test_the_loss_falls_and_only_adapters_change(tmp_path: Path) -> None:
+    before = fresh()
+    reports: list[Report] = []
+    longer = dataclasses.replace(CONFIG, steps=30, dropout=0.0)
+    trained = train(before, chat_tokenizer(), EXAMPLES, longer, tmp_path, on_report=reports.append)
+    assert [report.step for report in reports] == list(range(1, 31))
+    assert reports[-1].loss < 0.8 * reports[0].loss
+    changed = [name for name, one in trained.named_parameters() if one.requires_grad]
+    assert changed
+    assert all("lora_" in name for name in changed)
+    lines = (tmp_path / "metrics.jsonl").read_text().splitlines()
+    assert [json.loads(line)["step"] for line in lines] == list(range(1, 31))
+
+
+def test_a_stopped_run_goes_on_to_the_same_adapter(tmp_path: Path) -> None:
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "whole")
+
+    class StoppedError(Exception):
+        pass
+
+    def stop(report: Report) -> None:
+        if report.step == 6:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "stopped", on_report=stop)
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "stopped")
+    assert adapter(tmp_path / "stopped") == adapter(tmp_path / "whole")
+    losses = [
+        [
+            json.loads(line)["loss"]
+            for line in (tmp_path / name / "metrics.jsonl").read_text().splitlines()
+        ]
+        for name in ("stopped", "whole")
+    ]
+    assert losses[0] == losses[1]
+
+
+def test_passes_of_an_update_add_up(tmp_path: Path) -> None:
+    halves = dataclasses.replace(CONFIG, batch=2, accumulate=2, dropout=0.0, steps=2)
+    train(fresh(), chat_tokenizer(), EXAMPLES, halves, tmp_path)
+    assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
+
+
+def test_where_adapters_go() -> None:
+    all_layers = targets(fresh("linear attention"), CONFIG)
+    without = targets(fresh("linear attention"), dataclasses.replace(CONFIG, mode="mlp"))
+    assert any("linear_attn" in name for name in all_layers)
+    assert without
+    assert not any("linear_attn" in name for name in without)
+    last = targets(fresh(), dataclasses.replace(CONFIG, last_blocks=1))
+    assert last
+    assert all(".1." in name for name in last)
+    assert not any("lm_head" in name for name in all_layers)
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"longest": 5}, "have at most 5 tokens"),
+        ({"learning_rate": float("nan")}, "learning_rate = nan"),
+        ({"mode": "half"}, "mode = 'half': one of full, mlp"),
+        ({"dropout": 1.0}, "dropout = 1.0"),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(changes: dict, why: str, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=why):
+        train(fresh(), chat_tokenizer(), EXAMPLES, dataclasses.replace(CONFIG, **changes), tmp_path)
+
+
+def test_a_folder_of_other_settings_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "training.json").write_text("{}")
+    with pytest.raises(DataError, match="other settings"):
+        train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
