@@ -42,13 +42,16 @@ class Template:
 
 
 def templates() -> Iterator[Template]:
-    """All of them, in a fixed order."""
-    for module in sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name):
-        loaded = importlib.import_module(f"{__name__}.{module.name}")
-        for write in loaded.TRAIN:
-            yield Template(write, loaded.CATEGORY, test=False)
-        for write in loaded.TEST:
-            yield Template(write, loaded.CATEGORY, test=True)
+    """All of them, in a fixed order; questions with nothing to compute are the last."""
+    from curta.delegate.data import negatives
+
+    found = sorted(pkgutil.iter_modules(__path__), key=lambda module: module.name)
+    modules = [importlib.import_module(f"{__name__}.{module.name}") for module in found]
+    for module in (*modules, negatives):
+        for write in module.TRAIN:
+            yield Template(write, module.CATEGORY, test=False)
+        for write in module.TEST:
+            yield Template(write, module.CATEGORY, test=True)
 
 
 def example(template: Template, seed: int, number: int, digits: tuple[int, int]) -> Example:
