@@ -1,4 +1,4 @@
-"""Templates by category. Every module here defines TEMPLATES: functions of a `Draw`.
+"""Templates by category. Every module here defines TRAIN and TEST: functions of a `Draw`.
 
 A template is one kind of problem: it draws numbers, computes the answer step by step by calls, and
 words the question in several ways. Which templates are for tests is written beside them, so that
