@@ -13,6 +13,7 @@ from io import TextIOWrapper
 
 from curta import __version__
 from curta.app.calc_commands import add_calc
+from curta.app.delegate_commands import add_delegate
 from curta.app.learn_commands import add_learn
 from curta.app.machine_commands import add_machine_commands
 from curta.app.parser import Parser
@@ -56,6 +57,7 @@ def parser() -> argparse.ArgumentParser:
     add_inspect(commands)
     add_learn(commands)
     add_calc(commands)
+    add_delegate(commands)
     return top
 
 

@@ -65,6 +65,8 @@ class Dataset:
     train: list[Example] = field(default_factory=list)
     valid: list[Example] = field(default_factory=list)
     test: list[Example] = field(default_factory=list)
+    annotated: Counter[str] = field(default_factory=Counter)
+    """Examples for training that are not from templates, by where they come from."""
     dropped: Counter[str] = field(default_factory=Counter)
 
     @property
@@ -89,6 +91,7 @@ def build(mix: Mix, annotated: Sequence[Example] = ()) -> Dataset:
     for one in annotated:
         if new(one, seen):
             made.train.append(one)
+            made.annotated[one.category] += 1
         else:
             made.dropped["a question that is there already"] += 1
     random.Random(f"order {mix.seed}").shuffle(made.train)

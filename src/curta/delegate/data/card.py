@@ -1,0 +1,127 @@
+"""The card of a data set: what is in it, where it comes from, how long it is; with plots."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median
+
+from curta.delegate.data.example import Example
+from curta.delegate.data.mix import Dataset, counts, leaks
+
+SOURCES = {
+    "gsm8k": "GSM8K (Cobbe et al., 2021), MIT licence",
+    "svamp": "SVAMP (Patel et al., 2021), MIT licence",
+}
+"""Of annotated sets that curta knows; others are named as they are."""
+
+
+def write_card(dataset: Dataset, folder: Path) -> None:
+    """`README.md`, `categories.svg` and `lengths.svg` beside the parts."""
+    plot_categories(dataset.parts, folder / "categories.svg")
+    plot_lengths(dataset.parts, folder / "lengths.svg")
+    (folder / "README.md").write_text(card(dataset), encoding="utf-8")
+
+
+def card(dataset: Dataset) -> str:
+    """All of it as Markdown."""
+    mix = dataset.mix
+    found = leaks(dataset)
+    return "\n".join(
+        [
+            "# Questions with calls to a calculator",
+            "",
+            f"Made by curta with seed {mix.seed}: templates, whose numbers have {mix.digits[0]} to "
+            f"{mix.digits[1]} digits where the world does not say otherwise, and annotated sets.",
+            "",
+            *table(
+                ("part", "examples", "with calls", "calls", "templates", "characters, median"),
+                [summary(name, part) for name, part in dataset.parts.items()],
+            ),
+            "",
+            "## Categories",
+            "",
+            *table(("category", *dataset.parts), categories(dataset.parts)),
+            "",
+            "![Examples by category](categories.svg)",
+            "![Lengths of answers](lengths.svg)",
+            "",
+            "## Sources",
+            "",
+            *(f"* {line}" for line in sources(dataset)),
+            "",
+            "## Checks",
+            "",
+            "* Every expression was evaluated when it was written, or when it was read.",
+            f"* Questions or templates in two parts: {len(found) or 'none'}.",
+            *(f"* Left out: {count:,} times {why}." for why, count in dataset.dropped.items()),
+            "",
+        ]
+    )
+
+
+def summary(name: str, part: Sequence[Example]) -> tuple[str, ...]:
+    """One part in a row of numbers."""
+    calls = [len(one.expressions) for one in part]
+    calling = sum(count > 0 for count in calls)
+    return (
+        name,
+        f"{len(part):,}",
+        f"{calling:,} ({calling / len(part):.1%})",
+        f"{sum(calls):,}",
+        f"{len({one.template for one in part}):,}",
+        f"{median(len(one.answer) for one in part):.0f}",
+    )
+
+
+def categories(parts: Mapping[str, Sequence[Example]]) -> list[tuple[str, ...]]:
+    """Examples of each category in each part."""
+    counted = [counts(part) for part in parts.values()]
+    names = sorted(set().union(*counted))
+    return [(name, *(f"{one[name]:,}" for one in counted)) for name in names]
+
+
+def sources(dataset: Dataset) -> list[str]:
+    """Where the examples come from, with licences as far as they are known."""
+    named = [
+        f"{SOURCES.get(name, name)}: {count:,} examples"
+        for name, count in dataset.annotated.items()
+    ]
+    return ["curta's own templates, under curta's licence", *named]
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of a Markdown table."""
+    lines = [header, ["---"] * len(header), *rows]
+    return [f"| {' | '.join(line)} |" for line in lines]
+
+
+def plot_categories(parts: Mapping[str, Sequence[Example]], file: Path) -> None:
+    """Bars: examples by category, a colour for each part."""
+    from matplotlib.figure import Figure
+
+    rows = categories(parts)
+    figure = Figure(figsize=(7, 0.5 + 0.32 * len(rows)), layout="constrained")
+    axes = figure.add_subplot()
+    left = [0] * len(rows)
+    for index, name in enumerate(parts, start=1):
+        values = [int(row[index].replace(",", "")) for row in rows]
+        axes.barh([row[0] for row in rows], values, left=left, label=name)
+        left = [a + b for a, b in zip(left, values, strict=True)]
+    axes.set_xlabel("examples")
+    axes.legend()
+    figure.savefig(file)
+
+
+def plot_lengths(parts: Mapping[str, Sequence[Example]], file: Path) -> None:
+    """A histogram of the characters of answers."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7, 3), layout="constrained")
+    axes = figure.add_subplot()
+    lengths = [[len(one.answer) for one in part] for part in parts.values()]
+    axes.hist(lengths, bins=40, stacked=True, label=list(parts))
+    axes.set_xlabel("characters of an answer")
+    axes.set_ylabel("examples")
+    axes.legend()
+    figure.savefig(file)

@@ -1,0 +1,37 @@
+"""The commands of the calculator-calling language model."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from curta.app.command_line import main
+
+GSM8K = {"question": "How many in all?", "answer": "It is 2+3 = <<2+3=5>>5.\n#### 5"}
+
+
+def test_a_data_set_is_made_with_its_card(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "gsm8k.jsonl").write_text(json.dumps(GSM8K))
+    out = tmp_path / "data"
+    sizes = ["--train", "120", "--valid", "10", "--test", "30", "--digits", "1..3"]
+    command = ["delegate", "data", "--out", str(out), *sizes]
+    assert main([*command, "--gsm8k", str(tmp_path / "gsm8k.jsonl")]) == 0
+    assert "train: 121" in capsys.readouterr().out
+    rows = [json.loads(line) for line in (out / "train.jsonl").read_text().splitlines()]
+    assert len(rows) == 121
+    assert {"messages", "value", "category", "template"} == set(rows[0])
+    card = (out / "README.md").read_text()
+    assert "GSM8K (Cobbe et al., 2021), MIT licence: 1 examples" in card
+    assert "in two parts: none" in card
+    assert {"categories.svg", "lengths.svg"} <= {file.name for file in out.iterdir()}
+    assert main(command) == 2
+    assert "is there already" in capsys.readouterr().err
+
+
+def test_ranges_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["delegate", "data", "--out", str(tmp_path / "d"), "--digits", "few"]) == 2
+    assert "write a range as in 1..4" in capsys.readouterr().err
