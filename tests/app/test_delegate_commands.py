@@ -35,3 +35,33 @@ def test_a_data_set_is_made_with_its_card(
 def test_ranges_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["delegate", "data", "--out", str(tmp_path / "d"), "--digits", "few"]) == 2
     assert "write a range as in 1..4" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
+def test_an_adapter_is_trained_and_loads_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("peft")
+    from curta.delegate import models
+    from tiny_language_models import chat_tokenizer, model
+
+    base, data, out = (str(tmp_path / name) for name in ("base", "data", "adapter"))
+    model("grouped queries").float().save_pretrained(base)
+    chat_tokenizer().save_pretrained(base)
+    made = ["--train", "60", "--valid", "2", "--test", "2", "--negatives", "0", "--arithmetic", "1"]
+    assert main(["delegate", "data", "--out", data, *made]) == 0
+    trained = ["--model", base, "--data", data, "--out", out, "--steps", "4", "--batch", "2"]
+    assert main(["delegate", "train", *trained]) == 0
+    said = capsys.readouterr()
+    assert "adapter: " in said.out
+    assert "4/4 loss" in said.err
+    adapted, _ = models.load(base, adapter=Path(out))
+    plain, _ = models.load(base)
+    changed = [
+        name
+        for (name, a), b in zip(adapted.named_parameters(), plain.parameters(), strict=True)
+        if not a.equal(b)
+    ]
+    assert changed
+    assert main(["delegate", "train", *trained, "--rank", "8"]) == 2
+    assert "other settings" in capsys.readouterr().err

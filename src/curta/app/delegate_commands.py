@@ -12,10 +12,11 @@ Command = Callable[[argparse.Namespace], int]
 
 
 def add_delegate(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`curta delegate data`"""
+    """`curta delegate data`, `curta delegate train`"""
     delegate = commands.add_parser("delegate", help="teach a language model to call a calculator")
     inner = delegate.add_subparsers(title="commands", required=True, metavar="COMMAND")
     add_data(inner)
+    add_train(inner)
 
 
 def add_data(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -56,6 +57,42 @@ def add_data(commands: argparse._SubParsersAction[Parser]) -> None:
         help="add a set of Calc-X, a file or a name on the Hub, as MU-NLPC/Calc-ape210k",
     )
     data.set_defaults(command=later("make_data"))
+
+
+def add_train(commands: argparse._SubParsersAction[Parser]) -> None:
+    train = commands.add_parser(
+        "train",
+        help="fine-tune an adapter on such a data set",
+        description="Supervised fine-tuning of a low-rank adapter. Killed, it goes on from its "
+        "last checkpoint with the same command, to the same adapter.",
+    )
+    train.add_argument("--model", required=True, metavar="NAME", help="on the Hub, or a folder")
+    train.add_argument("--data", required=True, metavar="FOLDER", help="from curta delegate data")
+    train.add_argument("--out", required=True, metavar="FOLDER")
+    train.add_argument(
+        "--no-calls",
+        dest="calls",
+        action="store_false",
+        help="the same answers, written out without calls: what a calculator is compared with",
+    )
+    for name, kind, default, what in (
+        ("mode", str, "full", "full: all linear layers; mlp: not those of linear attention"),
+        ("last-blocks", int, 16, "adapters on so many of the last blocks; 0 for all"),
+        ("rank", int, 32, "of the adapters"),
+        ("alpha", int, 64, "they are scaled by alpha / rank"),
+        ("dropout", float, 0.0, "of the adapters"),
+        ("steps", int, 3_000, "updates"),
+        ("batch", int, 1, "conversations in a pass"),
+        ("accumulate", int, 1, "passes in an update"),
+        ("learning-rate", float, 2e-5, "at its highest"),
+        ("warmup", int, 100, "updates in which it grows"),
+        ("longest", int, 2_048, "tokens of a conversation; longer ones are left out"),
+        ("precision", str, "float32", "float32 or bfloat16"),
+        ("seed", int, 0, "the same seed trains the same adapter"),
+        ("checkpoint", int, 200, "updates between checkpoints"),
+    ):
+        train.add_argument(f"--{name}", type=kind, default=default, help=f"{what} ({default})")
+    train.set_defaults(command=later("train_adapter"))
 
 
 def later(name: str) -> Command:

@@ -30,7 +30,7 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     place = packaged(name) or name
     try:
         tokenizer = AutoTokenizer.from_pretrained(place)
-        model = AutoModelForCausalLM.from_pretrained(place, dtype="auto")
+        model: Any = AutoModelForCausalLM.from_pretrained(place, dtype="auto")
     except (OSError, ValueError) as error:
         raise DataError(
             f"{name}: no model of this name can be loaded ({first_line(error)})"
@@ -75,7 +75,7 @@ def convert(source: Path, place: Path) -> None:
 
     given = {"gguf_file": source.name}
     tokenizer = AutoTokenizer.from_pretrained(source.parent, **given)
-    model = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float32, **given)
+    model: Any = AutoModelForCausalLM.from_pretrained(source.parent, dtype=torch.float32, **given)
     # It would refuse to be saved as what it no longer is.
     model.hf_quantizer = None
     model.is_quantized = False
