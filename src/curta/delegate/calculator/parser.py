@@ -48,21 +48,7 @@ def parse(text: str, budget: Budget) -> Program:
     parser.expression(COMPARED)
     if parser.now.kind != "end":
         raise parser.unexpected()
-    steps = tuple(parser.steps)
-    return Program(text, steps, is_comparison(steps))
-
-
-def is_comparison(steps: tuple[Push | Apply, ...]) -> bool:
-    """Whether the result is true or false; such a result is no operand of anything."""
-    compares: list[bool] = []
-    for step in steps:
-        if isinstance(step, Push):
-            compares.append(False)
-            continue
-        if any(compares[-step.operands :]):
-            raise ExpressionSyntaxError("a comparison is no number: nothing can follow it")
-        compares[-step.operands :] = [step.operation.name in COMPARING]
-    return compares[0]
+    return Program(text, tuple(parser.steps), parser.compares())
 
 
 class Parser:
@@ -75,6 +61,7 @@ class Parser:
         self.now = given[0]
         self.depth = 0
         self.steps: list[Push | Apply] = []
+        self.comparisons = 0
 
     def advance(self) -> None:
         self.at += 1
@@ -115,8 +102,19 @@ class Parser:
             else:
                 self.expression(binding + 1)
             self.add(APPLIED[sign])
-            if binding == COMPARED and BINDING.get(self.now.text) == COMPARED:
-                raise ExpressionSyntaxError("two comparisons in a row: make two calls of them")
+            if binding == COMPARED:
+                self.comparisons += 1
+                if BINDING.get(self.now.text) == COMPARED:
+                    raise ExpressionSyntaxError("two comparisons in a row: make two calls of them")
+
+    def compares(self) -> bool:
+        """Whether the result is true or false; such a result is no operand of anything."""
+        if not self.comparisons:
+            return False
+        last = self.steps[-1]
+        if self.comparisons > 1 or isinstance(last, Push) or last.operation.name not in COMPARING:
+            raise ExpressionSyntaxError("a comparison is no number: nothing can follow it")
+        return True
 
     def signed(self) -> None:
         """A power with signs before it."""
@@ -216,7 +214,12 @@ def number(text: str) -> Rational:
     """The number that a text is exactly."""
     if text.isdigit():
         return int(text)
-    exact = Fraction(text if text[-1] != "." else text + "0")
+    digits, _, exponent = text.lower().partition("e")
+    before, _, behind = digits.partition(".")
+    whole, shift = int(before + behind), int(exponent or 0) - len(behind)
+    if shift >= 0:
+        return whole * int(10**shift)
+    exact = Fraction(whole, 10**-shift)
     return exact.numerator if exact.denominator == 1 else exact
 
 

@@ -61,21 +61,30 @@ def approximate(value: Fraction) -> str:
     """Rounded to six decimals, or six significant digits where it is small or large."""
     if value == 0:
         return "0"
-    exponent = power_below(abs(value))
+    above, below = abs(value.numerator), value.denominator
+    exponent = power_below(above, below)
     if SMALL <= exponent < LARGE:
         places = DIGITS if exponent >= 0 else DIGITS - 1 - exponent
-        scaled = round(abs(value) * 10**places)
-        return pointed(scaled, places, value < 0)
-    scaled = round(abs(value) / Fraction(10) ** (exponent - DIGITS))
+        return pointed(divided(above * 10**places, below), places, value < 0)
+    shift = exponent - DIGITS
+    scaled = divided(above * 10 ** max(-shift, 0), below * 10 ** max(shift, 0))
     if scaled >= 10 ** (DIGITS + 1):
         exponent += 1
     return scientific(str(scaled).rstrip("0"), exponent, value < 0)
 
 
-def power_below(value: Fraction) -> int:
-    """The exponent of the greatest power of ten that is not above it."""
-    guess = len(str(value.numerator)) - len(str(value.denominator))
-    return guess if value >= Fraction(10) ** guess else guess - 1
+def power_below(above: int, below: int) -> int:
+    """The exponent of the greatest power of ten that is not above a fraction."""
+    guess = len(str(above)) - len(str(below))
+    reached = above * 10 ** max(-guess, 0) >= below * 10 ** max(guess, 0)
+    return guess if reached else guess - 1
+
+
+def divided(above: int, below: int) -> int:
+    """The nearest whole number to a fraction; halves go to the even neighbour."""
+    quotient, rest = divmod(above, below)
+    up = 2 * rest > below or (2 * rest == below and quotient % 2 == 1)
+    return quotient + up
 
 
 def pointed(scaled: int, places: int, negative: bool) -> str:

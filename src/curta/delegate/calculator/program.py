@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import NamedTuple
 
 from curta.delegate.calculator.operations import Operation
 
@@ -11,8 +12,7 @@ Rational = int | Fraction
 """Whole numbers are always ints, so that most arithmetic is that of ints."""
 
 
-@dataclass(frozen=True, slots=True)
-class Push:
+class Push(NamedTuple):
     """Put a number on the stack. A constant such as pi is a float, and not exact."""
 
     number: Rational | float
@@ -26,8 +26,7 @@ class Apply:
     operands: int
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(NamedTuple):
     """Operands before operations, in the order in which they happen."""
 
     text: str
