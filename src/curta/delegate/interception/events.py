@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.delegate.calculator.exact import Value
-from curta.errors import CalculatorError
+from curta.errors import CurtaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,11 +40,14 @@ class CallResult:
 
 @dataclass(frozen=True, slots=True)
 class CallRejected:
-    """A call was answered by an error; or it never ended, and stays as text without an answer."""
+    """A call was answered by an error; or it stays as text without an answer.
+
+    That is so if it never ended, or if the tokenizer cannot say the answer.
+    """
 
     text: str
     expression: str
-    error: CalculatorError | None
+    error: CurtaError | None
     microseconds: float
 
 

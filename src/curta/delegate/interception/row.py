@@ -18,7 +18,7 @@ from curta.delegate.interception.events import (
 from curta.delegate.interception.pieces import Fragments, TokenText
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
-from curta.errors import CalculatorError
+from curta.errors import CalculatorError, CurtaError, TokenError
 
 
 class Evaluates(Interface):
@@ -75,7 +75,8 @@ class Row:
             tokens = list(self.fragments.encode(piece[: len(piece) - len(call.rest)]))
             self.said.replace_last(tokens)
         begun = time.perf_counter()
-        result = error = None
+        result: Result | None = None
+        error: CurtaError | None = None
         try:
             result = self.calculator.evaluate(call.expression)
             answer = self.protocol.answered(result.text)
@@ -83,6 +84,10 @@ class Row:
             error = raised
             answer = self.protocol.failed(raised)
         taken = (time.perf_counter() - begun) * 1e6
+        try:
+            behind = list(self.fragments.encode(answer))
+        except TokenError as raised:
+            result, error, answer, behind = None, raised, "", []
         text = call.text + rest + answer
         if result is not None:
             self.tell(
@@ -90,7 +95,6 @@ class Row:
             )
         else:
             self.tell(CallRejected(text, call.expression, error, taken))
-        behind = list(self.fragments.encode(answer))
         self.said.extend(behind)
         return tokens + behind
 
