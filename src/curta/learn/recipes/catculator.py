@@ -80,9 +80,7 @@ def stages(effort: Effort) -> Iterator[Experiment]:
 
 
 SMOKE = Effort(first=(40, 32), masked=(40, 32), further=(40, 32))
-SMALL = Effort(
-    first=(1_000, 64), masked=(3_500, 256), further=(2_000, 64), scale=((32, 2), (128, 4))
-)
+SMALL = Effort(first=(1_000, 64), masked=(4_500, 256), further=(2_000, 64), scale=((32, 2),))
 # 300 epochs of 28 batches.
 FULL = Effort(
     first=(8_400, 256),
