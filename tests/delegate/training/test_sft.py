@@ -12,11 +12,12 @@ import pytest
 pytest.importorskip("peft")
 
 import torch
+from accelerate import Accelerator
 
 from curta.delegate.data.mix import Mix, build
-from curta.delegate.training.adapter import targets
+from curta.delegate.training.adapter import targets, with_adapter
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.sft import Report, train
+from curta.delegate.training.sft import Report, encode, train, update
 from curta.errors import DataError
 from tiny_language_models import chat_tokenizer, model
 
@@ -79,10 +80,24 @@ def test_a_stopped_run_goes_on_to_the_same_adapter(tmp_path: Path) -> None:
     assert losses[0] == losses[1]
 
 
-def test_passes_of_an_update_add_up(tmp_path: Path) -> None:
-    halves = dataclasses.replace(CONFIG, batch=2, accumulate=2, dropout=0.0, steps=2)
-    train(fresh(), chat_tokenizer(), EXAMPLES, halves, tmp_path)
-    assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 2
+def test_passes_of_an_update_are_one_batch() -> None:
+    """Passes with different numbers of learned tokens, beside all of them in one pass."""
+    one_pass = dataclasses.replace(CONFIG, dropout=0.0)
+    encoded = sorted(encode(EXAMPLES, chat_tokenizer(), one_pass), key=len)
+    rows = [*encoded[:2], *encoded[-2:]]
+    found = []
+    for passes in ([rows], [rows[:2], rows[2:]]):
+        torch.manual_seed(0)
+        adapted = with_adapter(fresh(), one_pass)
+        optimiser = torch.optim.SGD([p for p in adapted.parameters() if p.requires_grad], lr=1.0)
+        accelerator = Accelerator(gradient_accumulation_steps=len(passes))
+        prepared, prepared_optimiser = accelerator.prepare(adapted, optimiser)
+        loss = update(prepared, prepared_optimiser, accelerator, passes, 0, one_pass)
+        found.append((loss, [p.detach().clone() for p in adapted.parameters() if p.requires_grad]))
+    (loss, whole), (parted_loss, parted) = found
+    assert loss == pytest.approx(parted_loss, rel=1e-5)
+    for a, b in zip(whole, parted, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
 
 
 def test_where_adapters_go() -> None:

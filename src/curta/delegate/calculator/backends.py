@@ -16,7 +16,7 @@ from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Arithmetic, Value
 from curta.delegate.calculator.packed import Status, pack
 from curta.delegate.calculator.program import Program
-from curta.errors import CalculatorError, ExpressionSyntaxError, TooLargeError, UndefinedError
+from curta.errors import CalculatorError, TooLargeError, UndefinedError
 
 Outcome = Value | CalculatorError
 
@@ -105,4 +105,4 @@ def backend(name: str, budget: Budget, device: Any = None) -> Backend:
         return Kernel()
     if name == "torch":
         return Tensors(device or "cpu")
-    raise ExpressionSyntaxError(f"no backend is called {name!r}: exact, torch or kernel")
+    raise CalculatorError(f"no backend is called {name!r}: exact, torch or kernel")

@@ -78,11 +78,11 @@ def log_factorial(value: Tensor) -> Tensor:
 
 
 def factorial(value: Tensor) -> Tensor:
-    """A product where that is exact, up to 20; else by the logarithm of gamma."""
-    exact = torch.tensor(
+    """From a table, as far as float64 goes."""
+    table = torch.tensor(
         [float(math.factorial(n)) for n in range(171)], dtype=value.dtype, device=value.device
     )
-    return torch.where(value <= 170, exact[value.clamp(0, 170).long()], math.inf)
+    return torch.where(value <= 170, table[value.clamp(0, 170).long()], math.inf)
 
 
 def choose(n: Tensor, k: Tensor) -> Tensor:

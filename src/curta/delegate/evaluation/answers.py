@@ -24,13 +24,13 @@ def final_answer(text: str) -> str | None:
     if stated:
         said = stated[-1]["said"].strip().rstrip(".").strip()
         numbers = LAST.findall(said)
-        return numbers[0] if numbers and not is_time(said) else said or None
+        return numbers[0] if numbers and not is_compound(said) else said or None
     behind = CALL.sub(lambda match: match["result"] or "", text)
     numbers = LAST.findall(behind)
     return numbers[-1] if numbers else None
 
 
-def is_time(said: str) -> bool:
+def is_compound(said: str) -> bool:
     """Whether an answer is more than one number: 14:35, 3/4, 2 hours 10 minutes."""
     return len(LAST.findall(said)) > 1
 

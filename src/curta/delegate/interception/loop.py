@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from curta.delegate.interception.row import Row
+from curta.errors import UserError
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
@@ -154,9 +155,9 @@ def ends(generation_config: GenerationConfig) -> frozenset[int]:
 def check(generation_config: GenerationConfig, synced_gpus: bool) -> None:
     """Raise an error for what the loop does not do."""
     if synced_gpus:
-        raise NotImplementedError("synced_gpus: calls are not intercepted on sharded models")
+        raise UserError("synced_gpus: calls are not intercepted on sharded models")
     if generation_config.num_beams not in (None, 1):
-        raise NotImplementedError(
+        raise UserError(
             f"num_beams = {generation_config.num_beams}: calls are intercepted in greedy decoding "
             "and sampling; set num_beams=1"
         )

@@ -69,11 +69,15 @@ class Row:
 
     def answered(self, token: int, piece: str, call: Closed, *, whole: bool) -> list[int]:
         """Evaluate a call. `whole`: the token ends a character and cannot be cut."""
-        rest = call.rest if whole else ""
-        tokens = [token]
+        tokens, rest = [token], call.rest
         if call.rest and not whole:
-            tokens = list(self.fragments.encode(piece[: len(piece) - len(call.rest)]))
-            self.said.replace_last(tokens)
+            try:
+                tokens = list(self.fragments.encode(piece[: len(piece) - len(call.rest)]))
+            except TokenError:
+                pass  # its first part cannot be said alone: it stays as it is
+            else:
+                self.said.replace_last(tokens)
+                rest = ""
         begun = time.perf_counter()
         result: Result | None = None
         error: CurtaError | None = None

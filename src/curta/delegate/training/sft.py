@@ -24,7 +24,7 @@ from accelerate.utils import set_seed
 from curta.delegate.data.example import Example
 from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.encoding import Encoded, Encoder, batch
+from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
 from curta.delegate.training.order import batches
 from curta.errors import DataError, DivergedError
 
@@ -124,19 +124,25 @@ def update(
     padding: int,
     config: TrainingConfig,
 ) -> float:
-    """One step of the optimiser; the mean loss of its passes."""
+    """One step of the optimiser; the mean loss over all tokens that are learned in it.
+
+    The loss of a pass is the mean over its own ones, so passes are weighed by how many they have;
+    accelerate divides by the number of passes.
+    """
+    counts = [sum(label != IGNORED for one in part for label in one.labels) for part in rows]
     total = 0.0
-    for part in rows:
+    for part, count in zip(rows, counts, strict=True):
+        share = count / sum(counts)
         given = {name: each.to(accelerator.device) for name, each in batch(part, padding).items()}
         with accelerator.accumulate(model):
             loss = model(**given, use_cache=False).loss
-            accelerator.backward(loss)
+            accelerator.backward(loss * share * len(rows))
             if accelerator.sync_gradients and config.clip:
                 accelerator.clip_grad_norm_(model.parameters(), config.clip)
             optimiser.step()
             optimiser.zero_grad()
-        total += float(loss.detach())
-    return total / len(rows)
+        total += share * float(loss.detach())
+    return total
 
 
 class Kept:
