@@ -11,12 +11,14 @@ from hypothesis import strategies as st
 
 pytest.importorskip("transformers")
 
+import torch
 from transformers import LogitsProcessorList
 
 from curta.delegate.calculator import Calculator, Result
-from curta.delegate.interception.events import CallRejected, CallResult
+from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
 from curta.delegate.interception.reference import decode
+from curta.errors import ExpressionSyntaxError
 from tiny_language_models import FAMILIES, Push, model, tokenizer
 
 TOKENS = 40
@@ -129,3 +131,92 @@ def test_calls_in_prompts_and_answers_are_not_evaluated() -> None:
     first = output.events[0]
     assert ">>" in first.text
     assert not isinstance(first, CallResult | CallRejected)
+
+
+class EndsAt:
+    """Scores that end the rows of a batch one after the other."""
+
+    def __init__(self, begin: int, lengths: list[int]) -> None:
+        self.begin, self.lengths, self.push = begin, lengths, Push()
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        pushed = self.push(input_ids, scores)
+        end = tokenizer().eos_token_id
+        for row, length in enumerate(self.lengths):
+            if input_ids.shape[1] - self.begin >= length:
+                pushed[row] = -1e9
+                pushed[row, end] = 0.0
+            else:
+                pushed[row, end] = -1e9
+        return pushed
+
+
+@pytest.mark.parametrize(
+    ("family", "leaves"),
+    [("grouped queries", True), ("alternating windows", True), ("linear attention", False)],
+)
+def test_rows_that_are_done_leave_the_batch(family: str, leaves: bool) -> None:
+    """Not where a cache has layers that cannot be reduced; the text is the same either way."""
+    prompts, lengths = ["ab, 12 c", "a", "b c", "ab, 12 c"], [6, 30, 12, 40]
+    begin = tokenizer()(prompts, padding=True, return_tensors="pt")["input_ids"].shape[1]
+    sizes: list[int] = []
+    watched = model(family).register_forward_pre_hook(
+        lambda module, args, inputs: sizes.append(len(inputs["input_ids"])), with_kwargs=True
+    )
+    try:
+        together = generator(family).generate(
+            prompts,
+            max_new_tokens=48,
+            logits_processor=LogitsProcessorList([EndsAt(begin, lengths)]),
+        )
+    finally:
+        watched.remove()
+    assert sizes == sorted(sizes, reverse=True)
+    assert set(sizes) == ({4, 3, 2, 1} if leaves else {4})
+    for prompt, length, output in zip(prompts, lengths, together, strict=True):
+        begin = len(tokenizer()(prompt)["input_ids"])
+        (alone,) = generator(family).generate(
+            [prompt],
+            max_new_tokens=48,
+            logits_processor=LogitsProcessorList([EndsAt(begin, [length])]),
+        )
+        assert without_times(output) == without_times(alone)
+
+
+def test_constrained_calls_are_all_valid() -> None:
+    """Without the constraint some are not; with it, batches and streams say what one row says."""
+    free = generator("grouped queries")
+    constrained = CalcGenerator(model("grouped queries"), tokenizer(), constrained=True)
+    options = {"max_new_tokens": 60, "logits_processor": LogitsProcessorList([Calls()])}
+    prompts = ["a", "ab, 12 c", "1 + 1"]
+    wrong = [call for output in free.generate(prompts, **options) for call in output.calls]
+    assert any(is_no_expression(call) for call in wrong)
+    together = constrained.generate(prompts, **options)
+    ended = [call for output in together for call in output.calls if ">>" in call.text]
+    assert len(ended) > len(prompts)
+    assert not any(is_no_expression(call) for call in ended)
+    for prompt, output in zip(prompts, together, strict=True):
+        events: list[Event] = []
+        decode(
+            model("grouped queries"),
+            tokenizer().encode(prompt, add_special_tokens=False),
+            constrained.row(events),
+            tokens=60,
+            ends=frozenset([tokenizer().eos_token_id]),
+            processor=Calls(),
+        )
+        assert without_times(output) == without_times(Output(tuple(joined(events)), 0))
+
+
+class Calls(Push):
+    """Scores that make a model write calls of any characters, good or bad."""
+
+    def allowed(self, text: str) -> list[str]:
+        _, opened, inside = text.rpartition("<<calc:")
+        if opened and ">>" not in inside:
+            return [*"0123456789+-*/()., ", "12", "1>", "5>>", ">>", ">>.", "7>> so"]
+        return super().allowed(text)
+
+
+def is_no_expression(call: CallResult | CallRejected) -> bool:
+    return isinstance(call, CallRejected) and isinstance(call.error, ExpressionSyntaxError)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
-from curta.delegate.calculator import Calculator
+from curta.delegate.calculator import Budget, Calculator
+from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.events import (
     CallRejected,
     CallResult,
@@ -49,7 +50,8 @@ class CalcGenerator:
     """Generates text, evaluates the calls in it, and puts the answers behind them.
 
     A prompt is a text, or messages for the tokenizer's chat template. What is in a prompt is
-    never evaluated, nor what is in an answer.
+    never evaluated, nor what is in an answer. `constrained`: inside of a call, the model chooses
+    among the tokens with which it can still become an expression.
     """
 
     def __init__(
@@ -59,12 +61,14 @@ class CalcGenerator:
         *,
         calculator: Evaluates | None = None,
         protocol: Protocol | None = None,
+        constrained: bool = False,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.calculator = calculator or Calculator()
         self.protocol = protocol or Protocol()
         self.fragments = Fragments(tokenizer)
+        self.constraint = Constraint(tokenizer, self.protocol, Budget()) if constrained else None
 
     @property
     def loop(self) -> Loop:
@@ -73,7 +77,13 @@ class CalcGenerator:
 
     def row(self, events: list[Event]) -> Row:
         """An answer that has not begun; what happens is put in the list."""
-        return Row(self.tokenizer, self.calculator, self.protocol, self.fragments, events.append)
+        return self.row_that_tells(events.append)
+
+    def row_that_tells(self, tell: Callable[[Event], None]) -> Row:
+        """An answer that has not begun; every event is told."""
+        return Row(
+            self.tokenizer, self.calculator, self.protocol, self.fragments, tell, self.constraint
+        )
 
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Output]:
         """All prompts at once; options are those of transformers' `generate`."""
@@ -98,7 +108,7 @@ class CalcGenerator:
         unheard = threading.Event()
 
         def work() -> None:
-            row = Row(self.tokenizer, self.calculator, self.protocol, self.fragments, found.put)
+            row = self.row_that_tells(found.put)
             try:
                 self.model.generate(
                     **self.inputs([prompt]),

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from curta.delegate.interception.batch import Batch
 from curta.delegate.interception.row import Row
 from curta.errors import UserError
 
@@ -50,9 +51,11 @@ class Loop:
         rows = [self.new_row(number) for number in range(len(input_ids))]
         at_once = len(rows) == 1 and model.config.model_type not in ONE_BY_ONE
         feed = Feed(rows, padding(generation_config), ends(generation_config), at_once)
+        batch = Batch(len(rows), input_ids.device)
         outputs = model._prefill(input_ids, generation_config, model_kwargs)
         while True:
-            scores = processed(logits_processor, input_ids, outputs.logits[:, -1].float())
+            logits = batch.spread(outputs.logits[:, -1].float())
+            scores = feed.narrowed(processed(logits_processor, input_ids, logits))
             chosen = feed.next(choose(scores, do_sample=generation_config.do_sample))
             chosen = chosen[:, : max(room(stopping_criteria, input_ids), 1)]
             input_ids = torch.cat([input_ids, chosen.to(input_ids.device)], dim=1)
@@ -64,8 +67,9 @@ class Loop:
             model_kwargs = model._update_model_kwargs_for_generation(
                 outputs, model_kwargs, num_new_tokens=chosen.shape[1]
             )
+            model_kwargs = batch.leave(feed.done, model_kwargs)
             model_inputs = model.prepare_inputs_for_generation(
-                input_ids,
+                batch.of(input_ids),
                 next_sequence_length=chosen.shape[1] if model_kwargs["use_cache"] else None,
                 **model_kwargs,
             )
@@ -92,6 +96,18 @@ class Feed:
     def is_done(self) -> bool:
         """Whether no row goes on."""
         return all(self.done)
+
+    def narrowed(self, scores: torch.Tensor) -> torch.Tensor:
+        """Scores as the constraints of the rows that choose now have them."""
+        if not any(row.constraint for row in self.rows):
+            return scores
+        narrow = [
+            scores[number]
+            if self.done[number] or self.waiting[number]
+            else row.narrowed(scores[number])
+            for number, row in enumerate(self.rows)
+        ]
+        return torch.stack(narrow)
 
     def next(self, choices: Sequence[int]) -> torch.Tensor:
         """Tokens for all rows: one for each, or all that are waiting."""

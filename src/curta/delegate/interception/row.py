@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
 from typing import Protocol as Interface
 
 from curta.delegate.calculator.calculator import Result
+from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.events import (
     CallRejected,
     CallResult,
@@ -44,11 +46,13 @@ class Row:
         protocol: Protocol,
         fragments: Fragments,
         tell: Callable[[Event], None],
+        constraint: Constraint | None = None,
     ) -> None:
         self.calculator = calculator
         self.protocol = protocol
         self.fragments = fragments
         self.tell = tell
+        self.constraint = constraint
         self.said = TokenText(tokenizer)
         self.scanner = Scanner(protocol)
 
@@ -56,6 +60,17 @@ class Row:
     def in_call(self) -> bool:
         """Whether a call has begun and not ended."""
         return self.scanner.inside
+
+    def narrowed(self, scores: Any) -> Any:
+        """Scores of the next token: where there is a constraint, of those that it allows alone."""
+        if self.constraint is None or not self.in_call or self.said.is_waiting:
+            return scores
+        allowed = list(self.constraint.allowed(self.scanner.held))
+        if not allowed or scores[allowed].max() == -math.inf:
+            return scores
+        narrow = scores.new_full(scores.shape, -math.inf)
+        narrow[allowed] = scores[allowed]
+        return narrow
 
     def take(self, token: int) -> list[int]:
         """The tokens that the model has to be fed: the chosen one, and what is put behind it."""
