@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
@@ -27,3 +28,28 @@ def test_other_backends_and_standard_input(
     said = capsys.readouterr()
     assert said.out.split()[::2] == ["4", "42"]
     assert "1/0: the expression has no real value" in said.err
+
+
+def test_a_question_is_answered_by_a_model(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Which one is loaded, and what it is asked; the text is that of `CalcGenerator`."""
+    pytest.importorskip("transformers")
+    from curta.delegate import models
+    from curta.delegate.interception.generator import CalcGenerator
+    from tiny_language_models import chat_tokenizer, model
+
+    asked: list[object] = []
+
+    def load(name: str, *, adapter: Path | None = None) -> tuple[object, object]:
+        asked.append((name, adapter))
+        return model("grouped queries"), chat_tokenizer()
+
+    monkeypatch.setattr(models, "load", load)
+    words = ["calc", "what is", "1+1?", "--model", "some/model", "--adapter", "there"]
+    assert main([*words, "--most-tokens", "12"]) == 0
+    assert asked == [("some/model", Path("there"))]
+    (wanted,) = CalcGenerator(model("grouped queries"), chat_tokenizer()).generate(
+        [[{"role": "user", "content": "what is 1+1?"}]], max_new_tokens=12
+    )
+    assert capsys.readouterr().out == wanted.text + "\n"

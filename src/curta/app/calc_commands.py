@@ -1,19 +1,63 @@
-"""The calculator on the command line."""
+"""The calculator on the command line, and models that call it."""
 
 from __future__ import annotations
 
 import argparse
-import sys
-from fractions import Fraction
+import importlib
+from collections.abc import Callable
 
 from curta.app.parser import Parser
 
+Command = Callable[[argparse.Namespace], int]
+
+BACKENDS = ("exact", "kernel", "torch")
+MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
+
 
 def add_calc(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`curta calc eval EXPRESSION ...`"""
-    calc = commands.add_parser("calc", help="the calculator that language models call")
+    """`curta calc QUESTION` and `curta calc eval EXPRESSION ...`"""
+    calc = commands.add_parser(
+        "calc",
+        help="the calculator that language models call, and a model that calls it",
+        description="curta calc QUESTION is short for curta calc ask QUESTION.",
+    )
+    calc.prepare = ask_by_default
     inner = calc.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    evaluate = inner.add_parser(
+    add_ask(inner)
+    add_evaluate(inner)
+
+
+def ask_by_default(parser: Parser, args: list[str], namespace: argparse.Namespace) -> list[str]:
+    """Words that are no command are a question."""
+    known = {"ask", "eval", "-h", "--help"}
+    return ["ask", *args] if args and args[0] not in known else args
+
+
+def add_ask(commands: argparse._SubParsersAction[Parser]) -> None:
+    ask = commands.add_parser(
+        "ask",
+        help="ask a language model; what it calls is evaluated while it writes",
+        description="The answer as it is written; calls are shown as they happen.",
+    )
+    ask.add_argument("question", nargs="+", metavar="QUESTION")
+    ask.add_argument(
+        "--model", default=MODEL, metavar="NAME", help=f"on the Hub, or a folder ({MODEL})"
+    )
+    ask.add_argument("--adapter", metavar="FOLDER", help="from curta delegate train")
+    add_backend(ask)
+    ask.add_argument(
+        "--most-tokens", type=int, default=256, metavar="N", help="of the answer (256)"
+    )
+    ask.add_argument(
+        "--constrained",
+        action="store_true",
+        help="inside of a call, only what can become an expression may be written",
+    )
+    ask.set_defaults(command=later("ask"))
+
+
+def add_evaluate(commands: argparse._SubParsersAction[Parser]) -> None:
+    evaluate = commands.add_parser(
         "eval",
         help="evaluate expressions",
         description="Whole numbers, decimals, + - * / // % ^, parentheses, comparisons, functions; "
@@ -22,13 +66,17 @@ def add_calc(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     evaluate.prepare = keep_minus
     evaluate.add_argument("expressions", nargs="+", metavar="EXPRESSION")
-    evaluate.add_argument(
+    add_backend(evaluate)
+    evaluate.set_defaults(command=later("evaluate_expressions"))
+
+
+def add_backend(parser: Parser) -> None:
+    parser.add_argument(
         "--backend",
-        choices=("exact", "kernel", "torch"),
+        choices=BACKENDS,
         default="exact",
         help="exact (the default), or float64 by compiled code or PyTorch",
     )
-    evaluate.set_defaults(command=evaluate_expressions)
 
 
 def keep_minus(parser: Parser, args: list[str], namespace: argparse.Namespace) -> list[str]:
@@ -40,28 +88,11 @@ def keep_minus(parser: Parser, args: list[str], namespace: argparse.Namespace) -
     ]
 
 
-def evaluate_expressions(options: argparse.Namespace) -> int:
-    """A line for each expression; 2 if one of them has no value."""
-    from curta.delegate.calculator import Calculator
-    from curta.errors import CalculatorError
+def later(name: str) -> Command:
+    """A command that is imported when it is used."""
 
-    expressions = options.expressions
-    if expressions == ["-"]:
-        expressions = [line.rstrip("\n") for line in sys.stdin]
-    failed = False
-    for expression, result in zip(
-        expressions, Calculator(options.backend).evaluate_all(expressions), strict=True
-    ):
-        if isinstance(result, CalculatorError):
-            print(f"curta: {expression}: {result}", file=sys.stderr)
-            failed = True
-            continue
-        print(result.text if result.exact else f"{result.text}  (rounded{exactly(result.value)})")
-    return 2 if failed else 0
+    def command(options: argparse.Namespace) -> int:
+        chosen: Command = getattr(importlib.import_module("curta.app.calc"), name)
+        return chosen(options)
 
-
-def exactly(value: object) -> str:
-    """The exact value behind a rounded text, if it is a short fraction."""
-    if isinstance(value, Fraction) and len(str(value)) <= 40:
-        return f"; exactly {value}"
-    return ""
+    return command
