@@ -7,8 +7,7 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-Z = 1.959963984540054
-"""The normal distribution lies within this many deviations 95% of the time."""
+from curta.intervals import wilson
 
 
 @dataclass(frozen=True)
@@ -24,14 +23,8 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """(p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)"""
-        if not self.count:
-            return 0.0, 1.0
-        p, n = self.value, self.count
-        middle = p + Z * Z / (2 * n)
-        reach = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
-        low, high = (middle - reach) / (1 + Z * Z / n), (middle + reach) / (1 + Z * Z / n)
-        return (0.0 if self.right == 0 else low), (1.0 if self.right == n else high)
+        """From low to high."""
+        return wilson(self.right, self.count)
 
     def __str__(self) -> str:
         low, high = self.interval

@@ -1,0 +1,107 @@
+"""Who answers: a model, perhaps with an adapter, perhaps with a calculator behind its calls.
+
+A system without calls is generated with the same loop as the others, in which nothing is a call;
+so speeds can be compared, and what looks like a call stays what the model wrote.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from curta.delegate.calculator import Calculator
+from curta.delegate.interception.protocol import Protocol as CallProtocol
+from curta.errors import CalculatorError
+
+if TYPE_CHECKING:
+    from curta.delegate.interception.generator import CalcGenerator, Output, Prompt
+
+NO_CALLS = CallProtocol(most_calls=0)
+
+
+@dataclass(frozen=True)
+class System:
+    """One that is evaluated.
+
+    adapter: a folder, if the model has one
+    backend: what computes its calls; nothing if calls are not intercepted
+    """
+
+    name: str
+    model: str
+    adapter: str | None = None
+    backend: str | None = "exact"
+
+    @property
+    def weights(self) -> tuple[str, str | None]:
+        """Systems that differ in the backend only have the same."""
+        return self.model, self.adapter
+
+
+class Writes(Protocol):
+    """Anything that answers a batch of questions."""
+
+    def __call__(self, questions: Sequence[str]) -> list[Output]:
+        """An answer to each."""
+        ...
+
+
+Open = Callable[[System], Writes]
+"""Makes a system ready: this is where models are loaded."""
+
+
+def opener(max_new_tokens: int, device: str | None = None) -> Open:
+    """Opens systems with models of transformers; the last model stays loaded."""
+    loaded: dict[tuple[str, str | None], tuple[object, object]] = {}
+
+    def opened(system: System) -> Writes:
+        from curta.delegate import models
+
+        if system.weights not in loaded:
+            loaded.clear()
+            adapter = None if system.adapter is None else Path(system.adapter)
+            loaded[system.weights] = models.load(system.model, adapter=adapter, device=device)
+        model, tokenizer = loaded[system.weights]
+        return writer(generator(model, tokenizer, system.backend), max_new_tokens)
+
+    return opened
+
+
+def generator(model: object, tokenizer: object, backend: str | None) -> CalcGenerator:
+    """A generator with this backend, or one for which nothing is a call."""
+    from curta.delegate.interception.generator import CalcGenerator
+
+    if backend is None:
+        return CalcGenerator(model, tokenizer, protocol=NO_CALLS)
+    return CalcGenerator(model, tokenizer, calculator=Calculator(backend))
+
+
+def writer(generating: CalcGenerator, max_new_tokens: int) -> Writes:
+    """Answers by the most likely tokens, asked as the model was trained."""
+    chats = getattr(generating.tokenizer, "chat_template", None) is not None
+
+    def write(questions: Sequence[str]) -> list[Output]:
+        prompts: list[Prompt] = [
+            [{"role": "user", "content": text}] if chats else f"{text}\n" for text in questions
+        ]
+        return generating.generate(
+            prompts,
+            max_new_tokens=max_new_tokens,
+            do_sample=False,
+            temperature=None,
+            top_p=None,
+            top_k=None,
+        )
+
+    return write
+
+
+def injected(calculator: Calculator, expression: str) -> str:
+    """What a model is told about an expression."""
+    protocol = CallProtocol()
+    try:
+        return protocol.answered(calculator.evaluate(expression).text)
+    except CalculatorError as error:
+        return protocol.failed(error)
