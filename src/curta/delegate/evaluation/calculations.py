@@ -46,7 +46,7 @@ ITEM = re.compile(r"^[ \t]*(?:[-*•]|[0-9]+[.)])[ \t]+", re.MULTILINE)
 """A mark at the beginning of a line: what follows is no operand of it."""
 
 LONGER_BEFORE = re.compile(r"[-+*/×·⋅÷−–^%(]\s*$|[0-9] $")
-LONGER_BEHIND = re.compile(r" ?(?:[*/×÷^+]|:[0-9]|[xX] ?[0-9(])| [0-9]{3}")
+LONGER_BEHIND = re.compile(r" ?(?:[*/×÷^+]|:[0-9]|[xX] ?[0-9(])| [0-9]{3}| [0-9]+/[0-9]")
 SPELLINGS = {
     r"\times": "*", r"\cdot": "*", r"\div": "/", r"\$": "$", r"\%": "%", r"\(": " ", r"\)": " ",
     "**": "^", "\u00a0": " ",

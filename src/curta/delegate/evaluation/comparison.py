@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from curta.intervals import wilson
 
@@ -49,8 +50,12 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
 def bootstrap_difference(
     first: Sequence[bool], second: Sequence[bool], *, draws: int = 2_000, seed: int = 0
 ) -> tuple[float, float]:
-    """The 95% interval of first - second, questions drawn again with replacement."""
+    """The 95% interval of first - second, questions drawn again with replacement.
+
+    A question counts 1, 0 or -1, so what is drawn is how often each of the three comes.
+    """
     pairs = [a - b for a, b in zip(first, second, strict=True)]
-    drawn = random.Random(seed)
-    means = sorted(sum(drawn.choices(pairs, k=len(pairs))) / len(pairs) for _ in range(draws))
-    return means[int(0.025 * draws)], means[int(0.975 * draws) - 1]
+    shares = [pairs.count(value) / len(pairs) for value in (1, 0, -1)]
+    drawn = np.random.default_rng(seed).multinomial(len(pairs), shares, size=draws)
+    means = np.sort((drawn[:, 0] - drawn[:, 2]) / len(pairs))
+    return float(means[int(0.025 * draws)]), float(means[int(0.975 * draws) - 1])

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from curta.delegate.data import mix
 from curta.delegate.data.annotated import plain, read_lines
@@ -21,6 +22,9 @@ from curta.errors import DataError
 TEMPLATES, NEGATIVES, GSM8K, SVAMP = "templates", "negatives", "gsm8k", "svamp"
 SUITES = (TEMPLATES, GSM8K, SVAMP)
 """What can be asked for; negatives come with templates."""
+
+DRAWN = 200
+"""Questions that are drawn anew if their number is not given."""
 
 TRIES = 2_000
 """Draws for a question of one length until there are said to be no more."""
@@ -53,6 +57,60 @@ class Question:
         """The digits of the longest number in the question: of 1,250.50 they are six."""
         found = WRITTEN_NUMBER.findall(self.text)
         return max((sum(map(str.isdigit, number)) for number in found), default=None)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where questions come from.
+
+    data:         a folder made by `curta delegate data`; without, templates are drawn anew
+    gsm8k, svamp: their files
+    digits:       of the longest number in questions that are drawn anew
+    count:        questions of a suite, at most; without, all of a file, or DRAWN of templates
+    negatives:    questions with nothing to compute; without, a quarter as many as of templates
+    """
+
+    data: Path | None = None
+    gsm8k: Path | None = None
+    svamp: Path | None = None
+    digits: tuple[int, int] = (1, 4)
+    count: int | None = None
+    negatives: int | None = None
+    seed: int = 0
+
+
+def questions(suites: Sequence[str], sources: Sources) -> list[Question]:
+    """The questions of the suites that are asked for; those of templates with negatives."""
+    for name, value, least in (("count", sources.count, 1), ("negatives", sources.negatives, 0)):
+        if value is not None and value < least:
+            raise DataError(f"--{name} {value}: must be at least {least}")
+    found: list[Question] = []
+    for suite in dict.fromkeys(suites):
+        if suite == TEMPLATES:
+            found += of_templates(sources)
+        elif suite in (GSM8K, SVAMP):
+            file: Path | None = getattr(sources, suite)
+            if file is None:
+                raise DataError(f"--suite {suite}: give its file with --{suite}; {WHERE[suite]}")
+            read = from_gsm8k if suite == GSM8K else from_svamp
+            found += some(read(file), sources.count, sources.seed)
+        else:
+            raise DataError(f"--suite {suite}: there are {', '.join(SUITES)}")
+    return found
+
+
+def of_templates(sources: Sources) -> list[Question]:
+    """From a folder or drawn anew, with negatives."""
+    count, negatives = sources.count, sources.negatives
+    if negatives is None and (count is not None or sources.data is None):
+        negatives = (count or DRAWN) // 4
+    if sources.data is None:
+        return fresh(sources.digits, count or DRAWN, negatives=negatives or 0, seed=sources.seed)
+    every = from_folder(sources.data)
+    return [
+        *some([one for one in every if one.suite == TEMPLATES], count, sources.seed),
+        *some([one for one in every if one.suite == NEGATIVES], negatives, sources.seed),
+    ]
 
 
 def from_folder(folder: Path) -> list[Question]:
@@ -153,7 +211,7 @@ def joined(body: str, question: str) -> str:
     return f"{body} {question}".strip()
 
 
-def rows(file: Path, suite: str) -> Iterator[dict[str, object]]:
+def rows(file: Path, suite: str) -> Iterator[dict[str, Any]]:
     """What is in a file, or where to get it."""
     if not file.is_file():
         raise DataError(f"--{suite} {file}: there is no such file; {WHERE[suite]}")

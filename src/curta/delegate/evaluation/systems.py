@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Protocol
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.interception.protocol import Protocol as CallProtocol
-from curta.errors import CalculatorError
+from curta.errors import CalculatorError, DataError
 
 if TYPE_CHECKING:
     from curta.delegate.interception.generator import CalcGenerator, Output, Prompt
 
+BACKENDS = ("exact", "torch", "kernel")
 NO_CALLS = CallProtocol(most_calls=0)
 
 
@@ -38,6 +39,49 @@ class System:
     def weights(self) -> tuple[str, str | None]:
         """Systems that differ in the backend only have the same."""
         return self.model, self.adapter
+
+
+def systems(
+    model: str,
+    *,
+    adapters: Sequence[str] = (),
+    inline: Sequence[str] = (),
+    backends: Sequence[str] = ("exact",),
+    untrained: bool = False,
+) -> tuple[System, ...]:
+    """Those that are asked for, as `FOLDER` or `NAME=FOLDER`.
+
+    Every adapter with every backend; inline ones, which were trained without calls, without any.
+    With no adapter at all it is the model itself that calls, unless it is there as `untrained`.
+    """
+    for backend in backends:
+        if backend not in BACKENDS:
+            raise DataError(f"--backend {backend}: there are {', '.join(BACKENDS)}")
+    found = [System("untrained", model, backend=None)] if untrained else []
+    for given in inline:
+        name, folder = named("--inline", given)
+        found.append(System(name, model, folder, backend=None))
+    calling: list[tuple[str, str | None]] = [named("--adapter", given) for given in adapters]
+    if not calling and not found:
+        calling = [(model.rstrip("/").rpartition("/")[2], None)]
+    for name, folder_or_none in calling:
+        for backend in dict.fromkeys(backends):
+            full_name = f"{name}, {backend}" if len(backends) > 1 else name
+            found.append(System(full_name, model, folder_or_none, backend))
+    names = [one.name for one in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise DataError(f"--adapter: two systems are called {twice}: write NAME=FOLDER")
+    return tuple(found)
+
+
+def named(option: str, given: str) -> tuple[str, str]:
+    """The name and the folder of an adapter."""
+    name, equals, folder = given.partition("=")
+    if not equals or Path(given).is_dir():
+        name, folder = Path(given).resolve().name, given
+    if not (Path(folder) / "adapter_config.json").is_file():
+        raise DataError(f"{option} {given}: {folder} holds no adapter (no adapter_config.json)")
+    return name, folder
 
 
 class Writes(Protocol):
