@@ -123,13 +123,11 @@ def add_evaluate(commands: argparse._SubParsersAction[Parser]) -> None:
     evaluate.add_argument(
         "--untrained", action="store_true", help="the model without adapter and calls, too"
     )
-    for name, default, what in (
+    for name, first, what in (
         ("backend", "exact", "who computes calls: exact, torch, kernel"),
         ("suite", "templates", "what is asked: templates, gsm8k, svamp"),
     ):
-        evaluate.add_argument(
-            f"--{name}", default=default, metavar="A,B", help=f"{what} ({default})"
-        )
+        evaluate.add_argument(f"--{name}", default=first, metavar="A,B", help=f"{what} ({first})")
     evaluate.add_argument(
         "--data", metavar="FOLDER", help="templates as in its test.jsonl; without, drawn anew"
     )

@@ -6,6 +6,7 @@ so speeds can be compared, and what looks like a call stays what the model wrote
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,12 +29,14 @@ class System:
 
     adapter: a folder, if the model has one
     backend: what computes its calls; nothing if calls are not intercepted
+    digest:  of the adapter's weights, so that no evaluation goes on with others
     """
 
     name: str
     model: str
     adapter: str | None = None
     backend: str | None = "exact"
+    digest: str | None = None
 
     @property
     def weights(self) -> tuple[str, str | None]:
@@ -58,16 +61,17 @@ def systems(
         if backend not in BACKENDS:
             raise DataError(f"--backend {backend}: there are {', '.join(BACKENDS)}")
     found = [System("untrained", model, backend=None)] if untrained else []
+    folder: str | None
     for given in inline:
         name, folder = named("--inline", given)
-        found.append(System(name, model, folder, backend=None))
+        found.append(System(name, model, folder, None, digest(folder)))
     calling: list[tuple[str, str | None]] = [named("--adapter", given) for given in adapters]
     if not calling and not found:
         calling = [(model.rstrip("/").rpartition("/")[2], None)]
-    for name, folder_or_none in calling:
+    for name, folder in calling:
         for backend in dict.fromkeys(backends):
             full_name = f"{name}, {backend}" if len(backends) > 1 else name
-            found.append(System(full_name, model, folder_or_none, backend))
+            found.append(System(full_name, model, folder, backend, digest(folder)))
     names = [one.name for one in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise DataError(f"--adapter: two systems are called {twice}: write NAME=FOLDER")
@@ -82,6 +86,16 @@ def named(option: str, given: str) -> tuple[str, str]:
     if not (Path(folder) / "adapter_config.json").is_file():
         raise DataError(f"{option} {given}: {folder} holds no adapter (no adapter_config.json)")
     return name, folder
+
+
+def digest(folder: str | None) -> str | None:
+    """Of an adapter's weights."""
+    if folder is None:
+        return None
+    found = hashlib.sha256()
+    for file in sorted(Path(folder).glob("adapter_model.*")):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
 
 
 class Writes(Protocol):
