@@ -26,11 +26,13 @@ from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.running import Answers
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.taxonomy import WRONG
+from curta.errors import CalculatorError
 
 EXAMPLES = 3
 """Of each kind, for each system."""
 
-CALL = re.compile(r"&lt;&lt;calc:(?:[^\n]*?&gt;&gt;(?: = (?:error: [a-z ]+|\S+))?|[^\n]*)")
+BRIEFS = "|".join(one.brief for one in CalculatorError.__subclasses__())
+CALL = re.compile(rf"&lt;&lt;calc:(?:[^\n]*?&gt;&gt;(?: = (?:error: (?:{BRIEFS})|\S+))?|[^\n]*)")
 MISSING = "–"
 
 
