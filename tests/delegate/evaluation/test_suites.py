@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
@@ -124,3 +126,19 @@ def test_published_sets() -> None:
     )
     assert Counter(one.suite for one in found) == {"gsm8k": 1319, "svamp": 1000}
     assert all(one.value and one.text for one in found)
+
+
+SCRIPT = """
+import sys
+import curta.app.delegate_evaluate
+import curta.delegate.evaluation.report
+heavy = {"torch", "transformers", "jax", "matplotlib", "lm_eval"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+def test_asking_for_help_is_light() -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr

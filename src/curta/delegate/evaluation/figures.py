@@ -159,14 +159,16 @@ class Figures:
         return sum(one.tokens for one in generated) / seconds if seconds else None
 
     def comparisons(self) -> list[Comparison]:
-        """All pairs of systems that differ in more than the backend, on each suite."""
+        """All pairs of systems that differ in more than the backend, the later one first."""
         pairs = [
-            pair for pair in combinations(self.systems, 2) if source_of(pair[1], pair[:1]) is None
+            (later.name, earlier.name)
+            for earlier, later in combinations(self.systems, 2)
+            if source_of(later, [earlier]) is None
         ]
         return [
-            compared(suite, a.name, b.name, self.rights(a.name, suite), self.rights(b.name, suite))
+            compared(suite, first, second, self.rights(first, suite), self.rights(second, suite))
             for suite in self.computing
-            for a, b in pairs
+            for first, second in pairs
         ]
 
     def rights(self, system: str, suite: str) -> list[bool]:

@@ -62,9 +62,10 @@ def by_digits(suites: Mapping[str, Groups]) -> str:
             axes.set_xlabel("digits of the longest number in the question")
             axes.set_xticks(sorted(set().union(*groups.values())))
         panels[0].set_ylabel("right answers")
-        panels[0].legend(fontsize=8)
+        handles, labels = panels[0].get_legend_handles_labels()
+        panels[0].figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
 
-    return drawn(draw, len(shown), (max(5.0, 3.7 * len(shown)), 3.1)) if shown else ""
+    return drawn(draw, len(shown), (max(5.0, 3.7 * len(shown)), 3.4)) if shown else ""
 
 
 def line(axes: Axes, label: str, shares: Mapping[Any, Share], offset: float, colour: str) -> None:
