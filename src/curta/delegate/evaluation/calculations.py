@@ -3,10 +3,10 @@
 Checked is what can be read beyond doubt; everything else is passed over:
 
 * a call with a number behind it;
-* an expression of numbers and operators, then `=`, then a number or another expression. Words of
-  units may stand behind its numbers (`12 apples * 7 = 84`), but terms that are added must have the
-  same unit. An expression that begins or ends within something longer (`x - 12 * 7 = 3`) or has
-  no operator is none.
+* an expression of numbers, operators and the calculator's functions, then `=`, then a number or
+  another expression. Words of units may stand behind its numbers (`12 apples * 7 = 84`), but terms
+  that are added must have the same unit. An expression that begins or ends within something longer
+  (`x - 12 * 7 = 3`) or computes nothing (`5 = 5`) is none.
 
 A stated result is right if it is equal, if it has decimals and is rounded at its last, or if it is
 the same as a percentage. Of a chain (`2 + 3 = 5 + 4 = 9`) the first number behind `=` may be the
@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from curta.delegate.calculator import Calculator
+from curta.delegate.calculator.operations import FUNCTIONS
 from curta.errors import CalculatorError
 
 CALCULATOR = Calculator()
@@ -34,14 +35,16 @@ UNIT = r"(?:(?: ?[A-Za-z]{2,}(?:/[A-Za-z]{2,})?){1,3}(?! [-−][0-9]))?"
 APART = r"(?=[xX] ?[0-9(]|(?!\.?[0-9_]|[A-Za-z](?![A-Za-z])))"
 """What may follow a number: 3x4 and 3kg are read, 3y is algebra."""
 
-TERM = rf"\(*[-−]?\(*{NUMBER}{APART}{UNIT}\)*"
+INSIDE = r"[^=\n()]*(?:\([^=\n()]*\)[^=\n()]*)*"
+FUNCTION = rf"(?:{'|'.join(sorted(FUNCTIONS, reverse=True))})\({INSIDE}\)"
+TERM = rf"\({{0,9}}(?:[-−]\({{0,9}})?(?:{FUNCTION}|{NUMBER}{APART}{UNIT})\){{0,9}}"
 OPERATOR = r"(?: ?(?:\*\*|[-+*/×·⋅÷−–^]) ?| ?[xX] ?(?=[0-9($])| of )"
-SIDE = rf"{TERM}(?:{OPERATOR}{TERM})*"
+SIDE = rf"{TERM}(?:{OPERATOR}{TERM}){{0,30}}"
 EQUATION = re.compile(
-    rf"(?<![0-9A-Za-z_.,:/])(?P<left>{TERM}(?:{OPERATOR}{TERM})+) ?= ?(?P<right>{SIDE})"
+    rf"(?<![0-9A-Za-z_.,:/])(?P<left>{TERM}(?:{OPERATOR}{TERM}){{1,30}}|{FUNCTION}) ?= ?(?P<right>{SIDE})"
 )
-ALONE = re.compile(rf"\(*[-−]?{NUMBER}")
-WORDS = re.compile(r"(?<=[0-9%) ])(?!of [0-9($])[A-Za-z]{2,}(?:/[A-Za-z]{2,})?")
+ALONE = re.compile(rf"\({{0,9}}[-−]?{NUMBER}")
+WORDS = re.compile(r"(?<=[0-9%) ])(?!of [0-9($])[A-Za-z]{2,}(?![0-9A-Za-z(])(?:/[A-Za-z]{2,})?")
 ITEM = re.compile(r"^[ \t]*(?:[-*•]|[0-9]+[.)])[ \t]+", re.MULTILINE)
 """A mark at the beginning of a line: what follows is no operand of it."""
 
