@@ -40,9 +40,8 @@ FUNCTION = rf"(?:{'|'.join(sorted(FUNCTIONS, reverse=True))})\({INSIDE}\)"
 TERM = rf"\({{0,9}}(?:[-−]\({{0,9}})?(?:{FUNCTION}|{NUMBER}{APART}{UNIT})\){{0,9}}"
 OPERATOR = r"(?: ?(?:\*\*|[-+*/×·⋅÷−–^]) ?| ?[xX] ?(?=[0-9($])| of )"
 SIDE = rf"{TERM}(?:{OPERATOR}{TERM}){{0,30}}"
-EQUATION = re.compile(
-    rf"(?<![0-9A-Za-z_.,:/])(?P<left>{TERM}(?:{OPERATOR}{TERM}){{1,30}}|{FUNCTION}) ?= ?(?P<right>{SIDE})"
-)
+LEFT = rf"{TERM}(?:{OPERATOR}{TERM}){{1,30}}|{FUNCTION}"
+EQUATION = re.compile(rf"(?<![0-9A-Za-z_.,:/])(?P<left>{LEFT}) ?= ?(?P<right>{SIDE})")
 ALONE = re.compile(rf"\({{0,9}}[-−]?{NUMBER}")
 WORDS = re.compile(r"(?<=[0-9%) ])(?!of [0-9($])[A-Za-z]{2,}(?![0-9A-Za-z(])(?:/[A-Za-z]{2,})?")
 ITEM = re.compile(r"^[ \t]*(?:[-*•]|[0-9]+[.)])[ \t]+", re.MULTILINE)
