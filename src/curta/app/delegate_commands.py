@@ -12,11 +12,12 @@ Command = Callable[[argparse.Namespace], int]
 
 
 def add_delegate(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`curta delegate data`, `curta delegate train`"""
+    """`curta delegate data`, `curta delegate train`, `curta delegate evaluate`"""
     delegate = commands.add_parser("delegate", help="teach a language model to call a calculator")
     inner = delegate.add_subparsers(title="commands", required=True, metavar="COMMAND")
     add_data(inner)
     add_train(inner)
+    add_evaluate(inner)
 
 
 def add_data(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -95,11 +96,66 @@ def add_train(commands: argparse._SubParsersAction[Parser]) -> None:
     train.set_defaults(command=later("train_adapter"))
 
 
-def later(name: str) -> Command:
+def add_evaluate(commands: argparse._SubParsersAction[Parser]) -> None:
+    evaluate = commands.add_parser(
+        "evaluate",
+        help="measure how often models are right, and what goes wrong",
+        description="Asks systems the same questions: the model with each adapter and its calls "
+        "answered by each backend, adapters trained without calls (--inline), and the model as "
+        "it is (--untrained). With none of these it is the model itself that calls. Writes "
+        "answers, figures and report.html; killed, it goes on with the same command.",
+    )
+    evaluate.add_argument("--model", required=True, metavar="NAME", help="on the Hub, or a folder")
+    evaluate.add_argument(
+        "--adapter",
+        action="append",
+        default=[],
+        metavar="[NAME=]FOLDER",
+        help="from curta delegate train; may be given again",
+    )
+    evaluate.add_argument(
+        "--inline",
+        action="append",
+        default=[],
+        metavar="[NAME=]FOLDER",
+        help="an adapter trained with --no-calls; calls are not intercepted",
+    )
+    evaluate.add_argument(
+        "--untrained", action="store_true", help="the model without adapter and calls, too"
+    )
+    for name, first, what in (
+        ("backend", "exact", "who computes calls: exact, torch, kernel"),
+        ("suite", "templates", "what is asked: templates, gsm8k, svamp"),
+    ):
+        evaluate.add_argument(f"--{name}", default=first, metavar="A,B", help=f"{what} ({first})")
+    evaluate.add_argument(
+        "--data", metavar="FOLDER", help="templates as in its test.jsonl; without, drawn anew"
+    )
+    evaluate.add_argument("--gsm8k", metavar="FILE", help="test.jsonl of GSM8K")
+    evaluate.add_argument("--svamp", metavar="FILE", help="SVAMP.json")
+    evaluate.add_argument(
+        "--digits", default="1..4", help="of the longest number in questions drawn anew (1..4)"
+    )
+    for name, number, what in (
+        ("count", None, "questions of each suite, at most (all of files, 200 drawn anew)"),
+        ("negatives", None, "questions with nothing to compute (a quarter of --count)"),
+        ("seed", 0, "the same seed asks the same questions (0)"),
+        ("batch", 16, "questions in a pass (16)"),
+        ("max-new-tokens", 400, "of an answer (400)"),
+    ):
+        evaluate.add_argument(f"--{name}", type=int, default=number, metavar="N", help=what)
+    evaluate.add_argument("--device", help="as cpu or cuda:1 (a GPU if there is one)")
+    evaluate.add_argument(
+        "--out", default="evaluation", metavar="FOLDER", help="where it lies (evaluation)"
+    )
+    evaluate.set_defaults(command=later("evaluate", "curta.app.delegate_evaluate"))
+
+
+def later(name: str, module: str = "curta.app.delegate") -> Command:
     """A command that is imported when it is used."""
 
     def command(options: argparse.Namespace) -> int:
-        chosen: Command = getattr(importlib.import_module("curta.app.delegate"), name)
+        chosen: Command = getattr(importlib.import_module(module), name)
         return chosen(options)
 
     return command

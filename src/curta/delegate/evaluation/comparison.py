@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-Z = 1.959963984540054
-"""The normal distribution lies within this many deviations 95% of the time."""
+import numpy as np
+
+from curta.intervals import wilson
 
 
 @dataclass(frozen=True)
@@ -24,14 +24,8 @@ class Share:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """(p + z^2/2n -+ z sqrt(p(1-p)/n + z^2/4n^2)) / (1 + z^2/n)"""
-        if not self.count:
-            return 0.0, 1.0
-        p, n = self.value, self.count
-        middle = p + Z * Z / (2 * n)
-        reach = Z * math.sqrt(p * (1 - p) / n + Z * Z / (4 * n * n))
-        low, high = (middle - reach) / (1 + Z * Z / n), (middle + reach) / (1 + Z * Z / n)
-        return (0.0 if self.right == 0 else low), (1.0 if self.right == n else high)
+        """From low to high."""
+        return wilson(self.right, self.count)
 
     def __str__(self) -> str:
         low, high = self.interval
@@ -56,8 +50,12 @@ def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
 def bootstrap_difference(
     first: Sequence[bool], second: Sequence[bool], *, draws: int = 2_000, seed: int = 0
 ) -> tuple[float, float]:
-    """The 95% interval of first - second, questions drawn again with replacement."""
+    """The 95% interval of first - second, questions drawn again with replacement.
+
+    A question counts 1, 0 or -1, so what is drawn is how often each of the three comes.
+    """
     pairs = [a - b for a, b in zip(first, second, strict=True)]
-    drawn = random.Random(seed)
-    means = sorted(sum(drawn.choices(pairs, k=len(pairs))) / len(pairs) for _ in range(draws))
-    return means[int(0.025 * draws)], means[int(0.975 * draws) - 1]
+    shares = [pairs.count(value) / len(pairs) for value in (1, 0, -1)]
+    drawn = np.random.default_rng(seed).multinomial(len(pairs), shares, size=draws)
+    means = np.sort((drawn[:, 0] - drawn[:, 2]) / len(pairs))
+    return float(means[int(0.025 * draws)]), float(means[int(0.975 * draws) - 1])

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 from typing import Literal
 
+from curta.intervals import Z, wilson
+
 Method = Literal["wilson", "t", "t and wilson", "none"]
 
-Z = 1.959963984540054
-"""The normal distribution lies within this many deviations 95% of the time."""
-
 T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""The same of Student's distribution, with 1 to 10 degrees of freedom."""
+"""Student's distribution lies within so many deviations 95% of the time: 1 to 10 degrees of
+freedom."""
 
 
 @dataclass(frozen=True)
@@ -41,19 +41,6 @@ class Figure:
         if self.low == self.high:
             return short(self.value)
         return f"{short(self.value)} [{short(self.low)}, {short(self.high)}]"
-
-
-def wilson(right: float, count: float) -> tuple[float, float]:
-    """The interval of a share."""
-    if count == 0:
-        return 0.0, 1.0
-    share = right / count
-    scale = 1 + Z * Z / count
-    middle = share + Z * Z / (2 * count)
-    reach = Z * math.sqrt(share * (1 - share) / count + Z * Z / (4 * count * count))
-    low = 0.0 if right == 0 else (middle - reach) / scale
-    high = 1.0 if right == count else (middle + reach) / scale
-    return low, high
 
 
 def student(values: Sequence[float]) -> tuple[float, float]:

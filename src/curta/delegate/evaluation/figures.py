@@ -1,0 +1,242 @@
+"""The numbers of a report, from questions and answers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Any
+
+from curta.delegate.calculator import Calculator
+from curta.delegate.evaluation.answers import STATED
+from curta.delegate.evaluation.comparison import Share, bootstrap_difference, mcnemar
+from curta.delegate.evaluation.record import Answer
+from curta.delegate.evaluation.running import source_of
+from curta.delegate.evaluation.suites import NEGATIVES, Question
+from curta.delegate.evaluation.systems import System, injected
+from curta.delegate.evaluation.taxonomy import Kind, Verdict, kinds, malformed, verdict
+
+
+@dataclass(frozen=True)
+class Judged:
+    """An answer with its question and what it is."""
+
+    question: Question
+    answer: Answer
+    verdict: Verdict
+
+    @property
+    def is_right(self) -> bool:
+        """Whether it is."""
+        return self.verdict.kind == "right"
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two systems on the questions of a suite.
+
+    difference: first - second, of accuracies, and its 95% interval by bootstrap
+    p:          McNemar's, exact
+    """
+
+    suite: str
+    first: str
+    second: str
+    difference: float
+    interval: tuple[float, float]
+    p: float
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A backend beside the one whose answers were generated first.
+
+    calls:   different expressions to which both say the same, of all in the first one's answers
+    answers: answers that could be taken over, of all
+    differs: an expression with another result, and both results
+    """
+
+    system: str
+    source: str
+    calls: Share
+    answers: Share
+    differs: str
+
+
+class Figures:
+    """All of them; what is judged is judged once."""
+
+    def __init__(
+        self,
+        systems: Sequence[System],
+        questions: Sequence[Question],
+        answers: Mapping[tuple[str, str], Answer],
+    ) -> None:
+        self.systems = systems
+        self.questions = questions
+        self.answers = answers
+        self.suites = tuple(dict.fromkeys(one.suite for one in questions))
+
+    @cached_property
+    def judged(self) -> dict[str, list[Judged]]:
+        """The answers of each system, in the order of the questions."""
+        return {
+            system.name: [
+                Judged(one, given, verdict(one, given))
+                for one in self.questions
+                if (given := self.answers.get((system.name, one.name))) is not None
+            ]
+            for system in self.systems
+        }
+
+    @property
+    def computing(self) -> tuple[str, ...]:
+        """The suites whose questions have right answers."""
+        return tuple(suite for suite in self.suites if suite != NEGATIVES)
+
+    def of(self, system: str, suite: str | None = None) -> list[Judged]:
+        """The answers of a system to the questions of a suite, or to all that have an answer."""
+        return [
+            one
+            for one in self.judged[system]
+            if (one.question.suite == suite if suite else one.question.value is not None)
+        ]
+
+    def accuracy(self, system: str, suite: str) -> Share:
+        """Right answers."""
+        return share(one.is_right for one in self.of(system, suite))
+
+    def by(self, system: str, suite: str, group: Callable[[Question], Any]) -> dict[Any, Share]:
+        """Right answers in groups of questions; those that belong to none are left out."""
+        found: dict[Any, list[bool]] = {}
+        for one in self.of(system, suite):
+            found.setdefault(group(one.question), []).append(one.is_right)
+        found.pop(None, None)
+        return {name: share(found[name]) for name in sorted(found)}
+
+    def kinds(self, system: str, suite: str) -> Counter[Kind]:
+        """What the answers are."""
+        return kinds(one.verdict for one in self.of(system, suite))
+
+    def format(self, system: str) -> Share:
+        """Answers that ended, said at last what the answer is, and left no call without result."""
+        return share(
+            one.answer.ended and bool(STATED.search(one.answer.text)) and not malformed(one.answer)
+            for one in self.of(system)
+        )
+
+    def calling(self, system: str) -> Share:
+        """Answers with a call, where there is something to compute."""
+        return share(bool(one.answer.calls) for one in self.of(system))
+
+    def valid(self, system: str) -> Share:
+        """Calls with a result, of all that were begun."""
+        return share(
+            call.answer is not None for one in self.judged[system] for call in one.answer.calls
+        )
+
+    def false_calls(self, system: str) -> Share:
+        """Answers with a call, where there is nothing to compute."""
+        return share(bool(one.answer.calls) for one in self.of(system, NEGATIVES))
+
+    def microseconds(self, system: str) -> float | None:
+        """What a call takes to be evaluated, the median."""
+        taken = sorted(
+            call.microseconds
+            for one in self.judged[system]
+            if one.answer.source is None
+            for call in one.answer.calls
+            if call.closed
+        )
+        return taken[len(taken) // 2] if taken else None
+
+    def speed(self, system: str) -> float | None:
+        """Tokens a second, of the answers that were generated."""
+        generated = [one.answer for one in self.judged[system] if one.answer.source is None]
+        seconds = sum(one.seconds for one in generated)
+        return sum(one.tokens for one in generated) / seconds if seconds else None
+
+    def comparisons(self) -> list[Comparison]:
+        """All pairs of systems that differ in more than the backend, the later one first."""
+        pairs = [
+            (later.name, earlier.name)
+            for earlier, later in combinations(self.systems, 2)
+            if source_of(later, [earlier]) is None
+        ]
+        return [
+            compared(suite, first, second, self.rights(first, suite), self.rights(second, suite))
+            for suite in self.computing
+            for first, second in pairs
+        ]
+
+    def rights(self, system: str, suite: str) -> list[bool]:
+        """Which questions a system answers rightly."""
+        return [one.is_right for one in self.of(system, suite)]
+
+    def agreements(self) -> list[Agreement]:
+        """Backends beside each other."""
+        found = []
+        for number, system in enumerate(self.systems):
+            source = source_of(system, self.systems[:number])
+            if source is not None:
+                found.append(self.agreement(system, source))
+        return found
+
+    def agreement(self, system: System, source: System) -> Agreement:
+        """One backend beside the first."""
+        expressions = dict.fromkeys(
+            call.expression
+            for one in self.judged[source.name]
+            for call in one.answer.calls
+            if call.closed
+        )
+        mine, theirs = (Calculator(one.backend or "exact") for one in (system, source))
+        said = [(each, injected(mine, each), injected(theirs, each)) for each in expressions]
+        other = next((one for one in said if one[1] != one[2]), None)
+        return Agreement(
+            system.name,
+            source.name,
+            share(a == b for _, a, b in said),
+            share(one.answer.source is not None for one in self.judged[system.name]),
+            f"{other[0]}{other[1]}, not{other[2].removeprefix(' =')}" if other else "",
+        )
+
+    def as_json(self) -> dict[str, Any]:
+        """The main ones, for other programs."""
+        return {
+            system.name: {
+                "accuracy": {
+                    suite: row(self.accuracy(system.name, suite)) for suite in self.computing
+                },
+                "format": row(self.format(system.name)),
+                "calling": row(self.calling(system.name)),
+                "valid_calls": row(self.valid(system.name)),
+                "false_calls": row(self.false_calls(system.name)),
+                "tokens_per_second": self.speed(system.name),
+                "kinds": {suite: dict(self.kinds(system.name, suite)) for suite in self.suites},
+            }
+            for system in self.systems
+        }
+
+
+def compared(
+    suite: str, first: str, second: str, a: Sequence[bool], b: Sequence[bool]
+) -> Comparison:
+    """Two systems on one suite."""
+    difference = (sum(a) - sum(b)) / len(a)
+    return Comparison(suite, first, second, difference, bootstrap_difference(a, b), mcnemar(a, b))
+
+
+def share(given: Iterable[bool]) -> Share:
+    """How many of them are true."""
+    values = list(given)
+    return Share(sum(values), len(values))
+
+
+def row(one: Share) -> dict[str, Any] | None:
+    """A share with its interval; nothing of nothing."""
+    if not one.count:
+        return None
+    return {"right": one.right, "count": one.count, "interval": list(one.interval)}

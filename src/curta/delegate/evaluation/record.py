@@ -1,0 +1,147 @@
+"""An evaluation's folder: what was asked of whom, and the answers as they came.
+
+`config.json` holds systems and options, `questions.jsonl` the questions, `answers.jsonl` a line
+for each answer. A killed evaluation goes on from there, if it is the same evaluation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from curta.delegate.evaluation.suites import Question
+from curta.errors import DataError
+
+if TYPE_CHECKING:
+    from curta.delegate.evaluation.systems import System
+    from curta.delegate.interception.generator import Output
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call that a model began.
+
+    closed: whether it came to its end, so that it was evaluated
+    answer: what it was answered; nothing if it has no result
+    """
+
+    expression: str
+    closed: bool
+    answer: str | None
+    microseconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a system said to a question.
+
+    tokens:  of the answer, results of calls among them
+    seconds: its share of the time that its batch took
+    ended:   whether it came to its end; not so if it used all the tokens that it might
+    source:  another system that was shown to say the same; nothing if it was generated
+    """
+
+    system: str
+    question: str
+    text: str
+    calls: tuple[Call, ...]
+    tokens: int
+    seconds: float
+    ended: bool
+    source: str | None = None
+
+
+def answer_of(
+    output: Output, system: System, question: Question, *, seconds: float, max_new_tokens: int
+) -> Answer:
+    """A generated output as it is kept."""
+    from curta.delegate.interception.events import CallResult
+
+    calls = tuple(
+        Call(call.expression, True, call.answer, call.microseconds)
+        if isinstance(call, CallResult)
+        else Call(call.expression, call.error is not None, None, call.microseconds)
+        for call in output.calls
+    )
+    return Answer(
+        system.name,
+        question.name,
+        output.text,
+        calls,
+        output.tokens,
+        seconds,
+        output.tokens < max_new_tokens,
+    )
+
+
+@dataclass(frozen=True)
+class Config:
+    """What an evaluation is; a folder holds one."""
+
+    systems: tuple[System, ...]
+    max_new_tokens: int
+    batch: int
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Folder:
+    """Where an evaluation lies."""
+
+    path: Path
+
+    @property
+    def answers_file(self) -> Path:
+        """A line for each answer."""
+        return self.path / "answers.jsonl"
+
+    @property
+    def report_file(self) -> Path:
+        """The page."""
+        return self.path / "report.html"
+
+    def begin(self, config: Config, questions: Sequence[Question]) -> None:
+        """Write down what the evaluation is, or see that it is the one that lies here."""
+        contents = {
+            "config.json": json.dumps(dataclasses.asdict(config), indent=1) + "\n",
+            "questions.jsonl": lines(questions),
+        }
+        for name, written in contents.items():
+            file = self.path / name
+            if file.is_file() and file.read_text("utf-8") != written:
+                raise DataError(
+                    f"--out {self.path}: another evaluation lies there ({name} differs): choose "
+                    "another folder, or give the same options"
+                )
+        self.path.mkdir(parents=True, exist_ok=True)
+        for name, written in contents.items():
+            (self.path / name).write_text(written, encoding="utf-8")
+
+    def append(self, answers: Iterable[Answer]) -> None:
+        """Keep answers, all in one go."""
+        with self.answers_file.open("a", encoding="utf-8") as file:
+            file.write(lines(answers))
+
+    def answers(self) -> dict[tuple[str, str], Answer]:
+        """By system and question. A last line that was cut off is taken away."""
+        if not self.answers_file.is_file():
+            return {}
+        whole, _, rest = self.answers_file.read_text("utf-8").rpartition("\n")
+        if rest:
+            self.answers_file.write_text(whole + "\n" if whole else "", encoding="utf-8")
+        kept = [answer(json.loads(line)) for line in whole.split("\n") if line]
+        return {(one.system, one.question): one for one in kept}
+
+
+def answer(row: dict[str, Any]) -> Answer:
+    """A line of the file."""
+    return Answer(**row | {"calls": tuple(Call(**call) for call in row["calls"])})
+
+
+def lines(rows: Iterable[Any]) -> str:
+    """Records as JSON lines."""
+    return "".join(json.dumps(dataclasses.asdict(one), ensure_ascii=False) + "\n" for one in rows)

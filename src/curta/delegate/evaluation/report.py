@@ -1,0 +1,318 @@
+"""The page about an evaluation: who is how good at what, and what goes wrong, with examples."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from curta.delegate.evaluation import plots
+from curta.delegate.evaluation.comparison import Share
+from curta.delegate.evaluation.figures import Figures, Judged
+from curta.delegate.evaluation.page import (
+    Html,
+    details,
+    figure,
+    heading,
+    note,
+    page,
+    section,
+    table,
+    text,
+)
+from curta.delegate.evaluation.record import Config, Folder
+from curta.delegate.evaluation.running import Answers
+from curta.delegate.evaluation.suites import NEGATIVES, Question
+from curta.delegate.evaluation.taxonomy import WRONG
+from curta.errors import CalculatorError
+
+EXAMPLES = 3
+"""Of each kind, for each system."""
+
+BRIEFS = "|".join(one.brief for one in CalculatorError.__subclasses__())
+CALL = re.compile(rf"&lt;&lt;calc:(?:[^\n]*?&gt;&gt;(?: = (?:error: (?:{BRIEFS})|\S+))?|[^\n]*)")
+MISSING = "–"
+
+
+def write_report(
+    folder: Folder, config: Config, questions: Sequence[Question], answers: Answers
+) -> Figures:
+    """`report.html` and `figures.json` of a finished evaluation."""
+    figures = Figures(config.systems, questions, answers)
+    folder.report_file.write_text(report(figures, config), encoding="utf-8")
+    written = json.dumps(figures.as_json(), indent=1, ensure_ascii=False) + "\n"
+    (folder.path / "figures.json").write_text(written, encoding="utf-8")
+    return figures
+
+
+def report(figures: Figures, config: Config) -> str:
+    """All of it."""
+    counts = ", ".join(
+        f"{sum(one.suite == suite for one in figures.questions):,} {suite}"
+        for suite in figures.suites
+    )
+    about = f"Questions: {counts}. Greedy decoding, at most {config.max_new_tokens:,} tokens."
+    return page(
+        "Evaluation",
+        about,
+        [
+            section("Systems", systems(figures)),
+            section("Accuracy", accuracy(figures), digits(figures), categories(figures)),
+            section("What goes wrong", kinds(figures)),
+            section("How they write", writing(figures)),
+            section("Differences", differences(figures)),
+            section("Backends", backends(figures)),
+            section("Examples", *examples(figures)),
+        ],
+    )
+
+
+def systems(figures: Figures) -> Html:
+    """Who they are."""
+    rows = [
+        (
+            one.name,
+            one.model.rstrip("/").rpartition("/")[2],
+            one.adapter.rstrip("/").rpartition("/")[2] if one.adapter else "none",
+            f"answered by {one.backend}" if one.backend else "not intercepted",
+        )
+        for one in figures.systems
+    ]
+    return table(("system", "model", "adapter", "calls"), rows)
+
+
+def accuracy(figures: Figures) -> Html:
+    """Systems and suites."""
+    rows = [
+        (one.name, *(percent(figures.accuracy(one.name, suite)) for suite in figures.computing))
+        for one in figures.systems
+    ]
+    return Html(
+        table(("right answers", *figures.computing), rows)
+        + note(
+            "Exact match of the final answer (behind “The answer is” or ####, or else the last "
+            "number); results with decimals within a ten-thousandth. Intervals are Wilson's, 95%."
+        )
+    )
+
+
+def digits(figures: Figures) -> Html:
+    """By length of numbers."""
+    groups = grouped(figures, lambda question: question.digits)
+    tables = [
+        details(f"{suite} by digits, in numbers", group_table("digits", groups[suite]))
+        for suite in groups
+    ]
+    caption = "Right answers by length of numbers, with Wilson's 95% intervals."
+    return Html(figure(plots.by_digits(groups), caption) + "\n".join(tables))
+
+
+def categories(figures: Figures) -> Html:
+    """By kind of question."""
+    groups = grouped(figures, lambda question: question.category)
+    return Html(
+        "\n".join(
+            details(f"{suite} by kind of question", group_table("kind", groups[suite]))
+            for suite in groups
+        )
+    )
+
+
+def grouped(figures: Figures, group: Callable[[Question], Any]) -> dict[str, plots.Groups]:
+    """Shares of each suite, system and group."""
+    return {
+        suite: {one.name: figures.by(one.name, suite, group) for one in figures.systems}
+        for suite in figures.computing
+    }
+
+
+def group_table(name: str, groups: plots.Groups) -> Html:
+    """Groups below each other, systems side by side."""
+    every = sorted(set().union(*groups.values()))
+    rows = [(group, *(percent(shares.get(group)) for shares in groups.values())) for group in every]
+    return table((name, *groups), rows)
+
+
+def kinds(figures: Figures) -> Html:
+    """Bars and numbers."""
+    rows = [
+        (f"{suite}: {one.name}", counts)
+        for suite in figures.suites
+        for one in figures.systems
+        if (counts := figures.kinds(one.name, suite))
+        and (suite != NEGATIVES or one.backend is not None)
+    ]
+    shown = [kind for kind in ("right", *WRONG) if any(counts[kind] for _, counts in rows)]
+    numbers = [(name, *(counts[kind] for kind in shown)) for name, counts in rows]
+    svg = plots.kinds([(name, {str(k): n for k, n in counts.items()}) for name, counts in rows])
+    return Html(
+        figure(svg, "Every answer is of exactly one kind; the first rule that holds decides.")
+        + details("in numbers", table(("answers", *shown), numbers))
+        + note(
+            "Stopped early: not ended when all tokens were used. Wrong format: a call without a "
+            "result, or no final answer. Wrong computation: a call or an inline equation that the "
+            "calculator contradicts. Wrong reasoning: nothing of these, and the answer is another."
+        )
+    )
+
+
+def writing(figures: Figures) -> Html:
+    """Format, calls, speed."""
+    rows = []
+    for one in figures.systems:
+        calls, speed, taken = (
+            one.backend is not None,
+            figures.speed(one.name),
+            figures.microseconds(one.name),
+        )
+        rows.append(
+            (
+                one.name,
+                percent(figures.format(one.name)),
+                percent(figures.calling(one.name) if calls else None),
+                percent(figures.valid(one.name) if calls else None),
+                percent(figures.false_calls(one.name) if calls else None),
+                f"{speed:,.1f}" if speed else MISSING,
+                f"{taken:,.0f}" if taken is not None else MISSING,
+            )
+        )
+    head = (
+        "system",
+        "format kept",
+        "answers with calls",
+        "valid calls",
+        "false calls",
+        "tokens/s",
+        "µs a call, median",
+    )
+    return Html(
+        table(head, rows)
+        + note(
+            "Format kept: the answer ended, states “The answer is”, and left no call without a "
+            "result. Valid: calls with a result, of all begun. False: answers with a call to "
+            "questions with nothing to compute. Tokens/s: whole batches, results of calls "
+            "among the tokens; only what was generated."
+        )
+    )
+
+
+def differences(figures: Figures) -> Html:
+    """Pairs."""
+    rows = [
+        (
+            one.suite,
+            f"{one.first} − {one.second}",
+            Html(
+                f"{100 * one.difference:+.1f} <span class=interval>"
+                f"[{100 * one.interval[0]:+.1f}, {100 * one.interval[1]:+.1f}]</span>"
+            ),
+            f"{one.p:.4f}" if one.p >= 1e-4 else f"{one.p:.1e}",
+        )
+        for one in figures.comparisons()
+    ]
+    if not rows:
+        return Html("")
+    return Html(
+        table(("suite", "systems", "percentage points [95%]", "McNemar's p"), rows)
+        + note(
+            "Both answered the same questions: the interval is by bootstrap over questions, p by "
+            "McNemar's exact test, not corrected for the number of comparisons."
+        )
+    )
+
+
+def backends(figures: Figures) -> Html:
+    """What computes the calls."""
+    rows = [
+        (
+            f"{one.system}, as {one.source}",
+            f"{one.calls.right:,} of {one.calls.count:,}",
+            f"{one.answers.right:,} of {one.answers.count:,}",
+            one.differs or "none",
+        )
+        for one in figures.agreements()
+    ]
+    if not rows:
+        return Html("")
+    head = ("systems", "expressions with the same result", "answers taken over", "differs")
+    return Html(
+        table(head, rows)
+        + note(
+            "An answer is taken over if the backend, asked for every call in it, gives the same "
+            "text to put behind: greedy decoding then goes on with the same tokens. All other "
+            "answers were generated again. So accuracies agree by construction where answers "
+            "were taken over, and speed is of the generated ones only."
+        )
+    )
+
+
+def examples(figures: Figures) -> list[Html]:
+    """Some of each kind for each system."""
+    parts: list[Html] = []
+    for kind in (*WRONG, "right"):
+        shown = [
+            details(f"{system}, {len(found):,}", *map(example, spread(found)))
+            for system, all_of in figures.judged.items()
+            if (found := [one for one in all_of if one.verdict.kind == kind])
+        ]
+        parts += [heading(kind), *shown] if shown else []
+    return parts
+
+
+def spread(found: Sequence[Judged]) -> list[Judged]:
+    """A few, from the beginning to the end."""
+    count = min(EXAMPLES, len(found))
+    return [found[number * len(found) // count] for number in range(count)]
+
+
+def example(one: Judged) -> Html:
+    """A question, the answer with its calls marked, and what is wrong."""
+    wanted = f" (right: {one.question.value})" if one.question.value is not None else ""
+    why = Html(f"<p class=note>{text(one.verdict.why)}</p>") if one.verdict.why else ""
+    return Html(
+        f"<div class=example><p><b>{text(one.question.suite)}</b> {text(one.question.text)}"
+        f"{text(wanted)}</p><pre>{marked(one.answer.text)}</pre>{why}</div>"
+    )
+
+
+def marked(answer: str) -> Html:
+    """Calls with a colour; those without a result in another one."""
+
+    def mark(match: re.Match[str]) -> str:
+        good = "&gt;&gt; = " in match[0] and "= error" not in match[0]
+        return f"<mark{'' if good else ' class=bad'}>{match[0]}</mark>"
+
+    return Html(CALL.sub(mark, html.escape(answer)))
+
+
+def percent(one: Share | None) -> Html:
+    """A share with its interval."""
+    if one is None or not one.count:
+        return Html(MISSING)
+    low, high = one.interval
+    return Html(
+        f"{100 * one.value:.1f}% <span class=interval>[{100 * low:.1f}, {100 * high:.1f}]</span>"
+    )
+
+
+def plain_rows(figures: Figures) -> list[Mapping[str, str]]:
+    """The main table for a terminal, a row for each system."""
+    rows: list[Mapping[str, str]] = []
+    for one in figures.systems:
+        speed, calls = figures.speed(one.name), one.backend is not None
+        shares: dict[str, Share | None] = {
+            **{suite: figures.accuracy(one.name, suite) for suite in figures.computing},
+            "format": figures.format(one.name),
+            "valid calls": figures.valid(one.name) if calls else None,
+            "false calls": figures.false_calls(one.name) if calls else None,
+        }
+        rows.append(
+            {
+                "system": one.name,
+                **{name: str(it) if it and it.count else MISSING for name, it in shares.items()},
+                "tokens/s": f"{speed:,.1f}" if speed else MISSING,
+            }
+        )
+    return rows

@@ -1,0 +1,226 @@
+"""Questions with right answers: templates that were never trained, GSM8K, SVAMP.
+
+A question without anything to compute belongs to the suite `negatives`, wherever it comes from:
+there a call is a false one.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from curta.delegate.data import mix
+from curta.delegate.data.annotated import plain, read_lines
+from curta.delegate.data.example import Example
+from curta.delegate.data.templates import Template, example, templates
+from curta.errors import DataError
+
+TEMPLATES, NEGATIVES, GSM8K, SVAMP = "templates", "negatives", "gsm8k", "svamp"
+SUITES = (TEMPLATES, GSM8K, SVAMP)
+"""What can be asked for; negatives come with templates."""
+
+DRAWN = 200
+"""Questions that are drawn anew if their number is not given."""
+
+TRIES = 2_000
+"""Draws for a question of one length until there are said to be no more."""
+
+WRITTEN_NUMBER = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
+
+WHERE = {
+    GSM8K: "the file test.jsonl of GSM8K is at https://github.com/openai/grade-school-math",
+    SVAMP: "the file SVAMP.json is at https://github.com/arkilpatel/SVAMP",
+}
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question of a suite.
+
+    name:     what it is called in the records; no two questions have the same
+    value:    the right answer; nothing where there is none to compute
+    category: what kind of question it is within its suite
+    """
+
+    name: str
+    suite: str
+    text: str
+    value: str | None
+    category: str
+
+    @property
+    def digits(self) -> int | None:
+        """The digits of the longest number in the question: of 1,250.50 they are six."""
+        found = WRITTEN_NUMBER.findall(self.text)
+        return max((sum(map(str.isdigit, number)) for number in found), default=None)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """Where questions come from.
+
+    data:         a folder made by `curta delegate data`; without, templates are drawn anew
+    gsm8k, svamp: their files
+    digits:       of the longest number in questions that are drawn anew
+    count:        questions of a suite, at most; without, all of a file, or DRAWN of templates
+    negatives:    questions with nothing to compute; without, a quarter as many as of templates
+    """
+
+    data: Path | None = None
+    gsm8k: Path | None = None
+    svamp: Path | None = None
+    digits: tuple[int, int] = (1, 4)
+    count: int | None = None
+    negatives: int | None = None
+    seed: int = 0
+
+
+def questions(suites: Sequence[str], sources: Sources) -> list[Question]:
+    """The questions of the suites that are asked for; those of templates with negatives."""
+    for name, value, least in (("count", sources.count, 1), ("negatives", sources.negatives, 0)):
+        if value is not None and value < least:
+            raise DataError(f"--{name} {value}: must be at least {least}")
+    found: list[Question] = []
+    for suite in dict.fromkeys(suites):
+        if suite == TEMPLATES:
+            found += of_templates(sources)
+        elif suite in (GSM8K, SVAMP):
+            file: Path | None = getattr(sources, suite)
+            if file is None:
+                raise DataError(f"--suite {suite}: give its file with --{suite}; {WHERE[suite]}")
+            read = from_gsm8k if suite == GSM8K else from_svamp
+            found += some(read(file), sources.count, sources.seed)
+        else:
+            raise DataError(f"--suite {suite}: there are {', '.join(SUITES)}")
+    return found
+
+
+def of_templates(sources: Sources) -> list[Question]:
+    """From a folder or drawn anew, with negatives."""
+    count, negatives = sources.count, sources.negatives
+    if negatives is None and (count is not None or sources.data is None):
+        negatives = (count or DRAWN) // 4
+    if sources.data is None:
+        return fresh(sources.digits, count or DRAWN, negatives=negatives or 0, seed=sources.seed)
+    every = from_folder(sources.data)
+    return [
+        *some([one for one in every if one.suite == TEMPLATES], count, sources.seed),
+        *some([one for one in every if one.suite == NEGATIVES], negatives, sources.seed),
+    ]
+
+
+def from_folder(folder: Path) -> list[Question]:
+    """The test part of a folder made by `curta delegate data`."""
+    file = folder / "test.jsonl"
+    if not file.is_file():
+        raise DataError(
+            f"--data {folder}: there is no test.jsonl in it; make it with curta delegate data "
+            f"--out {folder}, or leave --data out to draw fresh questions"
+        )
+    return of_examples(mix.read(file))
+
+
+def of_examples(examples: Iterable[Example]) -> list[Question]:
+    """Examples of templates as questions, those without a result apart."""
+    found: list[Question] = []
+    for at, one in enumerate(examples):
+        suite = NEGATIVES if one.value is None else TEMPLATES
+        found.append(Question(f"{suite}/{at}", suite, one.question, one.value, one.category))
+    return found
+
+
+def fresh(digits: tuple[int, int], count: int, *, negatives: int, seed: int = 0) -> list[Question]:
+    """Questions drawn anew from the templates for tests, as many of each number of digits."""
+    low, high = digits
+    if not 1 <= low <= high <= 15:
+        raise DataError(f"--digits {low}..{high}: from 1 to 15, upwards")
+    for_tests = [template for template in templates() if template.test]
+    computing = [template for template in for_tests if template.category != mix.NEGATIVE]
+    others = [template for template in for_tests if template.category == mix.NEGATIVE]
+    lengths = [low + number % (high - low + 1) for number in range(count)]
+    seen: set[str] = set()
+    return of_examples(
+        [
+            *drawn(computing, sorted(lengths), seed, seen),
+            *drawn(others, [None] * negatives, seed, seen),
+        ]
+    )
+
+
+def drawn(
+    among: Sequence[Template], lengths: Iterable[int | None], seed: int, seen: set[str]
+) -> Iterator[Example]:
+    """A new question for each length: its longest number has so many digits."""
+    chosen = random.Random(f"evaluation {seed}")
+    number = 0
+    for length in lengths:
+        for _ in range(TRIES):
+            number += 1
+            one = example(chosen.choice(among), seed, number, (length or 1, length or 4))
+            digits = Question("", "", one.question, one.value, "").digits
+            if length in (None, digits) and mix.new(one, seen):
+                yield one
+                break
+        else:
+            raise DataError(
+                "there are not so many different questions: lower --count or --negatives"
+                + (f", or leave {length} out of --digits" if length else "")
+            )
+
+
+def from_gsm8k(file: Path) -> list[Question]:
+    """GSM8K's JSON lines; categories are the numbers of annotated calculations."""
+    found = []
+    for at, row in enumerate(rows(file, GSM8K)):
+        try:
+            reasoning, marker, value = str(row["answer"]).rpartition("####")
+            text = str(row["question"]).strip()
+        except (LookupError, TypeError):
+            marker = ""
+        if not marker:
+            raise DataError(f"--gsm8k {file}: row {at + 1} is none of GSM8K")
+        steps = reasoning.count("<<")
+        category = f"{steps} calculation{'s' if steps != 1 else ''}"
+        found.append(Question(f"{GSM8K}/{at}", GSM8K, text, plain(value), category))
+    return found
+
+
+def from_svamp(file: Path) -> list[Question]:
+    """SVAMP's JSON; categories are the kinds of calculation that it names."""
+    found = []
+    for at, row in enumerate(rows(file, SVAMP)):
+        try:
+            body, question = str(row["Body"]).strip(), str(row["Question"]).strip()
+            value, category = float(row["Answer"]), str(row["Type"])
+        except (LookupError, TypeError, ValueError):
+            raise DataError(f"--svamp {file}: row {at + 1} is none of SVAMP") from None
+        written = f"{value:.0f}" if value.is_integer() else repr(value)
+        category = category.removeprefix("Common-").replace("Divison", "Division").lower()
+        found.append(Question(f"{SVAMP}/{at}", SVAMP, joined(body, question), written, category))
+    return found
+
+
+def joined(body: str, question: str) -> str:
+    """Both parts in one text; many bodies lack the mark at their end."""
+    if body and body[-1] not in ".,?!":
+        body += "," if re.search(r"(?:^|[.] )If [^.]*$", body) else "."
+    return f"{body} {question}".strip()
+
+
+def rows(file: Path, suite: str) -> Iterator[dict[str, Any]]:
+    """What is in a file, or where to get it."""
+    if not file.is_file():
+        raise DataError(f"--{suite} {file}: there is no such file; {WHERE[suite]}")
+    yield from map(dict, read_lines(file))
+
+
+def some(questions: Sequence[Question], count: int | None, seed: int) -> list[Question]:
+    """At most so many, drawn by the seed, in their order."""
+    if count is None or count >= len(questions):
+        return list(questions)
+    numbers = random.Random(f"questions {seed}").sample(range(len(questions)), count)
+    return [questions[number] for number in sorted(numbers)]

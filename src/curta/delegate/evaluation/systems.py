@@ -1,0 +1,165 @@
+"""Who answers: a model, perhaps with an adapter, perhaps with a calculator behind its calls.
+
+A system without calls is generated with the same loop as the others, in which nothing is a call;
+so speeds can be compared, and what looks like a call stays what the model wrote.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from curta.delegate.calculator import Calculator
+from curta.delegate.interception.protocol import Protocol as CallProtocol
+from curta.errors import CalculatorError, DataError
+
+if TYPE_CHECKING:
+    from curta.delegate.interception.generator import CalcGenerator, Output, Prompt
+
+BACKENDS = ("exact", "torch", "kernel")
+NO_CALLS = CallProtocol(most_calls=0)
+
+
+@dataclass(frozen=True)
+class System:
+    """One that is evaluated.
+
+    adapter: a folder, if the model has one
+    backend: what computes its calls; nothing if calls are not intercepted
+    digest:  of the adapter's weights, so that no evaluation goes on with others
+    """
+
+    name: str
+    model: str
+    adapter: str | None = None
+    backend: str | None = "exact"
+    digest: str | None = None
+
+    @property
+    def weights(self) -> tuple[str, str | None]:
+        """Systems that differ in the backend only have the same."""
+        return self.model, self.adapter
+
+
+def systems(
+    model: str,
+    *,
+    adapters: Sequence[str] = (),
+    inline: Sequence[str] = (),
+    backends: Sequence[str] = ("exact",),
+    untrained: bool = False,
+) -> tuple[System, ...]:
+    """Those that are asked for, as `FOLDER` or `NAME=FOLDER`.
+
+    Every adapter with every backend; inline ones, which were trained without calls, without any.
+    With no adapter at all it is the model itself that calls, unless it is there as `untrained`.
+    """
+    for backend in backends:
+        if backend not in BACKENDS:
+            raise DataError(f"--backend {backend}: there are {', '.join(BACKENDS)}")
+    found = [System("untrained", model, backend=None)] if untrained else []
+    folder: str | None
+    for given in inline:
+        name, folder = named("--inline", given)
+        found.append(System(name, model, folder, None, digest(folder)))
+    calling: list[tuple[str, str | None]] = [named("--adapter", given) for given in adapters]
+    if not calling and not found:
+        calling = [(model.rstrip("/").rpartition("/")[2], None)]
+    for name, folder in calling:
+        for backend in dict.fromkeys(backends):
+            full_name = f"{name}, {backend}" if len(backends) > 1 else name
+            found.append(System(full_name, model, folder, backend, digest(folder)))
+    names = [one.name for one in found]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise DataError(f"--adapter: two systems are called {twice}: write NAME=FOLDER")
+    return tuple(found)
+
+
+def named(option: str, given: str) -> tuple[str, str]:
+    """The name and the folder of an adapter."""
+    name, equals, folder = given.partition("=")
+    if not equals or Path(given).is_dir():
+        name, folder = Path(given).resolve().name, given
+    if not (Path(folder) / "adapter_config.json").is_file():
+        raise DataError(f"{option} {given}: {folder} holds no adapter (no adapter_config.json)")
+    return name, folder
+
+
+def digest(folder: str | None) -> str | None:
+    """Of an adapter's weights."""
+    if folder is None:
+        return None
+    found = hashlib.sha256()
+    for file in sorted(Path(folder).glob("adapter_model.*")):
+        found.update(file.read_bytes())
+    return found.hexdigest()[:16]
+
+
+class Writes(Protocol):
+    """Anything that answers a batch of questions."""
+
+    def __call__(self, questions: Sequence[str]) -> list[Output]:
+        """An answer to each."""
+        ...
+
+
+Open = Callable[[System], Writes]
+"""Makes a system ready: this is where models are loaded."""
+
+
+def opener(max_new_tokens: int, device: str | None = None) -> Open:
+    """Opens systems with models of transformers; the last model stays loaded."""
+    loaded: dict[tuple[str, str | None], tuple[object, object]] = {}
+
+    def opened(system: System) -> Writes:
+        from curta.delegate import models
+
+        if system.weights not in loaded:
+            loaded.clear()
+            adapter = None if system.adapter is None else Path(system.adapter)
+            loaded[system.weights] = models.load(system.model, adapter=adapter, device=device)
+        model, tokenizer = loaded[system.weights]
+        return writer(generator(model, tokenizer, system.backend), max_new_tokens)
+
+    return opened
+
+
+def generator(model: object, tokenizer: object, backend: str | None) -> CalcGenerator:
+    """A generator with this backend, or one for which nothing is a call."""
+    from curta.delegate.interception.generator import CalcGenerator
+
+    if backend is None:
+        return CalcGenerator(model, tokenizer, protocol=NO_CALLS)
+    return CalcGenerator(model, tokenizer, calculator=Calculator(backend))
+
+
+def writer(generating: CalcGenerator, max_new_tokens: int) -> Writes:
+    """Answers by the most likely tokens, asked as the model was trained."""
+    chats = getattr(generating.tokenizer, "chat_template", None) is not None
+
+    def write(questions: Sequence[str]) -> list[Output]:
+        prompts: list[Prompt] = [
+            [{"role": "user", "content": text}] if chats else f"{text}\n" for text in questions
+        ]
+        return generating.generate(
+            prompts,
+            max_new_tokens=max_new_tokens,
+            do_sample=False,
+            temperature=None,
+            top_p=None,
+            top_k=None,
+        )
+
+    return write
+
+
+def injected(calculator: Calculator, expression: str) -> str:
+    """What a model is told about an expression."""
+    protocol = CallProtocol()
+    try:
+        return protocol.answered(calculator.evaluate(expression).text)
+    except CalculatorError as error:
+        return protocol.failed(error)

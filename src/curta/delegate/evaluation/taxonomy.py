@@ -1,0 +1,87 @@
+"""What went wrong: every answer is of exactly one kind.
+
+The first rule that holds decides. Of questions with a right answer:
+
+1. right              the final answer is the one that was asked for
+2. stopped early      the answer had not ended when it had used all the tokens it might
+3. wrong format       a call was never closed, or closed without a result; or there is no final
+                      answer in the text at all
+4. wrong computation  a stated calculation, a call or an inline equation, has a result that is
+                      not what the calculator says (see `calculations` for what is checked)
+5. wrong reasoning    none of these: whatever was calculated is right, and the answer is not
+
+Of questions with nothing to compute:
+
+6. unneeded call      a call was begun
+7. right              none was
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from curta.delegate.evaluation.answers import final_answer, is_right
+from curta.delegate.evaluation.calculations import calculations
+from curta.delegate.evaluation.record import Answer
+from curta.delegate.evaluation.suites import Question
+
+Kind = Literal[
+    "right",
+    "stopped early",
+    "wrong format",
+    "wrong computation",
+    "wrong reasoning",
+    "unneeded call",
+]
+WRONG: tuple[Kind, ...] = (
+    "wrong reasoning",
+    "wrong computation",
+    "wrong format",
+    "stopped early",
+    "unneeded call",
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What an answer is, and why in a few words."""
+
+    kind: Kind
+    why: str = ""
+
+
+def verdict(question: Question, answer: Answer) -> Verdict:
+    """The kind of an answer, by the rules above."""
+    if question.value is None:
+        if answer.calls:
+            return Verdict("unneeded call", f"it computes {answer.calls[0].expression!r}")
+        return Verdict("right")
+    if is_right(answer.text, question.value):
+        return Verdict("right")
+    if not answer.ended:
+        return Verdict("stopped early", f"after {answer.tokens} tokens")
+    if complaint := malformed(answer):
+        return Verdict("wrong format", complaint)
+    for found in calculations(answer.text):
+        if not found.right:
+            return Verdict("wrong computation", str(found))
+    said = final_answer(answer.text)
+    return Verdict("wrong reasoning", f"it says {said}, not {question.value}")
+
+
+def malformed(answer: Answer) -> str:
+    """What is wrong with the form of an answer, or nothing."""
+    for call in answer.calls:
+        if not call.closed:
+            return f"the call {call.expression!r} is never closed"
+        if call.answer is None:
+            return f"the call {call.expression!r} has no result"
+    return "" if final_answer(answer.text) is not None else "there is no final answer"
+
+
+def kinds(verdicts: Iterable[Verdict]) -> Counter[Kind]:
+    """How many there are of each."""
+    return Counter(one.kind for one in verdicts)

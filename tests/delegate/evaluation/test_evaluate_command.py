@@ -1,0 +1,98 @@
+"""`curta delegate evaluate` with tiny models from their folders."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("peft")
+
+from curta.app.command_line import main
+from curta.app.delegate_evaluate import Lines
+from curta.delegate.evaluation.running import Progress
+from curta.delegate.training.adapter import with_adapter
+from curta.delegate.training.config import TrainingConfig
+from tiny_language_models import chat_tokenizer, model
+
+# peft asks transformers for something that has another name by now.
+pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
+
+SIZES = ["--count", "4", "--negatives", "2", "--max-new-tokens", "8", "--batch", "3"]
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model, and an adapter of it."""
+    folder = tmp_path_factory.mktemp("models")
+    tiny = copy.deepcopy(model("grouped queries"))
+    tiny.save_pretrained(folder / "model")
+    chat_tokenizer().save_pretrained(folder / "model")
+    adapted = with_adapter(tiny.float(), TrainingConfig(rank=2, alpha=4))
+    adapted.save_pretrained(folder / "adapter", save_embedding_layers=False)
+    return folder
+
+
+def test_all_systems_at_once(
+    place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    command = [
+        *["delegate", "evaluate", "--model", str(place / "model"), "--untrained"],
+        *["--inline", f"inline={place / 'adapter'}", "--adapter", f"calls={place / 'adapter'}"],
+        *["--suite", "templates", "--backend", "exact,torch,kernel", "--digits", "1..2"],
+        *[*SIZES, "--device", "cpu", "--out", str(out)],
+    ]
+    assert main(command) == 0
+    said = capsys.readouterr().out
+    assert [line for line in said.splitlines() if not line.startswith((" ", "report"))] == [
+        "untrained",
+        "inline",
+        "calls, exact",
+        "calls, torch",
+        "calls, kernel",
+    ]
+    assert "  templates    0.0% [0.0%, 49.0%]" in said
+    rows = [json.loads(line) for line in (out / "answers.jsonl").read_text().splitlines()]
+    assert len(rows) == 5 * 6
+    assert {row["source"] for row in rows} == {None, "calls, exact"}
+    assert "stopped early" in (out / "report.html").read_text()
+    before = (out / "answers.jsonl").read_bytes()
+    assert main(command) == 0
+    assert (out / "answers.jsonl").read_bytes() == before
+    assert main([*command, "--seed", "1"]) == 2
+    assert "another evaluation lies there" in capsys.readouterr().err
+
+
+def test_the_model_itself(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ["delegate", "evaluate", "--model", str(place / "model"), "--device", "cpu"]
+    assert main([*command, *SIZES, "--out", str(tmp_path)]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("model\n")
+    assert "model: 6/6" in captured.err
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        (["--suite", "gsm8k"], "--suite gsm8k: give its file with --gsm8k"),
+        (["--batch", "0"], "--batch 0: must be at least 1"),
+        (["--max-new-tokens", "0"], "--max-new-tokens 0: must be at least 1"),
+        (["--digits", "many"], "write a range as in 1..4"),
+    ],
+)
+def test_mistakes(given: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["delegate", "evaluate", "--model", "m", *given]) == 2
+    assert why in capsys.readouterr().err
+
+
+def test_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Lines()
+    for done in range(1, 6):
+        lines.show(Progress("s", done, 5))
+    written = capsys.readouterr().err.splitlines()
+    assert written[0] == "s: 1/5"
+    assert written[-1].startswith("s: 5/5")
+    assert len(written) == 2

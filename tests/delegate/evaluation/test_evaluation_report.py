@@ -1,0 +1,204 @@
+"""The numbers of a report, counted by hand from scripted answers, and the page with them."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("matplotlib")
+
+from scripted_answers import LIMIT, Scripted
+
+from curta.delegate.evaluation.comparison import Share
+from curta.delegate.evaluation.figures import Figures
+from curta.delegate.evaluation.record import Config, Folder
+from curta.delegate.evaluation.report import marked, write_report
+from curta.delegate.evaluation.running import evaluate
+from curta.delegate.evaluation.suites import NEGATIVES, SVAMP, TEMPLATES, Question
+from curta.delegate.evaluation.systems import System
+
+POWER = "1208925819614629174706177"
+QUESTIONS = [
+    Question("templates/0", TEMPLATES, "2 and 3?", "5", "arithmetic"),
+    Question("templates/1", TEMPLATES, "20 and 30?", "50", "arithmetic"),
+    Question("templates/2", TEMPLATES, "25 and 35?", "60", "stories"),
+    Question(
+        "templates/3", TEMPLATES, "2 to the 80, and 1?", "1208925819614629174706177", "stories"
+    ),
+    Question("svamp/0", SVAMP, "7 eggs and <more>: 12?", "19", "addition"),
+    Question("negatives/0", NEGATIVES, "Who are you?", None, "negative"),
+    Question("negatives/1", NEGATIVES, "Room 12?", None, "negative"),
+]
+CALLING = (
+    "<<calc: 2+3>> = 5\nThe answer is 5.",
+    "<<calc: 20*30>> = 600\nThe answer is 600.",  # wrong reasoning
+    "<<calc: 25+35>> = 60\nThe answer is 60.",
+    f"<<calc: 2^80+1>> = {POWER}\nThe answer is {POWER}.",
+    "<<calc: 7+12\nThe answer is 20.",  # wrong format
+    "I am a model.",
+    "It is <<calc: 3*4>> = 12.",  # unneeded
+)
+INLINE = (
+    "2 + 3 = 5\nThe answer is 5.",
+    "20 + 30 = 60\nThe answer is 60.",  # wrong computation
+    "25 + 35 = 60. So 60",  # right, but not in the format
+    "The answer is 7.",  # wrong reasoning
+    "7 + 12 = 19\nThe answer is 19.",
+    "I am a model.",
+    "It is 12.",
+)
+SYSTEMS = (
+    System("inline", "m", "a", backend=None),
+    System("calls", "m", "b", "exact"),
+    System("floats", "m", "b", "kernel"),
+)
+
+
+def texts(said: tuple[str, ...]) -> dict[str, str]:
+    return {question.text: text for question, text in zip(QUESTIONS, said, strict=True)}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Figures, Path]:
+    folder = Folder(tmp_path_factory.mktemp("evaluation") / "out")
+    config = Config(SYSTEMS, max_new_tokens=LIMIT, batch=3)
+    rounded = [text.replace(POWER, "1.208926e24") for text in CALLING]
+    scripted = Scripted(
+        {"inline": texts(INLINE), "calls": texts(CALLING), "floats": texts(tuple(rounded))}
+    )
+    answers = evaluate(config, QUESTIONS, folder, scripted)
+    return write_report(folder, config, QUESTIONS, answers), folder.path
+
+
+def test_shares(made: tuple[Figures, Path]) -> None:
+    figures, _ = made
+    assert figures.computing == (TEMPLATES, SVAMP)
+    assert figures.accuracy("inline", TEMPLATES) == Share(2, 4)
+    assert figures.accuracy("calls", TEMPLATES) == Share(3, 4)
+    assert figures.accuracy("floats", TEMPLATES) == Share(2, 4)
+    assert figures.accuracy("inline", SVAMP) == Share(1, 1)
+    assert figures.accuracy("calls", SVAMP) == Share(0, 1)
+    assert figures.format("inline") == Share(4, 5)
+    assert figures.format("calls") == Share(4, 5)
+    assert figures.calling("calls") == Share(5, 5)
+    assert figures.calling("inline") == Share(0, 5)
+    assert figures.valid("calls") == Share(5, 6)
+    assert figures.false_calls("calls") == Share(1, 2)
+    assert figures.microseconds("calls") == 5.0
+    assert figures.microseconds("inline") is None
+
+
+def test_groups(made: tuple[Figures, Path]) -> None:
+    figures, _ = made
+    assert figures.by("calls", TEMPLATES, lambda one: one.digits) == {
+        1: Share(1, 1),
+        2: Share(2, 3),
+    }
+    assert figures.by("inline", TEMPLATES, lambda one: one.category) == {
+        "arithmetic": Share(1, 2),
+        "stories": Share(1, 2),
+    }
+    assert figures.by("inline", NEGATIVES, lambda one: one.digits) == {2: Share(1, 1)}
+
+
+def test_kinds(made: tuple[Figures, Path]) -> None:
+    figures, _ = made
+    assert figures.kinds("inline", TEMPLATES) == {
+        "right": 2,
+        "wrong computation": 1,
+        "wrong reasoning": 1,
+    }
+    assert figures.kinds("calls", TEMPLATES) == {"right": 3, "wrong reasoning": 1}
+    assert figures.kinds("calls", SVAMP) == {"wrong format": 1}
+    assert figures.kinds("calls", NEGATIVES) == {"right": 1, "unneeded call": 1}
+    assert figures.kinds("floats", TEMPLATES) == {
+        "right": 2,
+        "wrong reasoning": 1,
+        "wrong computation": 1,
+    }
+
+
+def test_comparisons_and_agreements(made: tuple[Figures, Path]) -> None:
+    figures, _ = made
+    pairs = [(one.suite, one.first, one.second) for one in figures.comparisons()]
+    assert pairs == [
+        (suite, other, "inline") for suite in (TEMPLATES, SVAMP) for other in ("calls", "floats")
+    ]
+    first = figures.comparisons()[0]
+    assert first.difference == 0.25
+    assert first.interval[0] <= 0.25 <= first.interval[1]
+    assert first.p == 1.0, "one question differs: that is no evidence"
+    (agreement,) = figures.agreements()
+    assert (agreement.system, agreement.source) == ("floats", "calls")
+    assert agreement.calls == Share(4, 5)
+    assert agreement.answers == Share(6, 7)
+    assert agreement.differs.startswith(f"2^80+1 = 1.208926e24, not {POWER}")
+
+
+def test_speed_is_of_what_was_generated(made: tuple[Figures, Path]) -> None:
+    figures, _ = made
+    generated = [one for one in figures.judged["floats"] if one.answer.question == "templates/3"]
+    assert figures.speed("floats") == pytest.approx(10 / generated[0].answer.seconds)
+
+
+class Tags(HTMLParser):
+    """Sees that what is opened is closed."""
+
+    VOID = ("meta", "use", "path", "br")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.opened: list[str] = []
+        self.seen: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:
+        self.seen.append(tag)
+        if tag not in self.VOID:
+            self.opened.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.opened.pop() == tag
+
+    def handle_startendtag(self, tag: str, attrs: object) -> None:
+        self.seen.append(tag)
+
+
+def test_the_page(made: tuple[Figures, Path]) -> None:
+    _, path = made
+    page = (path / "report.html").read_text("utf-8")
+    tags = Tags()
+    tags.feed(page)
+    assert tags.opened == []
+    assert tags.seen.count("svg") == 2
+    assert not re.search(r'(?:src|href)="(?!#)', page), "it needs no other file"
+    assert "75.0% <span class=interval>[30.1, 95.4]</span>" in page
+    assert "7 eggs and &lt;more&gt;: 12?" in page
+    assert "<mark>&lt;&lt;calc: 20*30&gt;&gt; = 600</mark>" in page
+    assert "<mark class=bad>&lt;&lt;calc: 7+12</mark>" in page
+    assert "20 + 30 = 60: it is 50" in page
+    assert "6 of 7" in page
+    for kind in ("wrong reasoning", "wrong computation", "wrong format", "unneeded call"):
+        assert f"<h3>{kind}</h3>" in page
+    ids = re.findall(r'\bid="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
+
+
+def test_figures_for_programs(made: tuple[Figures, Path]) -> None:
+    _, path = made
+    figures = json.loads((path / "figures.json").read_text())
+    assert figures["calls"]["accuracy"][TEMPLATES]["right"] == 3
+    assert figures["inline"]["valid_calls"] is None
+    assert figures["calls"]["kinds"][SVAMP] == {"wrong format": 1}
+
+
+def test_marks() -> None:
+    assert marked("a <<calc: 1/0>> = error: undefined b") == (
+        "a <mark class=bad>&lt;&lt;calc: 1/0&gt;&gt; = error: undefined</mark> b"
+    )
+    assert marked("x < y") == "x &lt; y"

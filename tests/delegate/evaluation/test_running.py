@@ -1,0 +1,130 @@
+"""Answers are asked for once, go on where they stopped, and are shared where that is proved."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from scripted_answers import LIMIT, Scripted
+
+from curta.delegate.evaluation.record import Config, Folder
+from curta.delegate.evaluation.running import Progress, batches, evaluate
+from curta.delegate.evaluation.suites import Question
+from curta.delegate.evaluation.systems import System, systems
+from curta.errors import DataError
+
+QUESTIONS = [
+    Question(f"templates/{at}", "templates", f"{'very ' * at}long?", "5", "stories")
+    for at in range(7)
+]
+SUM = "<<calc: 2+3>> = 5\nThe answer is 5."
+POWER = "<<calc: 2^80+1>> = 1208925819614629174706177\nThe answer is 5."
+TEXTS = {one.text: POWER if at == 2 else SUM for at, one in enumerate(QUESTIONS)}
+EXACT, KERNEL = System("exact", "m"), System("kernel", "m", backend="kernel")
+PLAIN = System("plain", "m", backend=None)
+
+
+def config(*given: System) -> Config:
+    return Config(given, max_new_tokens=LIMIT, batch=2)
+
+
+def test_answers_are_shared_where_every_call_has_the_same_result(tmp_path: Path) -> None:
+    scripted = Scripted({"exact": TEXTS, "kernel": TEXTS, "plain": TEXTS})
+    folder = Folder(tmp_path)
+    answers = evaluate(config(PLAIN, EXACT, KERNEL), QUESTIONS, folder, scripted)
+    assert len(answers) == 21
+    again = [text for name, text in scripted.asked if name == "kernel"]
+    assert again == [QUESTIONS[2].text], "only that whose result float64 cannot say"
+    sources = [answers["kernel", one.name].source for one in QUESTIONS]
+    assert sources == ["exact", "exact", None, "exact", "exact", "exact", "exact"]
+    assert all(answers["plain", one.name].source is None for one in QUESTIONS)
+    assert all(answers["plain", one.name].calls == () for one in QUESTIONS)
+    assert folder.answers() == answers
+
+
+def test_a_stopped_evaluation_goes_on(tmp_path: Path) -> None:
+    texts = {"exact": TEXTS, "plain": TEXTS}
+    stopped = Scripted(texts, batches=3)
+    folder = Folder(tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        evaluate(config(EXACT, PLAIN), QUESTIONS, folder, stopped)
+    kept = folder.answers_file.read_text()
+    folder.answers_file.write_text(kept[:-30])
+    more = Scripted(texts)
+    progress: list[Progress] = []
+    answers = evaluate(config(EXACT, PLAIN), QUESTIONS, folder, more, on_progress=progress.append)
+    order = [one.text for batch in batches(QUESTIONS, 2) for one in batch]
+    assert [text for name, text in stopped.asked] == order[:6]
+    assert [text for name, text in more.asked if name == "exact"] == order[4:]
+    assert folder.answers() == answers
+    assert len(answers) == 14
+    assert progress[-1] == Progress("plain", 7, 7)
+    last = Scripted(texts)
+    assert evaluate(config(EXACT, PLAIN), QUESTIONS, folder, last) == answers
+    assert last.asked == []
+
+
+def test_another_evaluation_is_left_alone(tmp_path: Path) -> None:
+    folder = Folder(tmp_path)
+    scripted = Scripted({"exact": TEXTS})
+    evaluate(config(EXACT), QUESTIONS, folder, scripted)
+    longer = dataclasses.replace(config(EXACT), max_new_tokens=LIMIT + 1)
+    with pytest.raises(DataError, match=r"config.json differs"):
+        evaluate(longer, QUESTIONS, folder, scripted)
+    with pytest.raises(DataError, match=r"questions.jsonl differs"):
+        evaluate(config(EXACT), QUESTIONS[1:], folder, scripted)
+
+
+def test_batches_hold_all_questions_once_the_longest_first() -> None:
+    made = list(batches(QUESTIONS, 3))
+    assert [len(one) for one in made] == [3, 3, 1]
+    lengths = [len(one.text) for batch in made for one in batch]
+    assert lengths == sorted(lengths, reverse=True)
+    assert sorted(one.name for batch in made for one in batch) == [one.name for one in QUESTIONS]
+
+
+def adapter(folder: Path) -> str:
+    folder.mkdir()
+    (folder / "adapter_config.json").write_text("{}")
+    (folder / "adapter_model.safetensors").write_bytes(folder.name.encode())
+    return str(folder)
+
+
+def test_which_systems_there_are(tmp_path: Path) -> None:
+    calls, inline = adapter(tmp_path / "calls"), adapter(tmp_path / "inline")
+    made = systems(
+        "hub/m", adapters=[calls], inline=[f"base={inline}"], backends=["exact", "torch"],
+        untrained=True,
+    )  # fmt: skip
+    assert [(one.name, one.adapter, one.backend) for one in made] == [
+        ("untrained", None, None),
+        ("base", inline, None),
+        ("calls, exact", calls, "exact"),
+        ("calls, torch", calls, "torch"),
+    ]
+    assert made[1].digest != made[2].digest == made[3].digest
+    assert systems("hub/m") == (System("m", "hub/m"),)
+    assert [one.name for one in systems("hub/m", untrained=True)] == ["untrained"]
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"backends": ["gpu"]}, "--backend gpu: there are exact, torch, kernel"),
+        ({"adapters": ["nowhere"]}, "--adapter nowhere: nowhere holds no adapter"),
+        ({"inline": ["a=nowhere"]}, "--inline a=nowhere: nowhere holds no adapter"),
+    ],
+)
+def test_systems_that_cannot_be(given: dict, why: str) -> None:
+    with pytest.raises(DataError, match=why):
+        systems("m", **given)
+
+
+def test_two_systems_of_one_name(tmp_path: Path) -> None:
+    first = adapter(tmp_path / "a")
+    with pytest.raises(DataError, match="two systems are called a: write NAME=FOLDER"):
+        systems("m", adapters=[first], inline=[first])
