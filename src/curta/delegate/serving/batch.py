@@ -101,19 +101,24 @@ class Batch:
     def going_on(self) -> Batch | None:
         """Without the rows that have ended."""
         rows = [n for n, writing in enumerate(self.writings) if writing.outcome is None]
+        return self.part(rows)
+
+    def part(self, rows: Sequence[int]) -> Batch | None:
+        """These rows only; padding that all of them have is cut off."""
         if len(rows) == len(self.writings):
             return self
         if not rows:
             return None
-        mask = self.mask[rows]
+        mask = self.mask[list(rows)]
         length = int(mask.sum(dim=-1).max())
-        cache = caches.keep(self.cache, rows, length)
+        cache = None if self.cache is None else caches.keep(self.cache, rows, length)
         return Batch([self.writings[n] for n in rows], cache, mask[:, mask.shape[1] - length :])
 
 
-def begun(writing: Writing, device: Any) -> Batch:
-    """A row of which the model has seen nothing yet."""
-    return Batch([writing], None, torch.ones((1, 0), dtype=torch.long, device=device))
+def begun(writings: Sequence[Writing], device: Any) -> Batch:
+    """Rows of which the model has seen nothing yet."""
+    mask = torch.ones((len(writings), 0), dtype=torch.long, device=device)
+    return Batch(list(writings), None, mask)
 
 
 def joined(batches: Sequence[Batch]) -> Batch:

@@ -1,8 +1,9 @@
 """Continuous batching: answers are written together, and come and go one by one.
 
 One thread owns the model. In turn it reads prompts, no more than `prompt_step` tokens of them, and
-takes a step with all answers that are being written. A prompt is a batch of its own until it is
-read; then it joins the others (`batch`, `caches`). An answer that has ended leaves.
+takes a step with all answers that are being written. Prompts that came together are read together:
+so many tokens as the shortest of them has left, without any padding. One that is read joins the
+answers (`batch`, `caches`). An answer that has ended leaves.
 
 The law: what an answer says does not depend on what is written beside it. Where that cannot be
 had, because the model's caches cannot be joined exactly, answers are written one after the other;
@@ -155,30 +156,34 @@ class Engine:
                     self.ended(writing, lambda each: each.fail(late))
             waiting = [each for each in waiting if each.outcome is None]
             free = max(self.places - self.running, 0)
-            for writing in waiting[:free]:
+            chosen = waiting[:free]
+            for writing in chosen:
                 writing.has_place = True
-                self.starting.append(begun(writing, self.generator.model.device))
+            groups = [chosen] if self.model.appends else [[each] for each in chosen]
+            device = self.generator.model.device
+            self.starting.extend(begun(group, device) for group in groups if group)
             self.queued = deque(waiting[free:])
-            self.running += len(waiting[:free])
+            self.running += len(chosen)
 
     def read_prompts(self) -> None:
         """Some tokens of prompts; those that are read join the others."""
         room = self.limits.prompt_step
         ready: list[Batch] = []
         while room > 0 and self.starting:
-            (writing,) = self.starting[0].writings
-            left = len(writing.waiting)
-            count = min(left, room) if self.model.appends else left
-            room -= count
-            batch = self.advanced(self.starting[0], count)
-            self.metrics.count("curta_tokens_total", count, kind="prompt")
-            if batch is None:
-                self.starting.popleft()
-            elif writing.written:
-                self.starting.popleft()
-                ready.append(batch)
-            else:
-                self.starting[0] = batch
+            batch = self.starting.popleft()
+            rows = len(batch.writings)
+            count = min(len(writing.waiting) for writing in batch.writings)
+            if self.model.appends:
+                count = min(count, max(room // rows, 1))
+            room -= count * rows
+            self.metrics.count("curta_tokens_total", count * rows, kind="prompt")
+            after = self.advanced(batch, count)
+            if after is None:
+                continue
+            done = [n for n, writing in enumerate(after.writings) if writing.written]
+            unread = [n for n, writing in enumerate(after.writings) if not writing.written]
+            ready.extend(part for part in [after.part(done)] if part is not None)
+            self.starting.extendleft(part for part in [after.part(unread)] if part is not None)
         if ready:
             self.join([*([] if self.batch is None else [self.batch]), *ready])
 
