@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -107,12 +108,23 @@ def submit(made: Engine, wanted: Wanted) -> tuple[Collected, Writing]:
 
 
 @contextmanager
-def server(processor: Callable[..., torch.Tensor] | None = None, **limits: Any) -> Iterator[Any]:
-    """A server on a free port, in a thread; has `address` and `engine`."""
+def server(
+    processor: Callable[..., torch.Tensor] | None = None,
+    *,
+    name: str = NAME,
+    send_buffer: int | None = None,
+    **limits: Any,
+) -> Iterator[Any]:
+    """A server on a free port, in a thread; has `address` and `engine`.
+
+    send_buffer: bytes that the system takes for a client before the server has to wait
+    """
     from curta.delegate.serving.server import Server, bound
 
     with engine(processor=processor, **limits) as made, bound("127.0.0.1", 0) as listener:
-        serving = Server(made, NAME)
+        if send_buffer is not None:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
+        serving = Server(made, name)
         serving.address = f"http://127.0.0.1:{listener.getsockname()[1]}"
         thread = threading.Thread(target=serving.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()

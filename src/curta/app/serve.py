@@ -41,6 +41,7 @@ def serve(options: argparse.Namespace) -> int:
     with bound(options.host, options.port) as listener:
         with spinning(f"loading {options.model}"):
             server = Server(engine(options, limits), options.served_name or options.model)
+        listener.listen()
         greet(listener, server.engine.places, options)
         try:
             server.run(sockets=[listener])

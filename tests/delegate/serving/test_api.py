@@ -337,29 +337,58 @@ def test_a_full_queue_says_when_to_come_again(slow: Any) -> None:
     assert not waits.is_alive()
 
 
+LARGE = "x" * 4_000
+"""A name that is in every event: a stream of a hundred is more than fits anywhere on its way."""
+
+
+def lazy_client(serving: Any, name: str = LARGE) -> socket.socket:
+    """It asks for a long stream, and its system takes only a few kilobytes for it."""
+    host, port = serving.address.removeprefix("http://").split(":")
+    body = {"model": name, "prompt": "a", "stream": True, "max_tokens": 200}
+    data = json.dumps(body).encode()
+    head = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(data)}\r\n\r\n"
+    lazy = socket.socket()
+    lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 8_192)
+    lazy.settimeout(30)
+    lazy.connect((host, int(port)))
+    lazy.sendall(head.encode() + data)
+    return lazy
+
+
+def read_to(lazy: socket.socket, end: bytes) -> bytes:
+    """All of it up to this, or to the end of the connection."""
+    read = b""
+    while end not in read[-1000:] and (piece := lazy.recv(1 << 16)):
+        read += piece
+    return read
+
+
 def test_a_client_that_does_not_read_holds_up_nobody() -> None:
-    """Its socket takes a few kilobytes; its answer has many times as much."""
-    with server(Slow(0.0), batch=2, most_tokens=500, time_limit=60) as serving:
-        host, port = serving.address.removeprefix("http://").split(":")
-        body = {"model": NAME, "prompt": "a", "max_tokens": 480, "n": 2, "stream": True}
-        data = json.dumps(body).encode()
-        head = f"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Length: {len(data)}\r\n\r\n"
-        with socket.socket() as lazy:
-            lazy.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
-            lazy.connect((host, int(port)))
-            lazy.sendall(head.encode() + data)
-            until(lambda: serving.engine.running == 2)
-            prompt = "ab, 12 c"
-            answer = client(serving).completions.create(model=NAME, prompt=prompt, max_tokens=8)
-            assert answer.choices[0].finish_reason == "length"
-            until(lambda: serving.engine.running == 0)
-            assert metrics(serving)['curta_choices_total{finish="length"}'] == 3
-            read = b""
-            while b"[DONE]" not in read:
-                piece = lazy.recv(1 << 16)
-                assert piece, "it ended before its end"
-                read += piece
-    assert read.count(b'"finish_reason": "length"') == 2
+    limits = {"batch": 2, "most_tokens": 200}
+    with (
+        server(Slow(0.0), name=LARGE, send_buffer=8_192, **limits) as serving,
+        lazy_client(serving) as lazy,
+    ):
+        until(lambda: serving.engine.running == 1)
+        answer = client(serving).completions.create(model=LARGE, prompt="é", max_tokens=8)
+        assert answer.choices[0].finish_reason == "length"
+        until(lambda: serving.engine.running == 0)
+        assert metrics(serving)['curta_choices_total{finish="length"}'] == 2
+        read = read_to(lazy, b"[DONE]")
+    assert len(read) > 150_000
+    assert read.count(b'"finish_reason": "length"') == 1
+
+
+def test_one_that_takes_nothing_for_too_long_is_dropped(caplog: pytest.LogCaptureFixture) -> None:
+    """Two events are more than fits anywhere: it matters not how many there will be in a second."""
+    limits = {"batch": 2, "most_tokens": 200, "time_limit": 1.0}
+    with (
+        server(Slow(0.0), name=LARGE * 25, send_buffer=8_192, **limits) as serving,
+        lazy_client(serving, LARGE * 25) as lazy,
+    ):
+        until(lambda: "took nothing for 1 s" in caplog.text)
+        until(lambda: serving.engine.running == 0)
+        assert b"[DONE]" not in read_to(lazy, b"[DONE]")
 
 
 def test_streams_end_cleanly_when_the_server_does() -> None:

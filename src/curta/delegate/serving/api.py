@@ -26,6 +26,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import json
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -46,6 +47,7 @@ from curta.delegate.serving.shapes import Shape, usage
 from curta.delegate.serving.stops import Call, Piece
 from curta.delegate.serving.writing import Failed, Finished, Told, Wanted, Writing
 
+log = logging.getLogger(__name__)
 Made = TypeVar("Made")
 GONE = 499
 """The status under which answers to nobody are counted."""
@@ -259,8 +261,9 @@ class EventStream(Response):
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         try:
-            with contextlib.suppress(TimeoutError):
-                await unless_gone(receive, self.send_all(send))
+            await unless_gone(receive, self.send_all(send))
+        except TimeoutError:
+            log.warning("a client took nothing for %g s: it is dropped", self.patience)
         finally:
             self.answer.leave()
 
