@@ -114,31 +114,36 @@ class Engine:
         self.worker.join(PATIENCE)
 
     def work(self) -> None:
-        """What the thread does."""
-        while True:
-            with self.changed:
-                while not (self.is_stopping or self.queued or self.starting or self.batch):
-                    self.changed.wait()
-                if self.is_stopping:
-                    break
-            self.admit()
-            self.read_prompts()
-            if self.batch is not None:
-                count = 1
-                if len(self.batch.writings) == 1 and self.model.appends:
-                    count = len(self.batch.writings[0].waiting)
-                self.batch = self.advanced(self.batch, count)
-        self.end_all()
+        """What the thread does; however it ends, nobody waits for it in vain."""
+        try:
+            while self.has_work():
+                self.admit()
+                self.read_prompts()
+                if self.batch is not None:
+                    alone = len(self.batch.writings) == 1 and self.model.appends
+                    count = len(self.batch.writings[0].waiting) if alone else 1
+                    self.batch = self.advanced(self.batch, count)
+        finally:
+            self.is_stopping = True
+            self.end_all()
+
+    def has_work(self) -> bool:
+        """Wait for some; false if it is time to end."""
+        with self.changed:
+            while not (self.is_stopping or self.queued or self.starting or self.batch):
+                self.changed.wait()
+            return not self.is_stopping
 
     def end_all(self) -> None:
         """There will be no more steps."""
-        left = [*self.queued, *(each for batch in self.batches() for each in batch.writings)]
-        for writing in left:
-            self.ended(writing, lambda each: each.fail(shutting_down()))
         with self.changed:
+            batches = self.batches()
+            left = [*self.queued, *(each for batch in batches for each in batch.writings)]
+            for writing in left:
+                self.ended(writing, lambda each: each.fail(shutting_down()))
             self.queued.clear()
             self.starting.clear()
-            self.batch, self.running = None, 0
+            self.batch = None
 
     def batches(self) -> list[Batch]:
         """All that have rows in them."""
