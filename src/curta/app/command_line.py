@@ -17,6 +17,7 @@ from curta.app.delegate_commands import add_delegate
 from curta.app.learn_commands import add_learn
 from curta.app.machine_commands import add_machine_commands
 from curta.app.parser import Parser
+from curta.app.serve_command import add_serve
 from curta.errors import CurtaError, ModuleError, ProgramError
 
 
@@ -58,6 +59,7 @@ def parser() -> argparse.ArgumentParser:
     add_learn(commands)
     add_calc(commands)
     add_delegate(commands)
+    add_serve(commands)
     return top
 
 

@@ -1,0 +1,1 @@
+"""A server for language models that call the calculator, in the shape of OpenAI's interface."""

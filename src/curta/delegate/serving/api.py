@@ -1,0 +1,368 @@
+"""The endpoints: OpenAI's chat and completions, models, health and metrics.
+
+Beside OpenAI's fields, every answer says what was computed in it:
+
+    choices[0].message.calculations       chat
+    choices[0].delta.calculations         chat, streaming: with the text in which the call ends
+    choices[0].calculations               completions, streaming or not
+
+Each is an object: `expression`; `result` (as in the text) and whether it is `exact`, or `error` (as
+the model is told, or `unanswered`) and a `message`; `microseconds`; and the `text` of the call and
+its answer, as it stands in the content. OpenAI's client keeps these fields.
+
+What differs from OpenAI's service: the default `temperature` is 0. `completion_tokens` has answers
+of calls in it. A choice whose time is over ends with finish_reason `length`, like one that has all
+its tokens; one that waited in the queue for all of its time is refused with status 503. A full
+queue is status 429. A stream begins when there is something to say, so that what goes wrong before
+has a status of its own; what goes wrong later is an event with an `error`, before [DONE].
+
+What is written waits in memory until a client reads it, which is bounded by the limit on tokens:
+nobody who reads slowly holds up the model. A client that takes nothing of an event for as long as
+the time limit is dropped. One that goes away gives its row back before the next step.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any, TypeVar
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from curta.delegate.serving.engine import Engine
+from curta.delegate.serving.metrics import Metrics
+from curta.delegate.serving.parameters import Asked, decoded, read
+from curta.delegate.serving.prompts import Prompts, TokenPrompt
+from curta.delegate.serving.refusals import RefusedError
+from curta.delegate.serving.shapes import Shape, usage
+from curta.delegate.serving.stops import Call, Piece
+from curta.delegate.serving.writing import Failed, Finished, Told, Wanted, Writing
+
+log = logging.getLogger(__name__)
+Made = TypeVar("Made")
+GONE = 499
+"""The status under which answers to nobody are counted."""
+
+
+def application(engine: Engine, name: str) -> Starlette:
+    """The server's endpoints for one model, under a name."""
+    api = Api(engine, name)
+    app = Starlette(
+        routes=[
+            Route("/v1/chat/completions", api.chat, methods=["POST"]),
+            Route("/v1/completions", api.complete, methods=["POST"]),
+            Route("/v1/models", api.models),
+            Route("/v1/models/{name:path}", api.model),
+            Route("/health", api.health),
+            Route("/metrics", api.metrics),
+        ],
+        exception_handlers={
+            RefusedError: refused,
+            HTTPException: not_there,
+            Exception: broken,
+        },
+    )
+    app.add_middleware(Counted, metrics=engine.metrics)
+    return app
+
+
+class Api:
+    """What the endpoints do."""
+
+    def __init__(self, engine: Engine, name: str) -> None:
+        self.engine = engine
+        self.name = name
+        self.prompts = Prompts(engine.generator)
+
+    async def chat(self, request: Request) -> Response:
+        """An assistant's message."""
+        return await self.answer(request, chat=True)
+
+    async def complete(self, request: Request) -> Response:
+        """What follows a text."""
+        return await self.answer(request, chat=False)
+
+    async def answer(self, request: Request, *, chat: bool) -> Response:
+        """Either."""
+        limits = self.engine.limits
+        try:
+            body = await whole_body(request, limits.most_bytes)
+        except ClientDisconnect:
+            return Response(status_code=GONE)
+        asked = read(decoded(body), chat=chat, served=self.name, limits=limits)
+        wanted, read_tokens = await run_in_threadpool(self.wanted, asked)
+        answer = Answer(self.engine, wanted, read_tokens)
+        shape = Shape(chat, self.name, self.engine.generator.protocol.open)
+        answer.begin()
+        if asked.stream:
+            events = answer.events(shape, asked.include_usage)
+            try:
+                first = await unless_gone(request.receive, anext(events))
+            except BaseException:
+                answer.leave()
+                raise
+            if first is None:
+                answer.leave()
+                return Response(status_code=GONE)
+            return EventStream(answer, first, events, limits.time_limit)
+        try:
+            made = await unless_gone(request.receive, answer.whole(shape))
+        finally:
+            answer.leave()
+        return Response(status_code=GONE) if made is None else JSONResponse(made)
+
+    def wanted(self, asked: Asked) -> tuple[list[Wanted], int]:
+        """One for each choice of each prompt, and how many tokens the prompts have."""
+        made, read_tokens = [], 0
+        for number, prompt in enumerate(asked.prompts):
+            tokens: TokenPrompt = self.prompts.tokens(prompt, asked.parameter)
+            read_tokens += len(tokens)
+            most = self.prompts.most_tokens(
+                tokens, asked.most_tokens, self.engine.limits.most_tokens, asked.parameter
+            )
+            for choice in range(asked.choices):
+                seed = None if asked.seed is None else f"{asked.seed} {number} {choice}"
+                made.append(Wanted(tokens, most, asked.temperature, asked.top_p, seed, asked.stops))
+        return made, read_tokens
+
+    async def models(self, request: Request) -> Response:
+        """The one there is."""
+        return JSONResponse({"object": "list", "data": [self.described()]})
+
+    async def model(self, request: Request) -> Response:
+        """That one by its name."""
+        name = request.path_params["name"]
+        if name != self.name:
+            raise RefusedError(
+                f"there is no model {name!r} here", status=404, code="model_not_found"
+            )
+        return JSONResponse(self.described())
+
+    def described(self) -> dict[str, Any]:
+        """The model, as OpenAI lists them."""
+        return {"id": self.name, "object": "model", "created": 0, "owned_by": "curta"}
+
+    async def health(self, request: Request) -> Response:
+        """Whether answers are written."""
+        lives = self.engine.worker.is_alive() and not self.engine.is_stopping
+        return JSONResponse({"status": "ok" if lives else "stopped"}, 200 if lives else 503)
+
+    async def metrics(self, request: Request) -> Response:
+        """For Prometheus."""
+        return PlainTextResponse(
+            self.engine.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
+        )
+
+
+class Answer:
+    """The choices of one request, on their way from the engine's thread to the client."""
+
+    def __init__(self, engine: Engine, wanted: list[Wanted], read_tokens: int) -> None:
+        self.engine = engine
+        self.wanted = wanted
+        self.read_tokens = read_tokens
+        self.told: asyncio.Queue[tuple[int, Told]] = asyncio.Queue()
+        self.writings: list[Writing] = []
+
+    def begin(self) -> None:
+        """Have the choices written."""
+        loop = asyncio.get_running_loop()
+        self.writings = self.engine.submit(
+            [(each, self.hears(loop, number)) for number, each in enumerate(self.wanted)]
+        )
+
+    def hears(self, loop: asyncio.AbstractEventLoop, number: int) -> Callable[[Told], None]:
+        """What the engine's thread calls for one choice."""
+
+        def hear(told: Told) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody listens
+                loop.call_soon_threadsafe(self.told.put_nowait, (number, told))
+
+        return hear
+
+    def leave(self) -> None:
+        """Nobody wants the rest, if there is one."""
+        self.engine.cancel([each for each in self.writings if each.outcome is None])
+
+    async def pieces(self) -> AsyncIterator[tuple[int, Piece | Finished]]:
+        """Everything there is to tell, up to the end of all choices."""
+        left = len(self.wanted)
+        while left:
+            number, told = await self.told.get()
+            if isinstance(told, Failed):
+                raise told.refusal
+            left -= isinstance(told, Finished)
+            yield number, told
+
+    async def whole(self, shape: Shape) -> dict[str, Any]:
+        """All of it at once."""
+        texts = [""] * len(self.wanted)
+        calls: list[list[Call]] = [[] for _ in self.wanted]
+        ends: dict[int, Finished] = {}
+        async for number, told in self.pieces():
+            if isinstance(told, Finished):
+                ends[number] = told
+            else:
+                texts[number] += told.text
+                calls[number] += told.calls
+        choices = [
+            shape.choice(number, text, calls[number], ends[number].reason)
+            for number, text in enumerate(texts)
+        ]
+        return shape.whole(choices, usage(self.read_tokens, sum(e.tokens for e in ends.values())))
+
+    async def events(self, shape: Shape, include_usage: bool) -> AsyncIterator[dict[str, Any]]:
+        """As it comes."""
+        begun: set[int] = set()
+        extra = {"usage": None} if include_usage else {}
+        written = 0
+        async for number, told in self.pieces():
+            first = shape.first(number)
+            if first is not None and number not in begun:
+                yield first | extra
+            begun.add(number)
+            if isinstance(told, Finished):
+                written += told.tokens
+                yield shape.last(number, told.reason) | extra
+            else:
+                yield shape.delta(number, told.text, told.calls) | extra
+        if include_usage:
+            yield shape.counts(usage(self.read_tokens, written))
+
+
+class EventStream(Response):
+    """Server-sent events, to a client who may be slow, or go away."""
+
+    def __init__(
+        self,
+        answer: Answer,
+        first: dict[str, Any],
+        events: AsyncIterator[dict[str, Any]],
+        patience: float,
+    ) -> None:
+        super().__init__(
+            media_type="text/event-stream",
+            headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+        )
+        del self.headers["content-length"]
+        self.answer = answer
+        self.first = first
+        self.events = events
+        self.patience = patience
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await unless_gone(receive, self.send_all(send))
+        except TimeoutError:
+            log.warning("a client took nothing for %g s: it is dropped", self.patience)
+        finally:
+            self.answer.leave()
+
+    async def send_all(self, send: Send) -> bool:
+        """The stream from its beginning to its end."""
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        await send(start)
+        await self.send_event(send, json.dumps(self.first))
+        try:
+            async for event in self.events:
+                await self.send_event(send, json.dumps(event))
+        except RefusedError as refusal:
+            await self.send_event(send, json.dumps(refusal.body()))
+        await self.send_event(send, "[DONE]")
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+        return True
+
+    async def send_event(self, send: Send, data: str) -> None:
+        """One event; a `TimeoutError` if nobody takes it."""
+        async with asyncio.timeout(self.patience):
+            body = f"data: {data}\n\n".encode()
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+class Counted:
+    """Counts requests by endpoint and status."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self.app = app
+        self.metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        known = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
+        endpoint = scope["path"] if scope["path"] in known else "other"
+
+        async def counted(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                self.metrics.count(
+                    "curta_requests_total", endpoint=endpoint, status=str(message["status"])
+                )
+            await send(message)
+
+        await self.app(scope, receive, counted)
+
+
+async def unless_gone(receive: Receive, made: Awaitable[Made]) -> Made | None:
+    """What comes of this, or None if the client goes away before."""
+    working = asyncio.ensure_future(made)
+    watching = asyncio.ensure_future(gone(receive))
+    try:
+        await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+        return working.result() if working.done() else None
+    finally:
+        for task in (working, watching):
+            task.cancel()
+        await asyncio.gather(working, watching, return_exceptions=True)
+
+
+async def gone(receive: Receive) -> None:
+    """Returns when the client has gone away."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def whole_body(request: Request, most: int) -> bytes:
+    """The body of a request, unless it is too large."""
+    body = b""
+    async for piece in request.stream():
+        body += piece
+        if len(body) > most:
+            raise RefusedError(
+                f"the body has more than {most} bytes (--most-bytes)",
+                status=413,
+                code="body_too_large",
+            )
+    return body
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    """What the client has to change."""
+    assert isinstance(error, RefusedError)
+    return JSONResponse(error.body(), error.status, headers=error.headers())
+
+
+async def not_there(request: Request, error: Exception) -> Response:
+    """An endpoint that there is not, or not with this method."""
+    assert isinstance(error, HTTPException)
+    refusal = RefusedError(
+        f"{request.method} {request.url.path}: {error.detail}", status=error.status_code
+    )
+    return JSONResponse(refusal.body(), error.status_code, headers=error.headers)
+
+
+async def broken(request: Request, error: Exception) -> Response:
+    """Something of ours went wrong."""
+    refusal = RefusedError(
+        "the server made a mistake; its log says which", status=500, code="mistake"
+    )
+    return JSONResponse(refusal.body(), 500)

@@ -1,0 +1,37 @@
+"""How much a server takes on, in one place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+from curta.errors import UserError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a server allows; each is an option of `curta serve`.
+
+    most_tokens: written for one choice, answers of calls included
+    time_limit:  seconds from a request's arrival to its end
+    queue:       choices that may wait for a row
+    batch:       choices that are written at once
+    most_bytes:  of a request's body
+    prompt_step: tokens of prompts that are read between two steps of the running answers
+    """
+
+    most_tokens: int = 1024
+    time_limit: float = 120.0
+    queue: int = 64
+    batch: int = 16
+    most_bytes: int = 1 << 20
+    prompt_step: int = 512
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            lowest = 0 if field.name == "queue" else 1
+            if field.name == "time_limit" and value > 0:
+                continue
+            if value < lowest:
+                option = f"--{field.name.replace('_', '-')}"
+                raise UserError(f"{option} {value}: must be {lowest} or more")

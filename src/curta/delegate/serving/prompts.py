@@ -1,0 +1,68 @@
+"""Prompts as tokens, for the threads that answer requests."""
+
+from __future__ import annotations
+
+import copy
+import threading
+from typing import Any
+
+from jinja2 import TemplateError
+
+from curta.delegate.interception.generator import CalcGenerator, Prompt
+from curta.delegate.serving.refusals import RefusedError
+
+TokenPrompt = tuple[int, ...]
+
+
+class Prompts:
+    """Has a tokenizer of its own: one cannot be used by two threads at once."""
+
+    def __init__(self, generator: CalcGenerator) -> None:
+        self.generator = CalcGenerator(generator.model, copy.deepcopy(generator.tokenizer))
+        self.lock = threading.Lock()
+        text = generator.model.config.get_text_config(decoder=True)
+        self.context: int | None = getattr(text, "max_position_embeddings", None)
+        self.vocabulary: int = text.vocab_size
+
+    def tokens(self, prompt: Prompt | TokenPrompt, parameter: str) -> TokenPrompt:
+        """The same tokens as in `CalcGenerator`; `parameter` is where the prompt came from."""
+        if isinstance(prompt, tuple) and all(isinstance(each, int) for each in prompt):
+            tokens = tuple(prompt)
+            if any(not 0 <= token < self.vocabulary for token in tokens):
+                raise RefusedError(
+                    f"{parameter}: tokens are numbers below {self.vocabulary}", parameter=parameter
+                )
+        else:
+            tokens = self.encoded(prompt, parameter)
+        if not tokens:
+            raise RefusedError(f"{parameter}: there is nothing in it", parameter=parameter)
+        return tokens
+
+    def encoded(self, prompt: Any, parameter: str) -> TokenPrompt:
+        """A text or a conversation."""
+        if not isinstance(prompt, str) and self.generator.tokenizer.chat_template is None:
+            raise RefusedError(
+                "the model has no chat template: use /v1/completions", parameter=parameter
+            )
+        try:
+            with self.lock:
+                return tuple(self.generator.inputs([prompt])["input_ids"][0].tolist())
+        except TemplateError as error:
+            raise RefusedError(
+                f"{parameter}: the model's chat template refuses it: {error}", parameter=parameter
+            ) from error
+
+    def most_tokens(self, prompt: TokenPrompt, asked: int | None, limit: int, where: str) -> int:
+        """How many tokens may be written behind a prompt."""
+        if self.context is None:
+            return limit if asked is None else asked
+        room = self.context - len(prompt)
+        if room < (asked or 1):
+            wanted = f" and {asked} more are asked for" if asked else ""
+            raise RefusedError(
+                f"the prompt has {len(prompt)} tokens{wanted}: "
+                f"the model takes {self.context} in all",
+                code="context_length_exceeded",
+                parameter=where,
+            )
+        return min(limit, room) if asked is None else asked

@@ -1,0 +1,72 @@
+"""Why a request gets no answer, as a client is told."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from curta.errors import UserError
+
+
+class RefusedError(UserError):
+    """A request that is not answered.
+
+    status:    of HTTP
+    code:      a word for programs
+    parameter: the one to change, if it is one
+    wait:      seconds after which it is worth another try
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 400,
+        code: str | None = None,
+        parameter: str | None = None,
+        wait: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        self.code = code
+        self.parameter = parameter
+        self.wait = wait
+
+    def body(self) -> dict[str, Any]:
+        """In the shape of OpenAI's errors."""
+        kind = "invalid_request_error" if self.status < 500 else "server_error"
+        if self.status == 429:
+            kind = "rate_limit_error"
+        return {
+            "error": {
+                "message": str(self),
+                "type": kind,
+                "param": self.parameter,
+                "code": self.code,
+            }
+        }
+
+    def headers(self) -> dict[str, str]:
+        """When to try again."""
+        return {} if self.wait is None else {"Retry-After": str(self.wait)}
+
+
+def shutting_down() -> RefusedError:
+    """The server ends."""
+    return RefusedError("the server is shutting down", status=503, code="shutting_down", wait=5)
+
+
+def out_of_time(seconds: float) -> RefusedError:
+    """A request that got no row in its time."""
+    return RefusedError(
+        f"no row was free within the time limit of {seconds:g} s (--time-limit)",
+        status=503,
+        code="time_limit",
+        wait=5,
+    )
+
+
+def model_failed(error: BaseException) -> RefusedError:
+    """Something went wrong that the request is not to blame for."""
+    return RefusedError(
+        f"the model failed: {type(error).__name__}: {error}", status=500, code="model_failed"
+    )

@@ -1,0 +1,96 @@
+"""`curta serve`, from its options to Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("uvicorn")
+
+from curta.app.command_line import main, parser
+from curta.app.serve_command import LIMITS
+from curta.delegate.serving.limits import Limits
+from tiny_language_models import chat_tokenizer, model
+
+SCRIPT = "import sys; from curta.app.entry import main; sys.exit(main())"
+IMPORTS = """
+import sys
+import curta.app.command_line, curta.app.serve, curta.delegate.serving.limits
+heavy = {"torch", "transformers", "starlette", "uvicorn"} & set(sys.modules)
+assert not heavy, heavy
+"""
+
+
+def test_options_have_the_limits_own_defaults() -> None:
+    options = parser().parse_args(["serve", "--model", "m"])
+    for name, _, default, _ in LIMITS:
+        field = name.replace("-", "_")
+        assert getattr(options, field) == default == getattr(Limits(), field)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--batch", "0"), ("--queue", "-1"), ("--time-limit", "0")]
+)
+def test_limits_that_are_none(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--model", "m", option, value]) == 2
+    assert f"{option} {value}" in capsys.readouterr().err.replace("0.0", "0")
+
+
+def test_a_port_that_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        assert main(["serve", "--model", "m", "--port", port]) == 2
+    assert f"--port {port}" in capsys.readouterr().err
+
+
+def test_a_model_that_there_is_not(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["serve", "--model", str(tmp_path), "--port", "0"]) == 2
+    assert "no model of this name" in capsys.readouterr().err
+
+
+def test_packages_that_are_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
+    assert main(["serve", "--model", "m", "--port", "0"]) == 2
+    assert "pip install 'curta[delegate,web]'" in capsys.readouterr().err
+
+
+def test_nothing_heavy_is_imported_before_it_is_used() -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=False
+    )
+    assert finished.returncode == 0, finished.stderr
+
+
+@pytest.mark.slow
+def test_the_command_says_where_it_listens_and_ends_with_control_c(tmp_path: Path) -> None:
+    model("grouped queries").float().save_pretrained(tmp_path)
+    chat_tokenizer().save_pretrained(tmp_path)
+    command = ["serve", "--model", str(tmp_path), "--port", "0", "--served-name", "tiny"]
+    with subprocess.Popen(
+        [sys.executable, "-c", SCRIPT, *command], stdout=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            address = process.stdout.readline().split()[2]
+            line = process.stdout.readline()
+            assert line.startswith(f"curl {address}/chat/completions")
+            body = line.partition(" -d '")[2].rstrip("'\n")
+            asked = urllib.request.Request(
+                f"{address}/chat/completions", body.encode(), method="POST"
+            )
+            with urllib.request.urlopen(asked) as answer:
+                assert json.load(answer)["model"] == "tiny"
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
