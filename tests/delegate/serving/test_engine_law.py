@@ -13,7 +13,7 @@ pytest.importorskip("transformers")
 
 import torch
 
-from curta.delegate.serving import caches
+from curta.delegate.interception import caches
 from curta.delegate.serving.batch import Batch, Model, joined
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.writing import Failed, Finished, Wanted

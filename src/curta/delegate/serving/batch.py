@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from curta.delegate.interception.loop import ONE_BY_ONE
-from curta.delegate.serving import caches
+from curta.delegate.interception import caches
 from curta.delegate.serving.writing import Writing
 from curta.errors import UserError
 
