@@ -24,9 +24,10 @@ def add_calc(commands: argparse._SubParsersAction[Parser]) -> None:
     evaluate.add_argument("expressions", nargs="+", metavar="EXPRESSION")
     evaluate.add_argument(
         "--backend",
-        choices=("exact", "kernel", "torch"),
+        choices=("exact", "kernel", "torch", "machine"),
         default="exact",
-        help="exact (the default), or float64 by compiled code or PyTorch",
+        help="exact (the default); float64 by compiled code or PyTorch; or rationals by a program "
+        "that the transformer executes",
     )
     evaluate.set_defaults(command=evaluate_expressions)
 

@@ -20,6 +20,8 @@ from curta.errors import TooLargeError, UndefinedError
 Number = Rational | float
 Value = Rational | float | bool
 
+NO_POWER = "a negative number has no real power that is not whole"
+
 
 class Arithmetic:
     """All operations within a budget."""
@@ -94,7 +96,9 @@ class Arithmetic:
             return float_power(as_float(base), as_float(exponent))
         if isinstance(exponent, int):
             return self.whole_power(base, exponent)
-        root = exact_root(base, exponent.denominator) if base >= 0 else None
+        if base < 0:
+            raise UndefinedError(NO_POWER)
+        root = exact_root(base, exponent.denominator)
         if root is not None:
             return self.whole_power(root, exponent.numerator)
         return float_power(as_float(base), as_float(exponent))
@@ -212,7 +216,7 @@ def modulo(a: Number, b: Number) -> Number:
 
 def float_power(base: float, exponent: float) -> float:
     if base < 0 and not exponent.is_integer():
-        raise UndefinedError("a negative number has no real power that is not whole")
+        raise UndefinedError(NO_POWER)
     if base == 0 and exponent < 0:
         raise UndefinedError("0 has no negative powers")
     try:
@@ -267,6 +271,8 @@ def natural_logarithm(value: Number) -> Number:
         return 0
     if isinstance(value, float):
         return math.log(value)
+    if abs(value - 1) < 0.5:  # there the difference of two logarithms would lose digits
+        return math.log1p(float(value - 1))
     return math.log(value.numerator) - math.log(value.denominator)
 
 
@@ -290,15 +296,18 @@ def logarithm(value: Number, base: Number | None = None) -> Number:
 def of_float(
     function: Callable[[float], float], at_zero: int | None = None, domain: str = ""
 ) -> Callable[..., Number]:
-    """A function of a float, which is exact at most where its operand is 0."""
+    """A function of a float, which is exact at most where its operand is 0.
+
+    domain: what to say of operands beyond -1 and 1, if there is no value for them
+    """
 
     def applied(value: Number) -> Number:
         if value == 0 and at_zero is not None and not isinstance(value, float):
             return at_zero
+        if domain and abs(value) > 1:
+            raise UndefinedError(domain)
         try:
             return function(as_float(value))
-        except ValueError:
-            raise UndefinedError(domain) from None
         except OverflowError:
             raise TooLargeError("the result is beyond the largest float") from None
 

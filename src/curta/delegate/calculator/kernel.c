@@ -131,6 +131,7 @@ void evaluate(int64_t count, const int64_t *first_step, const int64_t *first_num
         for (int64_t at = first_step[i]; at < first_step[i + 1] && status == FINE; at++) {
             int code = codes[at], taken = operands[at];
             if (code == 0) {
+                if (!isfinite(*number)) status = TOO_LARGE;
                 stack[height++] = *number++;
                 continue;
             }
