@@ -7,6 +7,7 @@ errors pass on: the result is what an enclosure of the operands in such interval
 interval holds a point at which the operation jumps (a comparison of two numbers that differ by no
 more than their errors, floor of nearly a whole number, a divisor that may be 0), the result can be
 on either side, and so can be whether there is one.
+"""
 
 from __future__ import annotations
 
