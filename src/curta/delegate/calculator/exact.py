@@ -271,9 +271,12 @@ def natural_logarithm(value: Number) -> Number:
         return 0
     if isinstance(value, float):
         return math.log(value)
-    if abs(value - 1) < 0.5:  # there the difference of two logarithms would lose digits
+    if abs(value - 1) < 0.5:  # near 1 the logarithm is about the difference, digit for digit
         return math.log1p(float(value - 1))
-    return math.log(value.numerator) - math.log(value.denominator)
+    above, below = value.numerator, value.denominator
+    if abs(above.bit_length() - below.bit_length()) < 1_000:
+        return math.log(above / below)
+    return math.log(above) - math.log(below)
 
 
 def logarithm(value: Number, base: Number | None = None) -> Number:

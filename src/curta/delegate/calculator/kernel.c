@@ -17,7 +17,7 @@ static double rounded(double value, double places) {
 static double common_divisor(double a, double b) {
     a = fabs(a);
     b = fabs(b);
-    while (b != 0) {
+    while (b > 0) { /* never of nan, which remains of inf */
         double rest = fmod(a, b);
         a = b;
         b = rest;

@@ -115,8 +115,8 @@ def divisor(*values: Tensor) -> Tensor:
     found = values[0].abs()
     for value in values[1:]:
         a, b = found, value.abs()
-        while bool((b != 0).any()):
-            a, b = torch.where(b != 0, b, a), torch.where(b != 0, torch.fmod(a, b), b)
+        while bool((b > 0).any()):  # never of nan, which remains of inf
+            a, b = torch.where(b > 0, b, a), torch.where(b > 0, torch.fmod(a, b), b)
         found = a
     return found
 

@@ -56,7 +56,7 @@ def power_of_two(exponent):
 @triton.jit
 def remainder(a, b):
     """What is left of a after whole multiples of b, both at least 0; exact, a bit at a time."""
-    left = tl.where(b > 0, a, 0.0)
+    left = tl.where((b > 0) & is_finite(a), a, 0.0)
     b = tl.where(b > 0, b, 1.0)
     while tl.max((left >= b).to(tl.int32), 0) > 0:
         shift = tl.where(left >= b, exponent_of(left) - exponent_of(b), 0)
@@ -79,10 +79,10 @@ def divisor(a, b):
     """Greatest common divisor."""
     a = tl.abs(a)
     b = tl.abs(b)
-    while tl.max((b != 0).to(tl.int32), 0) > 0:
+    while tl.max((b > 0).to(tl.int32), 0) > 0:
         rest = remainder(a, b)
-        a = tl.where(b != 0, b, a)
-        b = tl.where(b != 0, rest, b)
+        a = tl.where(b > 0, b, a)
+        b = tl.where(b > 0, rest, b)
     return a
 
 
