@@ -81,7 +81,8 @@ def of_number(number: Rational | float) -> Interval:
 
 def wider(low: float, high: float, units: float = UNITS) -> Interval:
     """So many units in the last place more on each side."""
-    return Interval(low - units * math.ulp(low), high + units * math.ulp(high))
+    below = low - units * math.ulp(low) if math.isfinite(low) else low
+    return Interval(below, high + units * math.ulp(high) if math.isfinite(high) else high)
 
 
 def span(values: list[float], units: float = UNITS) -> Interval:
@@ -93,7 +94,7 @@ def span(values: list[float], units: float = UNITS) -> Interval:
 
 def small_whole(*values: float) -> bool:
     """Whether float64 computes with these exactly: sums and products of theirs are in range."""
-    return all(value == math.floor(value) and abs(value) < 2.0**53 for value in values)
+    return all(abs(value) < 2.0**53 and value == math.floor(value) for value in values)
 
 
 # ---- operators ----
@@ -131,8 +132,8 @@ def quotient(a: Interval, b: Interval) -> float:
     nonzero(b)
     if a.is_point and b.is_point and small_whole(a.low, b.low):
         return float(a.low // b.low)
-    found = divide(a, b)
-    return one_of(math.floor, wider(found.low, found.high, 1))
+    found = bounded(divide(a, b))
+    return one_of(math.floor, found)
 
 
 def one_of(function: Callable[[float], int], a: Interval) -> float:
@@ -148,7 +149,10 @@ def point(value: float) -> Interval:
 
 
 def modulo(a: Interval, b: Interval) -> Interval:
-    whole = quotient(a, b)
+    try:
+        whole = quotient(a, b)
+    except NoValue as why:
+        raise why if why is UNDEFINED else Uncertain from None
     if a.is_point and b.is_point and small_whole(a.low, b.low):
         return point(a.low % b.low)
     taken = arithmetic(lambda x, y: x * y)(b, point(whole))
@@ -330,7 +334,7 @@ def factorial(a: Interval) -> Interval:
     (count,) = natural(a)
     if count > 170:
         raise TOO_LARGE
-    return counted(math.factorial(count), 16)
+    return counted(math.factorial(count), 1)
 
 
 def choose(a: Interval, b: Interval) -> Interval:

@@ -69,7 +69,7 @@ static double of_one(int code, double a, uint8_t *status) {
     case OP_ROUND: return rint(a);
     case OP_FACTORIAL:
         if (a < 0 || !whole(a)) *status = UNDEFINED;
-        return rint(tgamma(a + 1));
+        return a < 0 || a > MOST_FACTORIAL ? INFINITY : FACTORIALS[(int)a];
     case OP_GCD: case OP_LCM: if (!whole(a)) *status = UNDEFINED; return fabs(a);
     default: return a; /* min, max, sum, mean of one */
     }

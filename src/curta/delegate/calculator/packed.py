@@ -23,6 +23,10 @@ STACK = 64
 """Numbers on the stack of a kernel at most; a budget of 64 steps needs no more."""
 
 
+FACTORIALS = tuple(float(math.factorial(n)) for n in range(171))
+"""All that float64 has."""
+
+
 class Status(IntEnum):
     """What became of an expression."""
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from curta.delegate.calculator.packed import Status, as_double
+from curta.delegate.calculator.packed import FACTORIALS, Status, as_double
 from curta.delegate.calculator.program import Program, Push
 
 Tensor = torch.Tensor
@@ -83,10 +83,9 @@ def natural(*values: Tensor) -> Tensor:
 
 def factorial(value: Tensor) -> Tensor:
     """From a table, as far as float64 goes."""
-    table = torch.tensor(
-        [float(math.factorial(n)) for n in range(171)], dtype=value.dtype, device=value.device
-    )
-    return torch.where(value <= 170, table[value.clamp(0, 170).long()], math.inf)
+    table = torch.tensor(FACTORIALS, dtype=value.dtype, device=value.device)
+    most = len(FACTORIALS) - 1
+    return torch.where(value <= most, table[value.clamp(0, most).long()], math.inf)
 
 
 def choose(n: Tensor, k: Tensor) -> Tensor:
