@@ -68,8 +68,13 @@ class Kernel:
     def run(self, packed: Packed) -> tuple[np.ndarray, np.ndarray]:
         """Values and statuses of programs that are packed already."""
         if str(self.device).partition(":")[0] == "cuda":
-            from curta.delegate.calculator import triton_kernel
-
+            try:
+                from curta.delegate.calculator import triton_kernel
+            except ImportError as error:
+                raise CalculatorError(
+                    f"the kernel on device {self.device} needs triton and PyTorch ({error}): "
+                    "pip install triton torch, or take device cpu"
+                ) from error
             return triton_kernel.evaluate(packed, self.device)
         from curta.delegate.calculator import kernel
 

@@ -152,7 +152,7 @@ def arc_tangent(a):
 def arc_sine(a):
     rest = tl.sqrt((1 - a) * (1 + a))
     angle = arc_tangent(a / tl.where(rest == 0, 1.0, rest))
-    right = 1.5707963267948966
+    right = rest * 0 + 1.5707963267948966  # alone, it would have 32 bits
     return tl.where(rest == 0, tl.where(a < 0, -right, right), angle)
 
 
