@@ -23,7 +23,7 @@ needs_triton = pytest.mark.skipif(
     importlib.util.find_spec("triton") is None, reason="triton is not installed"
 )
 FURTHER = (
-    "7.5 % (-2)", "-7.5 % 2", "2 ^ 0.5", "(-2) ^ 3", "(-2) ^ (-3)",
+    "1 + 2", "7.5 % (-2)", "-7.5 % 2", "2 ^ 0.5", "(-2) ^ 3", "(-2) ^ (-3)",
     "1.0001 ^ 5000", "(-1) ^ 1025", "0 ^ 3", "10 ^ 308", "10 ^ 309", "2 ^ (-1030)", "cbrt(1e-300)",
     "cbrt(0)", "exp(-1)", "atan(1e300)", "atan(-0.001)", "atan(0)", "asin(1)", "asin(-1)",
     "asin(1e-9)", "acos(1)", "acos(-1)", "acos(-0.3)", "tan(1.5)", "round(-2.5)", "round(1e300, 5)",
