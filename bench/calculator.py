@@ -20,13 +20,12 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from report import print_machine, print_table, spread
-
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import NAMES, Kernel, backend
 from curta.delegate.calculator.packed import pack
 from curta.delegate.calculator.parser import parse
 from curta.delegate.calculator.program import Program
+from report import print_machine, print_table, spread
 
 EXPRESSIONS = ("48/2", "(1+2)*3/7", "12.5*8+3", "sqrt(2)*100", "2^64+1")
 SIZES = (1, 100, 10_000, 1_000_000)

@@ -256,7 +256,9 @@ def widened(a: Interval) -> Interval:
     return wider(a.low, a.high)
 
 
-def wave(function: Callable[[float], float], slope: Callable[[float], float]) -> Callable[..., Interval]:
+def wave(
+    function: Callable[[float], float], slope: Callable[[float], float]
+) -> Callable[..., Interval]:
     """A sine or cosine over much less than a period."""
 
     def applied(a: Interval) -> Interval:

@@ -33,7 +33,8 @@ def shape(drawn: random.Random, operations: list[Operation]) -> Shape:
     """The steps of one expression; a tenth are comparisons."""
     if drawn.random() < 0.1:
         compared = Apply(drawn.choice(COMPARISONS), 2)
-        return (*operand(drawn, operations, "any", 2), *operand(drawn, operations, "any", 2), compared)
+        left, right = (operand(drawn, operations, "any", 2) for _ in range(2))
+        return (*left, *right, compared)
     return operand(drawn, operations, "any", drawn.choice((1, 2, 2, 3)))
 
 
@@ -71,7 +72,8 @@ def number(kind: str, drawn: random.Random, inexact: bool) -> Rational | float:
     """A number: most are what somebody would write."""
     chance = drawn.random()
     if kind == "count":
-        return drawn.randint(0, drawn.choice((5, 20, 20, 200, 2_000, 10**6))) if chance < 0.97 else -1
+        most = drawn.choice((5, 20, 20, 200, 2_000, 10**6))
+        return drawn.randint(0, most) if chance < 0.97 else -1
     if kind == "small":
         return drawn.randint(-6, 9) if chance < 0.8 else reduced(drawn.randint(-9, 40), 8)
     if chance < 0.1:
@@ -79,13 +81,15 @@ def number(kind: str, drawn: random.Random, inexact: bool) -> Rational | float:
     if chance < 0.5:
         return drawn.randint(-30, 10 ** drawn.randint(1, 6))
     if chance < 0.9:
-        return reduced(drawn.randint(-(10**3), 10 ** drawn.randint(2, 6)), 10 ** drawn.randint(1, 4))
+        above = drawn.randint(-(10**3), 10 ** drawn.randint(2, 6))
+        return reduced(above, 10 ** drawn.randint(1, 4))
     if chance < 0.94:
         return drawn.randint(-(10**20), 10**20)
     if chance < 0.97 and inexact:
         return drawn.choice((math.pi, math.tau, math.e))
     power = 10 ** drawn.randint(0, 308)
-    return reduced(drawn.randint(1, 99), power) if drawn.random() < 0.5 else drawn.randint(1, 99) * power
+    digits = drawn.randint(1, 99)
+    return reduced(digits, power) if drawn.random() < 0.5 else digits * power
 
 
 def reduced(above: int, below: int) -> Rational:

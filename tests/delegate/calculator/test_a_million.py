@@ -27,7 +27,7 @@ FLOATS = ("kernel", "torch")
 
 
 def verdict(expected: Interval | Status, found: Outcome, exact: bool) -> str:
-    """"agrees", or what is wrong; the exact one knows no limit of float64, but one of bits."""
+    """That it agrees, or what is wrong; the exact one knows no limit of float64, but of bits."""
     if exact and (expected == Status.TOO_LARGE or isinstance(found, TooLargeError)):
         return "agrees"
     if exact and expected != Status.UNDEFINED and "whole numbers only" in str(found):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
@@ -62,8 +63,8 @@ def native(tmp_path_factory: pytest.TempPathFactory) -> Answer:
 def agree(program: Program, found: object, exact: object) -> bool:
     """The same value of the same type, or an error of the same kind.
 
-    A program is refused if there is a float on the way. Where `exact` comes to an error with floats,
-    the message of which says so, any error will do.
+    A program is refused if there is a float on the way. Where `exact` comes to an error with
+    floats, the message of which says so, any error will do.
     """
     floats = needs_floats(program) or (isinstance(exact, CalculatorError) and "float" in str(exact))
     if floats and isinstance(exact, CalculatorError):
@@ -82,10 +83,8 @@ def needs_floats(given: Program) -> bool:
             seen.append(value)
             super().check(value)
 
-    try:
+    with suppress(CalculatorError):
         Watching(BUDGET).evaluate(given)
-    except CalculatorError:
-        pass
     return any(isinstance(value, float) for value in seen)
 
 
@@ -139,7 +138,8 @@ below = st.one_of(st.just(1), st.integers(1, 10**6), st.integers(1, 2**1024 - 1)
 rationals = st.tuples(whole, below, st.sampled_from((1, -1))).map(
     lambda parts: Fraction(parts[2] * parts[0], parts[1])
 )
-OF_TWO = [OPERATIONS[name] for name in "add subtract multiply divide floor_divide modulo".split()]
+ARITHMETIC = ("add", "subtract", "multiply", "divide", "floor_divide", "modulo")
+OF_TWO = [OPERATIONS[name] for name in ARITHMETIC]
 
 
 @settings(max_examples=100, deadline=None)

@@ -108,9 +108,10 @@ def interpreted(which: str) -> str:
 @pytest.mark.slow
 def test_it_compiles_for_gpus_that_are_not_here() -> None:
     """As far as the assembler goes, which comes with Triton."""
-    from curta.delegate.calculator.triton_kernel import run
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, compile
+
+    from curta.delegate.calculator.triton_kernel import run
 
     kinds = ["*i64", "*i64", "*u8", "*u8", *["*fp64"] * 4, "*u8", "i64", "constexpr"]
     source = ASTSource(
@@ -126,7 +127,7 @@ def test_without_a_gpu_it_says_so() -> None:
 
         if torch.cuda.is_available():
             pytest.skip("there is a GPU")
-    with pytest.raises(CalculatorError, match="triton|GPU"):
+    with pytest.raises(CalculatorError, match=r"triton|GPU"):
         Kernel("cuda").evaluate(programs_of("1+1"))
 
 
@@ -148,4 +149,5 @@ def test_the_backend_is_chosen_by_the_device() -> None:
 
 
 if __name__ == "__main__":
-    print(*differences("cpu", {"by_hand": by_hand, "longer": longer}[sys.argv[1]]()), sep="\n", end="")
+    chosen = longer() if sys.argv[1] == "longer" else by_hand()
+    print(*differences("cpu", chosen), sep="\n", end="")

@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.program import Program, Push, Rational
+from curta.delegate.calculator.program import Apply, Program, Push, Rational
 from curta.errors import TooLargeError, UndefinedError
 
 Number = Rational | float
@@ -45,14 +45,17 @@ class Arithmetic:
         """What the program leaves on the stack."""
         stack: list[Any] = []
         value: Value
+        most = self.budget.bits
         for step in program.steps:
-            if isinstance(step, Push):
+            if type(step) is Push:
                 value = step.number
             else:
+                assert type(step) is Apply
                 operands = stack[-step.operands :]
                 del stack[-step.operands :]
                 value = self.column[step.operation.name](*operands)
-            self.check(value)
+            if type(value) is not int or value.bit_length() > most:
+                self.check(value)
             stack.append(value)
         result: Value
         (result,) = stack

@@ -1,12 +1,12 @@
 """The batch kernel: many expressions in one call of compiled code, in float64.
 
-**Precision.** Numbers are rounded to float64. `+ - * /`, sqrt, factorial and what is
-said of whole numbers below 2^53 are rounded correctly; every other operation is within 4 units in the last place of its
-value at the operands it has, comb and perm within 2 for each factor. These
-errors pass on: the result is what an enclosure of the operands in such intervals allows. Where an
-interval holds a point at which the operation jumps (a comparison of two numbers that differ by no
-more than their errors, floor of nearly a whole number, a divisor that may be 0), the result can be
-on either side, and so can be whether there is one.
+**Precision.** Numbers are rounded to float64. `+ - * /`, sqrt, factorial and what is said of whole
+numbers below 2^53 are rounded correctly; every other operation is within 4 units in the last place
+of its value at the operands it has, comb and perm within 2 for each factor. These errors pass on:
+the result lies where intervals of that width around all operands allow. Where such an interval
+holds a point at which the operation jumps (two numbers compared that differ by no more than their
+errors, floor of nearly a whole number, a divisor that may be 0), the result can be on either side,
+and so can be whether there is one.
 """
 
 from __future__ import annotations

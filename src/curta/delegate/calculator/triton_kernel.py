@@ -53,9 +53,7 @@ def evaluate(packed: Packed, device: Any) -> tuple[np.ndarray, np.ndarray]:
     values = torch.zeros(packed.count, dtype=torch.float64, device=device)
     statuses = torch.zeros(packed.count, dtype=torch.uint8, device=device)
     grid = (triton.cdiv(packed.count, BLOCK),)
-    run[grid](
-        *given, stack, values, statuses, packed.count, BLOCK=BLOCK, enable_fp_fusion=False
-    )
+    run[grid](*given, stack, values, statuses, packed.count, BLOCK=BLOCK, enable_fp_fusion=False)
     return values.cpu().numpy(), statuses.cpu().numpy()
 
 
