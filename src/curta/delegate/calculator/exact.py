@@ -274,7 +274,7 @@ def natural_logarithm(value: Number) -> Number:
         return 0
     if isinstance(value, float):
         return math.log(value)
-    if abs(value - 1) < 0.5:  # near 1 the logarithm is about the difference, digit for digit
+    if 0.5 < value < 1.5:  # near 1 the logarithm is about the difference, digit for digit
         return math.log1p(float(value - 1))
     above, below = value.numerator, value.denominator
     if abs(above.bit_length() - below.bit_length()) < 1_000:
@@ -310,7 +310,7 @@ def of_float(
     def applied(value: Number) -> Number:
         if value == 0 and at_zero is not None and not isinstance(value, float):
             return at_zero
-        if domain and abs(value) > 1:
+        if domain and not -1 <= value <= 1:
             raise UndefinedError(domain)
         try:
             return function(as_float(value))

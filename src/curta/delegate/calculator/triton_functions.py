@@ -4,6 +4,9 @@ What Triton has of its own (exp, log, sin, cos, sqrt) is good to a unit or two i
 both. The rest is built of these. Products are not fused into sums (the launch says so).
 """
 
+# mypy: ignore-errors
+# What Triton compiles has no types of Python.
+
 from __future__ import annotations
 
 import triton

@@ -7,6 +7,9 @@ that none of its lanes is at are left out. Stacks lie in global memory, one row 
 n up to 1,024 are within 2|n| units in the last place (or 1e-300), others within 4 + 4|b ln a|.
 """
 
+# mypy: ignore-errors
+# What Triton compiles has no types of Python.
+
 from __future__ import annotations
 
 from typing import Any
