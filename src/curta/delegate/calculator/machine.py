@@ -12,8 +12,9 @@ from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
 from curta.delegate.calculator.budget import Budget
+from curta.delegate.calculator.exact import Value
 from curta.delegate.calculator.packed import too_long
-from curta.delegate.calculator.program import Apply, Program, Push, Rational
+from curta.delegate.calculator.program import Apply, Program, Push
 from curta.errors import (
     CalculatorError,
     LimitError,
@@ -34,7 +35,7 @@ TOGETHER = 64
 TOKENS_FOR_ALL, TOKENS_FOR_EACH = 1_000_000, 100_000_000
 """What a run may take: the program and its input, and each expression."""
 
-Outcome = Rational | bool | CalculatorError
+Outcome = Value | CalculatorError
 
 
 class Machine:
