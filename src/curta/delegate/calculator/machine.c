@@ -5,7 +5,7 @@
    a line:
 
        input            output
-       1 a/2            a/2 is ten halves: numbers are hexadecimal, with a sign and a denominator
+       -b/2             -b/2: numbers are hexadecimal, with a sign and a denominator
        1 3 :add/2       4
        1 0 :divide/2    undefined
        ?                inexact: what is no rational; it stays that, whatever is done with it
