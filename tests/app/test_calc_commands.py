@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from curta.app.calc_commands import BACKENDS
 from curta.app.command_line import main
+from curta.delegate.calculator.backends import NAMES
 
 
 def test_results_are_lines_and_rounded_ones_say_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -53,3 +55,7 @@ def test_a_question_is_answered_by_a_model(
         [[{"role": "user", "content": "what is 1+1?"}]], max_new_tokens=12
     )
     assert capsys.readouterr().out == wanted.text + "\n"
+
+
+def test_the_backends_are_those_of_the_calculator() -> None:
+    assert set(BACKENDS) == set(NAMES)

@@ -10,7 +10,8 @@ from curta.app.parser import Parser
 
 Command = Callable[[argparse.Namespace], int]
 
-BACKENDS = ("exact", "kernel", "torch")
+BACKENDS = ("exact", "kernel", "torch", "machine")
+"""As in curta.delegate.calculator.backends, which takes longer to import."""
 MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
 
 
@@ -75,7 +76,8 @@ def add_backend(parser: Parser) -> None:
         "--backend",
         choices=BACKENDS,
         default="exact",
-        help="exact (the default), or float64 by compiled code or PyTorch",
+        help="exact (the default); float64 by compiled code or PyTorch; or rationals by a program "
+        "that the transformer executes",
     )
 
 

@@ -124,7 +124,7 @@ def add_evaluate(commands: argparse._SubParsersAction[Parser]) -> None:
         "--untrained", action="store_true", help="the model without adapter and calls, too"
     )
     for name, first, what in (
-        ("backend", "exact", "who computes calls: exact, torch, kernel"),
+        ("backend", "exact", "who computes calls: exact, torch, kernel, machine"),
         ("suite", "templates", "what is asked: templates, gsm8k, svamp"),
     ):
         evaluate.add_argument(f"--{name}", default=first, metavar="A,B", help=f"{what} ({first})")

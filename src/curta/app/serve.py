@@ -59,7 +59,12 @@ def engine(options: argparse.Namespace, limits: Limits) -> Engine:
 
     adapter = Path(options.adapter) if options.adapter else None
     model, tokenizer = models.load(options.model, adapter=adapter, device=options.device)
-    generator = CalcGenerator(model, tokenizer, calculator=Calculator(options.backend))
+    generator = CalcGenerator(
+        model,
+        tokenizer,
+        calculator=Calculator(options.backend),
+        constrained=options.constrained,
+    )
     return Engine(generator, limits)
 
 

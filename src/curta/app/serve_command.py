@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 
+from curta.app.calc_commands import add_backend
 from curta.app.parser import Parser
 
 LIMITS = (
@@ -30,11 +31,11 @@ def add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     serve.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1)")
     serve.add_argument("--port", type=int, default=8000, help="0 for any that is free (8000)")
     serve.add_argument("--device", help="as cuda or cpu (a GPU if there is one)")
+    add_backend(serve)
     serve.add_argument(
-        "--backend",
-        choices=("exact", "kernel", "torch"),
-        default="exact",
-        help="who calculates: exact (the default), or float64 by compiled code or PyTorch",
+        "--constrained",
+        action="store_true",
+        help="inside of a call, only what can become an expression may be written",
     )
     for name, kind, default, what in LIMITS:
         serve.add_argument(f"--{name}", type=kind, default=default, help=f"{what} ({default})")

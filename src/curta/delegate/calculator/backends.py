@@ -1,8 +1,9 @@
 """Who computes: one interface, several ways.
 
-exact   rationals; the definition
-torch   PyTorch operations on a device, float64
-kernel  compiled code, many expressions in one call, float64
+exact    rationals; the definition
+torch    PyTorch operations on a device, float64
+kernel   compiled code, many expressions in one call, float64; on a GPU, one launch
+machine  a calculator program that the transformer executes; rationals only
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ import numpy as np
 
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Arithmetic, Value
-from curta.delegate.calculator.packed import Status, pack
+from curta.delegate.calculator.packed import Packed, Status, pack, too_long
 from curta.delegate.calculator.program import Program
 from curta.errors import CalculatorError, TooLargeError, UndefinedError
 
 Outcome = Value | CalculatorError
+
+NAMES = ("exact", "torch", "kernel", "machine")
 
 
 class Backend(Protocol):
@@ -50,15 +53,32 @@ class Exact:
 
 
 class Kernel:
-    """All in one call of compiled code."""
+    """All in one call of compiled code; in one launch if the device is a GPU."""
 
     name = "kernel"
 
+    def __init__(self, device: Any = "cpu") -> None:
+        self.device = device
+
     def evaluate(self, programs: Sequence[Program]) -> list[Outcome]:
+        values, statuses = self.run(pack(programs))
+        found = outcomes(programs, values, statuses)
+        return [too_long(program) or each for program, each in zip(programs, found, strict=True)]
+
+    def run(self, packed: Packed) -> tuple[np.ndarray, np.ndarray]:
+        """Values and statuses of programs that are packed already."""
+        if str(self.device).partition(":")[0] == "cuda":
+            try:
+                from curta.delegate.calculator import triton_kernel
+            except ImportError as error:
+                raise CalculatorError(
+                    f"the kernel on device {self.device} needs triton and PyTorch ({error}): "
+                    "pip install triton torch, or take device cpu"
+                ) from error
+            return triton_kernel.evaluate(packed, self.device)
         from curta.delegate.calculator import kernel
 
-        values, statuses = kernel.evaluate(pack(programs))
-        return outcomes(programs, values, statuses)
+        return kernel.evaluate(packed)
 
 
 class Tensors:
@@ -102,7 +122,11 @@ def backend(name: str, budget: Budget, device: Any = None) -> Backend:
     if name == "exact":
         return Exact(budget)
     if name == "kernel":
-        return Kernel()
+        return Kernel(device or "cpu")
     if name == "torch":
         return Tensors(device or "cpu")
-    raise CalculatorError(f"no backend is called {name!r}: exact, torch or kernel")
+    if name == "machine":
+        from curta.delegate.calculator.machine import Machine
+
+        return Machine(budget)
+    raise CalculatorError(f"no backend is called {name!r}: {', '.join(NAMES)}")

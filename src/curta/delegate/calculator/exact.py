@@ -14,11 +14,13 @@ from fractions import Fraction
 from typing import Any
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.program import Program, Push, Rational
+from curta.delegate.calculator.program import Apply, Program, Push, Rational
 from curta.errors import TooLargeError, UndefinedError
 
 Number = Rational | float
 Value = Rational | float | bool
+
+NO_POWER = "a negative number has no real power that is not whole"
 
 
 class Arithmetic:
@@ -43,14 +45,17 @@ class Arithmetic:
         """What the program leaves on the stack."""
         stack: list[Any] = []
         value: Value
+        most = self.budget.bits
         for step in program.steps:
-            if isinstance(step, Push):
+            if type(step) is Push:
                 value = step.number
             else:
+                assert type(step) is Apply
                 operands = stack[-step.operands :]
                 del stack[-step.operands :]
                 value = self.column[step.operation.name](*operands)
-            self.check(value)
+            if type(value) is not int or value.bit_length() > most:
+                self.check(value)
             stack.append(value)
         result: Value
         (result,) = stack
@@ -94,7 +99,9 @@ class Arithmetic:
             return float_power(as_float(base), as_float(exponent))
         if isinstance(exponent, int):
             return self.whole_power(base, exponent)
-        root = exact_root(base, exponent.denominator) if base >= 0 else None
+        if base < 0:
+            raise UndefinedError(NO_POWER)
+        root = exact_root(base, exponent.denominator)
         if root is not None:
             return self.whole_power(root, exponent.numerator)
         return float_power(as_float(base), as_float(exponent))
@@ -212,7 +219,7 @@ def modulo(a: Number, b: Number) -> Number:
 
 def float_power(base: float, exponent: float) -> float:
     if base < 0 and not exponent.is_integer():
-        raise UndefinedError("a negative number has no real power that is not whole")
+        raise UndefinedError(NO_POWER)
     if base == 0 and exponent < 0:
         raise UndefinedError("0 has no negative powers")
     try:
@@ -267,7 +274,12 @@ def natural_logarithm(value: Number) -> Number:
         return 0
     if isinstance(value, float):
         return math.log(value)
-    return math.log(value.numerator) - math.log(value.denominator)
+    if 0.5 < value < 1.5:  # near 1 the logarithm is about the difference, digit for digit
+        return math.log1p(float(value - 1))
+    above, below = value.numerator, value.denominator
+    if abs(above.bit_length() - below.bit_length()) < 1_000:
+        return math.log(above / below)
+    return math.log(above) - math.log(below)
 
 
 def logarithm(value: Number, base: Number | None = None) -> Number:
@@ -290,15 +302,18 @@ def logarithm(value: Number, base: Number | None = None) -> Number:
 def of_float(
     function: Callable[[float], float], at_zero: int | None = None, domain: str = ""
 ) -> Callable[..., Number]:
-    """A function of a float, which is exact at most where its operand is 0."""
+    """A function of a float, which is exact at most where its operand is 0.
+
+    domain: what to say of operands beyond -1 and 1, if there is no value for them
+    """
 
     def applied(value: Number) -> Number:
         if value == 0 and at_zero is not None and not isinstance(value, float):
             return at_zero
+        if domain and not -1 <= value <= 1:
+            raise UndefinedError(domain)
         try:
             return function(as_float(value))
-        except ValueError:
-            raise UndefinedError(domain) from None
         except OverflowError:
             raise TooLargeError("the result is beyond the largest float") from None
 

@@ -17,7 +17,7 @@ static double rounded(double value, double places) {
 static double common_divisor(double a, double b) {
     a = fabs(a);
     b = fabs(b);
-    while (b != 0) {
+    while (b > 0) { /* never of nan, which remains of inf */
         double rest = fmod(a, b);
         a = b;
         b = rest;
@@ -69,7 +69,7 @@ static double of_one(int code, double a, uint8_t *status) {
     case OP_ROUND: return rint(a);
     case OP_FACTORIAL:
         if (a < 0 || !whole(a)) *status = UNDEFINED;
-        return rint(tgamma(a + 1));
+        return a < 0 || a > MOST_FACTORIAL ? INFINITY : FACTORIALS[(int)a];
     case OP_GCD: case OP_LCM: if (!whole(a)) *status = UNDEFINED; return fabs(a);
     default: return a; /* min, max, sum, mean of one */
     }
@@ -131,6 +131,7 @@ void evaluate(int64_t count, const int64_t *first_step, const int64_t *first_num
         for (int64_t at = first_step[i]; at < first_step[i + 1] && status == FINE; at++) {
             int code = codes[at], taken = operands[at];
             if (code == 0) {
+                if (!isfinite(*number)) status = TOO_LARGE;
                 stack[height++] = *number++;
                 continue;
             }

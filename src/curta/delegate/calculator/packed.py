@@ -1,11 +1,13 @@
 """Many programs as flat arrays, for kernels that evaluate them in one go.
 
 A step is a code of one byte: 0 puts the next number on the stack, k applies the k-th operation of
-the table; beside it, how many operands that takes. Numbers are float64.
+the table; beside it, how many operands that takes. Numbers are float64; one that is infinite is too
+large, and the program ends there.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -13,12 +15,16 @@ from enum import IntEnum
 import numpy as np
 
 from curta.delegate.calculator.operations import TABLE
-from curta.delegate.calculator.program import Program, Push
-from curta.errors import TooLargeError, TooLongError
+from curta.delegate.calculator.program import Apply, Program, Push, Rational
+from curta.errors import TooLongError
 
 CODES = {operation.name: code for code, operation in enumerate(TABLE, start=1)}
 STACK = 64
 """Numbers on the stack of a kernel at most; a budget of 64 steps needs no more."""
+
+
+FACTORIALS = tuple(float(math.factorial(n)) for n in range(171))
+"""All that float64 has."""
 
 
 class Status(IntEnum):
@@ -52,11 +58,7 @@ def pack(programs: Sequence[Program]) -> Packed:
     numbers: list[float] = []
     first_step, first_number = [0], [0]
     for program in programs:
-        if len(program.steps) > STACK:
-            raise TooLongError(
-                f"{len(program.steps)} numbers and operations; a kernel takes {STACK}"
-            )
-        for step in program.steps:
+        for step in steps_of(program):
             if isinstance(step, Push):
                 codes.append(0)
                 operands.append(0)
@@ -75,9 +77,22 @@ def pack(programs: Sequence[Program]) -> Packed:
     )
 
 
-def as_double(number: object) -> float:
-    """The nearest float64."""
+def too_long(program: Program) -> TooLongError | None:
+    """The error that a program is for a stack of limited height, if it has too many steps."""
+    steps = len(program.steps)
+    if steps <= STACK:
+        return None
+    return TooLongError(f"{steps} numbers and operations: this backend takes {STACK} at most")
+
+
+def steps_of(program: Program) -> tuple[Push | Apply, ...]:
+    """The steps, or a number that no kernel takes if they are too many."""
+    return program.steps if too_long(program) is None else (Push(math.inf),)
+
+
+def as_double(number: Rational | float) -> float:
+    """The nearest float64; infinite if the number is beyond the largest."""
     try:
-        return float(number)  # type: ignore[arg-type]
+        return float(number)
     except OverflowError:
-        raise TooLargeError("a number beyond the largest float64") from None
+        return math.inf if number > 0 else -math.inf

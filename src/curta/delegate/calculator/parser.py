@@ -60,6 +60,7 @@ class Parser:
         self.at = 0
         self.now = given[0]
         self.depth = 0
+        self.most_steps = budget.steps
         self.steps: list[Push | Apply] = []
         self.comparisons = 0
 
@@ -75,7 +76,7 @@ class Parser:
         return False
 
     def add(self, step: Push | Apply) -> None:
-        if len(self.steps) >= self.budget.steps:
+        if len(self.steps) >= self.most_steps:
             raise TooLongError(f"more than {self.budget.steps} numbers and operations")
         self.steps.append(step)
 
@@ -152,7 +153,8 @@ class Parser:
         token = self.now
         if token.kind == "number":
             self.advance()
-            self.add(Push(number(token.text)))
+            text = token.text
+            self.add(Push(int(text) if text.isdigit() else number(text)))
         elif token.kind == "name":
             self.advance()
             if self.take("("):

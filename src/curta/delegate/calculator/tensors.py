@@ -2,6 +2,9 @@
 
 Programs of one shape, which differ in their numbers only, are evaluated together. In float64, or
 in float32 on devices that have no more.
+
+**Precision.** As that of the batch kernel (kernel.py), with every operation within 4 units in the
+last place of the type.
 """
 
 from __future__ import annotations
@@ -12,10 +15,13 @@ from typing import Any
 
 import torch
 
-from curta.delegate.calculator.packed import Status, as_double
+from curta.delegate.calculator.packed import FACTORIALS, Status, as_double
 from curta.delegate.calculator.program import Program, Push
 
 Tensor = torch.Tensor
+
+MOST_CHOSEN = 600
+"""There are more than 2^1024 ways to choose 600 of 1,200."""
 
 
 def evaluate(programs: Sequence[Program], device: torch.device) -> tuple[Tensor, Tensor]:
@@ -49,7 +55,9 @@ def together(
         first = steps[0]
         if isinstance(first, Push):
             numbers = [as_double(step.number) for step in steps]
-            stack.append(torch.tensor(numbers, dtype=kind, device=device))
+            value = torch.tensor(numbers, dtype=kind, device=device)
+            large |= ~torch.isfinite(value) & ~undefined
+            stack.append(torch.where(undefined | large, torch.zeros_like(value), value))
             continue
         operands = stack[-first.operands :]
         del stack[-first.operands :]
@@ -73,31 +81,30 @@ def natural(*values: Tensor) -> Tensor:
     return whole(*values) & torch.stack([value >= 0 for value in values]).all(dim=0)
 
 
-def log_factorial(value: Tensor) -> Tensor:
-    return torch.lgamma(value + 1)
-
-
 def factorial(value: Tensor) -> Tensor:
     """From a table, as far as float64 goes."""
-    table = torch.tensor(
-        [float(math.factorial(n)) for n in range(171)], dtype=value.dtype, device=value.device
-    )
-    return torch.where(value <= 170, table[value.clamp(0, 170).long()], math.inf)
+    table = torch.tensor(FACTORIALS, dtype=value.dtype, device=value.device)
+    most = len(FACTORIALS) - 1
+    return torch.where(value <= most, table[value.clamp(0, most).long()], math.inf)
 
 
 def choose(n: Tensor, k: Tensor) -> Tensor:
     smaller = torch.minimum(k, n - k)
-    near = torch.exp(log_factorial(n) - log_factorial(k) - log_factorial(n - k))
     result = torch.ones_like(n)
-    for i in range(1, 65):
+    for i in range(1, most_factors(smaller) + 1):
         result = torch.where(i <= smaller, result * (n - smaller + i) / i, result)
-    result = torch.where(smaller <= 64, result.round(), near)
+    result = torch.where(smaller > MOST_CHOSEN, math.inf, result.round())
     return torch.where(k > n, torch.zeros_like(result), result)
+
+
+def most_factors(counts: Tensor) -> int:
+    """The longest of several products; those with more than MOST_CHOSEN are infinite anyway."""
+    return int(counts.clamp(0, MOST_CHOSEN).max()) if counts.numel() else 0
 
 
 def arrange(n: Tensor, k: Tensor) -> Tensor:
     result = torch.ones_like(n)
-    for i in range(171):
+    for i in range(min(most_factors(k), 171)):
         result = torch.where(i < k, result * (n - i), result)
     result = torch.where((k > 171) & (k <= n), math.inf, result)
     return torch.where(k > n, torch.zeros_like(result), result)
@@ -107,8 +114,8 @@ def divisor(*values: Tensor) -> Tensor:
     found = values[0].abs()
     for value in values[1:]:
         a, b = found, value.abs()
-        while bool((b != 0).any()):
-            a, b = torch.where(b != 0, b, a), torch.where(b != 0, torch.fmod(a, b), b)
+        while bool((b > 0).any()):  # never of nan, which remains of inf
+            a, b = torch.where(b > 0, b, a), torch.where(b > 0, torch.fmod(a, b), b)
         found = a
     return found
 
@@ -127,6 +134,12 @@ def rounded(value: Tensor, places: Tensor | None = None) -> Tensor:
     unit = 10.0**places
     scaled = value * unit
     return torch.where(torch.isfinite(scaled), scaled.round() / unit, value)
+
+
+def cube_root(value: Tensor) -> Tensor:
+    """A power is near; a step of Newton's method takes away the error of writing a third."""
+    near = value.sign() * value.abs() ** (1 / 3)
+    return torch.where(near == 0, near, near - (near - value / (near * near)) / 3)
 
 
 def logarithm(value: Tensor, base: Tensor | None = None) -> Tensor:
@@ -160,7 +173,7 @@ COLUMN: dict[str, Callable[..., Tensor]] = {
     "equal": torch.eq,
     "unequal": torch.ne,
     "sqrt": torch.sqrt,
-    "cbrt": lambda value: value.sign() * value.abs() ** (1 / 3),
+    "cbrt": cube_root,
     "exp": torch.exp,
     "ln": torch.log,
     "log": logarithm,

@@ -29,6 +29,11 @@ CURRENCIES = "$€£¥"
 SPACES = " \t\u00a0\u202f"
 SIGNS = {"×": "*", "·": "*", "⋅": "*", "∗": "*", "÷": "/", "∕": "/", "−": "-", "–": "-"}
 SIGNS |= {"≤": "<=", "≥": ">=", "≠": "!=", "^": "**"}
+ASCII = ("+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">=", "==", "!=", *"()[],!")
+WRITTEN = {sign: Token("operator", sign) for sign in ASCII}
+WRITTEN |= {sign: Token("operator", plain) for sign, plain in SIGNS.items()}
+"""Operators as they are written, made once."""
+
 OPERATORS = r"\*\*|//|<=|>=|==|!=|[-+*/%^<>()\[\],!×·⋅∗÷∕−–≤≥≠]"
 
 NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -71,7 +76,7 @@ def tokens(text: str, budget: Budget) -> list[Token]:
         if kind == "operator":
             if said in "([)]":
                 brackets(said, found, commas_separate)
-            found.append(Token("operator", SIGNS.get(said, said)))
+            found.append(WRITTEN[said])
         elif kind == "number":
             found.append(Token("number", plain(said, budget)))
         elif kind == "name":
@@ -95,6 +100,8 @@ def brackets(said: str, before: list[Token], commas_separate: list[bool]) -> Non
 
 def plain(digits: str, budget: Budget) -> str:
     """A number without its currency, if its exponent is not too large to be written out."""
+    if digits.isdigit():
+        return digits
     if digits[0] in CURRENCIES:
         digits = digits[1:]
     if "e" in digits or "E" in digits:

@@ -13,13 +13,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from curta.delegate.calculator import Calculator
+from curta.delegate.calculator.backends import NAMES as BACKENDS
 from curta.delegate.interception.protocol import Protocol as CallProtocol
 from curta.errors import CalculatorError, DataError
 
 if TYPE_CHECKING:
     from curta.delegate.interception.generator import CalcGenerator, Output, Prompt
 
-BACKENDS = ("exact", "torch", "kernel")
 NO_CALLS = CallProtocol(most_calls=0)
 
 

@@ -11,11 +11,13 @@ from typing import Any
 
 import torch
 
+from curta.delegate.interception import caches
+
 ROWS_OF = {"attention_mask": 0, "token_type_ids": 0, "position_ids": -2}
 """What a pass is given that has a row for each row of the batch, and in which dimension."""
 
-SELECTABLE = {"DynamicLayer", "DynamicSlidingWindowLayer"}
-"""Layers of caches that can be reduced to some of their rows."""
+CACHES = ("past_key_values", "cache_params")
+"""What models call their cache."""
 
 WORTHWHILE = 0.75
 """Rows leave when no more than this share of them goes on: it costs a copy of the cache."""
@@ -40,13 +42,13 @@ class Batch:
             return model_kwargs
         kept = torch.tensor(places, device=self.going.device)
         self.going = self.going[kept]
-        model_kwargs["past_key_values"].batch_select_indices(kept)
-        return {
-            name: value.index_select(ROWS_OF[name], kept)
-            if isinstance(value, torch.Tensor)
-            else value
-            for name, value in model_kwargs.items()
-        }
+        fewer = dict(model_kwargs)
+        for name, value in model_kwargs.items():
+            if name in CACHES:
+                fewer[name] = caches.keep(value, places)
+            elif isinstance(value, torch.Tensor):
+                fewer[name] = value.index_select(ROWS_OF[name], kept)
+        return fewer
 
     def of(self, everything: torch.Tensor) -> torch.Tensor:
         """The rows that go on."""
@@ -63,7 +65,6 @@ class Batch:
 
 def can_leave(model_kwargs: dict[str, Any]) -> bool:
     """Whether all that a pass is given is known to have rows, or none."""
-    cache = model_kwargs.get("past_key_values")
-    return {type(layer).__name__ for layer in getattr(cache, "layers", [None])} <= SELECTABLE and {
-        name for name, value in model_kwargs.items() if isinstance(value, torch.Tensor)
-    } <= ROWS_OF.keys()
+    given = [model_kwargs[name] for name in CACHES if model_kwargs.get(name) is not None]
+    tensors = {name for name, value in model_kwargs.items() if isinstance(value, torch.Tensor)}
+    return len(given) == 1 and caches.can_be_parted(given[0]) and tensors <= ROWS_OF.keys()

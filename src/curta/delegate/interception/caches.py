@@ -44,11 +44,15 @@ def can_be_joined(cache: Any, config: Any) -> bool:
     text = config.get_text_config(decoder=True)
     chunked = "chunked_attention" in (getattr(text, "layer_types", None) or ())
     return (
-        type(cache) is DynamicCache
-        and all(type(layer) in JOINED for layer in cache.layers)
+        can_be_parted(cache)
         and not chunked
         and not rope_kinds(getattr(text, "rope_parameters", None)) & {"dynamic", "longrope"}
     )
+
+
+def can_be_parted(cache: Any) -> bool:
+    """Whether rows can be taken out of such a cache."""
+    return type(cache) is DynamicCache and all(type(layer) in JOINED for layer in cache.layers)
 
 
 def rope_kinds(parameters: Any) -> set[str]:
@@ -86,21 +90,22 @@ def joined_layer(layers: Sequence[Any], lengths: Sequence[int]) -> Any:
     return joined
 
 
-def keep(cache: Any, rows: Sequence[int], length: int) -> Any:
-    """A cache with these rows only, of this length: padding that all of them have is cut off."""
+def keep(cache: Any, rows: Sequence[int], length: int | None = None) -> Any:
+    """A cache with these rows only; of this length, if padding that all have is to be cut off."""
     kept = copy.copy(cache)
     kept.layers = [kept_layer(layer, list(rows), length) for layer in cache.layers]
     return kept
 
 
-def kept_layer(layer: Any, rows: list[int], length: int) -> Any:
+def kept_layer(layer: Any, rows: list[int], length: int | None) -> Any:
     """One layer of it."""
     kept = copy.copy(layer)
     if has_keys(layer):
-        begin = layer.keys.shape[-2] - kept_by(layer, length)
-        kept.keys = layer.keys[rows, :, max(begin, 0) :]
-        kept.values = layer.values[rows, :, max(begin, 0) :]
-        note_length(kept, length)
+        begin = 0 if length is None else max(layer.keys.shape[-2] - kept_by(layer, length), 0)
+        kept.keys = layer.keys[rows, :, begin:]
+        kept.values = layer.values[rows, :, begin:]
+        if length is not None:
+            note_length(kept, length)
     for name in state_names(layer):
         states = getattr(layer, name).items()
         setattr(kept, name, {n: None if each is None else each[rows] for n, each in states})

@@ -9,8 +9,8 @@ from typing import Any
 
 import torch
 
-from curta.delegate.interception.loop import ONE_BY_ONE
 from curta.delegate.interception import caches
+from curta.delegate.interception.loop import ONE_BY_ONE
 from curta.delegate.serving.writing import Writing
 from curta.errors import UserError
 

@@ -19,13 +19,22 @@ def choices(logits: torch.Tensor, writings: Sequence[Writing]) -> list[int]:
     likely: list[int] = scores.argmax(dim=-1).tolist()
     for number, writing in enumerate(writings):
         is_drawn = writing.wanted.temperature > 0
-        if not is_drawn and not writing.processor:
+        if not (is_drawn or writing.processor or is_constrained(writing)):
             continue
-        row = scores[number : number + 1]
+        row = scores[number]
         if writing.processor:
-            row = writing.processor(torch.tensor([writing.history], device=row.device), row)
-        likely[number] = drawn(row[0], writing) if is_drawn else int(row[0].argmax())
+            row = writing.processor(torch.tensor([writing.history], device=row.device), row[None])[
+                0
+            ]
+        if writing.row is not None:
+            row = writing.row.narrowed(row)
+        likely[number] = drawn(row, writing) if is_drawn else int(row.argmax())
     return likely
+
+
+def is_constrained(writing: Writing) -> bool:
+    """Whether some tokens may not follow now."""
+    return writing.row is not None and writing.row.constraint is not None and writing.row.in_call
 
 
 def drawn(scores: torch.Tensor, writing: Writing) -> int:

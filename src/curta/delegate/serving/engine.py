@@ -208,8 +208,7 @@ class Engine:
                 self.metrics.count("curta_calls_total", outcome=outcome(event))
             tell(event)
 
-        made = self.generator
-        return Row(made.tokenizer, made.calculator, made.protocol, made.fragments, hear)
+        return self.generator.row_that_tells(hear)
 
     def advanced(self, batch: Batch, count: int) -> Batch | None:
         """The rows that go on, so many tokens further."""

@@ -1,0 +1,447 @@
+/* A calculator of exact rationals, for the transformer to execute; it runs anywhere else, too.
+
+   Input and output are lines of text. The first line is the budget: bits of a numerator, bits of a
+   denominator, the largest exponent. Every other line is a program for a stack, and is answered by
+   a line:
+
+       input            output
+       -b/2             -b/2: numbers are hexadecimal, with a sign and a denominator
+       1 3 :add/2       4
+       1 0 :divide/2    undefined
+       ?                inexact: what is no rational; it stays that, whatever is done with it
+       !                large: a number too long to be written here
+
+   What the operations mean is said by exact.py, which gives the same answers. Where that one goes
+   on with a float, as at :sqrt of 2, the answer here is `inexact`. */
+
+#include <stddef.h>
+#include <unistd.h>
+
+#define MOST_BITS 4096
+#include "whole_numbers.h"
+
+enum { STACK = 64, LONGEST_WORD = 4 * LIMBS + 4, MOST_DECIMALS = 308 };
+
+#include "rationals.h"
+
+/* ---- operations: each puts its result in the place of its first operand ---- */
+
+static void add_or_subtract(Rational *a, const Rational *b, int minus) {
+    Number left, right;
+    multiply(&left, &a->above, &b->below);
+    multiply(&right, &b->above, &a->below);
+    combine(&a->above, &left, &right, minus);
+    multiply(&a->below, &a->below, &b->below);
+    reduce(a);
+}
+
+static void add(Rational *given, int operands) {
+    (void)operands;
+    add_or_subtract(given, given + 1, 0);
+}
+
+static void subtract(Rational *given, int operands) {
+    (void)operands;
+    add_or_subtract(given, given + 1, 1);
+}
+
+static void times(Rational *given, int operands) {
+    (void)operands;
+    check_bits(bits(&given[0].above) + bits(&given[1].above));
+    if (status != FINE) return;
+    multiply(&given->above, &given->above, &given[1].above);
+    multiply(&given->below, &given->below, &given[1].below);
+    reduce(given);
+}
+
+static void divided(Rational *given, int operands) {
+    Number above;
+    (void)operands;
+    if (is_zero(given + 1)) return fail(UNDEFINED);
+    copy(&above, &given[1].above);
+    multiply(&given->above, &given->above, &given[1].below);
+    multiply(&given->below, &given->below, &above);
+    if (given->below.negative) {
+        negate(&given->above);
+        negate(&given->below);
+    }
+    reduce(given);
+}
+
+static void divided_by(Rational *a, uint32_t divisor) {
+    scale(&a->below, divisor);
+    reduce(a);
+}
+
+/* The whole quotient, rounded down, or what remains: of two fractions over one denominator. */
+static void divide_whole(Rational *given, int keep_rest) {
+    Number below, quotient, rest;
+    if (is_zero(given + 1)) return fail(UNDEFINED);
+    multiply(&below, &given[0].below, &given[1].below);
+    multiply(&given->above, &given->above, &given[1].below);
+    multiply(&given[1].above, &given[1].above, &given[0].below);
+    divide(&quotient, &rest, &given->above, &given[1].above);
+    copy(&given->above, keep_rest ? &rest : &quotient);
+    if (keep_rest) copy(&given->below, &below);
+    else set(&given->below, 1);
+    reduce(given);
+}
+
+static void floor_divide(Rational *given, int operands) {
+    (void)operands;
+    divide_whole(given, 0);
+}
+
+static void modulo(Rational *given, int operands) {
+    (void)operands;
+    divide_whole(given, 1);
+}
+
+static void opposite(Rational *given, int operands) {
+    (void)operands;
+    negate(&given->above);
+}
+
+static void percent(Rational *given, int operands) {
+    (void)operands;
+    divided_by(given, 100);
+}
+
+/* A power; the length of the result is known before there is one. */
+static void whole_power(Rational *a, const Number *exponent) {
+    int inverse = exponent->negative;
+    if (is_zero(a) && inverse) return fail(UNDEFINED);
+    if (exponent->length == 0) return set_rational(a, 1);
+    if (is_zero(a)) return;
+    int longer = bits(&a->above) > bits(&a->below) ? bits(&a->above) : bits(&a->below);
+    if (longer == 1) {
+        if (!is_odd(exponent)) a->above.negative = 0;
+        return;
+    }
+    uint32_t count = size(exponent);
+    if (count > most_exponent || count > (most_bits + 1) / (longer - 1)) return fail(LARGE);
+    raise(&a->above, &a->above, count);
+    raise(&a->below, &a->below, count);
+    if (inverse) {
+        Number swap;
+        copy(&swap, &a->above);
+        copy(&a->above, &a->below);
+        copy(&a->below, &swap);
+        a->above.negative = a->below.negative;
+        a->below.negative = 0;
+    }
+}
+
+static void power(Rational *given, int operands) {
+    (void)operands;
+    if (!is_whole(given + 1)) {
+        if (is_negative(given)) return fail(UNDEFINED);
+        const Number *degree = &given[1].below;
+        if (!take_root(&given->above, degree) || !take_root(&given->below, degree)) {
+            given->inexact = 1;
+            return;
+        }
+    }
+    whole_power(given, &given[1].above);
+}
+
+static void root(Rational *a, uint32_t degree) {
+    Number number;
+    set(&number, degree);
+    int negative = is_negative(a);
+    a->above.negative = 0;
+    if (!take_root(&a->above, &number) || !take_root(&a->below, &number)) a->inexact = 1;
+    a->above.negative = negative;
+}
+
+static void square_root(Rational *given, int operands) {
+    (void)operands;
+    if (is_negative(given)) return fail(UNDEFINED);
+    root(given, 2);
+}
+
+static void cube_root(Rational *given, int operands) {
+    (void)operands;
+    root(given, 3);
+}
+
+static void truth(Rational *given, int is_true) { set_rational(given, is_true); }
+
+#define COMPARISON(NAME, SIGN) \
+    static void NAME(Rational *given, int operands) { \
+        (void)operands; \
+        truth(given, compare_rationals(given, given + 1) SIGN 0); \
+    }
+COMPARISON(less, <)
+COMPARISON(at_most, <=)
+COMPARISON(greater, >)
+COMPARISON(at_least, >=)
+COMPARISON(equal, ==)
+COMPARISON(unequal, !=)
+
+/* ---- what is exact at one operand only ---- */
+
+static void zero_to_zero(Rational *given, int operands) {
+    (void)operands;
+    given->inexact = !is_zero(given);
+}
+
+static void zero_to_one(Rational *given, int operands) {
+    (void)operands;
+    int exact = is_zero(given);
+    set_rational(given, 1);
+    given->inexact = !exact;
+}
+
+static void arc_sine(Rational *given, int operands) {
+    (void)operands;
+    if (compare_sizes(&given->above, &given->below) > 0) return fail(UNDEFINED);
+    given->inexact = !is_zero(given);
+}
+
+static void arc_cosine(Rational *given, int operands) {
+    (void)operands;
+    if (compare_sizes(&given->above, &given->below) > 0) return fail(UNDEFINED);
+    given->inexact = 1;
+}
+
+/* The exponent of a power of a whole base above 1, if it is one. */
+static int exponent_of(const Number *value, const Number *base) {
+    Number left, rest;
+    int exponent = 0;
+    copy(&left, value);
+    while (!is_one(&left)) {
+        divide(&left, &rest, &left, base);
+        if (rest.length > 0) return -1;
+        exponent++;
+    }
+    return exponent;
+}
+
+static void logarithm_to(Rational *a, const Rational *base) {
+    if (a->above.length == 0 || is_negative(a)) return fail(UNDEFINED);
+    if (is_zero(base) || is_negative(base)) return fail(UNDEFINED);
+    if (is_whole(base) && is_one(&base->above)) return fail(UNDEFINED);
+    int inverse = is_one(&a->above) && !is_whole(a), exponent = -1;
+    if (is_whole(base) && (inverse || is_whole(a))) {
+        exponent = exponent_of(inverse ? &a->below : &a->above, &base->above);
+    }
+    set_rational(a, exponent < 0 ? 0 : exponent);
+    if (inverse) negate(&a->above);
+    a->inexact = exponent < 0;
+}
+
+static void natural_logarithm(Rational *given, int operands) {
+    (void)operands;
+    if (is_zero(given) || is_negative(given)) return fail(UNDEFINED);
+    int exact = is_whole(given) && is_one(&given->above);
+    set_rational(given, 0);
+    given->inexact = !exact;
+}
+
+static void logarithm(Rational *given, int operands) {
+    if (operands == 1) natural_logarithm(given, 1);
+    else logarithm_to(given, given + 1);
+}
+
+static void logarithm_2(Rational *given, int operands) {
+    Rational base;
+    (void)operands;
+    set_rational(&base, 2);
+    logarithm_to(given, &base);
+}
+
+static void logarithm_10(Rational *given, int operands) {
+    Rational base;
+    (void)operands;
+    set_rational(&base, 10);
+    logarithm_to(given, &base);
+}
+
+/* ---- rounding ---- */
+
+static void absolute(Rational *given, int operands) {
+    (void)operands;
+    given->above.negative = 0;
+}
+
+static void sign(Rational *given, int operands) {
+    int negative = is_negative(given);
+    (void)operands;
+    set_rational(given, !is_zero(given));
+    given->above.negative = negative;
+}
+
+static void round_down(Rational *given, int operands) {
+    Number rest;
+    (void)operands;
+    divide(&given->above, &rest, &given->above, &given->below);
+    set(&given->below, 1);
+}
+
+static void round_up(Rational *given, int operands) {
+    negate(&given->above);
+    round_down(given, operands);
+    negate(&given->above);
+}
+
+static void truncate_to_zero(Rational *given, int operands) {
+    if (is_negative(given)) round_up(given, operands);
+    else round_down(given, operands);
+}
+
+/* The nearest whole number; halves go to the even neighbour. */
+static void round_to_even(Rational *a) {
+    Number quotient, rest;
+    divide(&quotient, &rest, &a->above, &a->below);
+    scale(&rest, 2);
+    int side = compare_sizes(&rest, &a->below);
+    if (side > 0 || (side == 0 && is_odd(&quotient))) add_small(&quotient, 1);
+    copy(&a->above, &quotient);
+    set(&a->below, 1);
+}
+
+static void round_half_even(Rational *given, int operands) {
+    if (operands == 1) return round_to_even(given);
+    need_whole(given + 1, 1);
+    if (status != FINE) return;
+    uint32_t places = size(&given[1].above);
+    if (places > MOST_DECIMALS) return fail(LARGE);
+    Number unit;
+    set(&unit, 10);
+    raise(&unit, &unit, places);
+    int tens = is_negative(given + 1);
+    multiply(tens ? &given->below : &given->above, tens ? &given->below : &given->above, &unit);
+    round_to_even(given);
+    multiply(tens ? &given->above : &given->below, tens ? &given->above : &given->below, &unit);
+    reduce(given);
+}
+
+/* ---- whole numbers; a product that grows beyond the budget is left at once ---- */
+
+static int grown(const Number *product) {
+    if (!overflown && (uint32_t)bits(product) <= most_bits) return 0;
+    fail(LARGE);
+    return 1;
+}
+
+static void factorial(Rational *given, int operands) {
+    need_natural(given, operands);
+    if (status != FINE) return;
+    uint32_t count = size(&given->above);
+    if (count > most_bits + 2) return fail(LARGE);
+    set(&given->above, 1);
+    for (uint32_t i = 2; i <= count && !grown(&given->above); i++) scale(&given->above, i);
+}
+
+static void choose(Rational *given, int operands) {
+    Number n, other, rest, factor, divisor;
+    need_natural(given, operands);
+    if (status != FINE) return;
+    copy(&n, &given[0].above);
+    combine(&other, &n, &given[1].above, 1);
+    const Number *fewer = compare(&other, &given[1].above) < 0 ? &other : &given[1].above;
+    if (fewer->negative) return set_rational(given, 0);
+    int length = bits(&n) - 1 - bits(fewer);
+    uint32_t count = size(fewer);
+    check_bits(count);
+    if (status == FINE && length > 0 && count > (most_bits + 1) / length) fail(LARGE);
+    if (status != FINE) return;
+    set(&factor, count);
+    combine(&factor, &n, &factor, 1);
+    set(&given->above, 1);
+    for (uint32_t i = 1; i <= count && !grown(&given->above); i++) {
+        add_small(&factor, 1);
+        multiply(&given->above, &given->above, &factor);
+        set(&divisor, i);
+        divide_sizes(&given->above, &rest, &given->above, &divisor);
+    }
+}
+
+static void arrange(Rational *given, int operands) {
+    Number factor, one;
+    need_natural(given, operands);
+    if (status != FINE) return;
+    if (compare(&given[1].above, &given[0].above) > 0) return set_rational(given, 0);
+    uint32_t count = size(&given[1].above);
+    if (count > most_bits + 2) return fail(LARGE);
+    copy(&factor, &given->above);
+    set(&one, 1);
+    set(&given->above, 1);
+    for (uint32_t i = 0; i < count && !grown(&given->above); i++) {
+        multiply(&given->above, &given->above, &factor);
+        combine(&factor, &factor, &one, 1);
+    }
+}
+
+static void greatest_common_divisor(Rational *given, int operands) {
+    need_whole(given, operands);
+    given->above.negative = 0;
+    for (int i = 1; i < operands; i++) {
+        common_divisor(&given->above, &given->above, &given[i].above);
+    }
+}
+
+static void least_common_multiple(Rational *given, int operands) {
+    Number common, rest;
+    need_whole(given, 1);
+    given->above.negative = 0;
+    for (int i = 1; i < operands && status == FINE; i++) {
+        need_whole(given + i, 1);
+        if (is_zero(given) || is_zero(given + i)) {
+            set(&given->above, 0);
+            continue;
+        }
+        common_divisor(&common, &given->above, &given[i].above);
+        divide_sizes(&given->above, &rest, &given->above, &common);
+        multiply(&given->above, &given->above, &given[i].above);
+        given->above.negative = 0;
+        check(given);
+    }
+}
+
+/* ---- several operands ---- */
+
+static void least(Rational *given, int operands) {
+    for (int i = 1; i < operands; i++) {
+        if (compare_rationals(given + i, given) < 0) copy_rational(given, given + i);
+    }
+}
+
+static void greatest(Rational *given, int operands) {
+    for (int i = 1; i < operands; i++) {
+        if (compare_rationals(given + i, given) > 0) copy_rational(given, given + i);
+    }
+}
+
+static void total(Rational *given, int operands) {
+    for (int i = 1; i < operands && status == FINE; i++) {
+        add_or_subtract(given, given + i, 0);
+        check(given);
+    }
+}
+
+static void mean(Rational *given, int operands) {
+    total(given, operands);
+    if (status == FINE) divided_by(given, operands);
+}
+
+static const struct {
+    const char *name;
+    void (*apply)(Rational *given, int operands);
+} OPERATIONS[] = {
+    {"add", add}, {"subtract", subtract}, {"multiply", times}, {"divide", divided},
+    {"floor_divide", floor_divide}, {"modulo", modulo}, {"power", power}, {"negate", opposite},
+    {"percent", percent}, {"less", less}, {"at_most", at_most}, {"greater", greater},
+    {"at_least", at_least}, {"equal", equal}, {"unequal", unequal}, {"sqrt", square_root},
+    {"cbrt", cube_root}, {"exp", zero_to_one}, {"ln", natural_logarithm}, {"log", logarithm},
+    {"log2", logarithm_2}, {"log10", logarithm_10}, {"sin", zero_to_zero}, {"cos", zero_to_one},
+    {"tan", zero_to_zero}, {"asin", arc_sine}, {"acos", arc_cosine}, {"atan", zero_to_zero},
+    {"degrees", zero_to_zero}, {"radians", zero_to_zero}, {"abs", absolute}, {"sign", sign},
+    {"floor", round_down}, {"ceil", round_up}, {"trunc", truncate_to_zero},
+    {"round", round_half_even}, {"factorial", factorial}, {"comb", choose}, {"perm", arrange},
+    {"gcd", greatest_common_divisor}, {"lcm", least_common_multiple}, {"min", least},
+    {"max", greatest}, {"sum", total}, {"mean", mean},
+};
+
+#include "machine_text.h"

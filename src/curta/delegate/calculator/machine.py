@@ -1,0 +1,133 @@
+"""The calculator as a program that the transformer executes: exact rationals, token by token.
+
+The program is machine.c. It gives what `exact` gives, fraction for fraction and error for error,
+as long as everything is rational; what is not, such as sqrt(2) or pi, is an error here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from importlib.resources import as_file, files
+from typing import TYPE_CHECKING
+
+from curta.delegate.calculator.budget import Budget
+from curta.delegate.calculator.exact import Value
+from curta.delegate.calculator.packed import too_long
+from curta.delegate.calculator.program import Apply, Program, Push
+from curta.errors import (
+    CalculatorError,
+    LimitError,
+    ProgramError,
+    TooLargeError,
+    UndefinedError,
+)
+
+if TYPE_CHECKING:
+    import curta.machine.machine
+
+MOST_BITS = 4_096
+"""Of the numbers that the program has room for."""
+
+TOGETHER = 64
+"""Expressions in one run."""
+
+TOKENS_FOR_ALL, TOKENS_FOR_EACH = 1_000_000, 100_000_000
+"""What a run may take: the program and its input, and each expression."""
+
+Outcome = Value | CalculatorError
+
+
+class Machine:
+    """A calculator program inside the transformer; `level` is that of the machine that runs it."""
+
+    name = "machine"
+
+    def __init__(self, budget: Budget, level: str = "native") -> None:
+        if max(budget.bits, budget.denominator_bits) > MOST_BITS:
+            raise CalculatorError(
+                f"the machine computes with up to {MOST_BITS:,} bits: give a budget with bits and "
+                "denominator_bits of no more"
+            )
+        self.budget = budget
+        self.level = level
+        self.tokens_for_each = TOKENS_FOR_EACH
+        self.computer: curta.machine.machine.Machine | None = None
+
+    def evaluate(self, programs: Sequence[Program]) -> list[Outcome]:
+        """The outcome of each program; those of a run that reached its limit go on in another."""
+        found: list[Outcome] = []
+        while len(found) < len(programs):
+            part = programs[len(found) : len(found) + TOGETHER]
+            answers = self.answers(part)
+            found += [outcome(*each) for each in zip(part, answers, strict=False)]
+            if len(answers) < len(part):
+                found.append(TooLargeError("the calculation takes the machine too many tokens"))
+        return found
+
+    def answers(self, programs: Sequence[Program]) -> list[str]:
+        """A line for each program; fewer if the run reached its limit before."""
+        said: list[bytes] = []
+        try:
+            with as_file(files("curta.delegate.calculator")) as folder:
+                run = self.prepared().run(
+                    folder / "machine.c",
+                    stdin=written(programs, self.budget).encode(),
+                    on_stdout=said.append,
+                    max_tokens=TOKENS_FOR_ALL + self.tokens_for_each * len(programs),
+                    keep_trace=False,
+                )
+        except LimitError:
+            return b"".join(said).decode().split("\n")[:-1]
+        if run.exit_code != 0:
+            raise ProgramError(f"the calculator program ended with exit code {run.exit_code}")
+        return run.stdout.decode().splitlines()
+
+    def prepared(self) -> curta.machine.machine.Machine:
+        """The machine, made when it is used first."""
+        if self.computer is None:
+            from curta.machine.machine import Machine as Computer
+
+            self.computer = Computer(self.level)  # type: ignore[arg-type]
+        return self.computer
+
+
+def written(programs: Sequence[Program], budget: Budget) -> str:
+    """What the program reads: the budget, then a line for each program."""
+    exponent = min(budget.exponent, MOST_BITS + 2)  # those beyond are too large anyway
+    first = f"{budget.bits} {budget.denominator_bits} {exponent}"
+    return "\n".join([first, *(" ".join(words(program)) for program in programs)])
+
+
+def words(program: Program) -> Iterable[str]:
+    """A program in the calculator's language."""
+    if too_long(program):
+        return ["!"]
+    return [step_word(step) for step in program.steps]
+
+
+def step_word(step: Push | Apply) -> str:
+    """One step."""
+    if isinstance(step, Apply):
+        return f":{step.operation.name}/{step.operands}"
+    if isinstance(step.number, float):
+        return "?"
+    above, below = step.number.numerator, step.number.denominator
+    if max(above.bit_length(), below.bit_length()) > MOST_BITS:
+        return "!"
+    return f"{above:x}" if below == 1 else f"{above:x}/{below:x}"
+
+
+def outcome(program: Program, answer: str) -> Outcome:
+    """What an answer stands for."""
+    if answer == "undefined":
+        return UndefinedError("the expression has no real value")
+    if answer == "large":
+        beyond = TooLargeError("a number on the way to the result is beyond the budget")
+        return too_long(program) or beyond
+    if answer == "inexact":
+        return CalculatorError("this backend computes with rationals only: take exact for it")
+    above, _, below = answer.partition("/")
+    if program.compares:
+        return above == "1"
+    return Fraction(int(above, 16), int(below, 16)) if below else int(above, 16)
