@@ -25,6 +25,7 @@ def make_data(options: argparse.Namespace) -> int:
         test=options.test,
         negatives=options.negatives,
         arithmetic=options.arithmetic,
+        mistakes=options.mistakes,
         digits=digits(options.digits),
         seed=options.seed,
     )

@@ -47,6 +47,13 @@ def add_data(commands: argparse._SubParsersAction[Parser]) -> None:
         "--arithmetic", type=float, default=0.15, help="share of bare calculations (0.15)"
     )
     data.add_argument(
+        "--mistakes",
+        type=float,
+        default=0.0,
+        help="share of calls that fail and are written again, and of questions that have no "
+        "answer (0; 0.04 is a good one)",
+    )
+    data.add_argument(
         "--gsm8k", metavar="FILE", help="add GSM8K's training set, from its JSON lines"
     )
     data.add_argument(
