@@ -63,7 +63,7 @@ class CalcGenerator:
         self.model = model
         self.tokenizer = tokenizer
         self.calculator = calculator or Calculator()
-        self.protocol = protocol or Protocol()
+        self.protocol = protocol or getattr(model, "calculator_protocol", None) or Protocol()
         self.fragments = Fragments(tokenizer)
 
     @property
