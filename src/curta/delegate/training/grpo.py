@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import TrainerCallback
+from transformers import LogitsProcessorList, TrainerCallback
 
 from curta.delegate.data.example import Example
 from curta.delegate.interception.generator import CalcGenerator
@@ -102,7 +102,7 @@ class GrpoConfig:
 
 @dataclass(frozen=True)
 class Report:
-    """How an update went: `reward` is the mean over all answers, `right` the share of right ones."""
+    """How an update went: the mean reward of all answers, the share of right ones."""
 
     step: int
     loss: float
@@ -138,11 +138,12 @@ def improve(
     adapted, tokenizer, protocol = with_trained_adapter(
         model, tokenizer, begun_with, trainable=True
     )
-    arguments = trainer_arguments(config, out)
+    arguments = trainer_arguments(config, judges, out)
     asked = questions(examples, config, arguments.world_size)
     note(config, out / "training.json")
     # The trainer's own checkpoints would hold all embeddings if there are new tokens.
     adapted.save_pretrained = partial(adapted.save_pretrained, save_embedding_layers=False)
+    show_bias(adapted)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*rollout_func.*experimental")
         trainer: Any = GRPOTrainer(
@@ -163,7 +164,14 @@ def improve(
     return finished
 
 
-def trainer_arguments(config: GrpoConfig, out: Path) -> Any:
+def show_bias(model: Any) -> None:
+    """TRL asks the output layer for its bias; a layer whose new rows are trained hides its own."""
+    head = model.get_output_embeddings()
+    if not hasattr(head, "bias"):
+        object.__setattr__(head, "bias", getattr(head.original_module, "bias", None))
+
+
+def trainer_arguments(config: GrpoConfig, judges: Mapping[str, Judge], out: Path) -> Any:
     """Our settings in TRL's words; what it would do beyond them is turned off."""
     return GRPOConfig(
         output_dir=str(out / "checkpoints"),
@@ -179,10 +187,10 @@ def trainer_arguments(config: GrpoConfig, out: Path) -> Any:
         max_grad_norm=config.clip,
         beta=config.pull,
         loss_type="dapo",
-        reward_weights=list(config.weights.values()),
+        reward_weights=[config.weights[name] for name in judges],
         bf16=config.precision == "bfloat16",
         use_cpu=not torch.cuda.is_available(),
-        gradient_checkpointing=False,
+        activation_checkpointing=False,
         shuffle_dataset=False,
         save_steps=config.checkpoint,
         save_total_limit=1,
@@ -232,6 +240,7 @@ def answering(protocol: Protocol, config: GrpoConfig) -> Callable[[Any, Any], di
                 top_p=1.0,
                 repetition_penalty=1.0,
                 max_new_tokens=config.longest_answer,
+                logits_processor=LogitsProcessorList([drawable]),
             )
         return {
             "prompt_ids": [list(one.prompt) for one in found],
@@ -242,6 +251,13 @@ def answering(protocol: Protocol, config: GrpoConfig) -> Callable[[Any, Any], di
         }
 
     return answer
+
+
+def drawable(input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """Scores that a token can be drawn by; an error if the model has gone astray."""
+    if not (scores < math.inf).all():
+        raise DivergedError("the model's scores are no numbers any more: lower learning_rate")
+    return scores
 
 
 def rated(name: str, judge: Judge) -> Callable[..., list[float]]:
