@@ -144,8 +144,8 @@ def bars(*, shown: bool) -> Iterator[Told]:
 
 
 def line(what: str, done: int, total: int, words: str) -> None:
-    """Twenty of them in all."""
-    if done % max(1, total // 20) == 0 or done == total:
+    """Twenty of them if there are words about each; else one, at the end."""
+    if done == total or (words and done % max(1, total // 20) == 0):
         print(f"{what} {done}/{total} {words}".rstrip(), file=sys.stderr, flush=True)
 
 

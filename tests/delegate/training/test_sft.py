@@ -95,8 +95,8 @@ def test_settings_that_were_not_there_count_as_they_are_by_default(tmp_path: Pat
     del held["special_tokens"]
     (tmp_path / "training.json").write_text(json.dumps(held))
     train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+    other = dataclasses.replace(CONFIG, special_tokens=True)
     with pytest.raises(DataError, match="other settings"):
-        other = dataclasses.replace(CONFIG, special_tokens=True)
         train(fresh(), chat_tokenizer(), EXAMPLES, other, tmp_path)
 
 

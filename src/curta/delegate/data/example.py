@@ -9,7 +9,8 @@ from curta.delegate.interception.protocol import Protocol
 from curta.errors import CalculatorError
 
 PROTOCOL = Protocol()
-ERRORS = {error.brief: error for error in (CalculatorError, *CalculatorError.__subclasses__())}
+KINDS: list[type[CalculatorError]] = [CalculatorError, *CalculatorError.__subclasses__()]
+ERRORS = {kind.brief: kind for kind in KINDS}
 """What a model is told where a call has no result."""
 FAILURE = "error: (?:" + "|".join(sorted(ERRORS, key=len, reverse=True)) + ")"
 CALL = re.compile(

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from transformers import LogitsProcessorList, TrainerCallback
+from transformers import LogitsProcessorList, PrinterCallback, TrainerCallback
 
 from curta.delegate.data.example import Example
 from curta.delegate.interception.generator import CalcGenerator
@@ -154,6 +154,7 @@ def improve(
             reward_funcs=[rated(name, judge) for name, judge in judges.items()],
             rollout_func=answering(protocol, config),
         )
+    trainer.remove_callback(PrinterCallback)
     trainer.add_callback(Told(config, arguments.world_size, out / "metrics.jsonl", on_report))
     trainer.train(resume_from_checkpoint=last_checkpoint(out / "checkpoints"))
     finished = trainer.accelerator.unwrap_model(trainer.model).eval()
@@ -300,8 +301,9 @@ class Told(TrainerCallback):
             kept = "".join(f"{line}\n" for line in lines[: state.global_step])
             self.file.write_text(kept, encoding="utf-8")
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any], **_: Any) -> None:
+    def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """One update; the summary at the end of a run is none."""
+        logs: dict[str, Any] = given["logs"]
         if "loss" not in logs:
             return
         if not math.isfinite(logs["loss"]):
