@@ -19,9 +19,10 @@ from safetensors.torch import load_file
 from transformers import LogitsProcessorList
 from trl import GRPOTrainer
 
+from curta.app.entry import main
 from curta.delegate import models
 from curta.delegate.data.example import Example
-from curta.delegate.data.mix import Mix, build
+from curta.delegate.data.mix import Mix, build, row, write
 from curta.delegate.interception.events import CallResult
 from curta.delegate.interception.generator import CalcGenerator, Output
 from curta.delegate.interception.protocol import Protocol
@@ -197,9 +198,30 @@ def test_an_adapter_goes_on_by_rewards(first_stage: Path, tmp_path: Path) -> Non
     assert CalcGenerator(loaded, tokenizer).protocol.open == "[["
 
 
+def test_the_command_goes_on_with_an_adapter(
+    first_stage: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = build(Mix(train=8, valid=1, test=1, arithmetic=1.0, negatives=0.0))
+    write(made, tmp_path / "data")
+    (tmp_path / "data" / "train.jsonl").write_text(
+        "".join(json.dumps(row(one)) + "\n" for one in EXAMPLES[:8])
+    )
+    words = ["delegate", "train", "--stage=grpo", f"--model={first_stage / 'base'}"]
+    words += [f"--data={tmp_path / 'data'}", f"--out={tmp_path / 'out'}"]
+    assert main(words) == 2
+    assert "add --adapter" in capsys.readouterr().err
+    words += [f"--adapter={first_stage / 'adapter'}", "--steps=1", "--group=2", "--right=2"]
+    assert main([*words, "--longest-answer=4"]) == 0
+    said = capsys.readouterr()
+    assert "training 1/1 reward" in said.err
+    assert f"adapter: {tmp_path / 'out'}" in said.out
+    held = json.loads((tmp_path / "out" / "training.json").read_text())
+    assert (held["right"], held["group"], held["longest_answer"]) == (2.0, 2, 4)
+
+
 def test_rewards_go_up(first_stage: Path, tmp_path: Path) -> None:
     reports: list[Report] = []
-    longer = dataclasses.replace(CONFIG, steps=25, group=8, learning_rate=3e-2, checkpoint=100)
+    longer = dataclasses.replace(CONFIG, steps=18, group=8, learning_rate=3e-2, checkpoint=100)
     run(first_stage, tmp_path, longer, judges={"right": letters}, on_report=reports.append)
     begin = sum(report.reward for report in reports[:5]) / 5
     end = sum(report.reward for report in reports[-5:]) / 5
