@@ -19,7 +19,7 @@ from safetensors.torch import load_file
 from transformers import LogitsProcessorList
 from trl import GRPOTrainer
 
-from curta.app.entry import main
+from curta.app.command_line import main
 from curta.delegate import models
 from curta.delegate.data.example import Example
 from curta.delegate.data.mix import Mix, build, row, write
