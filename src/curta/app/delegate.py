@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -54,8 +55,6 @@ def train_adapter(options: argparse.Namespace) -> int:
         return train_by_rewards(options)
     if options.adapter:
         raise DataError("--adapter: the first stage begins anew; use it with --stage grpo")
-    from accelerate import PartialState
-
     from curta.delegate import models
     from curta.delegate.training.config import TrainingConfig
     from curta.delegate.training.sft import train
@@ -65,7 +64,7 @@ def train_adapter(options: argparse.Namespace) -> int:
     # Each process moves it to its own device.
     model, tokenizer = models.load(options.model, device="cpu")
     out = Path(options.out)
-    first = PartialState().is_main_process
+    first = is_first()
     with bars(shown=first) as told:
         train(
             model,
@@ -85,8 +84,6 @@ def train_by_rewards(options: argparse.Namespace) -> int:
     """The second stage: go on with an adapter by what its own answers are worth."""
     if not options.adapter:
         raise DataError("--stage grpo goes on with an adapter of the first stage: add --adapter")
-    from accelerate import PartialState
-
     from curta.delegate import models
     from curta.delegate.training.grpo import GrpoConfig, improve
 
@@ -94,7 +91,7 @@ def train_by_rewards(options: argparse.Namespace) -> int:
     examples = mix.read(Path(options.data) / "train.jsonl")
     model, tokenizer = models.load(options.model, device="cpu")
     out = Path(options.out)
-    first = PartialState().is_main_process
+    first = is_first()
     with bars(shown=first) as told:
         improve(
             model,
@@ -107,6 +104,11 @@ def train_by_rewards(options: argparse.Namespace) -> int:
     if first:
         print(f"adapter: {out} (base model {options.model}, begun with {options.adapter})")
     return 0
+
+
+def is_first() -> bool:
+    """Whether this is the only process, or the first of those that were launched together."""
+    return os.environ.get("RANK", "0") == "0"
 
 
 def settings(config: type[Any]) -> list[str]:
