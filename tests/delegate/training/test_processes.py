@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
@@ -82,7 +81,7 @@ def killed(begun: Path, out: Path, **settings: Any) -> None:
     process = command(begun, out, **settings)
     while process.poll() is None and not (out / "checkpoint.pt").is_file():
         time.sleep(0.01)
-    os.killpg(process.pid, signal.SIGKILL)
+    process.terminate()  # the launcher ends its workers, which are in sessions of their own
     process.communicate()
     assert not (out / "adapter_model.safetensors").exists()
 
@@ -110,7 +109,7 @@ def test_a_killed_run_of_two_processes_goes_on_to_the_same_adapter(
     begun: Path, tmp_path: Path
 ) -> None:
     """With dropout, which every process draws for itself."""
-    settings = {"steps": 60, "dropout": 0.2}
+    settings = {"steps": 300, "dropout": 0.2}
     launched(begun, tmp_path / "whole", **settings)
     killed(begun, tmp_path / "killed", **settings)
     launched(begun, tmp_path / "killed", **settings)
