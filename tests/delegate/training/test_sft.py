@@ -80,6 +80,32 @@ def test_a_stopped_run_goes_on_to_the_same_adapter(tmp_path: Path) -> None:
     assert losses[0] == losses[1]
 
 
+def test_a_run_goes_on_with_as_many_processes(tmp_path: Path) -> None:
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+    held = torch.load(tmp_path / "checkpoint.pt", weights_only=True)
+    torch.save(held | {"random": held["random"] * 2}, tmp_path / "checkpoint.pt")
+    with pytest.raises(DataError, match="a run of 2 processes"):
+        train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+
+
+def test_settings_that_were_not_there_count_as_they_are_by_default(tmp_path: Path) -> None:
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+    held = json.loads((tmp_path / "training.json").read_text())
+    assert held["seed"] == 0
+    del held["special_tokens"]
+    (tmp_path / "training.json").write_text(json.dumps(held))
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+    other = dataclasses.replace(CONFIG, special_tokens=True)
+    with pytest.raises(DataError, match="other settings"):
+        train(fresh(), chat_tokenizer(), EXAMPLES, other, tmp_path)
+
+
+def test_everything_is_counted_while_it_is_encoded() -> None:
+    heard: list[tuple[int, int]] = []
+    encode(EXAMPLES, chat_tokenizer(), CONFIG, lambda done, total: heard.append((done, total)))
+    assert heard == [(number, len(EXAMPLES)) for number in range(1, len(EXAMPLES) + 1)]
+
+
 def test_passes_of_an_update_are_one_batch() -> None:
     """Passes with different numbers of learned tokens, beside all of them in one pass."""
     one_pass = dataclasses.replace(CONFIG, dropout=0.0)

@@ -6,9 +6,17 @@ import re
 from dataclasses import dataclass
 
 from curta.delegate.interception.protocol import Protocol
+from curta.errors import CalculatorError
 
 PROTOCOL = Protocol()
-CALL = re.compile(r"<<calc: (?P<expression>[^\n]*?)>>(?P<behind> = (?P<result>\S+))?")
+KINDS: list[type[CalculatorError]] = [CalculatorError, *CalculatorError.__subclasses__()]
+ERRORS = {kind.brief: kind for kind in KINDS}
+"""What a model is told where a call has no result."""
+FAILURE = "error: (?:" + "|".join(sorted(ERRORS, key=len, reverse=True)) + ")"
+CALL = re.compile(
+    r"<<calc: (?P<expression>[^\n]*?)>>"
+    rf"(?P<behind> = (?P<result>(?P<failure>{FAILURE})|\S+))?"
+)
 
 
 @dataclass(frozen=True)
@@ -34,5 +42,15 @@ class Example:
 
     @property
     def inline(self) -> str:
-        """The same answer by a model that has no calculator: `87*24 = 2088`."""
-        return CALL.sub(lambda match: f"{match['expression']}{match['behind'] or ''}", self.answer)
+        """The same answer by a model that has no calculator: `87*24 = 2088`.
+
+        A line with a call that fails is left out: nobody errs like that without a calculator.
+        """
+        lines = self.answer.split("\n")
+        plain = "\n".join(line for line in lines if not has_failure(line))
+        return CALL.sub(lambda match: f"{match['expression']}{match['behind'] or ''}", plain)
+
+
+def has_failure(answer: str) -> bool:
+    """Whether a call in it was answered by an error."""
+    return any(call["failure"] for call in CALL.finditer(answer))

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from curta.delegate.data import mistakes
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, example, templates
 from curta.errors import DataError
@@ -31,6 +32,7 @@ class Mix:
     train, valid, test: examples from templates in each part
     negatives:          their share: questions without anything to compute
     arithmetic:         the share of bare calculations
+    mistakes:           the share of calls that fail, and of questions that have no answer
     digits:             how long numbers are that may be of any length, fewest and most
     annotated:          examples of annotated sets, for training, beside those of templates
     """
@@ -40,6 +42,7 @@ class Mix:
     test: int = 1_000
     negatives: float = 0.25
     arithmetic: float = 0.15
+    mistakes: float = 0.0
     digits: tuple[int, int] = (1, 4)
     seed: int = 0
 
@@ -47,14 +50,19 @@ class Mix:
         for name in ("train", "valid", "test"):
             if getattr(self, name) < 1:
                 raise DataError(f"{name} = {getattr(self, name)}: must be at least 1")
-        if min(self.negatives, self.arithmetic) < 0 or self.negatives + self.arithmetic > 1:
+        if min(self.negatives, self.arithmetic, self.mistakes) < 0 or self.stories < 0:
             raise DataError(
-                f"negatives = {self.negatives} and arithmetic = {self.arithmetic}: shares of at "
-                "least 0 that add up to no more than 1"
+                f"negatives = {self.negatives}, arithmetic = {self.arithmetic} and mistakes = "
+                f"{self.mistakes}: shares of at least 0 that add up to no more than 1"
             )
         low, high = self.digits
         if not 1 <= low <= high <= 15:
             raise DataError(f"digits = {low}..{high}: from 1 to 15, upwards")
+
+    @property
+    def stories(self) -> float:
+        """The share of all other templates."""
+        return 1 - self.negatives - self.arithmetic - self.mistakes
 
 
 @dataclass
@@ -79,7 +87,7 @@ def build(mix: Mix, annotated: Sequence[Example] = ()) -> Dataset:
     """Draw all parts; annotated examples are for training, behind those of templates."""
     made = Dataset(mix)
     seen: set[str] = set()
-    all_templates = list(templates())
+    all_templates = [*templates(), *mistakes.templates()]
     # Test first, so that what a test asks is never decided by what is trained.
     for name, count, test in (
         ("test", mix.test, True),
@@ -128,11 +136,12 @@ def drawn(
 
 
 def shares(mix: Mix, among: Sequence[Template]) -> dict[str, tuple[float, list[Template]]]:
-    """Three kinds of templates: negatives, bare arithmetic, all others."""
+    """Four kinds of templates: negatives, bare arithmetic, mistakes, all others."""
     kinds: dict[str, tuple[float, list[Template]]] = {
         NEGATIVE: (mix.negatives, []),
         "arithmetic": (mix.arithmetic, []),
-        "stories": (1 - mix.negatives - mix.arithmetic, []),
+        mistakes.CATEGORY: (mix.mistakes, []),
+        "stories": (mix.stories, []),
     }
     for template in among:
         kind = template.category if template.category in kinds else "stories"

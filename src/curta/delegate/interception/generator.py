@@ -66,7 +66,7 @@ class CalcGenerator:
         self.model = model
         self.tokenizer = tokenizer
         self.calculator = calculator or Calculator()
-        self.protocol = protocol or Protocol()
+        self.protocol = protocol or getattr(model, "calculator_protocol", None) or Protocol()
         self.fragments = Fragments(tokenizer)
         self.constraint = Constraint(tokenizer, self.protocol, Budget()) if constrained else None
 

@@ -8,14 +8,18 @@ from typing import Any
 from torch import nn
 
 from curta.delegate.training.config import TrainingConfig
+from curta.delegate.training.markers import Markers, trained_rows
 from curta.errors import DataError
 
 BLOCK = re.compile(r"\.(?:layers|h|blocks)\.(?P<number>\d+)\.")
 OTHER_MIXERS = re.compile(r"linear_attn|mamba|mixer|conv|delta")
 
 
-def with_adapter(model: Any, config: TrainingConfig) -> Any:
-    """The model with an adapter that is trained, and everything else held fixed."""
+def with_adapter(model: Any, config: TrainingConfig, markers: Markers | None = None) -> Any:
+    """The model with an adapter that is trained, and everything else held fixed.
+
+    Of the embeddings only rows of new tokens are trained, and kept with the adapter.
+    """
     from peft import LoraConfig, get_peft_model
 
     return get_peft_model(
@@ -26,6 +30,8 @@ def with_adapter(model: Any, config: TrainingConfig) -> Any:
             lora_dropout=config.dropout,
             target_modules=targets(model, config),
             task_type="CAUSAL_LM",
+            fan_in_fan_out=any(is_transposed(one) for one in model.modules()),
+            trainable_token_indices=trained_rows(model, markers or Markers()),
         ),
     )
 
@@ -53,4 +59,9 @@ def targets(model: nn.Module, config: TrainingConfig) -> list[str]:
 
 def is_linear(module: nn.Module) -> bool:
     """PyTorch's, or the transposed one of GPT-2."""
-    return isinstance(module, nn.Linear) or type(module).__name__ == "Conv1D"
+    return isinstance(module, nn.Linear) or is_transposed(module)
+
+
+def is_transposed(module: nn.Module) -> bool:
+    """The linear layer of GPT-2, whose weights are the other way round."""
+    return type(module).__name__ == "Conv1D"

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from curta.delegate.interception.protocol import Protocol
 from curta.errors import DataError
 
 Mode = Literal["full", "mlp"]
@@ -24,6 +25,8 @@ class TrainingConfig:
     warmup:      updates in which the learning rate grows; then it falls by a cosine
     longest:     tokens of a conversation
     calls:       answers with calls; without, the same answers written out by the model itself
+    open, close: the markers around a call
+    special_tokens: the markers are tokens of their own; new ones begin as the mean of all others
     checkpoint:  updates between two checkpoints
     """
 
@@ -40,6 +43,9 @@ class TrainingConfig:
     clip: float = 1.0
     longest: int = 2_048
     calls: bool = True
+    open: str = Protocol.open
+    close: str = Protocol.close
+    special_tokens: bool = False
     precision: Precision = "float32"
     seed: int = 0
     checkpoint: int = 200
@@ -57,6 +63,16 @@ class TrainingConfig:
                 raise DataError(
                     f"{name} = {getattr(self, name)!r}: one of {', '.join(get_args(allowed))}"
                 )
+        for name in ("open", "close"):
+            if not getattr(self, name) or any(c.isspace() for c in getattr(self, name)):
+                raise DataError(f"{name} = {getattr(self, name)!r}: some characters, no spaces")
+        if self.open == self.close:
+            raise DataError(f"open = close = {self.open!r}: two markers that differ")
+
+    @property
+    def protocol(self) -> Protocol:
+        """How calls are written."""
+        return Protocol(open=self.open, close=self.close)
 
     def rate(self, step: int) -> float:
         """The share of the learning rate at a step: up to 1, then down to 0 by a cosine."""

@@ -2,7 +2,8 @@
 
 An answer is cut where the calculator would speak: the model's own text up to a call's end, the
 result, the model's text again. Each piece is encoded by itself, as in generation, where the result
-is put behind tokens that are there already. The loss counts on the model's own pieces only.
+is put behind tokens that are there already. The loss counts on the model's own pieces only, and
+not on calls that fail: what follows them is learned, they are not.
 """
 
 from __future__ import annotations
@@ -14,11 +15,20 @@ from typing import Any
 import torch
 
 from curta.delegate.data.example import CALL, Example
-from curta.delegate.interception.pieces import Fragments
+from curta.delegate.interception.pieces import Fragments, TokenText
+from curta.delegate.interception.protocol import Protocol
 from curta.errors import DataError
 
 IGNORED = -100
 """The label of a token that does not count, as in PyTorch's cross-entropy."""
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Text that is encoded by itself. `learned`: so many of its characters, from the first on."""
+
+    text: str
+    learned: int
 
 
 @dataclass(frozen=True)
@@ -35,11 +45,19 @@ class Encoded:
 class Encoder:
     """Encodes examples for one tokenizer.
 
-    calls:   answers with calls; without, the same answers as a model without a calculator gives
-    longest: conversations of more tokens are refused
+    calls:    answers with calls; without, the same answers as a model without a calculator gives
+    longest:  conversations of more tokens are refused
+    protocol: the markers that calls are learned with
     """
 
-    def __init__(self, tokenizer: Any, *, calls: bool = True, longest: int = 2_048) -> None:
+    def __init__(
+        self,
+        tokenizer: Any,
+        *,
+        calls: bool = True,
+        longest: int = 2_048,
+        protocol: Protocol | None = None,
+    ) -> None:
         if tokenizer.chat_template is None:
             raise DataError(
                 "the tokenizer has no chat template: choose an instruct model, or set "
@@ -47,18 +65,21 @@ class Encoder:
             )
         self.tokenizer = tokenizer
         self.fragments = Fragments(tokenizer)
+        self.said = TokenText(tokenizer)
         self.calls = calls
         self.longest = longest
+        self.protocol = protocol or Protocol()
 
     def __call__(self, example: Example) -> Encoded | None:
         """The conversation; nothing if it is too long."""
         prompt, closing = self.surroundings(example.question)
         tokens = self.tokenizer.encode(prompt, add_special_tokens=False)
         labels = [IGNORED] * len(tokens)
-        for piece, learned in self.pieces(example):
-            encoded = self.fragments.encode(piece)
+        for piece in self.pieces(example):
+            encoded = self.fragments.encode(piece.text)
+            learned = self.within(encoded, piece)
             tokens += encoded
-            labels += encoded if learned else [IGNORED] * len(encoded)
+            labels += [*encoded[:learned], *[IGNORED] * (len(encoded) - learned)]
         ending = self.tokenizer.encode(closing, add_special_tokens=False)
         tokens += ending
         labels += ending
@@ -73,21 +94,39 @@ class Encoder:
         )
         return prompt, str(self.tokenizer.eos_token)
 
-    def pieces(self, example: Example) -> Iterator[tuple[str, bool]]:
-        """The answer cut up, and whether the model writes the piece itself."""
+    def pieces(self, example: Example) -> Iterator[Piece]:
+        """The answer cut up, and how much of each piece the model learns to write."""
         if not self.calls:
-            yield example.inline, True
+            yield own(example.inline)
             return
         begin = 0
         for call in CALL.finditer(example.answer):
-            end = call.start("behind") if call["behind"] else call.end()
-            yield example.answer[begin:end], True
+            before = example.answer[begin : call.start()]
+            text = f"{before}{self.protocol.open} {call['expression']}{self.protocol.close}"
+            yield Piece(text, len(before) if call["failure"] else len(text))
+            begin = call.start("behind") if call["behind"] else call.end()
             result = (call["behind"] or "").rstrip(".,;:)")
             if result:
-                yield result, False
-            begin = end + len(result)
+                yield Piece(result, 0)
+            begin += len(result)
         if begin < len(example.answer):
-            yield example.answer[begin:], True
+            yield own(example.answer[begin:])
+
+    def within(self, tokens: Sequence[int], piece: Piece) -> int:
+        """How many of a piece's tokens say nothing but what is learned of it."""
+        if piece.learned in (0, len(piece.text)):
+            return len(tokens) if piece.learned else 0
+        ahead = self.tokenizer.encode("0", add_special_tokens=False)
+        told = len(self.said.decode(ahead))
+        for count in range(len(tokens)):
+            if len(self.said.decode([*ahead, *tokens[: count + 1]])) - told > piece.learned:
+                return count
+        return len(tokens)
+
+
+def own(text: str) -> Piece:
+    """A piece that the model writes from its beginning to its end."""
+    return Piece(text, len(text))
 
 
 def batch(encoded: Sequence[Encoded], padding: int) -> dict[str, torch.Tensor]:

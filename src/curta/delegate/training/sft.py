@@ -7,12 +7,8 @@ random numbers of dropout are kept, and the order of examples is computed.
 
 from __future__ import annotations
 
-import dataclasses
-import json
-import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -25,20 +21,14 @@ from curta.delegate.data.example import Example
 from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
+from curta.delegate.training.kept import Kept, Report
+from curta.delegate.training.markers import Markers, as_tokens, make_room, write_markers
 from curta.delegate.training.order import batches
 from curta.errors import DataError, DivergedError
 
-
-@dataclass(frozen=True)
-class Report:
-    """How an update went."""
-
-    step: int
-    loss: float
-    tokens_per_second: float
-
-
 Listener = Callable[[Report], None]
+Counting = Callable[[int, int], None]
+"""Hears how much of something is done."""
 
 
 def train(
@@ -49,17 +39,25 @@ def train(
     out: Path,
     *,
     on_report: Listener = lambda report: None,
+    on_encoded: Counting = lambda done, total: None,
 ) -> Any:
-    """Train an adapter, or go on training it; what is kept lies in `out`."""
-    kept = Kept(out)
-    kept.begin(config)
-    encoded = encode(examples, tokenizer, config)
-    set_seed(config.seed)
+    """Train an adapter, or go on training it; what is kept lies in `out`.
+
+    Several processes (`accelerate launch`) train one adapter together; an update of theirs is that
+    of one process with as many passes.
+    """
     accelerator = Accelerator(
         mixed_precision="bf16" if config.precision == "bfloat16" else "no",
         gradient_accumulation_steps=config.accumulate,
     )
-    adapted = with_adapter(model, config)
+    kept = Kept(out, accelerator)
+    kept.begin(config)
+    tokenizer, markers = with_markers(model, tokenizer, config)
+    encoded = encode(examples, tokenizer, config, on_encoded)
+    set_seed(config.seed)
+    adapted = with_adapter(model, config, markers)
+    if accelerator.process_index:  # dropout of its own, adapters as all have them
+        set_seed(config.seed, device_specific=True)
     trained = [one for one in adapted.parameters() if one.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=config.learning_rate, weight_decay=0.0)
     step = kept.load(adapted, optimiser)
@@ -72,28 +70,55 @@ def train(
             group["lr"] = config.learning_rate * config.rate(step)
         loss = update(adapted, optimiser, accelerator, rows, padding, config)
         step += 1
-        if not loss < float("inf"):
-            raise DivergedError(
-                f"the loss is {loss} at step {step}: lower learning_rate "
-                f"(it is {config.learning_rate})"
-            )
-        count = sum(len(one) for part in rows for one in part)
+        check(loss, step, config)
+        count = summed(accelerator, sum(len(one) for part in rows for one in part))
         report = Report(step, loss, count / (time.perf_counter() - begun))
         if accelerator.is_main_process:
             kept.log(report)
             on_report(report)
-            if step % config.checkpoint == 0 or step == config.steps:
-                kept.save(accelerator.unwrap_model(adapted), optimiser, step)
+        if step % config.checkpoint == 0 or step == config.steps:
+            kept.save(accelerator.unwrap_model(adapted), optimiser, step)
     finished = accelerator.unwrap_model(adapted).eval()
     if accelerator.is_main_process:
         finished.save_pretrained(out, save_embedding_layers=False)
+        write_markers(markers, out)
+    accelerator.wait_for_everyone()
     return finished
 
 
-def encode(examples: Sequence[Example], tokenizer: Any, config: TrainingConfig) -> list[Encoded]:
+def with_markers(model: Any, tokenizer: Any, config: TrainingConfig) -> tuple[Any, Markers]:
+    """The tokenizer that is trained with, and what calls are written with; the model has room."""
+    if not config.special_tokens:
+        return tokenizer, Markers(config.protocol)
+    tokenizer, markers = as_tokens(tokenizer, config.protocol)
+    make_room(model, markers)
+    return tokenizer, markers
+
+
+def check(loss: float, step: int, config: TrainingConfig) -> None:
+    """Raise an error if the loss is no number."""
+    if not loss < float("inf"):
+        raise DivergedError(
+            f"the loss is {loss} at step {step}: lower learning_rate (it is {config.learning_rate})"
+        )
+
+
+def encode(
+    examples: Sequence[Example],
+    tokenizer: Any,
+    config: TrainingConfig,
+    on_encoded: Counting = lambda done, total: None,
+) -> list[Encoded]:
     """All examples that are short enough."""
-    encoder = Encoder(tokenizer, calls=config.calls, longest=config.longest)
-    found = [one for example in examples if (one := encoder(example)) is not None]
+    encoder = Encoder(
+        tokenizer, calls=config.calls, longest=config.longest, protocol=config.protocol
+    )
+    found = []
+    for done, example in enumerate(examples, start=1):
+        one = encoder(example)
+        if one is not None:
+            found.append(one)
+        on_encoded(done, len(examples))
     if len(found) < config.batch:
         raise DataError(
             f"{len(found)} of {len(examples)} examples have at most {config.longest} tokens, fewer "
@@ -127,75 +152,28 @@ def update(
     """One step of the optimiser; the mean loss over all tokens that are learned in it.
 
     The loss of a pass is the mean over its own ones, so passes are weighed by how many they have;
-    accelerate divides by the number of passes.
+    accelerate divides by the number of passes, and the gradients are the mean over processes.
     """
     counts = [sum(label != IGNORED for one in part for label in one.labels) for part in rows]
+    learned = summed(accelerator, sum(counts))
     total = 0.0
     for part, count in zip(rows, counts, strict=True):
-        share = count / sum(counts)
+        share = count / learned
         given = {name: each.to(accelerator.device) for name, each in batch(part, padding).items()}
         with accelerator.accumulate(model):
             loss = model(**given, use_cache=False).loss
-            accelerator.backward(loss * share * len(rows))
+            accelerator.backward(loss * share * len(rows) * accelerator.num_processes)
             if accelerator.sync_gradients and config.clip:
                 accelerator.clip_grad_norm_(model.parameters(), config.clip)
             optimiser.step()
             optimiser.zero_grad()
         total += share * float(loss.detach())
-    return total
+    return summed(accelerator, total)
 
 
-class Kept:
-    """The folder of a run: configuration, metrics, the last checkpoint."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.config_file = folder / "training.json"
-        self.metrics_file = folder / "metrics.jsonl"
-        self.checkpoint_file = folder / "checkpoint.pt"
-
-    def begin(self, config: TrainingConfig) -> None:
-        """Note the configuration; a folder of another one is left alone."""
-        written = json.dumps(dataclasses.asdict(config), indent=2)
-        if self.config_file.is_file() and self.config_file.read_text("utf-8") != written:
-            raise DataError(
-                f"{self.folder} holds a run with other settings (training.json): choose another "
-                "folder, or the same settings"
-            )
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self.config_file.write_text(written, encoding="utf-8")
-
-    def load(self, model: Any, optimiser: torch.optim.Optimizer) -> int:
-        """Go back to the last checkpoint; the step that it was made at, or 0."""
-        if not self.checkpoint_file.is_file():
-            self.metrics_file.unlink(missing_ok=True)
-            return 0
-        from peft import set_peft_model_state_dict
-
-        held = torch.load(self.checkpoint_file, map_location="cpu", weights_only=True)
-        set_peft_model_state_dict(model, held["adapter"])
-        optimiser.load_state_dict(held["optimiser"])
-        torch.set_rng_state(held["random"])
-        step = int(held["step"])
-        lines = self.metrics_file.read_text("utf-8").splitlines()[:step]
-        self.metrics_file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        return step
-
-    def save(self, model: Any, optimiser: Any, step: int) -> None:
-        """A checkpoint, all of it or nothing."""
-        from peft import get_peft_model_state_dict
-
-        held = {
-            "adapter": get_peft_model_state_dict(model, save_embedding_layers=False),
-            "optimiser": optimiser.state_dict(),
-            "random": torch.get_rng_state(),
-            "step": step,
-        }
-        partial = self.checkpoint_file.with_name(f".checkpoint.{os.getpid()}")
-        torch.save(held, partial)
-        partial.replace(self.checkpoint_file)
-
-    def log(self, report: Report) -> None:
-        """A line of metrics."""
-        with self.metrics_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(dataclasses.asdict(report)) + "\n")
+def summed(accelerator: Any, number: float) -> float:
+    """The sum over all processes."""
+    if accelerator.num_processes == 1:
+        return number
+    own = torch.tensor(number, dtype=torch.float64, device=accelerator.device)
+    return float(accelerator.reduce(own, "sum"))

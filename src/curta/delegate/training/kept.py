@@ -1,0 +1,123 @@
+"""The folder of a training run: its configuration, metrics, the last checkpoint."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import gather_object
+
+from curta.delegate.training.config import TrainingConfig
+from curta.errors import DataError
+
+
+@dataclass(frozen=True)
+class Report:
+    """How an update went."""
+
+    step: int
+    loss: float
+    tokens_per_second: float
+
+    def __str__(self) -> str:
+        return f"loss {self.loss:.4f}  {self.tokens_per_second:,.0f} tokens/s"
+
+
+def note(config: Any, file: Path) -> None:
+    """Write a run's configuration; a folder of another one is left alone.
+
+    Settings that were not there when it was written count as they are by default.
+    """
+    held = json.loads(file.read_text("utf-8")) if file.is_file() else None
+    wanted = dataclasses.asdict(config)
+    if held is not None and dataclasses.asdict(type(config)()) | held != wanted:
+        raise DataError(
+            f"{file.parent} holds a run with other settings ({file.name}): choose another "
+            "folder, or the same settings"
+        )
+    if held is None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(wanted, indent=2), encoding="utf-8")
+
+
+class Kept:
+    """What is written by the first of all processes, and read by all of them."""
+
+    def __init__(self, folder: Path, accelerator: Accelerator) -> None:
+        self.folder = folder
+        self.accelerator = accelerator
+        self.config_file = folder / "training.json"
+        self.metrics_file = folder / "metrics.jsonl"
+        self.checkpoint_file = folder / "checkpoint.pt"
+
+    def begin(self, config: TrainingConfig) -> None:
+        """Note the configuration."""
+        with self.accelerator.main_process_first():
+            note(config, self.config_file)
+
+    def load(self, model: Any, optimiser: torch.optim.Optimizer) -> int:
+        """Go back to the last checkpoint; the step that it was made at, or 0."""
+        if not self.checkpoint_file.is_file():
+            self.accelerator.wait_for_everyone()
+            if self.accelerator.is_main_process:
+                self.metrics_file.unlink(missing_ok=True)
+            return 0
+        from peft import set_peft_model_state_dict
+
+        held = torch.load(self.checkpoint_file, map_location="cpu", weights_only=True)
+        if len(held["random"]) != self.accelerator.num_processes:
+            raise DataError(
+                f"{self.folder} holds a run of {len(held['random'])} processes: go on with as "
+                f"many (--num_processes), not with {self.accelerator.num_processes}"
+            )
+        set_peft_model_state_dict(model, held["adapter"])
+        optimiser.load_state_dict(held["optimiser"])
+        go_on(held["random"][self.accelerator.process_index])
+        step = int(held["step"])
+        if self.accelerator.is_main_process:
+            lines = self.metrics_file.read_text("utf-8").splitlines()[:step]
+            self.metrics_file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        return step
+
+    def save(self, model: Any, optimiser: Any, step: int) -> None:
+        """A checkpoint, all of it or nothing; every process has to call this."""
+        from peft import get_peft_model_state_dict
+
+        random = gather_object([random_numbers()])
+        if not self.accelerator.is_main_process:
+            return
+        held = {
+            "adapter": get_peft_model_state_dict(model, save_embedding_layers=False),
+            "optimiser": optimiser.state_dict(),
+            "random": random,
+            "step": step,
+        }
+        partial = self.checkpoint_file.with_name(f".checkpoint.{os.getpid()}")
+        torch.save(held, partial)
+        partial.replace(self.checkpoint_file)
+
+    def log(self, report: Report) -> None:
+        """A line of metrics."""
+        with self.metrics_file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(dataclasses.asdict(report)) + "\n")
+
+
+def random_numbers() -> dict[str, torch.Tensor]:
+    """Where this process is in its random numbers, on the CPU and on its GPU."""
+    found = {"cpu": torch.get_rng_state()}
+    if torch.cuda.is_available():
+        found["cuda"] = torch.cuda.get_rng_state()
+    return found
+
+
+def go_on(random: dict[str, torch.Tensor]) -> None:
+    """Go on with the random numbers from there."""
+    torch.set_rng_state(random["cpu"])
+    if "cuda" in random and torch.cuda.is_available():
+        torch.cuda.set_rng_state(random["cuda"])

@@ -1,0 +1,72 @@
+"""What an answer is worth: it is right, its calls are valid, and none is there in vain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from curta.delegate.data.mix import NEGATIVE
+from curta.delegate.evaluation.answers import is_right, value
+from curta.delegate.interception.events import CallRejected, CallResult
+
+if TYPE_CHECKING:
+    from curta.delegate.interception.generator import Output
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is known about a question: the result of a right answer, and its kind."""
+
+    value: str | None
+    category: str
+
+
+Judge = Callable[["Output", Asked], float]
+"""Says how much of something an answer has, from 0 to 1."""
+
+
+def right(output: Output, asked: Asked) -> float:
+    """Whether the answer comes to the result; 0 where there is none to come to."""
+    return float(asked.value is not None and is_right(output.text, asked.value))
+
+
+def valid(output: Output, asked: Asked) -> float:
+    """The share of calls that were answered, where there is something to compute."""
+    if asked.category == NEGATIVE or not output.calls:
+        return 0.0
+    return sum(isinstance(call, CallResult) for call in output.calls) / len(output.calls)
+
+
+def rejected(output: Output, asked: Asked) -> float:
+    """The share of calls that failed, but for those whose error is the right answer."""
+    if not output.calls:
+        return 0.0
+    return sum(failed(call, asked) for call in output.calls) / len(output.calls)
+
+
+def failed(call: CallResult | CallRejected, asked: Asked) -> bool:
+    """Whether a call came to nothing that was asked for."""
+    if isinstance(call, CallResult):
+        return False
+    return asked.value is None or getattr(call.error, "brief", None) != asked.value
+
+
+def unneeded(output: Output, asked: Asked) -> float:
+    """The share of calls in vain: nothing to compute, a number alone, the same call again."""
+    if not output.calls:
+        return 0.0
+    if asked.category == NEGATIVE:
+        return 1.0
+    written = [call.expression for call in output.calls]
+    numbers = sum(value(each) is not None for each in set(written))
+    return (numbers + len(written) - len(set(written))) / len(written)
+
+
+JUDGES: dict[str, Judge] = {
+    "right": right,
+    "valid": valid,
+    "rejected": rejected,
+    "unneeded": unneeded,
+}
+"""By the names of their weights."""

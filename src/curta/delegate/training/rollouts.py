@@ -1,0 +1,99 @@
+"""Answers for training by rewards: what was written, and which of its tokens the model chose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from curta.delegate.interception.events import Event
+from curta.delegate.interception.generator import CalcGenerator, Output, Prompt, joined
+from curta.delegate.interception.loop import Loop
+from curta.delegate.interception.row import Row
+
+
+@dataclass(frozen=True)
+class Rollout:
+    """One answer.
+
+    own: for each token whether the model chose it; the others were put there behind a call, or
+         instead of a token that said more than a call's end
+    """
+
+    prompt: tuple[int, ...]
+    tokens: tuple[int, ...]
+    own: tuple[bool, ...]
+    output: Output
+
+
+class RecordedRow(Row):
+    """A row that remembers which of its tokens were chosen."""
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.own: list[bool] = []
+
+    def take(self, token: int) -> list[int]:
+        """As any row; a token that was replaced is not the model's choice."""
+        fed = super().take(token)
+        self.own += [fed[0] == token, *[False] * (len(fed) - 1)]
+        return fed
+
+
+def rollouts(
+    generator: CalcGenerator, prompts: Sequence[Prompt], ends: Sequence[int], **options: Any
+) -> list[Rollout]:
+    """An answer to each prompt, by the generator's model as it is now.
+
+    ends: tokens that end an answer; options: those of transformers' `generate`
+    """
+    inputs = generator.inputs(prompts)
+    events: list[list[Event]] = [[] for _ in prompts]
+    rows = [
+        RecordedRow(
+            generator.tokenizer,
+            generator.calculator,
+            generator.protocol,
+            generator.fragments,
+            each.append,
+        )
+        for each in events
+    ]
+    with without_dropout(generator.model):
+        written = generator.model.generate(
+            **inputs,
+            custom_generate=Loop(lambda number: rows[number]),
+            eos_token_id=list(ends),
+            **generator.defaults() | options,
+        )
+    begin = inputs["input_ids"].shape[1]
+    found = []
+    for number, row in enumerate(rows):
+        tokens, own = cut(written[number, begin:].tolist(), row.own, ends)
+        prompt = inputs["input_ids"][number][inputs["attention_mask"][number].bool()].tolist()
+        output = Output(tuple(joined(events[number])), len(tokens))
+        found.append(Rollout(tuple(prompt), tokens, own, output))
+    return found
+
+
+def cut(
+    written: Sequence[int], own: Sequence[bool], ends: Sequence[int]
+) -> tuple[tuple[int, ...], tuple[bool, ...]]:
+    """A row without what it was filled up with; its end token is the model's choice too."""
+    ended = len(own) < len(written) and written[len(own)] in ends
+    count = min(len(own) + ended, len(written))
+    return tuple(written[:count]), tuple([*own, True][:count])
+
+
+@contextmanager
+def without_dropout(model: torch.nn.Module) -> Iterator[None]:
+    """The model as it generates, and then as it was."""
+    before = model.training
+    model.eval()
+    try:
+        yield
+    finally:
+        model.train(before)

@@ -1,0 +1,75 @@
+"""What answers are worth."""
+
+from __future__ import annotations
+
+import pytest
+
+pytest.importorskip("torch")
+
+from curta.delegate.interception.events import CallRejected, CallResult, CallStarted, TextDelta
+from curta.delegate.interception.generator import Output
+from curta.delegate.training.rewards import JUDGES, Asked, rejected, right, unneeded, valid
+from curta.errors import ExpressionSyntaxError, UndefinedError
+
+PROBLEM = Asked("42", "arithmetic")
+TALK = Asked(None, "negative")
+NOTHING = Asked("undefined", "mistake")
+
+
+def answered(expression: str, answer: str = "42") -> CallResult:
+    return CallResult(f" {expression}>> = {answer}", expression, 42, answer, True, 1.0)
+
+
+def refused(expression: str, error: Exception | None) -> CallRejected:
+    return CallRejected(f" {expression}>>", expression, error, 1.0)
+
+
+def wrote(*parts: str | CallResult | CallRejected) -> Output:
+    events: list = []
+    for part in parts:
+        events += [TextDelta(part)] if isinstance(part, str) else [CallStarted("<<calc:"), part]
+    return Output(tuple(events), 1)
+
+
+def test_an_answer_is_right_by_what_it_comes_to() -> None:
+    assert right(wrote(answered("6*7"), "\nThe answer is 42."), PROBLEM) == 1
+    assert right(wrote("The answer is 41."), PROBLEM) == 0
+    assert right(wrote("Nothing can be divided by 0.\nThe answer is undefined."), NOTHING) == 1
+    assert right(wrote("Paris."), TALK) == 0
+    assert right(wrote(""), PROBLEM) == 0
+
+
+def test_calls_are_valid_where_they_are_answered() -> None:
+    assert valid(wrote(answered("6*7")), PROBLEM) == 1
+    assert valid(wrote(answered("6*7"), refused("6*", ExpressionSyntaxError())), PROBLEM) == 0.5
+    assert valid(wrote("42"), PROBLEM) == 0
+    assert valid(wrote(answered("6*7")), TALK) == 0
+
+
+def test_calls_that_fail_cost_something_but_for_the_wanted_error() -> None:
+    assert rejected(wrote(refused("6*", ExpressionSyntaxError())), PROBLEM) == 1
+    assert rejected(wrote(answered("6*7"), refused("6 never closed", None)), PROBLEM) == 0.5
+    assert rejected(wrote(refused("1/0", UndefinedError())), NOTHING) == 0
+    assert rejected(wrote(refused("1/", ExpressionSyntaxError())), NOTHING) == 1
+    assert rejected(wrote("none"), PROBLEM) == 0
+
+
+def test_calls_in_vain_cost_something() -> None:
+    assert unneeded(wrote(answered("6*7")), PROBLEM) == 0
+    assert unneeded(wrote(answered("6*7"), answered("6*7")), PROBLEM) == 0.5
+    assert unneeded(wrote(answered("42")), PROBLEM) == 1
+    assert unneeded(wrote(answered("42"), answered("42")), PROBLEM) == 1
+    assert unneeded(wrote(answered("6*7")), TALK) == 1
+    assert unneeded(wrote("Paris."), TALK) == 0
+
+
+def test_every_judge_stays_between_0_and_1() -> None:
+    outputs = [
+        wrote(),
+        wrote("a"),
+        wrote(answered("1"), answered("1"), refused("1", None), answered("2-1")),
+    ]
+    for judge in JUDGES.values():
+        for output in outputs:
+            for asked in (PROBLEM, TALK, NOTHING):
+                assert 0 <= judge(output, asked) <= 1
