@@ -32,3 +32,5 @@ bench:
 	$(BIN)/python bench/hull.py
 	$(BIN)/python bench/machine.py
 	$(BIN)/python bench/learn.py
+	$(BIN)/python bench/calculator.py
+	$(BIN)/python bench/interception.py

@@ -17,7 +17,8 @@ from lm_eval.api.registry import register_model
 from lm_eval.models.huggingface import HFLM
 
 from curta.delegate import models
-from curta.delegate.evaluation.systems import BACKENDS, generator
+from curta.delegate.calculator.backends import NAMES
+from curta.delegate.evaluation.systems import generator
 from curta.errors import UserError
 
 
@@ -37,8 +38,8 @@ class CurtaLM(HFLM):  # type: ignore[misc]
         device: str | None = None,
         **options: Any,
     ) -> None:
-        if backend not in (*BACKENDS, None):  # the harness reads none as None
-            raise UserError(f"backend={backend}: there are {', '.join(BACKENDS)} and none")
+        if backend not in (*NAMES, None):  # the harness reads none as None
+            raise UserError(f"backend={backend}: there are {', '.join(NAMES)} and none")
         if isinstance(pretrained, str):
             pretrained, options["tokenizer"] = models.load(
                 pretrained, adapter=None if adapter is None else Path(adapter), device=device

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from curta.delegate.calculator import Calculator
-from curta.delegate.calculator.backends import NAMES as BACKENDS
+from curta.delegate.calculator.backends import NAMES
 from curta.delegate.interception.protocol import Protocol as CallProtocol
 from curta.errors import CalculatorError, DataError
 
@@ -58,8 +58,8 @@ def systems(
     With no adapter at all it is the model itself that calls, unless it is there as `untrained`.
     """
     for backend in backends:
-        if backend not in BACKENDS:
-            raise DataError(f"--backend {backend}: there are {', '.join(BACKENDS)}")
+        if backend not in NAMES:
+            raise DataError(f"--backend {backend}: there are {', '.join(NAMES)}")
     found = [System("untrained", model, backend=None)] if untrained else []
     folder: str | None
     for given in inline:

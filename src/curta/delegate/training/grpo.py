@@ -39,7 +39,8 @@ from curta.errors import DataError, DivergedError, UserError
 
 try:
     from datasets import Dataset
-    from trl import GRPOConfig, GRPOTrainer
+    from trl.trainer.grpo_config import GRPOConfig
+    from trl.trainer.grpo_trainer import GRPOTrainer
 except ImportError as error:
     raise UserError("--stage grpo needs TRL 1.16 or later: pip install 'curta[grpo]'") from error
 
@@ -145,6 +146,7 @@ def improve(
     # The trainer's own checkpoints would hold all embeddings if there are new tokens.
     adapted.save_pretrained = partial(adapted.save_pretrained, save_embedding_layers=False)
     show_bias(adapted)
+    rewards: list[Any] = [rated(name, judge) for name, judge in judges.items()]
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*rollout_func.*experimental")
         trainer: Any = GRPOTrainer(
@@ -152,7 +154,7 @@ def improve(
             args=arguments,
             processing_class=tokenizer,
             train_dataset=asked,
-            reward_funcs=[rated(name, judge) for name, judge in judges.items()],
+            reward_funcs=rewards,
             rollout_func=answering(protocol, config),
         )
     trainer.remove_callback(PrinterCallback)
