@@ -39,6 +39,43 @@ def test_every_command_of_the_readme_succeeds(
         assert capsys.readouterr().out.strip(), command
 
 
+SHORT = {
+    "train": ["--steps", "2"],
+    "ask": ["--most-tokens", "4"],
+    "evaluate": ["--count", "2", "--negatives", "0", "--max-new-tokens", "4"],
+}
+"""What makes a command end soon, by its first argument or its second."""
+
+
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
+def test_the_commands_with_a_language_model_succeed_with_a_tiny_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import shlex
+
+    pytest.importorskip("peft")
+    from tiny_language_models import chat_tokenizer, model
+
+    monkeypatch.chdir(tmp_path)
+    model("grouped queries").float().save_pretrained("tiny")
+    chat_tokenizer().save_pretrained("tiny")
+    arithmetic = ["--train", "20", "--negatives", "0", "--arithmetic", "1"]
+    assert main(["delegate", "data", "--out", "calls", *arithmetic]) == 0
+    lines = [line for block in blocks("text") for line in block.splitlines() if "curta" in line]
+    run = set()
+    for line in lines:
+        program, room, *arguments = shlex.split(line.removeprefix("$ ").split("  #")[0])
+        if program != "curta" or room not in ("calc", "delegate"):
+            continue
+        arguments = ["tiny" if "SmolLM2" in word else word for word in arguments]
+        command = "ask" if room == "calc" else arguments[0]
+        given = [] if "--model" in arguments else ["--model", "tiny"]
+        assert main([room, *arguments, *given, *SHORT[command]]) == 0, line
+        assert capsys.readouterr().out.strip(), line
+        run.add(command)
+    assert run == SHORT.keys()
+
+
 @pytest.mark.parametrize("source", blocks("python"))
 def test_the_python_of_the_readme_prints_what_it_says(source: str, tmp_path: Path) -> None:
     """`# ...` after a print is its output; three dots at its end stand for anything."""
