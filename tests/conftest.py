@@ -7,8 +7,14 @@ import shutil
 import tempfile
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 MADE_HERE = pytest.StashKey[str]()
+
+
+# Machines are shared: how long something takes is no property of the code.
+settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("shared")
 
 
 def pytest_configure(config: pytest.Config) -> None:

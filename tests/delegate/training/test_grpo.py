@@ -289,7 +289,9 @@ def test_a_run_that_diverges_says_so(first_stage: Path, tmp_path: Path) -> None:
 
 def test_without_trl_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     name = "curta.delegate.training.grpo"
-    monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delitem(sys.modules, name, raising=False)
+    for loaded in [each for each in sys.modules if each.partition(".")[0] == "trl"]:
+        monkeypatch.delitem(sys.modules, loaded)
     monkeypatch.setitem(sys.modules, "trl", None)
     with pytest.raises(UserError, match=r"pip install 'curta\[grpo\]'"):
         importlib.import_module(name)
