@@ -35,6 +35,9 @@ def make_data(options: argparse.Namespace) -> int:
         converted.append(annotated.from_gsm8k(annotated.read_rows(options.gsm8k)))
     for source in options.calc_x:
         converted.append(annotated.from_calc_x(annotated.read_rows(source)))
+    if options.most_annotated is not None:
+        for each in converted:
+            annotated.shortest(each, options.most_annotated)
     made = mix.build(wanted, [one for each in converted for one in each.examples])
     for each in converted:
         made.dropped.update(each.dropped)

@@ -64,6 +64,12 @@ def add_data(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="SET",
         help="add a set of Calc-X, a file or a name on the Hub, as MU-NLPC/Calc-ape210k",
     )
+    data.add_argument(
+        "--most-annotated",
+        type=int,
+        metavar="N",
+        help="so many examples of each of these sets, the shortest answers first (all)",
+    )
     data.set_defaults(command=later("make_data"))
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from curta.delegate.data.annotated import from_calc_x, from_gsm8k, read_rows
+from curta.delegate.data.annotated import from_calc_x, from_gsm8k, read_rows, shortest
 from curta.delegate.data.example import CALL
 from curta.errors import FileError
 
@@ -45,6 +45,7 @@ def test_what_is_inconsistent_is_dropped_and_counted() -> None:
             gsm8k("It is <<2+=4>>4.\n#### 4"),
             gsm8k("It is four.\n#### 4"),
             gsm8k("It is <<2+2=4>>4."),
+            gsm8k("It is 2*.15=$3, and <<2+2=4>>4.\n#### 4"),
         ]
     )
     assert not found.examples
@@ -54,7 +55,16 @@ def test_what_is_inconsistent_is_dropped_and_counted() -> None:
         "an expression that is no expression here: syntax error": 1,
         "no calculation": 1,
         "no final answer": 1,
+        "an equation beside the annotated ones": 1,
     }
+
+
+def test_the_shortest_answers_are_kept() -> None:
+    long, short = "It is, as we shall see, <<2+2=4>>4.\n#### 4", "It is <<2+2=4>>4.\n#### 4"
+    found = from_gsm8k([gsm8k(long), gsm8k(short), gsm8k(long)])
+    shortest(found, 1)
+    assert [one.template for one in found.examples] == ["gsm8k/1"]
+    assert found.dropped == {"a longer answer than others": 2}
 
 
 def test_gadgets_of_calc_x_become_calls() -> None:
@@ -94,6 +104,6 @@ def test_files_of_rows(tmp_path: Path) -> None:
 @pytest.mark.skipif(not (GSM8K / "gsm8k-train.jsonl").is_file(), reason="GSM8K is not here")
 def test_all_of_gsm8k() -> None:
     found = from_gsm8k(read_rows(str(GSM8K / "gsm8k-train.jsonl")))
-    assert len(found.examples) == 7_378
-    assert found.dropped == {"no calculation": 95}
-    assert sum(len(CALL.findall(example.answer)) for example in found.examples) > 23_000
+    assert len(found.examples) == 6_511
+    assert found.dropped == {"no calculation": 95, "an equation beside the annotated ones": 867}
+    assert sum(len(CALL.findall(example.answer)) for example in found.examples) > 20_000

@@ -20,7 +20,7 @@ from typing import Any
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.data.draw import Call
-from curta.delegate.data.example import Example
+from curta.delegate.data.example import CALL, Example
 from curta.errors import CalculatorError, FileError
 
 CALCULATOR = Calculator()
@@ -36,6 +36,9 @@ GADGET = re.compile(
     r"<output>(?P<result>.*?)</output>",
     re.DOTALL,
 )
+UNCALLED = re.compile(rf"(?:{NUMBER})\s*[-+*/x×÷]\s*(?:{NUMBER})[^=\n]*=")
+"""An equation that a model would have to compute itself."""
+
 RESULT = re.compile(r"<result>(?P<value>.*?)</result>", re.DOTALL)
 
 
@@ -56,6 +59,16 @@ class Converted:
             self.examples.append(convert(row, at))
         except DroppedError as reason:
             self.dropped[str(reason)] += 1
+
+
+def shortest(converted: Converted, most: int) -> None:
+    """Keep so many examples, those with the shortest answers."""
+    left_out = len(converted.examples) - most
+    if left_out > 0:
+        by_length = sorted(converted.examples, key=lambda one: (len(one.answer), one.template))
+        kept = {one.template for one in by_length[:most]}
+        converted.examples = [one for one in converted.examples if one.template in kept]
+        converted.dropped["a longer answer than others"] += left_out
 
 
 def from_gsm8k(rows: Iterable[Mapping[str, Any]]) -> Converted:
@@ -83,6 +96,8 @@ def gsm8k_example(row: Mapping[str, Any], at: int) -> Example:
     written = WORKED.sub(worked, reasoning.strip())
     if "<<calc:" not in written:
         raise DroppedError("no calculation")
+    if UNCALLED.search(CALL.sub(" ", written)):
+        raise DroppedError("an equation beside the annotated ones")
     return Example(
         str(row["question"]).strip(), f"{written}\nThe answer is {value}.", value, "gsm8k",
         f"gsm8k/{at}",
