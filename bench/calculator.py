@@ -22,7 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import NAMES, Kernel, backend
-from curta.delegate.calculator.packed import pack
+from curta.delegate.calculator.backends.packed import pack
 from curta.delegate.calculator.parser import parse
 from curta.delegate.calculator.program import Program
 from report import print_machine, print_table, spread

@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +33,10 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     `CalcGenerator` that is not told otherwise takes that.
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
+    from transformers.utils.logging import disable_progress_bar
 
+    if not sys.stderr.isatty():
+        disable_progress_bar()  # type: ignore[no-untyped-call]
     place = packaged(name) or name
     try:
         tokenizer = AutoTokenizer.from_pretrained(place)

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import product
 
-from curta.delegate.calculator.packed import Status, as_double
+from curta.delegate.calculator.backends.packed import Status, as_double
 from curta.delegate.calculator.program import Program, Push, Rational
 
 LARGEST = 1.7976931348623157e308

@@ -16,9 +16,9 @@ from random_programs import programs
 
 from curta.delegate.calculator import Budget
 from curta.delegate.calculator.backends import Outcome, backend
-from curta.delegate.calculator.machine import words
+from curta.delegate.calculator.backends.machine import words
+from curta.delegate.calculator.backends.packed import Status
 from curta.delegate.calculator.operations import TABLE
-from curta.delegate.calculator.packed import Status
 from curta.delegate.calculator.program import Apply, Program
 from curta.errors import CalculatorError, TooLargeError, UndefinedError
 

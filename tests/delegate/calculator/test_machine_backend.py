@@ -16,7 +16,7 @@ from random_programs import RATIONALS, programs
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import Exact
-from curta.delegate.calculator.machine import Machine, outcome, written
+from curta.delegate.calculator.backends.machine import Machine, outcome, written
 from curta.delegate.calculator.operations import OPERATIONS, TABLE
 from curta.delegate.calculator.program import Apply, Program, Push
 from curta.engine.toolchain import find_compiler
@@ -48,7 +48,7 @@ BY_HAND = (
 def native(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """The same program, compiled for this computer."""
     built = tmp_path_factory.mktemp("calculator") / "calculator"
-    source = Path(str(files("curta.delegate.calculator"))) / "machine.c"
+    source = Path(str(files("curta.delegate.calculator.backends"))) / "machine.c"
     subprocess.run([*find_compiler().command, "-O1", str(source), "-o", str(built)], check=True)
 
     def answer(given: Sequence[Program], budget: Budget = BUDGET) -> list[object]:
@@ -102,7 +102,7 @@ def parsed(texts: Sequence[str]) -> list[Program]:
 
 
 def test_the_program_knows_the_whole_table() -> None:
-    source = (files("curta.delegate.calculator") / "machine.c").read_text(encoding="utf-8")
+    source = (files("curta.delegate.calculator.backends") / "machine.c").read_text(encoding="utf-8")
     assert [one.name for one in TABLE if f'{{"{one.name}", ' not in source] == []
 
 

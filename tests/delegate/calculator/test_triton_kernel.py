@@ -12,10 +12,10 @@ import pytest
 from random_programs import programs
 from test_backends import BY_HAND
 
-from curta.delegate.calculator import Calculator, kernel
-from curta.delegate.calculator.backends import Kernel
+from curta.delegate.calculator import Calculator
+from curta.delegate.calculator.backends import Kernel, kernel
+from curta.delegate.calculator.backends.packed import pack
 from curta.delegate.calculator.operations import TABLE
-from curta.delegate.calculator.packed import pack
 from curta.delegate.calculator.program import Apply, Program
 from curta.errors import CalculatorError
 
@@ -55,7 +55,7 @@ def programs_of(*texts: str) -> list[Program]:
 
 def differences(device: str, programs_given: list[Program]) -> list[str]:
     """Programs that do not come to the same; powers are a little less precise there."""
-    from curta.delegate.calculator import triton_kernel
+    from curta.delegate.calculator.backends import triton_kernel
 
     packed = pack(programs_given)
     values, statuses = kernel.evaluate(packed)
@@ -111,7 +111,7 @@ def test_it_compiles_for_gpus_that_are_not_here() -> None:
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, compile
 
-    from curta.delegate.calculator.triton_kernel import run
+    from curta.delegate.calculator.backends.triton_kernel import run
 
     kinds = ["*i64", "*i64", "*u8", "*u8", *["*fp64"] * 4, "*u8", "i64", "constexpr"]
     source = ASTSource(

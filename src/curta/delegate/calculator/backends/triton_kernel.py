@@ -19,8 +19,8 @@ import torch
 import triton
 import triton.language as tl
 
-from curta.delegate.calculator import triton_functions as functions
-from curta.delegate.calculator.packed import CODES, FACTORIALS, Packed
+from curta.delegate.calculator.backends import triton_functions as functions
+from curta.delegate.calculator.backends.packed import CODES, FACTORIALS, Packed
 from curta.errors import CalculatorError
 
 BLOCK = 128

@@ -17,8 +17,8 @@ from importlib.resources import files
 
 import numpy as np
 
+from curta.delegate.calculator.backends.packed import FACTORIALS, STACK, Packed
 from curta.delegate.calculator.operations import TABLE
-from curta.delegate.calculator.packed import FACTORIALS, STACK, Packed
 from curta.engine.toolchain import build_library, load_library
 
 
@@ -46,7 +46,7 @@ def library() -> ctypes.CDLL:
         f"#define OP_{operation.name.upper()} {code}"
         for code, operation in enumerate(TABLE, start=1)
     )
-    body = (files("curta.delegate.calculator") / "kernel.c").read_text(encoding="utf-8")
+    body = (files("curta.delegate.calculator.backends") / "kernel.c").read_text(encoding="utf-8")
     products = ", ".join(repr(value) for value in FACTORIALS)
     source = (
         f"{names}\n#define STACK {STACK}\n#define MOST_FACTORIAL {len(FACTORIALS) - 1}\n"

@@ -15,7 +15,7 @@ from typing import Any
 
 import torch
 
-from curta.delegate.calculator.packed import FACTORIALS, Status, as_double
+from curta.delegate.calculator.backends.packed import FACTORIALS, Status, as_double
 from curta.delegate.calculator.program import Program, Push
 
 Tensor = torch.Tensor

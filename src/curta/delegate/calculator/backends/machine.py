@@ -11,9 +11,9 @@ from fractions import Fraction
 from importlib.resources import as_file, files
 from typing import TYPE_CHECKING
 
+from curta.delegate.calculator.backends.packed import too_long
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Value
-from curta.delegate.calculator.packed import too_long
 from curta.delegate.calculator.program import Apply, Program, Push
 from curta.errors import (
     CalculatorError,
@@ -69,7 +69,7 @@ class Machine:
         """A line for each program; fewer if the run reached its limit before."""
         said: list[bytes] = []
         try:
-            with as_file(files("curta.delegate.calculator")) as folder:
+            with as_file(files("curta.delegate.calculator.backends")) as folder:
                 run = self.prepared().run(
                     folder / "machine.c",
                     stdin=written(programs, self.budget).encode(),

@@ -13,9 +13,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from curta.delegate.calculator.backends.packed import Packed, Status, pack, too_long
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Arithmetic, Value
-from curta.delegate.calculator.packed import Packed, Status, pack, too_long
 from curta.delegate.calculator.program import Program
 from curta.errors import CalculatorError, TooLargeError, UndefinedError
 
@@ -69,14 +69,14 @@ class Kernel:
         """Values and statuses of programs that are packed already."""
         if str(self.device).partition(":")[0] == "cuda":
             try:
-                from curta.delegate.calculator import triton_kernel
+                from curta.delegate.calculator.backends import triton_kernel
             except ImportError as error:
                 raise CalculatorError(
                     f"the kernel on device {self.device} needs triton and PyTorch ({error}): "
                     "pip install triton torch, or take device cpu"
                 ) from error
             return triton_kernel.evaluate(packed, self.device)
-        from curta.delegate.calculator import kernel
+        from curta.delegate.calculator.backends import kernel
 
         return kernel.evaluate(packed)
 
@@ -92,7 +92,7 @@ class Tensors:
     def evaluate(self, programs: Sequence[Program]) -> list[Outcome]:
         import torch
 
-        from curta.delegate.calculator import tensors
+        from curta.delegate.calculator.backends import tensors
 
         values, statuses = tensors.evaluate(programs, torch.device(self.device))
         return outcomes(programs, values.cpu().double().numpy(), statuses.cpu().numpy())
@@ -126,7 +126,7 @@ def backend(name: str, budget: Budget, device: Any = None) -> Backend:
     if name == "torch":
         return Tensors(device or "cpu")
     if name == "machine":
-        from curta.delegate.calculator.machine import Machine
+        from curta.delegate.calculator.backends.machine import Machine
 
         return Machine(budget)
     raise CalculatorError(f"no backend is called {name!r}: {', '.join(NAMES)}")
