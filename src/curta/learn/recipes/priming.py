@@ -12,11 +12,11 @@ from curta.learn.training.config import TrainingConfig
 
 SUMS = Experiment(
     task="addition",
-    format="padded",
+    format="padded(reversed=True)",
     positions="t5",
     model=ModelConfig(width=64, layers=2, heads=4, feedforward=256, loops=2),
     sampling=Sampling(digits=(1, 5)),
-    training=TrainingConfig(steps=2_000, batch=64, seeds=3, learning_rate=1e-3),
+    training=TrainingConfig(steps=3_000, batch=64, seeds=3, learning_rate=3e-3),
     evaluation=EvaluationConfig(digits=(3, 15), stride=4),
 )
 
@@ -27,7 +27,9 @@ PRODUCTS = SUMS.with_(
     evaluation=EvaluationConfig(digits=(3, 9), stride=3),
 )
 
-FULL_SUMS = SUMS.with_(width=512, layers=6, heads=8, feedforward=2048, loops=1, steps=30_000)
+FULL_SUMS = SUMS.with_(
+    width=512, layers=6, heads=8, feedforward=2048, loops=1, steps=30_000, learning_rate=1e-3
+)
 
 FULL_PRODUCTS = FULL_SUMS.with_(
     task="multiplication(second=3)",
