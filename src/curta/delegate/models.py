@@ -17,7 +17,7 @@ from typing import Any
 import torch
 
 from curta.delegate.interception.protocol import Protocol
-from curta.delegate.training.markers import prepared, read_markers
+from curta.delegate.markers import prepared, read_markers
 from curta.engine.settings import read_settings
 from curta.errors import DataError
 

@@ -19,9 +19,9 @@ from curta.delegate import models
 from curta.delegate.data.mix import Mix, build
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import Protocol
+from curta.delegate.markers import Markers, as_tokens, make_room, read_markers
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import Encoder
-from curta.delegate.training.markers import Markers, as_tokens, make_room, read_markers
 from curta.delegate.training.sft import train
 from curta.errors import DataError
 from tiny_language_models import chat_tokenizer, model

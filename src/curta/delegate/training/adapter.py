@@ -7,8 +7,8 @@ from typing import Any
 
 from torch import nn
 
+from curta.delegate.markers import Markers, trained_rows
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.markers import Markers, trained_rows
 from curta.errors import DataError
 
 BLOCK = re.compile(r"\.(?:layers|h|blocks)\.(?P<number>\d+)\.")

@@ -28,10 +28,10 @@ from transformers import LogitsProcessorList, PrinterCallback, TrainerCallback
 from curta.delegate.data.example import Example
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import Protocol
+from curta.delegate.markers import read_markers, write_markers
 from curta.delegate.models import with_trained_adapter
 from curta.delegate.training.config import Precision
 from curta.delegate.training.kept import note
-from curta.delegate.training.markers import read_markers, write_markers
 from curta.delegate.training.order import batches
 from curta.delegate.training.rewards import JUDGES, Asked, Judge
 from curta.delegate.training.rollouts import Rollout, rollouts

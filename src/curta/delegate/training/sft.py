@@ -18,11 +18,11 @@ from accelerate import Accelerator
 from accelerate.utils import set_seed
 
 from curta.delegate.data.example import Example
+from curta.delegate.markers import Markers, as_tokens, make_room, write_markers
 from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
 from curta.delegate.training.kept import Kept, Report
-from curta.delegate.training.markers import Markers, as_tokens, make_room, write_markers
 from curta.delegate.training.order import batches
 from curta.errors import DataError, DivergedError
 
