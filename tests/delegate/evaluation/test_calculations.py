@@ -41,6 +41,8 @@ def wrong(text: str) -> list[str]:
         "7 - 12 = -5",
         "2^10 = 1024 and 2**3 = 8",
         "<<calc: 12*7>> = 84 eggs",
+        "<<calc: 10^30/7>> = 1.428571e29",
+        "<<calc: 1/(3*10^9)>> = 3.333333e-10",
         "<<calc:12*7>> = 84.",
         "He has <<calc: 2+3>> = 5 + 4 = 9",
         "48/2 = <<calc: 48/2>> = 24",
@@ -123,7 +125,22 @@ def test_any_text_is_read(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "piece", ["(", "1+", "9 ab cd ef ", "max(", "1 - ", "1 of ", "(1+(2*", "1)", "-("]
+    "piece",
+    [
+        "12 red apples + ",
+        "1 apple + ",
+        "ab ab ab",
+        "3 red apples * 2 green pears - ",
+        "(",
+        "1+",
+        "9 ab cd ef ",
+        "max(",
+        "1 - ",
+        "1 of ",
+        "(1+(2*",
+        "1)",
+        "-(",
+    ],
 )
 def test_a_model_that_repeats_itself_is_read_to_the_end(piece: str) -> None:
     assert list(calculations(piece * 1_000)) == []

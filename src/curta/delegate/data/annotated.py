@@ -26,17 +26,23 @@ from curta.errors import CalculatorError, FileError
 CALCULATOR = Calculator()
 
 NUMBER = r"[$€£]?-?[0-9][0-9,]*(?:\.[0-9]+)?|[$€£]?-?\.[0-9]+"
+SAID = r"(?P<said>[-$€£0-9.,+*/x×÷()% ]*=\s*)?[$€£]?"
 WORKED = re.compile(
-    r"(?P<said>[-$€£0-9.,+*/x×÷()% ]*=\s*)?[$€£]?"
+    rf"{SAID}"
     r"<<(?P<expression>[^<>=]*)=(?P<result>[^<>]*)>>"
     rf"(?P<behind>{NUMBER})?"
 )
 GADGET = re.compile(
-    r"<gadget id=\"calculator\">(?P<expression>.*?)</gadget>\s*"
-    r"<output>(?P<result>.*?)</output>",
+    rf"{SAID}<gadget id=\"calculator\">(?P<expression>.*?)</gadget>\s*"
+    rf"<output>(?P<result>.*?)</output>(?P<behind>\s*(?:{NUMBER}))?",
     re.DOTALL,
 )
-UNCALLED = re.compile(rf"(?:{NUMBER})\s*[-+*/x×÷]\s*(?:{NUMBER})[^=\n]*=")
+THERE = "\0"
+"""Where a call stands, in a text without them."""
+
+UNCALLED = re.compile(
+    rf"(?:{NUMBER})\s*[-+*/x×÷]\s*(?:{NUMBER})[^=\n{THERE}]*=(?!\s*[$€£]?{THERE})"
+)
 """An equation that a model would have to compute itself."""
 
 RESULT = re.compile(r"<result>(?P<value>.*?)</result>", re.DOTALL)
@@ -96,7 +102,7 @@ def gsm8k_example(row: Mapping[str, Any], at: int) -> Example:
     written = WORKED.sub(worked, reasoning.strip())
     if "<<calc:" not in written:
         raise DroppedError("no calculation")
-    if UNCALLED.search(CALL.sub(" ", written)):
+    if UNCALLED.search(CALL.sub(THERE, written)):
         raise DroppedError("an equation beside the annotated ones")
     return Example(
         str(row["question"]).strip(), f"{written}\nThe answer is {value}.", value, "gsm8k",
@@ -109,9 +115,23 @@ def worked(match: re.Match[str]) -> str:
     call = checked(match["expression"], match["result"])
     if match["behind"] is not None and number(match["behind"]) != number(call.text):
         raise DroppedError("the number behind a calculation is another one")
-    said = match["said"] or ""
-    leading = said[: len(said) - len(said.lstrip())]
-    return f"{leading}{call}"
+    return f"{before(match['said'] or '', match['expression'])}{call}"
+
+
+def before(said: str, expression: str) -> str:
+    """What stands before a calculation, without the calculation itself where it is written out."""
+    body = said.rstrip().removesuffix("=")
+    for begin in range(len(body)):
+        if body[begin] not in " ," and bare(body[begin:]) == bare(expression):
+            inside = begin > 0 and (body[begin - 1].isdigit() or body[begin - 1] in ".,")
+            return said if inside else body[:begin]
+    return said
+
+
+def bare(expression: str) -> str:
+    """An expression without spaces and currencies, its operators written in one way."""
+    plain = re.sub(r"[\s$€£,]", "", expression)
+    return re.sub("[x×]", "*", plain).replace("÷", "/")
 
 
 def calc_x_example(row: Mapping[str, Any], at: int) -> Example:
@@ -121,20 +141,27 @@ def calc_x_example(row: Mapping[str, Any], at: int) -> Example:
     if result is None:
         raise DroppedError("no final answer")
     value = plain(result["value"])
-    reasoning = RESULT.sub("", chain)
-    written = GADGET.sub(
-        lambda match: str(checked(match["expression"], match["result"])), reasoning
-    )
+    written = GADGET.sub(used, RESULT.sub("", chain))
     if "<<calc:" not in written:
         raise DroppedError("no calculation")
     if "<gadget" in written or "<output" in written:
         raise DroppedError("another gadget than the calculator")
+    if UNCALLED.search(CALL.sub(THERE, written)):
+        raise DroppedError("an equation beside the annotated ones")
     written = re.sub(r"[ \t]*\n\s*", "\n", written).strip()
     name = str(row.get("source", "calc-x"))
     return Example(
         str(row["question"]).strip(), f"{written}\nThe answer is {value}.", value, name,
         f"{name}/{row.get('id', at)}",
     )  # fmt: skip
+
+
+def used(match: re.Match[str]) -> str:
+    """One use of Calc-X's calculator; its result may be written out once more behind it."""
+    call = checked(match["expression"], match["result"])
+    behind = match["behind"] or ""
+    again = behind and number(behind) == number(call.text)
+    return f"{before(match['said'] or '', match['expression'])}{call}{'' if again else behind}"
 
 
 def checked(expression: str, result: str) -> Call:

@@ -14,19 +14,19 @@ CALCULATOR = Calculator()
 NUMBER = r"-?[$€£]?-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:e-?[0-9]+)?"
 STATED = re.compile(r"(?:the answer is|answer:|####)\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE)
 LAST = re.compile(NUMBER)
-TOLERANCE = Fraction(1, 10**4)
-"""Relative; for results that are not whole, which a model may round otherwise."""
+FEWEST_DECIMALS = 2
+"""To which a result may be rounded that has as many or more."""
 
 
 def final_answer(text: str) -> str | None:
     """What the text says at last: behind `The answer is`, or else its last number."""
-    stated = list(STATED.finditer(text))
+    written = CALL.sub(lambda match: match["result"] or "", text).replace("−", "-")
+    stated = list(STATED.finditer(written))
     if stated:
-        said = stated[-1]["said"].strip().rstrip(".").strip()
+        said = stated[-1]["said"].rpartition("=")[2].strip().rstrip(".").strip()
         numbers = LAST.findall(said)
         return numbers[0] if numbers and not is_compound(said) else said or None
-    behind = CALL.sub(lambda match: match["result"] or "", text)
-    numbers = LAST.findall(behind)
+    numbers = LAST.findall(written)
     return numbers[-1] if numbers else None
 
 
@@ -42,13 +42,21 @@ def is_right(text: str, wanted: str) -> bool:
 
 
 def same(said: str, wanted: str) -> bool:
-    """Whether two results are one: the same number, or the same words."""
+    """Whether two results are one: the same number, rounded perhaps, or the same words."""
     a, b = value(said), value(wanted)
     if a is None or b is None:
         return words(said) == words(wanted)
-    if b.denominator == 1 and a.denominator == 1:
-        return a == b
-    return abs(a - b) <= TOLERANCE * max(abs(b), TOLERANCE)
+    given, asked = decimals(said), decimals(wanted)
+    if a == b:
+        return True
+    if not asked or given < min(asked, FEWEST_DECIMALS) or (a == 0) != (b == 0):
+        return False
+    return abs(a - b) <= Fraction(1, 2 * 10 ** min(given, asked))
+
+
+def decimals(number: str) -> int:
+    """How many digits are written behind the point."""
+    return len(re.sub(r"[^0-9.]", "", number).rstrip(".").partition(".")[2])
 
 
 def value(text: str) -> Fraction | None:

@@ -29,8 +29,11 @@ CALCULATOR = Calculator()
 CALL = re.compile(r"<<calc:(?P<left>[^\n]*?)>>(?: = (?P<right>\S+))?")
 
 NUMBER = r"[$€£]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?%?"
-UNIT = r"(?:(?: ?[A-Za-z]{2,}(?:/[A-Za-z]{2,})?){1,3}(?! [-−][0-9]))?"
-"""Words behind a number; in `adding 32 gives -4 + 32 = 28` what follows is a sign, no operator."""
+UNIT = r"(?:(?: ?[A-Za-z]{2,}+(?:/[A-Za-z]{2,}+)?+){1,3}(?! [-−][0-9]))?"
+"""Words behind a number; in `adding 32 gives -4 + 32 = 28` what follows is a sign, no operator.
+
+A word is read whole or not at all: cut anywhere, there would be ever more ways to read a text.
+"""
 
 APART = r"(?=[xX] ?[0-9(]|(?!\.?[0-9_]|[A-Za-z](?![A-Za-z])))"
 """What may follow a number: 3x4 and 3kg are read, 3y is algebra."""
@@ -110,7 +113,9 @@ def checked(left: str, right: str) -> Calculation | None:
     values = [value for side in dict.fromkeys(sides) if (value := worth(side)) is not None]
     if not values or isinstance(result.value, bool):
         return None
-    good = any(is_same(Fraction(result.value), value, side) for value, side in values)
+    good = right == result.text or any(
+        is_same(Fraction(result.value), value, side) for value, side in values
+    )
     return Calculation(left, right, result.text, good)
 
 
