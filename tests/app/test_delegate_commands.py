@@ -64,4 +64,12 @@ def test_an_adapter_is_trained_and_loads_again(
     ]
     assert changed
     assert main(["delegate", "train", *trained, "--rank", "8"]) == 2
-    assert "other settings" in capsys.readouterr().err
+    assert "other settings (rank; " in capsys.readouterr().err
+    others = str(tmp_path / "others")
+    assert main(["delegate", "data", "--out", others, *made, "--seed", "1"]) == 0
+    trained[trained.index(data)] = others
+    assert main(["delegate", "train", *trained]) == 2
+    assert "other settings (examples; " in capsys.readouterr().err
+    trained[trained.index(out)] = data
+    assert main(["delegate", "train", *trained]) == 2
+    assert "is no training run" in capsys.readouterr().err

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 pytest.importorskip("transformers")
 
 import torch
-from transformers import LogitsProcessorList
+from transformers import LogitsProcessorList, TopKLogitsWarper
 
-from curta.delegate.calculator import Calculator, Result
+from curta.delegate.calculator import Budget, Calculator, Result
 from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
 from curta.delegate.interception.reference import decode
@@ -202,6 +202,38 @@ def test_constrained_calls_are_all_valid() -> None:
             processor=Calls(),
         )
         assert without_times(output) == without_times(Output(tuple(joined(events)), 0))
+
+
+def test_a_constraint_holds_against_what_keeps_the_likeliest() -> None:
+    """The likeliest token inside of a call is no part of an expression; another one is kept."""
+    constrained = CalcGenerator(model("grouped queries"), tokenizer(), constrained=True)
+    prefers_letters = torch.zeros(len(tokenizer()))
+    prefers_letters[tokenizer().convert_tokens_to_ids("q")] = 1e6
+    begins = iter(tokenizer().encode("<<calc:", add_special_tokens=False))
+
+    def push(input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        begin = next(begins, None)
+        if begin is None:
+            return scores + prefers_letters
+        pushed = torch.full_like(scores, -torch.inf)
+        pushed[:, begin] = 0.0
+        return pushed
+
+    processors = LogitsProcessorList([push, TopKLogitsWarper(1)])
+    (output,) = constrained.generate(["a"], max_new_tokens=12, logits_processor=processors)
+    assert output.text.startswith("<<calc:")
+    assert "q" not in output.text
+
+
+def test_the_budget_of_a_constraint_is_the_calculators() -> None:
+    small = Calculator(budget=Budget(steps=3))
+    constraint = CalcGenerator(
+        model("grouped queries"), tokenizer(), calculator=small, constrained=True
+    ).constraint
+    assert constraint is not None
+    plus = tokenizer().convert_tokens_to_ids("+")
+    assert plus in constraint.allowed("1")
+    assert plus not in constraint.allowed("1+2")
 
 
 class Calls(Push):

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
+from curta.errors import UserError
 
 PROTOCOL = Protocol(longest=20)
 
@@ -92,3 +93,11 @@ def test_calls_beyond_the_number_allowed_are_text() -> None:
     scanner = Scanner(Protocol(most_calls=1))
     assert isinstance(scanner.feed("<<calc: 1>>")[-1], Closed)
     assert scanner.feed("<<calc: 1>>") == [Text("<<calc: 1>>")]
+
+
+@pytest.mark.parametrize(
+    "markers", [("", ">>"), ("<<", ""), ("<<", " "), ("<<", "\n"), ("<<", "<<")]
+)
+def test_markers_have_to_be_there_and_differ(markers: tuple[str, str]) -> None:
+    with pytest.raises(UserError, match="marker"):
+        Protocol(open=markers[0], close=markers[1])

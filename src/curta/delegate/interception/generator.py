@@ -68,7 +68,8 @@ class CalcGenerator:
         self.calculator = calculator or Calculator()
         self.protocol = protocol or getattr(model, "calculator_protocol", None) or Protocol()
         self.fragments = Fragments(tokenizer)
-        self.constraint = Constraint(tokenizer, self.protocol, Budget()) if constrained else None
+        budget = getattr(self.calculator, "budget", None) or Budget()
+        self.constraint = Constraint(tokenizer, self.protocol, budget) if constrained else None
 
     @property
     def loop(self) -> Loop:

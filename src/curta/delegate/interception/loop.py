@@ -55,7 +55,9 @@ class Loop:
         outputs = model._prefill(input_ids, generation_config, model_kwargs)
         while True:
             logits = batch.spread(outputs.logits[:, -1].float())
-            scores = feed.narrowed(processed(logits_processor, input_ids, logits))
+            # Narrowed before, so that what keeps the likeliest few keeps some; and after, again.
+            scores = processed(logits_processor, input_ids, feed.narrowed(logits))
+            scores = feed.narrowed(scores)
             chosen = feed.next(choose(scores, do_sample=generation_config.do_sample))
             chosen = chosen[:, : max(room(stopping_criteria, input_ids), 1)]
             input_ids = torch.cat([input_ids, chosen.to(input_ids.device)], dim=1)

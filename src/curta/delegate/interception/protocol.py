@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from curta.errors import CalculatorError
+from curta.errors import CalculatorError, UserError
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,15 @@ class Protocol:
     failure: str = " = error: {}"
     longest: int = 300
     most_calls: int = 64
+
+    def __post_init__(self) -> None:
+        for name in ("open", "close"):
+            if not getattr(self, name).strip() or "\n" in getattr(self, name):
+                raise UserError(f"{name} = {getattr(self, name)!r}: a marker is a word or a sign")
+        if self.close.startswith(self.open):
+            raise UserError(
+                f"open = {self.open!r} and close = {self.close!r}: two different markers"
+            )
 
     def answered(self, text: str) -> str:
         """What follows a call with this result."""

@@ -28,8 +28,8 @@ def decode(
     while len(written) < tokens:
         given = torch.tensor([[*prompt, *written]], device=model.device)
         logits = model(input_ids=given, use_cache=False).logits
-        scores = processor(given, logits[:, -1].float())[0]
-        choice = int(row.narrowed(scores).argmax())
+        scores = processor(given, row.narrowed(logits[0, -1].float())[None])
+        choice = int(row.narrowed(scores[0]).argmax())
         written += [choice] if choice in ends else row.take(choice)
         if choice in ends:
             break

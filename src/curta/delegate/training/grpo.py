@@ -142,7 +142,7 @@ def improve(
     arguments = trainer_arguments(config, judges, out)
     asked = questions(examples, config, arguments.world_size)
     with arguments.main_process_first(local=False):
-        note(config, out / "training.json")
+        note(config, out / "training.json", model, examples)
     # The trainer's own checkpoints would hold all embeddings if there are new tokens.
     adapted.save_pretrained = partial(adapted.save_pretrained, save_embedding_layers=False)
     show_bias(adapted)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import gather_object
 
+from curta.delegate.data.example import Example
 from curta.delegate.training.config import TrainingConfig
 from curta.errors import DataError
 
@@ -29,21 +32,39 @@ class Report:
         return f"loss {self.loss:.4f}  {self.tokens_per_second:,.0f} tokens/s"
 
 
-def note(config: Any, file: Path) -> None:
-    """Write a run's configuration; a folder of another one is left alone.
+def note(config: Any, file: Path, model: Any, examples: Sequence[Example]) -> None:
+    """Write what a run is; a folder of another one, or of anything else, is left alone.
 
     Settings that were not there when it was written count as they are by default.
     """
-    held = json.loads(file.read_text("utf-8")) if file.is_file() else None
-    wanted = dataclasses.asdict(config)
-    if held is not None and dataclasses.asdict(type(config)()) | held != wanted:
-        raise DataError(
-            f"{file.parent} holds a run with other settings ({file.name}): choose another "
-            "folder, or the same settings"
-        )
-    if held is None:
+    wanted = dataclasses.asdict(config) | {"base": base(model), "examples": digest(examples)}
+    if not file.is_file():
+        if file.parent.exists() and any(file.parent.iterdir()):
+            raise DataError(f"{file.parent} is there already, and is no training run")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(wanted, indent=2), encoding="utf-8")
+        return
+    held = wanted | dataclasses.asdict(type(config)()) | json.loads(file.read_text("utf-8"))
+    other = [name for name in wanted if held[name] != wanted[name]]
+    if other:
+        raise DataError(
+            f"{file.parent} holds a run with other settings ({', '.join(other)}; {file.name}): "
+            "choose another folder, or the same settings"
+        )
+
+
+def base(model: Any) -> str:
+    """What a model is called, and its size: a folder may hold another one now."""
+    name = str(getattr(model.config, "name_or_path", ""))
+    return f"{Path(name).name} of {sum(one.numel() for one in model.parameters()):,} parameters"
+
+
+def digest(examples: Sequence[Example]) -> str:
+    """Of all that is taught."""
+    found = hashlib.sha256()
+    for one in examples:
+        found.update(repr((one.question, one.answer)).encode())
+    return found.hexdigest()[:16]
 
 
 class Kept:
@@ -56,10 +77,10 @@ class Kept:
         self.metrics_file = folder / "metrics.jsonl"
         self.checkpoint_file = folder / "checkpoint.pt"
 
-    def begin(self, config: TrainingConfig) -> None:
-        """Note the configuration."""
+    def begin(self, config: TrainingConfig, model: Any, examples: Sequence[Example]) -> None:
+        """Note what the run is."""
         with self.accelerator.main_process_first():
-            note(config, self.config_file)
+            note(config, self.config_file, model, examples)
 
     def load(self, model: Any, optimiser: torch.optim.Optimizer) -> int:
         """Go back to the last checkpoint; the step that it was made at, or 0."""

@@ -51,7 +51,7 @@ def train(
         gradient_accumulation_steps=config.accumulate,
     )
     kept = Kept(out, accelerator)
-    kept.begin(config)
+    kept.begin(config, model, examples)
     tokenizer, markers = with_markers(model, tokenizer, config)
     encoded = encode(examples, tokenizer, config, on_encoded)
     set_seed(config.seed)
