@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import copy
 import io
 from pathlib import Path
 
 import pytest
+import torch
+from safetensors.torch import load_file, save_file
 
 from curta.app.calc_commands import BACKENDS
 from curta.app.command_line import main
@@ -59,3 +62,30 @@ def test_a_question_is_answered_by_a_model(
 
 def test_the_backends_are_those_of_the_calculator() -> None:
     assert set(BACKENDS) == set(NAMES)
+
+
+@pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
+def test_what_cannot_be_is_said_in_a_line(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No tokens; a device that is none; an adapter of another model."""
+    pytest.importorskip("peft")
+    from peft import LoraConfig, get_peft_model
+
+    from tiny_language_models import chat_tokenizer, model
+
+    model("grouped queries").save_pretrained(tmp_path / "base")
+    chat_tokenizer().save_pretrained(tmp_path / "base")
+    other = get_peft_model(
+        copy.deepcopy(model("sliding window")), LoraConfig(r=2, target_modules=["q_proj"])
+    )
+    adapter = tmp_path / "adapter"
+    other.save_pretrained(adapter)
+    file = adapter / "adapter_model.safetensors"
+    wide = {name: torch.cat([each, each]) for name, each in load_file(file).items()}
+    save_file(wide, file)
+    asked = ["calc", "how many?", "--model", str(tmp_path / "base")]
+    assert main([*asked, "--most-tokens", "0"]) == 2
+    assert "--most-tokens 0: at least 1" in capsys.readouterr().err
+    assert main([*asked, "--adapter", str(adapter)]) == 2
+    assert "does not fit the model" in capsys.readouterr().err

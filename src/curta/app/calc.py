@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curta.delegate.calculator import Calculator
-from curta.errors import CalculatorError
+from curta.errors import CalculatorError, DataError
 
 if TYPE_CHECKING:
     from curta.delegate.interception.events import Event
@@ -45,6 +45,8 @@ def ask(options: argparse.Namespace) -> int:
     from curta.delegate import models
     from curta.delegate.interception.generator import CalcGenerator
 
+    if options.most_tokens < 1:
+        raise DataError(f"--most-tokens {options.most_tokens}: at least 1")
     adapter = Path(options.adapter) if options.adapter else None
     if adapter is None and options.model in models.PACKAGED:
         print(
@@ -60,9 +62,9 @@ def ask(options: argparse.Namespace) -> int:
         constrained=options.constrained,
     )
     question = " ".join(options.question)
-    events = generator.stream(
-        [{"role": "user", "content": question}], max_new_tokens=options.most_tokens
-    )
+    chats = getattr(tokenizer, "chat_template", None) is not None
+    prompt = [{"role": "user", "content": question}] if chats else f"{question}\n"
+    events = generator.stream(prompt, max_new_tokens=options.most_tokens)
     show(events, coloured() if sys.stdout.isatty() else plain)
     return 0
 

