@@ -27,6 +27,9 @@ def evaluate(options: argparse.Namespace) -> int:
         if getattr(options, name) < 1:
             option = f"--{name.replace('_', '-')}"
             raise DataError(f"{option} {getattr(options, name)}: must be at least 1")
+    for name in ("suite", "backend"):
+        if not words(getattr(options, name)):
+            raise DataError(f"--{name}: name at least one")
     asked = questions(
         words(options.suite),
         Sources(
@@ -39,6 +42,8 @@ def evaluate(options: argparse.Namespace) -> int:
             seed=options.seed,
         ),
     )
+    if not asked:
+        raise DataError("there are no questions: see --suite, --count and the files given")
     config = Config(
         systems(
             options.model,

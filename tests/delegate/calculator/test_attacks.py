@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import tracemalloc
 
 import pytest
 
-from curta.delegate.calculator import Calculator
+from curta.delegate.calculator import Budget, Calculator
 from curta.errors import (
     CalculatorError,
     ExpressionSyntaxError,
@@ -15,6 +16,7 @@ from curta.errors import (
     TooLongError,
     UndefinedError,
     UnknownNameError,
+    UserError,
 )
 
 CALCULATOR = Calculator()
@@ -176,3 +178,33 @@ def test_the_costliest_of_them_is_no_work() -> None:
         finally:
             sys.setprofile(None)
         assert calls < 6_000, text
+
+
+WIDE = Budget(
+    characters=4_000, steps=4_000, depth=100, bits=14_000, denominator_bits=14_000,
+    exponent=14_000, decimal_exponent=4_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "expression",
+    [
+        "2^13990",
+        "9" * 3_999,
+        "(" * 99 + "1" + ")" * 99,
+        "2^" * 90 + "1",
+        "pi/1e-330",
+        "sqrt(1e-700)",
+    ],
+)
+def test_the_widest_budget_ends_in_a_value_or_an_error_of_ours(expression: str) -> None:
+    """Anything else would be raised here."""
+    (result,) = Calculator(budget=WIDE).evaluate_all([expression])
+    assert result.brief if isinstance(result, CalculatorError) else result.text
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(Budget)])
+def test_budgets_have_bounds(field: str) -> None:
+    for beyond in (0, 10**6):
+        with pytest.raises(UserError, match=field):
+            Budget(**{field: beyond})

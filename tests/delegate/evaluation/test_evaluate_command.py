@@ -96,3 +96,16 @@ def test_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
     assert written[0] == "s: 1/5"
     assert written[-1].startswith("s: 5/5")
     assert len(written) == 2
+
+
+@pytest.mark.parametrize("option", ["--suite", "--backend"])
+def test_nothing_is_no_choice(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ["delegate", "evaluate", "--model", "any", "--out", str(tmp_path / "e")]
+    assert main([*asked, option, ""]) == 2
+    assert f"{option}: name at least one" in capsys.readouterr().err
+    (tmp_path / "none.jsonl").write_text("")
+    nothing = ["--suite", "gsm8k", "--gsm8k", str(tmp_path / "none.jsonl")]
+    assert main([*asked, *nothing, "--negatives", "0"]) == 2
+    assert capsys.readouterr().err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from curta.errors import UserError
+
 
 @dataclass(frozen=True)
 class Budget:
@@ -27,3 +29,21 @@ class Budget:
     bits: int = 4_096
     denominator_bits: int = 1_024
     printed: int = 40
+
+    def __post_init__(self) -> None:
+        for name, most in MOST.items():
+            if not 1 <= getattr(self, name) <= most:
+                raise UserError(f"{name} = {getattr(self, name)}: from 1 to {most:,}")
+
+
+MOST = {
+    "characters": 4_000,
+    "steps": 4_000,
+    "depth": 100,
+    "exponent": 100_000,
+    "decimal_exponent": 4_000,
+    "bits": 14_000,
+    "denominator_bits": 14_000,
+    "printed": 4_000,
+}
+"""What Python's own limits leave room for: digits of a number as text, functions in each other."""

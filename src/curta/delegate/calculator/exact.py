@@ -174,11 +174,14 @@ def reduced(value: Rational) -> Rational:
 def as_float(value: Number) -> float:
     """The float next to it."""
     try:
-        return float(value)
+        near = float(value)
     except OverflowError:
         raise TooLargeError(
             "a number beyond the largest float where only a float will do"
         ) from None
+    if near == 0 and value != 0:
+        raise TooLargeError("a number below the smallest float where only a float will do")
+    return near
 
 
 def add(a: Number, b: Number) -> Number:
