@@ -182,3 +182,23 @@ def test_anything_that_looks_like_an_expression_is_finite_or_an_error(text: str)
         assert result.value == result.value  # not nan
         assert abs(result.value) != math.inf
     assert len(result.text) <= 45
+
+
+@pytest.mark.parametrize(
+    ("expression", "exact"),
+    [
+        ("0.1 + 0.2 == 0.3", True),
+        ("sqrt(4) == 2", True),
+        ("sqrt(2)^2 == 2", False),
+        ("sin(pi) == 0", False),
+        ("3 < pi", False),
+    ],
+)
+def test_comparisons_of_rounded_numbers_say_so(expression: str, exact: bool) -> None:
+    result = CALCULATOR.evaluate(expression)
+    assert isinstance(result.value, bool)
+    assert result.text == str(result.value).lower()
+    assert result.exact == exact
+    in_floats = Calculator("kernel").evaluate(expression)
+    assert isinstance(in_floats.value, bool)
+    assert not in_floats.exact

@@ -36,8 +36,9 @@ class Calculator:
 
     def evaluate(self, expression: str) -> Result:
         """The result, or a `CalculatorError` that says why there is none."""
-        (outcome,) = self.backend.evaluate([parse(expression, self.budget)])
-        result = self.result(expression, outcome)
+        program = parse(expression, self.budget)
+        (outcome,) = self.backend.evaluate([program])
+        result = self.result(program, outcome)
         if isinstance(result, CalculatorError):
             raise result
         return result
@@ -48,8 +49,8 @@ class Calculator:
         programs = [each for each in parsed if isinstance(each, Program)]
         outcomes = iter(self.backend.evaluate(programs))
         return [
-            self.result(expression, next(outcomes)) if isinstance(each, Program) else each
-            for expression, each in zip(expressions, parsed, strict=True)
+            self.result(each, next(outcomes)) if isinstance(each, Program) else each
+            for each in parsed
         ]
 
     def parsed(self, expression: str) -> Program | CalculatorError:
@@ -59,9 +60,11 @@ class Calculator:
         except CalculatorError as error:
             return error
 
-    def result(self, expression: str, outcome: Outcome) -> Result | CalculatorError:
-        """An outcome with its text."""
+    def result(self, program: Program, outcome: Outcome) -> Result | CalculatorError:
+        """An outcome with its text. What compares rounded numbers may be wrong, and says so."""
         if isinstance(outcome, CalculatorError):
             return outcome
-        text, is_exact = printed(outcome, self.budget)
-        return Result(expression, outcome, text, is_exact)
+        rounded = program.compares and isinstance(outcome, float)
+        value = bool(outcome) if rounded else outcome
+        text, is_exact = printed(value, self.budget)
+        return Result(program.text, value, text, is_exact and not rounded)

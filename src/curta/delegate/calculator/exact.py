@@ -302,6 +302,16 @@ def logarithm(value: Number, base: Number | None = None) -> Number:
 # ---- functions of floats ----
 
 
+def comparison(holds: Callable[[Number, Number], bool]) -> Callable[[Number, Number], Value]:
+    """A comparison; of floats, which are rounded, it is a float itself: 1.0 or 0.0."""
+
+    def applied(a: Number, b: Number) -> Value:
+        truth = holds(a, b)
+        return float(truth) if isinstance(a, float) or isinstance(b, float) else truth
+
+    return applied
+
+
 def of_float(
     function: Callable[[float], float], at_zero: int | None = None, domain: str = ""
 ) -> Callable[..., Number]:
@@ -381,12 +391,12 @@ UNBOUNDED: dict[str, Callable[..., Any]] = {
     "modulo": modulo,
     "negate": operator.neg,
     "percent": lambda value: divide(value, 100),
-    "less": operator.lt,
-    "at_most": operator.le,
-    "greater": operator.gt,
-    "at_least": operator.ge,
-    "equal": operator.eq,
-    "unequal": operator.ne,
+    "less": comparison(operator.lt),
+    "at_most": comparison(operator.le),
+    "greater": comparison(operator.gt),
+    "at_least": comparison(operator.ge),
+    "equal": comparison(operator.eq),
+    "unequal": comparison(operator.ne),
     "sqrt": square_root,
     "cbrt": cube_root,
     "ln": natural_logarithm,

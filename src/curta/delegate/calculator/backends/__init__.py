@@ -62,7 +62,7 @@ class Kernel:
 
     def evaluate(self, programs: Sequence[Program]) -> list[Outcome]:
         values, statuses = self.run(pack(programs))
-        found = outcomes(programs, values, statuses)
+        found = outcomes(values, statuses)
         return [too_long(program) or each for program, each in zip(programs, found, strict=True)]
 
     def run(self, packed: Packed) -> tuple[np.ndarray, np.ndarray]:
@@ -95,26 +95,24 @@ class Tensors:
         from curta.delegate.calculator.backends import tensors
 
         values, statuses = tensors.evaluate(programs, torch.device(self.device))
-        return outcomes(programs, values.cpu().double().numpy(), statuses.cpu().numpy())
+        return outcomes(values.cpu().double().numpy(), statuses.cpu().numpy())
 
 
-def outcomes(
-    programs: Sequence[Program], values: np.ndarray, statuses: np.ndarray
-) -> list[Outcome]:
+def outcomes(values: np.ndarray, statuses: np.ndarray) -> list[Outcome]:
     """Floats as what they stand for."""
     return [
-        outcome(program, float(value), Status(int(status)))
-        for program, value, status in zip(programs, values, statuses, strict=True)
+        outcome(float(value), Status(int(status)))
+        for value, status in zip(values, statuses, strict=True)
     ]
 
 
-def outcome(program: Program, value: float, status: Status) -> Outcome:
+def outcome(value: float, status: Status) -> Outcome:
     """One of them."""
     if status == Status.UNDEFINED:
         return UndefinedError("the expression has no real value")
     if status == Status.TOO_LARGE:
         return TooLargeError("the result is beyond the largest float64")
-    return bool(value) if program.compares else value
+    return value
 
 
 def backend(name: str, budget: Budget, device: Any = None) -> Backend:
