@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from curta.app.calc_commands import BACKENDS
+from curta.app.calc_commands import BACKENDS, MODEL
 from curta.app.command_line import main
 from curta.delegate.calculator.backends import NAMES
 
@@ -28,7 +28,7 @@ def test_results_are_lines_and_rounded_ones_say_so(capsys: pytest.CaptureFixture
 def test_other_backends_and_standard_input(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("2+2\n1/0\n7*6\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("2+2\r\n\n1/0\n7*6"))
     assert main(["calc", "eval", "--backend", "kernel", "-"]) == 2
     said = capsys.readouterr()
     assert said.out.split()[::2] == ["4", "42"]
@@ -46,14 +46,14 @@ def test_a_question_is_answered_by_a_model(
 
     asked: list[object] = []
 
-    def load(name: str, *, adapter: Path | None = None) -> tuple[object, object]:
-        asked.append((name, adapter))
+    def load(name: str, *, adapter: Path | None, device: str | None) -> tuple[object, object]:
+        asked.append((name, adapter, device))
         return model("grouped queries"), chat_tokenizer()
 
     monkeypatch.setattr(models, "load", load)
     words = ["calc", "what is", "1+1?", "--model", "some/model", "--adapter", "there"]
-    assert main([*words, "--most-tokens", "12"]) == 0
-    assert asked == [("some/model", Path("there"))]
+    assert main([*words, "--max-new-tokens", "12", "--device", "cpu"]) == 0
+    assert asked == [("some/model", Path("there"), "cpu")]
     (wanted,) = CalcGenerator(model("grouped queries"), chat_tokenizer()).generate(
         [[{"role": "user", "content": "what is 1+1?"}]], max_new_tokens=12
     )
@@ -62,6 +62,11 @@ def test_a_question_is_answered_by_a_model(
 
 def test_the_backends_are_those_of_the_calculator() -> None:
     assert set(BACKENDS) == set(NAMES)
+
+
+def test_the_model_is_one_that_a_package_has() -> None:
+    models = pytest.importorskip("curta.delegate.models")
+    assert MODEL == models.SMOLLM2
 
 
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
@@ -85,7 +90,7 @@ def test_what_cannot_be_is_said_in_a_line(
     wide = {name: torch.cat([each, each]) for name, each in load_file(file).items()}
     save_file(wide, file)
     asked = ["calc", "how many?", "--model", str(tmp_path / "base")]
-    assert main([*asked, "--most-tokens", "0"]) == 2
-    assert "--most-tokens 0: at least 1" in capsys.readouterr().err
+    assert main([*asked, "--max-new-tokens", "0"]) == 2
+    assert "--max-new-tokens 0: at least 1" in capsys.readouterr().err
     assert main([*asked, "--adapter", str(adapter)]) == 2
     assert "does not fit the model" in capsys.readouterr().err

@@ -41,7 +41,7 @@ def test_every_command_of_the_readme_succeeds(
 
 SHORT = {
     "train": ["--steps", "2"],
-    "ask": ["--most-tokens", "4"],
+    "ask": ["--max-new-tokens", "4"],
     "evaluate": ["--count", "2", "--negatives", "0", "--max-new-tokens", "4"],
 }
 """What makes a command end soon, by its first argument or its second."""

@@ -20,7 +20,7 @@ def evaluate_expressions(options: argparse.Namespace) -> int:
     """A line for each expression; 2 if one of them has no value."""
     expressions = options.expressions
     if expressions == ["-"]:
-        expressions = [line.rstrip("\n") for line in sys.stdin]
+        expressions = [line for line in map(str.strip, sys.stdin) if line]
     failed = False
     for expression, result in zip(
         expressions, Calculator(options.backend).evaluate_all(expressions), strict=True
@@ -45,8 +45,8 @@ def ask(options: argparse.Namespace) -> int:
     from curta.delegate import models
     from curta.delegate.interception.generator import CalcGenerator
 
-    if options.most_tokens < 1:
-        raise DataError(f"--most-tokens {options.most_tokens}: at least 1")
+    if options.max_new_tokens < 1:
+        raise DataError(f"--max-new-tokens {options.max_new_tokens}: at least 1")
     adapter = Path(options.adapter) if options.adapter else None
     if adapter is None and options.model in models.PACKAGED:
         print(
@@ -54,7 +54,7 @@ def ask(options: argparse.Namespace) -> int:
             "delegate train, and name what that wrote with --adapter",
             file=sys.stderr,
         )
-    model, tokenizer = models.load(options.model, adapter=adapter)
+    model, tokenizer = models.load(options.model, adapter=adapter, device=options.device)
     generator = CalcGenerator(
         model,
         tokenizer,
@@ -64,7 +64,7 @@ def ask(options: argparse.Namespace) -> int:
     question = " ".join(options.question)
     chats = getattr(tokenizer, "chat_template", None) is not None
     prompt = [{"role": "user", "content": question}] if chats else f"{question}\n"
-    events = generator.stream(prompt, max_new_tokens=options.most_tokens)
+    events = generator.stream(prompt, max_new_tokens=options.max_new_tokens)
     show(events, coloured() if sys.stdout.isatty() else plain)
     return 0
 

@@ -47,8 +47,9 @@ def add_ask(commands: argparse._SubParsersAction[Parser]) -> None:
     ask.add_argument("--adapter", metavar="FOLDER", help="from curta delegate train")
     add_backend(ask)
     ask.add_argument(
-        "--most-tokens", type=int, default=256, metavar="N", help="of the answer (256)"
+        "--max-new-tokens", type=int, default=256, metavar="N", help="of the answer (256)"
     )
+    ask.add_argument("--device", help="as cpu or cuda:1 (a GPU if there is one)")
     ask.add_argument(
         "--constrained",
         action="store_true",
@@ -76,8 +77,9 @@ def add_backend(parser: Parser) -> None:
         "--backend",
         choices=BACKENDS,
         default="exact",
-        help="exact (the default); float64 by compiled code or PyTorch; or rationals by a program "
-        "that the transformer executes",
+        help="exact (the default); kernel and torch, compiled code and PyTorch, in float64, where "
+        "every result counts as rounded; machine, rationals by a program that the transformer "
+        "executes",
     )
 
 

@@ -122,7 +122,7 @@ def add_train(commands: argparse._SubParsersAction[Parser]) -> None:
         ("seed", int, 0, "the same seed trains the same adapter"),
         ("checkpoint", int, 200, "updates between checkpoints"),
         ("group", int, 8, "second stage: answers to each question"),
-        ("longest-answer", int, 256, "second stage: tokens of an answer"),
+        ("max-new-tokens", int, 256, "second stage: tokens of an answer"),
         ("temperature", float, 1.0, "second stage: of the answers that are drawn"),
         ("pull", float, 0.0, "second stage: weight of staying near the first stage's adapter"),
         ("right", float, 1.0, "second stage: reward of the right answer"),

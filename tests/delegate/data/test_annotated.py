@@ -11,7 +11,7 @@ import pytest
 
 from curta.delegate.data.annotated import from_calc_x, from_gsm8k, read_rows, shortest
 from curta.delegate.data.example import CALL
-from curta.errors import FileError
+from curta.errors import DataError, FileError
 
 GSM8K = Path(os.environ.get("CURTA_DATA", Path(__file__).parents[4] / "shared" / "data"))
 
@@ -97,6 +97,15 @@ def test_the_shortest_answers_are_kept() -> None:
     shortest(found, 1)
     assert [one.template for one in found.examples] == ["gsm8k/1"]
     assert found.dropped == {"a longer answer than others": 2}
+
+
+def test_rows_and_counts_that_cannot_be() -> None:
+    with pytest.raises(DataError, match="row 2 of an annotated set has another shape: no 'answer'"):
+        from_gsm8k([gsm8k("<<1+1=2>>2\n#### 2"), {"question": "a"}])
+    with pytest.raises(DataError, match="row 1"):
+        from_calc_x(["a text"])  # type: ignore[list-item]
+    with pytest.raises(DataError, match="--most-annotated -1"):
+        shortest(from_gsm8k([]), -1)
 
 
 def test_gadgets_of_calc_x_become_calls() -> None:

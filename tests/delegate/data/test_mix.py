@@ -61,6 +61,7 @@ def test_annotated_examples_are_trained_once(tmp_path: Path) -> None:
     [
         ({"train": 0}, "train = 0"),
         ({"negatives": 0.9, "arithmetic": 0.2}, "add up to no more than 1"),
+        ({"negatives": float("nan")}, "add up to no more than 1"),
         ({"digits": (3, 2)}, "digits = 3..2"),
         ({"digits": (1, 1), "train": 10**5, "arithmetic": 1.0, "negatives": 0.0}, "not enough"),
     ],

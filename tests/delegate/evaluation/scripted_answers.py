@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from curta.delegate.calculator import Calculator
+from curta.delegate.data.example import ERRORS
 from curta.delegate.evaluation.record import Answer, answer_of
 from curta.delegate.evaluation.suites import Question
 from curta.delegate.evaluation.systems import System, Writes
@@ -19,7 +20,7 @@ from curta.delegate.interception.events import (
 from curta.delegate.interception.generator import Output
 from curta.errors import CalculatorError
 
-CALL = re.compile(r"<<calc:(?P<rest>(?P<expression>[^\n>]*)(?:>> = (?P<said>error: \w+|\S+))?)")
+CALL = re.compile(r"<<calc:(?P<rest>(?P<expression>[^\n>]*)(?:>> = (?P<said>error: [a-z ]+|\S+))?)")
 LIMIT = 50
 
 
@@ -33,12 +34,17 @@ def output(text: str, *, tokens: int = 10, calls: bool = True) -> Output:
         if said is None:
             events.append(CallRejected(match["rest"], expression, None, 0.0))
         elif said.startswith("error"):
-            events.append(CallRejected(match["rest"], expression, CalculatorError(said), 5.0))
+            events.append(CallRejected(match["rest"], expression, failure(said), 5.0))
         else:
             value = Calculator().evaluate(expression).value
             events.append(CallResult(match["rest"], expression, value, said, True, 5.0))
         at = match.end()
     return Output((*events, TextDelta(text[at:])), tokens)
+
+
+def failure(said: str) -> CalculatorError:
+    """The error that is told in these words."""
+    return ERRORS.get(said.removeprefix("error: "), CalculatorError)(said)
 
 
 def answer(question: Question, text: str, *, system: str = "scripted", tokens: int = 10) -> Answer:

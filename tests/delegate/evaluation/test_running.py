@@ -79,6 +79,13 @@ def test_another_evaluation_is_left_alone(tmp_path: Path) -> None:
         evaluate(config(EXACT), QUESTIONS[1:], folder, scripted)
 
 
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "adapter_config.json").write_text("{}")
+    for place in (tmp_path, tmp_path / "adapter_config.json"):
+        with pytest.raises(DataError, match="something else lies there"):
+            evaluate(config(EXACT), QUESTIONS, Folder(place), Scripted({"exact": TEXTS}))
+
+
 def test_batches_hold_all_questions_once_the_longest_first() -> None:
     made = list(batches(QUESTIONS, 3))
     assert [len(one) for one in made] == [3, 3, 1]

@@ -152,10 +152,13 @@ def test_a_seed_gives_the_same_text_under_any_load() -> None:
             collected.wait()
 
 
-def test_a_small_share_is_the_most_likely_token() -> None:
+@pytest.mark.parametrize(("temperature", "share"), [(1.5, 1e-9), (1e-320, 1.0)])
+def test_a_small_share_or_no_warmth_is_the_most_likely_token(
+    temperature: float, share: float
+) -> None:
     prompt = tokens_of("grouped queries", "a")
     with engine() as made:
-        collected, _ = submit(made, Wanted(prompt, 20, 1.5, 1e-9, "1"))
+        collected, _ = submit(made, Wanted(prompt, 20, temperature, share, "1"))
         assert said(collected) == expected("grouped queries", "a", 20)
 
 
@@ -183,6 +186,9 @@ def test_a_full_queue_takes_nobody() -> None:
         with pytest.raises(RefusedError, match="the queue is full") as raised:
             submit(made, Wanted(prompt, 100))
         assert raised.value.status == 429
+        with pytest.raises(RefusedError, match="4 choices: this server takes 3") as raised:
+            made.submit([(Wanted(prompt, 1), Collected().hear) for _ in range(4)])
+        assert raised.value.status == 400
         made.cancel([writing for _, writing in running[1:]])
         until(lambda: not made.queued)
         assert submit(made, Wanted(prompt, 2))[1]

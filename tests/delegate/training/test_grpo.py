@@ -56,7 +56,7 @@ CONFIG = GrpoConfig(
     steps=4,
     batch=2,
     group=4,
-    longest_answer=8,
+    max_new_tokens=8,
     learning_rate=1e-2,
     warmup=1,
     checkpoint=2,
@@ -141,7 +141,7 @@ def test_masked_tokens_move_nothing(
     )
     monkeypatch.setattr(GRPOTrainer, "_get_per_token_logps_and_entropies", listened)
     monkeypatch.setattr(grpo, "rollouts", pushed)
-    wide = dataclasses.replace(CONFIG, steps=1, group=8, longest_answer=50)
+    wide = dataclasses.replace(CONFIG, steps=1, group=8, max_new_tokens=50)
     run(first_stage, tmp_path, wide, judges={"right": letters})
     (logps,) = seen
     (inputs,) = masks
@@ -211,12 +211,12 @@ def test_the_command_goes_on_with_an_adapter(
     assert main(words) == 2
     assert "add --adapter" in capsys.readouterr().err
     words += [f"--adapter={first_stage / 'adapter'}", "--steps=1", "--group=2", "--right=2"]
-    assert main([*words, "--longest-answer=4"]) == 0
+    assert main([*words, "--max-new-tokens=4"]) == 0
     said = capsys.readouterr()
     assert "training 1/1 reward" in said.err
     assert f"adapter: {tmp_path / 'out'}" in said.out
     held = json.loads((tmp_path / "out" / "training.json").read_text())
-    assert (held["right"], held["group"], held["longest_answer"]) == (2.0, 2, 4)
+    assert (held["right"], held["group"], held["max_new_tokens"]) == (2.0, 2, 4)
 
 
 def test_rewards_go_up(first_stage: Path, tmp_path: Path) -> None:

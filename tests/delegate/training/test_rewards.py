@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from curta.delegate.data.example import PROTOCOL
 from curta.delegate.interception.events import CallRejected, CallResult, CallStarted, TextDelta
 from curta.delegate.interception.generator import Output
 from curta.delegate.training.rewards import JUDGES, Asked, rejected, right, unneeded, valid
@@ -37,6 +38,17 @@ def test_an_answer_is_right_by_what_it_comes_to() -> None:
     assert right(wrote("Nothing can be divided by 0.\nThe answer is undefined."), NOTHING) == 1
     assert right(wrote("Paris."), TALK) == 0
     assert right(wrote(""), PROBLEM) == 0
+
+
+def test_an_answer_is_right_whatever_markers_the_model_has() -> None:
+    call = CallResult(" 6*7]] = 42", "6*7", 42, "42", True, 1.0)
+    output = Output((TextDelta("So "), CallStarted("[[calc:"), call, TextDelta(".")), 1)
+    assert output.text == "So [[calc: 6*7]] = 42."
+    assert output.written(PROTOCOL) == "So <<calc: 6*7>> = 42."
+    assert right(output, PROBLEM) == 1
+    wrong = CallRejected(" 6/0]] = error: undefined", "6/0", UndefinedError(), 1.0)
+    output = Output((CallStarted("[[calc:"), wrong, CallStarted("[[calc:")), 1)
+    assert output.written(PROTOCOL) == "<<calc: 6/0>> = error: undefined<<calc:"
 
 
 def test_calls_are_valid_where_they_are_answered() -> None:

@@ -93,7 +93,8 @@ def tokens(text: str, budget: Budget) -> list[Token]:
 def brackets(said: str, before: list[Token], commas_separate: list[bool]) -> None:
     """Keep track of what a comma means: behind a name or in a list it separates."""
     if said in "([":
-        commas_separate.append(said == "[" or (bool(before) and before[-1].kind == "name"))
+        calls = bool(before) and before[-1].kind == "name" and before[-1].text != "of"
+        commas_separate.append(said == "[" or calls)
     elif len(commas_separate) > 1:
         commas_separate.pop()
 

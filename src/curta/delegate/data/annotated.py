@@ -21,7 +21,7 @@ from typing import Any
 from curta.delegate.calculator import Calculator
 from curta.delegate.data.draw import Call
 from curta.delegate.data.example import CALL, Example
-from curta.errors import CalculatorError, FileError
+from curta.errors import CalculatorError, DataError, FileError
 
 CALCULATOR = Calculator()
 
@@ -65,10 +65,16 @@ class Converted:
             self.examples.append(convert(row, at))
         except DroppedError as reason:
             self.dropped[str(reason)] += 1
+        except (LookupError, TypeError) as error:
+            raise DataError(
+                f"row {at + 1} of an annotated set has another shape: no {error}"
+            ) from error
 
 
 def shortest(converted: Converted, most: int) -> None:
     """Keep so many examples, those with the shortest answers."""
+    if most < 0:
+        raise DataError(f"--most-annotated {most}: at least 0")
     left_out = len(converted.examples) - most
     if left_out > 0:
         by_length = sorted(converted.examples, key=lambda one: (len(one.answer), one.template))

@@ -50,7 +50,8 @@ class Mix:
         for name in ("train", "valid", "test"):
             if getattr(self, name) < 1:
                 raise DataError(f"{name} = {getattr(self, name)}: must be at least 1")
-        if min(self.negatives, self.arithmetic, self.mistakes) < 0 or self.stories < 0:
+        shares = (self.negatives, self.arithmetic, self.mistakes, self.stories)
+        if not all(0 <= share <= 1 for share in shares):
             raise DataError(
                 f"negatives = {self.negatives}, arithmetic = {self.arithmetic} and mistakes = "
                 f"{self.mistakes}: shares of at least 0 that add up to no more than 1"

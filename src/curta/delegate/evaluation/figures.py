@@ -10,7 +10,7 @@ from itertools import combinations
 from typing import Any
 
 from curta.delegate.calculator import Calculator
-from curta.delegate.evaluation.answers import STATED
+from curta.delegate.data.answers import STATED
 from curta.delegate.evaluation.comparison import Share, bootstrap_difference, mcnemar
 from curta.delegate.evaluation.record import Answer
 from curta.delegate.evaluation.running import source_of

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from curta.delegate.data.example import PROTOCOL
 from curta.delegate.evaluation.suites import Question
 from curta.errors import DataError
 
@@ -39,6 +40,7 @@ class Call:
 class Answer:
     """What a system said to a question.
 
+    text:    calls in it are written as in the data, whatever markers the model has
     tokens:  of the answer, results of calls among them
     seconds: its share of the time that its batch took
     ended:   whether it came to its end; not so if it used all the tokens that it might
@@ -70,7 +72,7 @@ def answer_of(
     return Answer(
         system.name,
         question.name,
-        output.text,
+        output.written(PROTOCOL),
         calls,
         output.tokens,
         seconds,
@@ -117,6 +119,9 @@ class Folder:
                     f"--out {self.path}: another evaluation lies there ({name} differs): choose "
                     "another folder, or give the same options"
                 )
+        others = self.path.exists() and not (self.path / "config.json").is_file()
+        if others and (not self.path.is_dir() or any(self.path.iterdir())):
+            raise DataError(f"--out {self.path}: something else lies there: choose another folder")
         self.path.mkdir(parents=True, exist_ok=True)
         for name, written in contents.items():
             (self.path / name).write_text(written, encoding="utf-8")

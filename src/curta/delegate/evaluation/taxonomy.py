@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from curta.delegate.evaluation.answers import final_answer, is_right
+from curta.delegate.data.answers import final_answer, is_right
 from curta.delegate.evaluation.calculations import calculations
 from curta.delegate.evaluation.record import Answer
 from curta.delegate.evaluation.suites import Question

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from curta.delegate.calculator.exact import Value
-from curta.errors import CurtaError
+from curta.delegate.interception.protocol import Protocol
+from curta.errors import CalculatorError, CurtaError
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +54,19 @@ class CallRejected:
 
 
 Event = TextDelta | CallStarted | CallResult | CallRejected
+
+
+def written(events: Iterable[Event], protocol: Protocol) -> str:
+    """What was written, its calls as another protocol has them."""
+    return "".join(written_one(event, protocol) for event in events)
+
+
+def written_one(event: Event, protocol: Protocol) -> str:
+    """One event's part of it."""
+    if isinstance(event, CallStarted):
+        return protocol.open
+    if isinstance(event, CallResult):
+        return f" {event.expression}{protocol.close}{protocol.answered(event.answer)}"
+    if isinstance(event, CallRejected) and isinstance(event.error, CalculatorError):
+        return f" {event.expression}{protocol.close}{protocol.failed(event.error)}"
+    return event.text

@@ -18,6 +18,7 @@ from curta.delegate.interception.events import (
     CallStarted,
     Event,
     TextDelta,
+    written,
 )
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
@@ -39,6 +40,10 @@ class Output:
     def text(self) -> str:
         """All of it, calls and answers too."""
         return "".join(event.text for event in self.events)
+
+    def written(self, protocol: Protocol) -> str:
+        """The text, its calls as another protocol has them."""
+        return written(self.events, protocol)
 
     @property
     def calls(self) -> tuple[CallResult | CallRejected, ...]:

@@ -10,6 +10,9 @@ import torch
 
 from curta.delegate.serving.writing import Writing
 
+COLDEST = 1e-6
+"""Temperatures up to this one choose the most likely token."""
+
 NewProcessor = Callable[[int], Any]
 
 
@@ -18,7 +21,7 @@ def choices(logits: torch.Tensor, writings: Sequence[Writing]) -> list[int]:
     scores = logits.float()
     likely: list[int] = scores.argmax(dim=-1).tolist()
     for number, writing in enumerate(writings):
-        is_drawn = writing.wanted.temperature > 0
+        is_drawn = writing.wanted.temperature > COLDEST
         if not (is_drawn or writing.processor or is_constrained(writing)):
             continue
         row = scores[number]

@@ -84,11 +84,17 @@ class Engine:
     def submit(self, wanted: Sequence[tuple[Wanted, Callable[[Told], None]]]) -> list[Writing]:
         """Have these written, all of them or none; what comes of each is told to its function."""
         writings = [Writing(each, tell, time_limit=self.limits.time_limit) for each, tell in wanted]
+        room = self.places + self.limits.queue
+        if len(writings) > room:
+            raise RefusedError(
+                f"{len(writings)} choices: this server takes {room} from one request",
+                code="too_many_choices",
+            )
         with self.changed:
             if self.is_stopping:
                 raise shutting_down()
             taken = self.running + len(self.queued)
-            if taken + len(writings) > self.places + self.limits.queue:
+            if taken + len(writings) > room:
                 raise RefusedError(
                     f"the queue is full: {self.running} are written and {len(self.queued)} wait",
                     status=429,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, fields
 
 from curta.errors import UserError
@@ -30,8 +31,9 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             lowest = 0 if field.name == "queue" else 1
-            if field.name == "time_limit" and value > 0:
-                continue
-            if value < lowest:
-                option = f"--{field.name.replace('_', '-')}"
+            option = f"--{field.name.replace('_', '-')}"
+            if field.name == "time_limit":
+                if not 0 < value < math.inf:
+                    raise UserError(f"{option} {value}: must be above 0, and finite")
+            elif value < lowest:
                 raise UserError(f"{option} {value}: must be {lowest} or more")

@@ -52,7 +52,7 @@ class GrpoConfig:
     adapter:          the folder of the adapter that it begins with
     steps, batch, accumulate: updates; questions in a pass; passes in an update
     group:            answers to a question
-    longest_answer:   tokens of an answer, results of calls among them
+    max_new_tokens:   tokens of an answer, results of calls among them
     pull:             weight of the distance from the first adapter (KL)
     right, valid, rejected, unneeded: what is added to an answer's worth, or taken from it
     checkpoint:       updates between two checkpoints
@@ -63,7 +63,7 @@ class GrpoConfig:
     batch: int = 1
     accumulate: int = 1
     group: int = 8
-    longest_answer: int = 256
+    max_new_tokens: int = 256
     temperature: float = 1.0
     learning_rate: float = 2e-5
     warmup: int = 100
@@ -78,7 +78,7 @@ class GrpoConfig:
     checkpoint: int = 200
 
     def __post_init__(self) -> None:
-        for name in ("steps", "batch", "accumulate", "longest_answer", "checkpoint"):
+        for name in ("steps", "batch", "accumulate", "max_new_tokens", "checkpoint"):
             if getattr(self, name) < 1:
                 raise DataError(f"{name} = {getattr(self, name)}: must be at least 1")
         if self.group < 2:
@@ -183,7 +183,7 @@ def trainer_arguments(config: GrpoConfig, judges: Mapping[str, Judge], out: Path
         per_device_train_batch_size=config.batch * config.group,
         gradient_accumulation_steps=config.accumulate,
         num_generations=config.group,
-        max_completion_length=config.longest_answer,
+        max_completion_length=config.max_new_tokens,
         temperature=config.temperature,
         learning_rate=config.learning_rate,
         lr_scheduler_type="cosine",
@@ -243,7 +243,7 @@ def answering(protocol: Protocol, config: GrpoConfig) -> Callable[[Any, Any], di
                 top_k=0,
                 top_p=1.0,
                 repetition_penalty=1.0,
-                max_new_tokens=config.longest_answer,
+                max_new_tokens=config.max_new_tokens,
                 logits_processor=LogitsProcessorList([drawable]),
             )
         return {

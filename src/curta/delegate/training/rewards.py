@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from curta.delegate.data.answers import is_right, value
+from curta.delegate.data.example import PROTOCOL
 from curta.delegate.data.mix import NEGATIVE
-from curta.delegate.evaluation.answers import is_right, value
 from curta.delegate.interception.events import CallRejected, CallResult
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ Judge = Callable[["Output", Asked], float]
 
 def right(output: Output, asked: Asked) -> float:
     """Whether the answer comes to the result; 0 where there is none to come to."""
-    return float(asked.value is not None and is_right(output.text, asked.value))
+    return float(asked.value is not None and is_right(output.written(PROTOCOL), asked.value))
 
 
 def valid(output: Output, asked: Asked) -> float:

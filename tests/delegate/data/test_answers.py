@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curta.delegate.data.answers import final_answer, is_right, same
 from curta.delegate.data.templates import example, templates
-from curta.delegate.evaluation.answers import final_answer, is_right, same
 
 
 @pytest.mark.parametrize(
