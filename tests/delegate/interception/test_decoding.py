@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 pytest.importorskip("transformers")
 
 import torch
-from transformers import LogitsProcessorList, TopKLogitsWarper
+from transformers import LogitsProcessorList, StoppingCriteriaList, TopKLogitsWarper
 
 from curta.delegate.calculator import Budget, Calculator, Result
 from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
 from curta.delegate.interception.reference import decode
-from curta.errors import ExpressionSyntaxError
+from curta.errors import ExpressionSyntaxError, UserError
 from tiny_language_models import FAMILIES, Push, model, tokenizer
 
 TOKENS = 40
@@ -98,6 +98,58 @@ def test_a_stream_that_nobody_reads_on_stops() -> None:
     next(events)
     events.close()
     assert threading.active_count() == before
+
+
+@pytest.mark.parametrize(
+    ("stop", "stops"), [("= 4", False), ("=", False), ("0", True), ("c", True), ("1>", True)]
+)
+def test_rows_stop_where_they_would_alone(stop: str, stops: bool) -> None:
+    """A batch is fed an answer token by token, and does not stop within it either."""
+    made = generator("grouped queries")
+
+    def stopped(prompts: list[str]) -> list[Output]:
+        processors = LogitsProcessorList([Push()])
+        return made.generate(
+            prompts, max_new_tokens=TOKENS, stop_strings=[stop], logits_processor=processors
+        )
+
+    together = stopped(list(PROMPTS))
+    alone = [stopped([prompt])[0] for prompt in PROMPTS]
+    assert [without_times(each) for each in together] == [without_times(each) for each in alone]
+    assert [each.tokens for each in together] == [each.tokens for each in alone]
+    whole = [reference("grouped queries", prompt).text for prompt in PROMPTS]
+    assert ([each.text for each in alone] != whole) == stops
+
+
+def test_a_stream_stops_where_its_reader_wants() -> None:
+    def longer(input_ids: torch.Tensor, scores: object, **_: object) -> torch.Tensor:
+        return torch.tensor([input_ids.shape[1] > 12])
+
+    options = {"max_new_tokens": TOKENS, "stopping_criteria": StoppingCriteriaList([longer])}
+    streamed = list(generator("grouped queries").stream("a", **options))
+    (output,) = generator("grouped queries").generate(["a"], **options)
+    assert output.tokens < TOKENS
+    assert without_times(Output(tuple(joined(streamed)), 0)) == without_times(output)
+
+
+def test_several_outputs_of_each_prompt() -> None:
+    made = generator("grouped queries")
+    torch.manual_seed(0)
+    options = {"do_sample": True, "max_new_tokens": 8, "num_return_sequences": 3}
+    outputs = made.generate(["a", "b c"], **options)
+    assert len(outputs) == 6
+    assert len({output.text for output in outputs}) > 2
+    with pytest.raises(UserError, match="a stream is one answer"):
+        next(made.stream("a", **options))
+
+
+def test_prompts_that_are_none() -> None:
+    made = generator("grouped queries")
+    assert made.generate([]) == []
+    with pytest.raises(UserError, match="an empty prompt"):
+        made.generate(["a", ""])
+    with pytest.raises(UserError, match="put it in brackets"):
+        made.generate("a")
 
 
 def test_it_works_inside_of_generate() -> None:

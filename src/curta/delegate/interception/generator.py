@@ -24,6 +24,7 @@ from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.row import Evaluates, Row
+from curta.errors import UserError
 
 Message = Mapping[str, str]
 Prompt = str | Sequence[Message]
@@ -92,13 +93,19 @@ class CalcGenerator:
         )
 
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Output]:
-        """All prompts at once; options are those of transformers' `generate`."""
-        events: list[list[Event]] = [[] for _ in prompts]
+        """All prompts at once; options are those of transformers' `generate`.
+
+        With `num_return_sequences` each prompt has so many outputs, one behind the other.
+        """
+        if not prompts:
+            return []
+        each_has = options.get("num_return_sequences") or 1
+        events: list[list[Event]] = [[] for _ in range(len(prompts) * each_has)]
         inputs = self.inputs(prompts)
         rows = self.model.generate(
             **inputs,
             custom_generate=Loop(lambda number: self.row(events[number])),
-            **self.defaults() | options,
+            **self.completed(options),
         )
         begin, padding = inputs["input_ids"].shape[1], self.tokenizer.pad_token_id
         counts = [int((row[begin:] != padding).sum()) for row in rows]
@@ -110,8 +117,13 @@ class CalcGenerator:
         """One prompt, event by event; the model stops where nobody listens any more."""
         from transformers import StoppingCriteriaList
 
+        if (options.get("num_return_sequences") or 1) != 1:
+            raise UserError("num_return_sequences: a stream is one answer; use generate")
         found: queue.Queue[Event | BaseException | None] = queue.Queue()
         unheard = threading.Event()
+        criteria = StoppingCriteriaList(
+            [*(options.get("stopping_criteria") or ()), Stopped(unheard)]
+        )
 
         def work() -> None:
             row = self.row_that_tells(found.put)
@@ -119,8 +131,7 @@ class CalcGenerator:
                 self.model.generate(
                     **self.inputs([prompt]),
                     custom_generate=Loop(lambda number: row),
-                    stopping_criteria=StoppingCriteriaList([Stopped(unheard)]),
-                    **self.defaults() | options,
+                    **self.completed(options | {"stopping_criteria": criteria}),
                 )
                 found.put(None)
             except BaseException as error:  # raised again where somebody listens
@@ -139,6 +150,8 @@ class CalcGenerator:
 
     def inputs(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         """Tokens on the model's device, padded on the left."""
+        if isinstance(prompts, str):
+            raise UserError("one prompt where a list of prompts is wanted: put it in brackets")
         texts = [self.text(prompt) for prompt in prompts]
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
@@ -150,6 +163,8 @@ class CalcGenerator:
             padding_side="left",
             add_special_tokens=not all(templated),
         )
+        if not encoded["attention_mask"].any(dim=1).all():
+            raise UserError("an empty prompt: there is no token to begin with")
         return {
             name: encoded[name].to(self.model.device) for name in ("input_ids", "attention_mask")
         }
@@ -163,9 +178,19 @@ class CalcGenerator:
         )
         return text
 
-    def defaults(self) -> dict[str, Any]:
-        """Options of generation that are not given."""
-        return {"do_sample": False, "pad_token_id": self.tokenizer.pad_token_id}
+    def completed(self, options: dict[str, Any]) -> dict[str, Any]:
+        """Options of generation with those that are not given.
+
+        `generate` would look for stop strings itself, but has no tokenizer for loops of others.
+        """
+        from transformers import StoppingCriteriaList, StopStringCriteria
+
+        given = {"do_sample": False, "pad_token_id": self.tokenizer.pad_token_id} | options
+        if stops := given.pop("stop_strings", None):
+            criteria = StopStringCriteria(self.tokenizer, stops)
+            others = given.get("stopping_criteria") or ()
+            given["stopping_criteria"] = StoppingCriteriaList([*others, criteria])
+        return given
 
 
 class Stopped:

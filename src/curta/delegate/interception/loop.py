@@ -63,7 +63,8 @@ class Loop:
             input_ids = torch.cat([input_ids, chosen.to(input_ids.device)], dim=1)
             if streamer is not None:
                 streamer.put(chosen.cpu())
-            feed.stop(stopping_criteria(input_ids, scores).tolist())
+            stopped = stopping_criteria(input_ids, scores).tolist()
+            feed.stop(stopped, at_once=room(stopping_criteria, input_ids) <= 0)
             if feed.is_done:
                 break
             model_kwargs = model._update_model_kwargs_for_generation(
@@ -126,10 +127,14 @@ class Feed:
             return [self.padding] * count
         return [self.waiting[number].popleft() for _ in range(count)]
 
-    def stop(self, stopped: Sequence[bool]) -> None:
-        """Rows that have come to their end."""
+    def stop(self, stopped: Sequence[bool], *, at_once: bool) -> None:
+        """Rows that have come to their end; unless it is `at_once`, not within an answer.
+
+        So a criterion decides where it would with one row, which is fed an answer in one pass.
+        """
         for number, is_stopped in enumerate(stopped):
-            if is_stopped and not self.done[number]:
+            within = bool(self.waiting[number]) and not at_once
+            if is_stopped and not within and not self.done[number]:
                 self.done[number] = True
                 self.rows[number].finish()
 

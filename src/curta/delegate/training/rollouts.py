@@ -67,7 +67,7 @@ def rollouts(
             **inputs,
             custom_generate=Loop(lambda number: rows[number]),
             eos_token_id=list(ends),
-            **generator.defaults() | options,
+            **generator.completed(options),
         )
     begin = inputs["input_ids"].shape[1]
     found = []
