@@ -21,6 +21,8 @@ def pytest_configure(config: pytest.Config) -> None:
     """The user's cache is neither read nor written. Workers inherit the environment: the C library
     that the first program is linked with takes half a minute to build, once is enough.
     """
+    # Each worker has a core of its own: more threads would only wait for each other.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
     # Models here are tiny and run a few times: compiling them well would take longer.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
     if "CURTA_CACHE" not in os.environ:

@@ -81,6 +81,7 @@ def test_a_baked_program_says_what_the_prompted_one_says(tmp_path: Path) -> None
     assert "trap4" in said
 
 
+@pytest.mark.slow
 def test_a_baked_library_answers_like_the_prompted_one(tmp_path: Path) -> None:
     source = tmp_path / "counter.c"
     source.write_text(COUNTER)

@@ -76,6 +76,7 @@ def tokens(level: MachineLevel, source: Path) -> list[str]:
     return list(instance.trace)
 
 
+@pytest.mark.slow
 def test_a_c_program_uses_it_in_the_weights(tmp_path: Path) -> None:
     source = tmp_path / "swaps.c"
     source.write_text(SWAPS)

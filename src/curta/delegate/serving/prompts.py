@@ -10,6 +10,7 @@ from jinja2 import TemplateError
 
 from curta.delegate.interception.generator import CalcGenerator, Prompt
 from curta.delegate.serving.refusals import RefusedError
+from curta.errors import UserError
 
 TokenPrompt = tuple[int, ...]
 
@@ -50,6 +51,10 @@ class Prompts:
         except TemplateError as error:
             raise RefusedError(
                 f"{parameter}: the model's chat template refuses it: {error}", parameter=parameter
+            ) from error
+        except UserError as error:
+            raise RefusedError(
+                f"{parameter}: there is nothing in it", parameter=parameter
             ) from error
 
     def most_tokens(self, prompt: TokenPrompt, asked: int | None, limit: int, where: str) -> int:
