@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.delegate.calculator import Calculator
+from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS
 from curta.errors import CalculatorError
 
 CALCULATOR = Calculator()
@@ -105,6 +108,32 @@ def test_exact_results(expression: str, text: str) -> None:
 def test_rounded_results_say_that_they_are(expression: str, text: str) -> None:
     result = CALCULATOR.evaluate(expression)
     assert (result.text, result.exact) == (text, False)
+
+
+@pytest.mark.parametrize(
+    ("expression", "advice"),
+    {
+        "2(3)": "put an operator between it and '2'",
+        "2 pi": "put an operator between it and '2'",
+        "sqrt 4": "'(' is missing behind 'sqrt'",
+        "sqroot(4)": "did you mean sqrt",
+        "1,23": "groups of three",
+        "5$": "put an operator between them",
+        "٣+1": "write digits as 0 to 9",
+        "1 < 2 < 3": "make two calls of them",
+        "2 = 2": "write == to compare",
+    }.items(),
+)
+def test_what_is_no_expression_says_what_to_write(expression: str, advice: str) -> None:
+    with pytest.raises(CalculatorError, match=re.escape(advice)):
+        CALCULATOR.evaluate(expression)
+
+
+def test_the_documentation_names_all_that_can_be_called() -> None:
+    page = (Path(__file__).parents[3] / "docs" / "delegate.md").read_text()
+    (table,) = re.findall(r"What can be written:\n(.*?)\n\n`-2", page, flags=re.DOTALL)
+    named = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`]*)`", table))))
+    assert not {*FUNCTIONS, *CONSTANTS} - named
 
 
 Tree = tuple[str, Fraction | None]

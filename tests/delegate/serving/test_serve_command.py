@@ -37,7 +37,8 @@ def test_options_have_the_limits_own_defaults() -> None:
 
 
 @pytest.mark.parametrize(
-    ("option", "value"), [("--batch", "0"), ("--queue", "-1"), ("--time-limit", "0"), ("--time-limit", "nan")]
+    ("option", "value"),
+    [("--batch", "0"), ("--queue", "-1"), ("--time-limit", "0"), ("--time-limit", "nan")],
 )
 def test_limits_that_are_none(option: str, value: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", "--model", "m", option, value]) == 2

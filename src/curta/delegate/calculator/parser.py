@@ -161,6 +161,8 @@ class Parser:
                 self.call(token)
             elif token.text in CONSTANTS:
                 self.add(Push(VALUES[token.text]))
+            elif token.text in FUNCTIONS:
+                raise self.unexpected(f"'(' is missing behind {token.text!r}")
             else:
                 raise unknown(token.text)
         elif self.take("("):
@@ -209,6 +211,8 @@ class Parser:
             return ExpressionSyntaxError(
                 "',' separates thousands in groups of three digits, and the operands of a call"
             )
+        if not why and self.at and (token.text == "(" or token.kind in ("name", "number")):
+            why = f"put an operator between it and {self.tokens[self.at - 1].text!r}"
         return ExpressionSyntaxError(f"{token.text!r} cannot stand there{why and ': ' + why}")
 
 
