@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import torch
 from tokenizers import Tokenizer, decoders, models
+from tokenizers.pre_tokenizers import ByteLevel
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
@@ -44,14 +46,17 @@ def tokenizer() -> PreTrainedTokenizerFast:
     )
 
 
+CHAT = (
+    "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
+    "{% if add_generation_prompt %}assistant: {% endif %}"
+)
+
+
 @cache
 def chat_tokenizer() -> PreTrainedTokenizerFast:
     """The same with a template for conversations."""
     made = copy.deepcopy(tokenizer())
-    made.chat_template = (
-        "{% for message in messages %}{{ message.role }}: {{ message.content }}\n{% endfor %}"
-        "{% if add_generation_prompt %}assistant: {% endif %}"
-    )
+    made.chat_template = CHAT
     return made
 
 
@@ -116,6 +121,25 @@ def model(family: str) -> Any:
     for parameter in made.parameters():  # larger than usual, so that contexts matter
         parameter.data *= 4
     return made
+
+
+def save_model_of_any_text(folder: Path) -> None:
+    """A random model and a tokenizer of bytes, which can say anything, as a folder."""
+    letters = {letter: number for number, letter in enumerate(sorted(ByteLevel.alphabet()))}
+    made = Tokenizer(models.BPE(vocab=letters, merges=[]))
+    made.pre_tokenizer = ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    tokens = PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="<end>")
+    tokens.chat_template = CHAT
+    config = CONFIG_MAPPING["llama"](
+        **SHAPE,
+        vocab_size=len(tokens),
+        pad_token_id=tokens.pad_token_id,
+        bos_token_id=None,
+        eos_token_id=tokens.eos_token_id,
+    )
+    AutoModelForCausalLM.from_config(config).save_pretrained(folder)
+    tokens.save_pretrained(folder)
 
 
 BEGINNINGS = {"": ["<<", "<<calc:", "<<ca"], "<<": ["calc"], "<<ca": ["lc:"], "<<calc": [":"]}

@@ -367,7 +367,7 @@ def rounded(value: Number, places: Number = 0) -> Number:
 
 
 def to_whole(function: Callable[[Any], int]) -> Callable[..., Number]:
-    """floor, ceil and trunc: of a float, the whole number is as inexact as that was."""
+    """floor, ceil, trunc and sign: of a float, the whole number is as inexact as that was."""
 
     def applied(value: Number) -> Number:
         return float(function(value)) if isinstance(value, float) else function(value)
@@ -379,7 +379,7 @@ def divisor(*numbers: Number) -> int:
     return math.gcd(*(whole(each, "gcd") for each in numbers))
 
 
-def sign(value: Number) -> int:
+def sign(value: Any) -> int:
     return (value > 0) - (value < 0)
 
 
@@ -404,7 +404,7 @@ UNBOUNDED: dict[str, Callable[..., Any]] = {
     "log2": lambda value: logarithm(value, 2),
     "log10": lambda value: logarithm(value, 10),
     "abs": abs,
-    "sign": sign,
+    "sign": to_whole(sign),
     "round": rounded,
     "gcd": divisor,
     "min": lambda *numbers: min(numbers),
