@@ -63,7 +63,7 @@ def cost_of_interception(generator: CalcGenerator, rounds: int, tokens: int) -> 
                 name: lambda given=given, inputs=inputs: generator.model.generate(
                     **inputs,
                     **given,
-                    **generator.defaults(),
+                    **generator.completed({}),
                     min_new_tokens=tokens,
                     max_new_tokens=tokens,
                 )

@@ -1,4 +1,4 @@
-"""The calculator needs neither PyTorch nor transformers; nothing of the room needs JAX."""
+"""The calculator needs neither PyTorch nor transformers; what is exported is there."""
 
 from __future__ import annotations
 

@@ -380,7 +380,7 @@ def divisor(*numbers: Number) -> int:
 
 
 def sign(value: Any) -> int:
-    return (value > 0) - (value < 0)
+    return int(value > 0) - int(value < 0)
 
 
 UNBOUNDED: dict[str, Callable[..., Any]] = {
