@@ -14,10 +14,11 @@ from curta.learn import recipes
 from curta.learn.folder import RunFolder
 from curta.learn.recipes.base import Claim, Recipe
 from curta.learn.report import plots
-from curta.learn.report.html import Raw, page, table, text
 from curta.learn.report.page import write_comparison
 from curta.learn.report.parts import written
 from curta.learn.runs import RecipeFolder, report_recipe
+from curta.pages import pictures
+from curta.pages.html import Html, page, table, text
 from tiny_runs import TINY, tiny_run
 
 VOID = {"meta", "br", "use", "path", "rect", "line", "image"}
@@ -80,7 +81,7 @@ def test_the_report_of_a_run() -> None:
     assert str(text(written(evaluation["summary"], "loss.test"))) in page
     assert f"{evaluation['parameters']:,}" in page
     assert page.count("<svg") >= 7
-    assert plots.INK not in page
+    assert pictures.INK not in page
     for one in evaluation["samples"]:
         assert text(one["prompt"]) in page
 
@@ -133,7 +134,7 @@ def test_the_report_of_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_equal_pictures_have_parts_of_their_own() -> None:
     one, other = (plots.bars([("", "", [("a", height)])]) for height in (1.0, 2.0))
-    whole = checked(page("title", "about", [Raw(one), Raw(other), Raw(one), Raw(one)]))
+    whole = checked(page("title", "about", [Html(one), Html(other), Html(one), Html(one)]))
     assert whole.count("<svg") == 4
     mark = re.search(r'id="([0-9a-f]{8})-', one)
     assert mark is not None
@@ -142,7 +143,7 @@ def test_equal_pictures_have_parts_of_their_own() -> None:
 
 
 def test_tables_escape_what_is_not_html() -> None:
-    assert table(("<a>",), [("<b>", 3), (Raw("<i>c</i>"), 4)]).count("&lt;") == 2
+    assert table(("<a>",), [("<b>", 3), (Html("<i>c</i>"), 4)]).count("&lt;") == 2
 
 
 def test_pictures_are_the_same_bytes_each_time_and_shade_what_was_trained() -> None:

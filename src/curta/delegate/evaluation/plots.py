@@ -1,22 +1,16 @@
-"""Plots as SVG within a page: words and lines take the colour of the page's text."""
+"""The pictures of an evaluation: accuracy by digits, answers by what they are."""
 
 from __future__ import annotations
 
-import hashlib
-import io
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from curta.delegate.evaluation.comparison import Share
+from curta.pages.pictures import COLOURS, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-INK = "#010203"
-"""Stands for the colour of the page's text until the picture is done."""
-
-COLOURS = ("#3b7dd8", "#d9822b", "#2a9d6f", "#b84fa0", "#7a6ad8", "#c2452d", "#5f8a8b", "#a08320")
 KIND_COLOURS = {
     "right": "#2a9d6f",
     "wrong reasoning": "#d9a72b",
@@ -28,20 +22,6 @@ KIND_COLOURS = {
 
 Groups = Mapping[str, Mapping[Any, Share]]
 """Shares by group, for each system."""
-
-SETTINGS: Any = {
-    "text.color": INK,
-    "axes.edgecolor": INK,
-    "axes.labelcolor": INK,
-    "xtick.color": INK,
-    "ytick.color": INK,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "font.size": 9,
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "curta",
-}
 
 
 def by_digits(suites: Mapping[str, Groups]) -> str:
@@ -106,30 +86,3 @@ def kinds(rows: Sequence[tuple[str, Mapping[str, int]]]) -> str:
         axes.figure.legend(loc="outside upper center", ncols=6, fontsize=8)
 
     return drawn(draw, 1, (8.4, 1.1 + 0.28 * len(rows))) if rows else ""
-
-
-def drawn(draw: Callable[[Sequence[Axes]], None], panels: int, size: tuple[float, float]) -> str:
-    """Panels in a row; the same input makes the same bytes."""
-    import matplotlib
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
-    from matplotlib.figure import Figure
-
-    with matplotlib.rc_context(SETTINGS):
-        figure = Figure(figsize=size, layout="constrained")
-        FigureCanvasSVG(figure)
-        axes = figure.subplots(1, panels, squeeze=False)[0]
-        figure.patch.set_alpha(0)
-        for one in axes:
-            one.patch.set_alpha(0)
-        draw(list(axes))
-        file = io.StringIO()
-        figure.savefig(file, format="svg", metadata={"Date": None})
-    return embedded(file.getvalue())
-
-
-def embedded(svg: str) -> str:
-    """Without preamble, and with names that no other picture of the page has."""
-    svg = svg[svg.index("<svg") :].replace(INK, "currentColor")
-    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
-    mark = hashlib.sha256(svg.encode()).hexdigest()[:8]
-    return re.sub(r'\b(id="|url\(#|href="#)', rf"\g<1>{mark}-", svg)

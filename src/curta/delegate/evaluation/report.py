@@ -11,7 +11,12 @@ from typing import Any
 from curta.delegate.evaluation import plots
 from curta.delegate.evaluation.comparison import Share
 from curta.delegate.evaluation.figures import Figures, Judged
-from curta.delegate.evaluation.page import (
+from curta.delegate.evaluation.record import Config, Folder
+from curta.delegate.evaluation.running import Answers
+from curta.delegate.evaluation.suites import NEGATIVES, Question
+from curta.delegate.evaluation.taxonomy import WRONG
+from curta.errors import CalculatorError
+from curta.pages.html import (
     Html,
     details,
     figure,
@@ -22,11 +27,6 @@ from curta.delegate.evaluation.page import (
     table,
     text,
 )
-from curta.delegate.evaluation.record import Config, Folder
-from curta.delegate.evaluation.running import Answers
-from curta.delegate.evaluation.suites import NEGATIVES, Question
-from curta.delegate.evaluation.taxonomy import WRONG
-from curta.errors import CalculatorError
 
 EXAMPLES = 3
 """Of each kind, for each system."""
@@ -205,8 +205,8 @@ def differences(figures: Figures) -> Html:
             one.suite,
             f"{one.first} − {one.second}",
             Html(
-                f"{100 * one.difference:+.1f} <span class=interval>"
-                f"[{100 * one.interval[0]:+.1f}, {100 * one.interval[1]:+.1f}]</span>"
+                f"<span class=together>{100 * one.difference:+.1f} <span class=interval>"
+                f"[{100 * one.interval[0]:+.1f}, {100 * one.interval[1]:+.1f}]</span></span>"
             ),
             f"{one.p:.4f}" if one.p >= 1e-4 else f"{one.p:.1e}",
         )
@@ -293,7 +293,8 @@ def percent(one: Share | None) -> Html:
         return Html(MISSING)
     low, high = one.interval
     return Html(
-        f"{100 * one.value:.1f}% <span class=interval>[{100 * low:.1f}, {100 * high:.1f}]</span>"
+        f"<span class=together>{100 * one.value:.1f}% "
+        f"<span class=interval>[{100 * low:.1f}, {100 * high:.1f}]</span></span>"
     )
 
 

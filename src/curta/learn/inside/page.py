@@ -10,8 +10,10 @@ from curta.learn.folder import RunFolder
 from curta.learn.inside import plots
 from curta.learn.inside.look import Inside
 from curta.learn.inside.probes import HelixFit
-from curta.learn.report.html import (
-    Raw,
+from curta.learn.report.parts import description
+from curta.learn.report.profile import write_page
+from curta.pages.html import (
+    Html,
     details,
     figure,
     heading,
@@ -20,8 +22,6 @@ from curta.learn.report.html import (
     section,
     table,
 )
-from curta.learn.report.parts import description
-from curta.learn.report.profile import write_page
 
 
 def write_inside(found: Inside, folder: RunFolder, seed: int, out: Path) -> None:
@@ -45,7 +45,7 @@ def depth_name(setup: Setup, depth: int) -> str:
     return f"layer {layer}" if config.loops == 1 else f"loop {loop + 1}, layer {layer}"
 
 
-def attention(found: Inside, setup: Setup) -> Raw:
+def attention(found: Inside, setup: Setup) -> Html:
     """Where each head looks."""
     alike = found.alike
     question = setup.language.alphabet.decode([*alike.rows.tokens[0].tolist()])
@@ -66,7 +66,7 @@ def attention(found: Inside, setup: Setup) -> Raw:
     return section("Attention", *parts)
 
 
-def probe(found: Inside) -> Raw:
+def probe(found: Inside) -> Html:
     """What can be read before anything is said."""
     if isinstance(found.probe, str):
         return section("Probes", paragraph(f"None: {found.probe}."))
@@ -88,7 +88,7 @@ def probe(found: Inside) -> Raw:
     )
 
 
-def numbers(found: Inside, setup: Setup) -> Raw:
+def numbers(found: Inside, setup: Setup) -> Html:
     """In which shape numbers lie."""
     whole = bool(setup.language.alphabet.number_places)
     what = "embeddings of the first numbers" if whole else "embeddings of the digits"
@@ -100,7 +100,7 @@ def numbers(found: Inside, setup: Setup) -> Raw:
             "average, and may be a little below."
         ),
         heading(what.capitalize()),
-        paragraph(words) if whole else Raw(""),
+        paragraph(words) if whole else Html(""),
         explained([("embedding", found.digits)]),
         figure(plots.spectrum_of(found.digits), ""),
         heading("Residual stream"),
@@ -120,14 +120,14 @@ def numbers(found: Inside, setup: Setup) -> Raw:
     return section("The shape of numbers", *parts)
 
 
-def explained(fits: list[tuple[str, HelixFit]]) -> Raw:
+def explained(fits: list[tuple[str, HelixFit]]) -> Html:
     """Shares by family."""
     families = list(fits[0][1].explained)
     rows = [(name, *(f"{fit.explained[one]:.3f}" for one in families)) for name, fit in fits]
     return table(("", *families), rows)
 
 
-def ablation(found: Inside, setup: Setup) -> Raw:
+def ablation(found: Inside, setup: Setup) -> Html:
     """Which heads it needs."""
     looped = setup.experiment.model.loops > 1
     return section(
@@ -141,7 +141,7 @@ def ablation(found: Inside, setup: Setup) -> Raw:
     )
 
 
-def bilinear(found: Inside, setup: Setup) -> Raw:
+def bilinear(found: Inside, setup: Setup) -> Html:
     """What bilinear layers add."""
     if isinstance(found.spectra, str):
         return section("Bilinear layers", paragraph(f"Not shown: {found.spectra}."))

@@ -10,7 +10,8 @@ import numpy as np
 from curta.learn.inside.look import Inside
 from curta.learn.inside.probes import Ablation, DigitProbe, HelixFit
 from curta.learn.report import plots
-from curta.learn.report.plots import COLOURS, Series
+from curta.learn.report.plots import Series
+from curta.pages.pictures import COLOURS, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,7 +45,7 @@ def attention(found: Inside, depth: int) -> list[str]:
             for spare in axes[len(some) :]:
                 spare.set_axis_off()
 
-        pictures.append(plots.drawn(draw, PANELS, (10.4, 2.9)))
+        pictures.append(drawn(draw, PANELS, (10.4, 2.9)))
     return pictures
 
 
@@ -90,7 +91,7 @@ def probe(found: DigitProbe, names: Sequence[str]) -> str:
         if len(names) <= 12:
             one.legend(fontsize=7, ncols=2)
 
-    return plots.drawn(draw, 1, (6.4, 3.0))
+    return drawn(draw, 1, (6.4, 3.0))
 
 
 def ablation(found: Ablation) -> str:
@@ -110,7 +111,7 @@ def ablation(found: Ablation) -> str:
             one.set_ylabel("of layer")
             one.set_title(title, fontsize=9)
 
-    return plots.drawn(draw, 2, (2.4 + 0.9 * heads, 1.4 + 0.5 * layers))
+    return drawn(draw, 2, (2.4 + 0.9 * heads, 1.4 + 0.5 * layers))
 
 
 def helix(fits: Sequence[HelixFit]) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from curta.learn.folder import RunFolder, write
 from curta.learn.report import parts
-from curta.learn.report.html import Raw, page, paragraph, section, table
+from curta.pages.html import Html, page, paragraph, section, table
 
 if TYPE_CHECKING:
     from curta.learn.runs import RecipeFolder
@@ -27,7 +27,7 @@ def about(folder: RunFolder) -> str:
     return f"{experiment.task}, {experiment.format}, {experiment.positions}; begun {began}"
 
 
-def of_run(folder: RunFolder) -> list[Raw]:
+def of_run(folder: RunFolder) -> list[Html]:
     """All sections about one run."""
     return [
         parts.what_was_trained(folder),
@@ -45,7 +45,7 @@ def of_run(folder: RunFolder) -> list[Raw]:
 def write_recipe_report(folder: RecipeFolder) -> None:
     """`report.html` of a recipe: its claims, its experiments side by side, links to each."""
     recipe, runs = folder.recipe, folder.runs
-    links = [(Raw(f'<a href="{run.name}/report.html">{run.name}</a>'), about(run)) for run in runs]
+    links = [(Html(f'<a href="{run.name}/report.html">{run.name}</a>'), about(run)) for run in runs]
     sections = [
         section("Experiments", table((), links)),
         claims(folder),
@@ -55,7 +55,7 @@ def write_recipe_report(folder: RecipeFolder) -> None:
     write(folder.path / "report.html", page(title, f"{recipe.about} ({recipe.source})", sections))
 
 
-def claims(folder: RecipeFolder) -> Raw:
+def claims(folder: RecipeFolder) -> Html:
     """What was published, and what ours came to."""
     return section(
         "Published and ours",
@@ -91,7 +91,7 @@ def write_comparison(folders: Sequence[RunFolder], out: Path) -> None:
     write(out, page(title, ", ".join(folder.name for folder in folders), side_by_side(folders)))
 
 
-def side_by_side(folders: Sequence[RunFolder]) -> list[Raw]:
+def side_by_side(folders: Sequence[RunFolder]) -> list[Html]:
     """Sections with a column, a line or a map for each run."""
     return [
         section("Choices", differences(folders)),
@@ -103,7 +103,7 @@ def side_by_side(folders: Sequence[RunFolder]) -> list[Raw]:
     ]
 
 
-def differences(folders: Sequence[RunFolder]) -> Raw:
+def differences(folders: Sequence[RunFolder]) -> Html:
     """The choices in which the runs differ."""
     from curta.learn.options import choices
 
@@ -114,7 +114,7 @@ def differences(folders: Sequence[RunFolder]) -> Raw:
     return table(head, rows) or paragraph("All choices are the same.")
 
 
-def comparison(folders: Sequence[RunFolder]) -> Raw:
+def comparison(folders: Sequence[RunFolder]) -> Html:
     """Main figures, and exact match at each length, with a column for each run."""
     figures = [(folder.evaluation or {}).get("summary", {}) for folder in folders]
     every = dict.fromkeys(name for given in figures for name in given)

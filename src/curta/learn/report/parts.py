@@ -13,8 +13,9 @@ from curta.learn.experiment import Experiment
 from curta.learn.folder import RunFolder
 from curta.learn.options import described_changes
 from curta.learn.report import plots
-from curta.learn.report.html import (
-    Raw,
+from curta.learn.report.plots import Series
+from curta.pages.html import (
+    Html,
     details,
     figure,
     heading,
@@ -24,7 +25,6 @@ from curta.learn.report.html import (
     text,
     tokens,
 )
-from curta.learn.report.plots import Series
 
 MAIN = ("exact.", "loss.", "token.", "perplexity.", "length@", "solved_seeds")
 """Figures that are shown at once; the others can be opened."""
@@ -43,7 +43,7 @@ def written(figures: Mapping[str, Any], name: str) -> str:
     return f"{short(given['value'])} [{short(given['low'])}, {short(given['high'])}]"
 
 
-def what_was_trained(folder: RunFolder) -> Raw:
+def what_was_trained(folder: RunFolder) -> Html:
     """In words and in a table."""
     experiment, around = folder.experiment, folder.surroundings
     evaluation = folder.evaluation or {}
@@ -62,7 +62,7 @@ def what_was_trained(folder: RunFolder) -> Raw:
     return section(
         "What was trained",
         table((), rows),
-        details("all options", Raw(f"<pre>{text(experiment.to_json())}</pre>")),
+        details("all options", Html(f"<pre>{text(experiment.to_json())}</pre>")),
     )
 
 
@@ -95,7 +95,7 @@ def description(experiment: Experiment) -> list[tuple[str, str]]:
     ]
 
 
-def results(folder: RunFolder) -> Raw:
+def results(folder: RunFolder) -> Html:
     """The figures, the main ones at once."""
     evaluation = folder.evaluation
     if evaluation is None:
@@ -116,7 +116,7 @@ def results(folder: RunFolder) -> Raw:
     )
 
 
-def figure_table(figures: Mapping[str, Any]) -> Raw:
+def figure_table(figures: Mapping[str, Any]) -> Html:
     """Name, mean with interval, median, seeds."""
     return table(
         ("figure", "mean [95%]", "median", "each seed", "interval"),
@@ -133,7 +133,7 @@ def figure_table(figures: Mapping[str, Any]) -> Raw:
     )
 
 
-def curves(folders: Sequence[RunFolder]) -> Raw:
+def curves(folders: Sequence[RunFolder]) -> Html:
     """Loss and exact match while training: median over seeds, the band from least to most."""
     panels: list[tuple[str, str, list[Series]]] = [
         ("step", "loss", []),
@@ -166,7 +166,7 @@ def curve(label: str, lines: list[dict[str, Any]], name: str, *, each: bool) -> 
     )
 
 
-def by_length(folders: Sequence[RunFolder]) -> Raw:
+def by_length(folders: Sequence[RunFolder]) -> Html:
     """Exact match of operands of equal length, with intervals."""
     series, trained = [], None
     for folder in folders:
@@ -211,7 +211,7 @@ def trained_range(evaluation: Mapping[str, Any]) -> tuple[int, int] | None:
     return (min(sizes), max(sizes)) if sizes else None
 
 
-def grids(folders: Sequence[RunFolder]) -> Raw:
+def grids(folders: Sequence[RunFolder]) -> Html:
     """Heatmaps, where all pairs of lengths were measured."""
     parts = []
     for folder in folders:
@@ -248,11 +248,11 @@ def grid(evaluation: Mapping[str, Any], index: int) -> np.ndarray:
     return values
 
 
-def errors(folder: RunFolder) -> Raw:
+def errors(folder: RunFolder) -> Html:
     """Where answers go wrong, and with how many carries."""
     evaluation = folder.evaluation
     if evaluation is None:
-        return Raw("")
+        return Html("")
     own = evaluation["loops"].index(evaluation["own_loops"])
     parts = []
     for name, found in evaluation["errors"].items():
@@ -270,7 +270,7 @@ def errors(folder: RunFolder) -> Raw:
     return section("Errors", *parts)
 
 
-def walks(folders: Sequence[RunFolder]) -> Raw:
+def walks(folders: Sequence[RunFolder]) -> Html:
     """Operations by rows, lengths of numbers by columns."""
     parts = []
     for folder in folders:
@@ -291,18 +291,18 @@ def walks(folders: Sequence[RunFolder]) -> Raw:
         steps = fmean(step for cell in cells for step in cell["steps"]) / cells[0]["samples"]
         parts.append(paragraph(f"{cells[0]['samples']} of each, of {steps:,.0f} steps on average."))
     if not parts:
-        return Raw("")
+        return Html("")
     words = (
         "Long numbers, each step asked of the model: the share of results that are exactly right."
     )
     return section("Walks", paragraph(words), *parts)
 
 
-def sample_answers(folder: RunFolder) -> Raw:
+def sample_answers(folder: RunFolder) -> Html:
     """Answers, right and wrong."""
     evaluation = folder.evaluation
     if evaluation is None:
-        return Raw("")
+        return Html("")
     rows = [
         (
             one["kind"],
@@ -320,11 +320,11 @@ def sample_answers(folder: RunFolder) -> Raw:
     )
 
 
-def data(folder: RunFolder) -> Raw:
+def data(folder: RunFolder) -> Html:
     """What the training data is like."""
     evaluation = folder.evaluation
     if evaluation is None or not evaluation["data"]:
-        return Raw("")
+        return Html("")
     found = evaluation["data"]
     svg = plots.bars(
         [

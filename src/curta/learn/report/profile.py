@@ -14,8 +14,9 @@ from curta.learn.experiment import Experiment
 from curta.learn.folder import write
 from curta.learn.profile import Profile
 from curta.learn.report import plots
-from curta.learn.report.html import Raw, figure, page, paragraph, section, table
 from curta.learn.report.parts import description
+from curta.pages.html import Html, figure, page, paragraph, section, table
+from curta.pages.pictures import COLOURS, drawn
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -153,7 +154,7 @@ def roofline(given: Profile) -> str:
         (one,) = axes
         one.plot(x, [line.bound(value) for value in x], color="#8888", lw=1.6)
         for number, (name, intensity, rate) in enumerate(points):
-            colour = plots.COLOURS[number]
+            colour = COLOURS[number]
             one.plot([intensity], [rate], "o", color=colour, label=name, markersize=5)
         one.set_xscale("log")
         one.set_yscale("log")
@@ -161,11 +162,11 @@ def roofline(given: Profile) -> str:
         one.set_ylabel("operations a second")
         one.legend(fontsize=8)
 
-    return plots.drawn(draw, 1, (6.4, 3.2))
+    return drawn(draw, 1, (6.4, 3.2))
 
 
-def bars(given: Profile) -> Raw:
+def bars(given: Profile) -> Html:
     """The parts beside the whole step."""
     whole = [(f"step, {one.name}", 1e3 * one.step_seconds) for one in given.steps]
     parts = [(name, 1e3 * time) for name, time in given.parts.items()]
-    return Raw(plots.bars([("", "milliseconds", parts + whole)]))
+    return Html(plots.bars([("", "milliseconds", parts + whole)]))

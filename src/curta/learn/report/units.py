@@ -6,11 +6,11 @@ import io
 from pathlib import Path
 
 from curta.learn.recipes.units import SOURCE, UnitTable
-from curta.learn.report import plots
-from curta.learn.report.html import Raw, figure, page, paragraph, section, table
 from curta.learn.report.profile import write_page
 from curta.learn.units import PUBLISHED_RATES, plot
 from curta.learn.units.report import row
+from curta.pages import pictures
+from curta.pages.html import Html, figure, page, paragraph, section, table
 
 HEAD = (
     "operation", "unit", "success", "95%", "published", "solved at", "sparsity error",
@@ -41,9 +41,9 @@ def write_units(tables: list[UnitTable], preset: str, seed: int, out: Path) -> N
     write_page(out, page(f"Arithmetic units, preset {preset}, seed {seed}", SOURCE, sections))
 
 
-def picture(given: UnitTable) -> Raw:
+def picture(given: UnitTable) -> Html:
     """Success rates, in the style of the pages."""
-    with plots.style():
+    with pictures.style():
         drawn = plot(given.results)
         drawn.patch.set_alpha(0)
         for one in drawn.axes:
@@ -52,4 +52,4 @@ def picture(given: UnitTable) -> Raw:
             drawn.axes[0].legend(fontsize=7)
         file = io.StringIO()
         drawn.savefig(file, format="svg", metadata={"Date": None})
-    return Raw(plots.embedded(file.getvalue()))
+    return Html(pictures.embedded(file.getvalue()))
