@@ -176,6 +176,35 @@ def test_a_run_keeps_its_own_copy_of_the_users_files(
     assert choices(again.experiment)["task"] == "digit_sum.py(factor=2)"
 
 
+OWN_SCHEME = """
+from curta.learn.positions.absolute import Sinusoidal
+
+
+class Slow(Sinusoidal):
+    name = "slow"
+    about = "sinusoidal, by another name"
+"""
+
+
+def test_files_within_a_combination_are_kept_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "slow.py"
+    file.write_text(OWN_SCHEME)
+    written = f'combined(first="{file}", second="fire")'
+    folder = RunFolder.create(tmp_path / "run", tiny(positions=written))
+    file.unlink()
+    again = RunFolder.open(folder.path)
+    assert [part.name for part in again.setup.positions.parts] == ["slow", "fire"]
+    assert choices(again.experiment)["positions"] == 'combined(first="slow.py", second="fire")'
+    (tmp_path / "other").mkdir()
+    for place in (file, tmp_path / "other" / "slow.py"):
+        place.write_text(OWN_SCHEME)
+    both = f'combined(first="{file}", second="{tmp_path / "other" / "slow.py"}")'
+    with pytest.raises(ExperimentError, match="positions: two files of one name"):
+        RunFolder.create(tmp_path / "third", tiny(positions=both))
+
+
 def test_damaged_files_are_named(tmp_path: Path) -> None:
     folder = RunFolder.create(tmp_path / "run", TINY)
     folder.evaluation_file.write_text("{")

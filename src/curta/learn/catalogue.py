@@ -31,6 +31,9 @@ PACKAGES: dict[type[Any], str] = {Task: "tasks", Format: "formats", Positions: "
 
 KINDS = {int: "a whole number", float: "a number", bool: "True or False", str: "quoted text"}
 
+FILE = re.compile(r"""[^"'()=,]+\.py(?=\s*(?:["'(]|$))""")
+"""A file of the user's, as the name of a part or within quotes."""
+
 WRITTEN = re.compile(r"(?P<name>[^()]+?)\s*(\((?P<options>.*)\))?")
 
 
@@ -65,17 +68,14 @@ def is_own(written: str) -> bool:
     return ".py" in written
 
 
-def file_of(written: str) -> Path | None:
-    """The file that a part is defined in, if it is the user's own."""
-    match = WRITTEN.fullmatch(written.strip())
-    return Path(match["name"]) if match and match["name"].endswith(".py") else None
+def files_of(written: str) -> list[Path]:
+    """The user's own files that a part is defined in, and the parts within it."""
+    return [Path(found) for found in dict.fromkeys(FILE.findall(written.strip()))]
 
 
-def moved(written: str, file: Path) -> str:
-    """The same part in another file."""
-    match = WRITTEN.fullmatch(written.strip())
-    assert match is not None
-    return f"{file}({match['options']})" if match["options"] else str(file)
+def moved(written: str, folder: Path) -> str:
+    """The same part, with the files in another folder."""
+    return FILE.sub(lambda found: str(folder / Path(found[0]).name), written.strip())
 
 
 def named(kind: type[Part], name: str) -> type[Part]:

@@ -55,9 +55,10 @@ class RunFolder:
             )
         make(path)
         folder = RunFolder(path)
-        for kind, file in own_files(experiment).items():
+        for kind, files in own_files(experiment).items():
             make(path / "parts" / kind)
-            shutil.copyfile(file, path / "parts" / kind / file.name)
+            for file in files:
+                shutil.copyfile(file, path / "parts" / kind / file.name)
         write(path / "run.json", json.dumps(surroundings(experiment), indent=2))
         write(folder.experiment_file, experiment.to_json())
         return folder
@@ -78,8 +79,8 @@ class RunFolder:
         except (ValueError, TypeError, KeyError) as error:
             raise FileError(f"{self.experiment_file}: not an experiment ({error})") from error
         copies = {
-            kind: catalogue.moved(getattr(written, kind), self.path / "parts" / kind / file.name)
-            for kind, file in own_files(written).items()
+            kind: catalogue.moved(getattr(written, kind), self.path / "parts" / kind)
+            for kind in own_files(written)
         }
         return written.with_(**copies)
 
@@ -124,10 +125,13 @@ class RunFolder:
         return self.state().model
 
 
-def own_files(experiment: Experiment) -> dict[str, Path]:
+def own_files(experiment: Experiment) -> dict[str, list[Path]]:
     """The files of parts that are the user's own. A run keeps copies: the originals may change."""
-    files = {kind: catalogue.file_of(getattr(experiment, kind)) for kind in KINDS}
-    return {kind: file for kind, file in files.items() if file is not None}
+    found = {kind: catalogue.files_of(getattr(experiment, kind)) for kind in KINDS}
+    for kind, files in found.items():
+        if len({file.name for file in files}) < len(files):
+            raise ExperimentError(f"{kind}: two files of one name; rename one of them")
+    return {kind: files for kind, files in found.items() if files}
 
 
 def new_path(name: str, out: Path | None = None, root: Path = Path("runs")) -> Path:

@@ -248,8 +248,7 @@ def choices(experiment: Experiment) -> dict[str, Any]:
     """All choices of an experiment, by the names of their options."""
     found: dict[str, Any] = {n: getattr(experiment, n) for n in CHOICES if n != "model"}
     for name in ("task", "format", "positions"):
-        if file := catalogue.file_of(found[name]):  # wherever it lies
-            found[name] = catalogue.moved(found[name], Path(file.name))
+        found[name] = catalogue.moved(found[name], Path())  # wherever its files lie
     shorts = {(option.part, option.field): name for name, option in reversed(options().items())}
     for part, kind in PARTS.items():
         for field in dataclasses.fields(kind):
