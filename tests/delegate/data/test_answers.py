@@ -26,6 +26,7 @@ from curta.delegate.data.templates import example, templates
         ("The answer is <<calc: 3*4>> = 12.", "12"),
         ("The answer is 12 * 7 = 84.", "84"),
         ("The answer is −5.", "-5"),
+        ("#### Step 2: add\nThat makes 12.", "12"),
     ],
 )
 def test_what_an_answer_says_at_last(text: str, answer: str | None) -> None:
@@ -47,6 +48,19 @@ def test_what_an_answer_says_at_last(text: str, answer: str | None) -> None:
         ("45,231.2", "45231.17", False),
         ("1461.61", "1461.607143", True),
         ("0", "0.000000005", False),
+        ("35.44", "35.4", False),
+        ("35.40", "35.4", True),
+        ("20.625", "20.62", False),
+        ("20.63", "20.625", True),
+        ("0.01", "0.006", False),
+        ("0.18", "0.176471", True),
+        ("0.3333333", "0.333333", True),
+        ("0.3333343", "0.333333", False),
+        ("a Sunday", "Sunday", True),
+        ("09:05", "9:05", True),
+        ("8:47 AM", "8:47", True),
+        ("8:47 PM", "8:47", False),
+        ("8:47", "8:47 PM", False),
         ("0.00", "0.000000005", False),
         ("6", "5", False),
         ("1000001", "1000000", False),
@@ -60,6 +74,21 @@ def test_what_an_answer_says_at_last(text: str, answer: str | None) -> None:
 )
 def test_which_results_are_the_same(said: str, wanted: str, right: bool) -> None:
     assert same(said, wanted) == right
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted", "right"),
+    [
+        ("The answer is 5 apples for each of the 3 children.", "5", True),
+        ("The answer is 5 apples for each of the 3 children.", "3", False),
+        ("The answer is 14:35.", "14", False),
+        ("The answer is 3/4.", "3", False),
+        ("The answer is 2 hours and 10 minutes.", "2", False),
+        ("The answer is 2 hours 10 minutes.", "2 hours 10 minutes", True),
+    ],
+)
+def test_sentences_with_several_numbers(text: str, wanted: str, right: bool) -> None:
+    assert is_right(text, wanted) == right
 
 
 def test_answers_of_templates_are_right_and_others_are_not() -> None:

@@ -15,18 +15,20 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from curta.delegate.calculator import Calculator
+from curta.delegate.calculator.exact import Value
 from curta.delegate.data.draw import Call
 from curta.delegate.data.example import CALL, Example
 from curta.errors import CalculatorError, DataError, FileError
 
 CALCULATOR = Calculator()
 
-NUMBER = r"[$€£]?-?[0-9][0-9,]*(?:\.[0-9]+)?|[$€£]?-?\.[0-9]+"
-SAID = r"(?P<said>[-$€£0-9.,+*/x×÷()% ]*=\s*)?[$€£]?"
+NUMBER = r"[$€£]?-?[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?|[$€£]?-?\.[0-9]+"
+SAID = r"(?P<said>[-−–$€£0-9.,+*/x×·÷()% ]*=\s*)?[$€£]?"
 WORKED = re.compile(
     rf"{SAID}"
     r"<<(?P<expression>[^<>=]*)=(?P<result>[^<>]*)>>"
@@ -41,7 +43,8 @@ THERE = "\0"
 """Where a call stands, in a text without them."""
 
 UNCALLED = re.compile(
-    rf"(?:{NUMBER})\s*[-+*/x×÷]\s*(?:{NUMBER})[^=\n{THERE}]*=(?!\s*[$€£]?{THERE})"
+    rf"(?:(?:{NUMBER})\s*[-−–+*/x×·÷(]|√\s*\(?)\s*(?:{NUMBER})[^=\n{THERE}]*"
+    rf"=(?!\s*[$€£]?{THERE})"
 )
 """An equation that a model would have to compute itself."""
 
@@ -108,12 +111,10 @@ def gsm8k_example(row: Mapping[str, Any], at: int) -> Example:
     written = WORKED.sub(worked, reasoning.strip())
     if "<<calc:" not in written:
         raise DroppedError("no calculation")
-    if UNCALLED.search(CALL.sub(THERE, written)):
-        raise DroppedError("an equation beside the annotated ones")
-    return Example(
-        str(row["question"]).strip(), f"{written}\nThe answer is {value}.", value, "gsm8k",
-        f"gsm8k/{at}",
-    )  # fmt: skip
+    question = str(row["question"]).strip()
+    check_calls(question, written, value)
+    answer = f"{written}\nThe answer is {value}."
+    return Example(question, answer, value, "gsm8k", f"gsm8k/{at}")
 
 
 def worked(match: re.Match[str]) -> str:
@@ -152,14 +153,33 @@ def calc_x_example(row: Mapping[str, Any], at: int) -> Example:
         raise DroppedError("no calculation")
     if "<gadget" in written or "<output" in written:
         raise DroppedError("another gadget than the calculator")
+    written = re.sub(r"[ \t]*\n\s*", "\n", written).strip()
+    question, name = str(row["question"]).strip(), str(row.get("source", "calc-x"))
+    check_calls(question, written, value)
+    answer = f"{written}\nThe answer is {value}."
+    return Example(question, answer, value, name, f"{name}/{row.get('id', at)}")
+
+
+def check_calls(question: str, written: str, value: str) -> None:
+    """Raise an error if a model would learn to compute something itself."""
     if UNCALLED.search(CALL.sub(THERE, written)):
         raise DroppedError("an equation beside the annotated ones")
-    written = re.sub(r"[ \t]*\n\s*", "\n", written).strip()
-    name = str(row.get("source", "calc-x"))
-    return Example(
-        str(row["question"]).strip(), f"{written}\nThe answer is {value}.", value, name,
-        f"{name}/{row.get('id', at)}",
-    )  # fmt: skip
+    known = numbers(question)
+    begin = 0
+    for call in CALL.finditer(written):
+        line = written[begin : call.start()].rpartition("\n")[2]
+        result = Fraction(number(call["result"]))
+        if result in numbers(line) - known:
+            raise DroppedError("a result that stands before its calculation")
+        known.add(result)
+        begin = call.end()
+    if Fraction(number(value)) not in known:
+        raise DroppedError("a final answer that no calculation has")
+
+
+def numbers(text: str) -> set[Fraction]:
+    """All that stand in a text."""
+    return {Fraction(number(found)) for found in re.findall(NUMBER, text)}
 
 
 def used(match: re.Match[str]) -> str:
@@ -181,7 +201,7 @@ def checked(expression: str, result: str) -> Call:
     return call
 
 
-def number(text: str) -> object:
+def number(text: str) -> Value:
     """What a text is worth, however it is written."""
     try:
         return CALCULATOR.evaluate(plain(text)).value

@@ -12,10 +12,18 @@ from curta.errors import CalculatorError
 CALCULATOR = Calculator()
 
 NUMBER = r"-?[$€£]?-?(?:[0-9][0-9,]*(?:\.[0-9]+)?|\.[0-9]+)(?:e-?[0-9]+)?"
-STATED = re.compile(r"(?:the answer is|answer:|####)\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE)
+STATED = re.compile(
+    rf"(?:the answer is|answer:|####(?=\s*{NUMBER}))\s*:?\s*(?P<said>[^\n]*)", re.IGNORECASE
+)
 LAST = re.compile(NUMBER)
+JOINED = re.compile(r"[0-9]\s*[:/]\s*[0-9]|[0-9]\s*[a-z]+,?(?: and)? [0-9]", re.IGNORECASE)
+"""Numbers that are one answer together: 14:35, 3/4, 2 hours 10 minutes."""
+
 FEWEST_DECIMALS = 2
-"""To which a result may be rounded that has as many or more."""
+"""To which a result may be rounded that has more."""
+
+PRINTED_DECIMALS = 6
+"""To which the calculator rounds: a result with as many may itself be rounded."""
 
 
 def final_answer(text: str) -> str | None:
@@ -36,27 +44,48 @@ def is_compound(said: str) -> bool:
 
 
 def is_right(text: str, wanted: str) -> bool:
-    """Whether an answer comes to the value that was asked for."""
+    """Whether an answer comes to the value that was asked for.
+
+    Of a sentence with several numbers (`5 apples for each of the 3`) the first counts.
+    """
     said = final_answer(text)
-    return said is not None and same(said, wanted)
+    if said is None:
+        return False
+    if same(said, wanted):
+        return True
+    first = LAST.search(said)
+    return bool(
+        first and value(wanted) is not None and not JOINED.search(said) and same(first[0], wanted)
+    )
 
 
 def same(said: str, wanted: str) -> bool:
     """Whether two results are one: the same number, rounded perhaps, or the same words."""
     a, b = value(said), value(wanted)
     if a is None or b is None:
-        return words(said) == words(wanted)
-    given, asked = decimals(said), decimals(wanted)
-    if a == b:
-        return True
-    if not asked or given < min(asked, FEWEST_DECIMALS) or (a == 0) != (b == 0):
-        return False
-    return abs(a - b) <= Fraction(1, 2 * 10 ** min(given, asked))
+        return words(said) in (words(wanted), words(wanted) + " am")
+    return a == b or is_rounded(a, decimals(said), b, decimals(wanted), digits(said))
+
+
+def is_rounded(said: Fraction, given: int, wanted: Fraction, asked: int, digits: int) -> bool:
+    """Whether a number with so many decimals and digits is another one, rounded.
+
+    Either to fewer decimals, at least two and two digits that count; or the wanted one has as many
+    as the calculator prints, so that it may be rounded itself.
+    """
+    fewer = FEWEST_DECIMALS <= given < asked and digits >= FEWEST_DECIMALS
+    more = given >= asked >= PRINTED_DECIMALS
+    return (fewer or more) and abs(said - wanted) <= Fraction(1, 2 * 10 ** min(given, asked))
 
 
 def decimals(number: str) -> int:
     """How many digits are written behind the point."""
     return len(re.sub(r"[^0-9.]", "", number).rstrip(".").partition(".")[2])
+
+
+def digits(number: str) -> int:
+    """How many digits are written, but for zeros before all others."""
+    return len(re.sub(r"[^0-9]", "", number).lstrip("0"))
 
 
 def value(text: str) -> Fraction | None:
@@ -71,5 +100,6 @@ def value(text: str) -> Fraction | None:
 
 
 def words(text: str) -> str:
-    """A text without capitals and spaces at its ends."""
-    return " ".join(text.lower().rstrip(".").split())
+    """A text without capitals, articles, zeros before an hour, and spaces at its ends."""
+    plain = " ".join(text.lower().rstrip(".").split())
+    return re.sub(r"\b0(?=[0-9]:[0-9])", "", re.sub(r"^(?:an?|the) ", "", plain))

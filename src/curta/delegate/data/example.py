@@ -13,9 +13,12 @@ KINDS: list[type[CalculatorError]] = [CalculatorError, *CalculatorError.__subcla
 ERRORS = {kind.brief: kind for kind in KINDS}
 """What a model is told where a call has no result."""
 FAILURE = "error: (?:" + "|".join(sorted(ERRORS, key=len, reverse=True)) + ")"
+RESULT = r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?|true|false"
+"""All that the calculator prints."""
+
 CALL = re.compile(
     r"<<calc: (?P<expression>[^\n]*?)>>"
-    rf"(?P<behind> = (?P<result>(?P<failure>{FAILURE})|\S+))?"
+    rf"(?P<behind> = (?P<result>(?P<failure>{FAILURE})|{RESULT}))?"
 )
 
 

@@ -22,11 +22,12 @@ from fractions import Fraction
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.operations import FUNCTIONS
+from curta.delegate.data.example import RESULT
 from curta.errors import CalculatorError
 
 CALCULATOR = Calculator()
 
-CALL = re.compile(r"<<calc:(?P<left>[^\n]*?)>>(?: = (?P<right>\S+))?")
+CALL = re.compile(rf"<<calc:(?P<left>[^\n]*?)>>(?: = (?P<right>{RESULT}))?")
 
 NUMBER = r"[$€£]?(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+)(?:\.[0-9]+)?%?"
 UNIT = r"(?:(?: ?[A-Za-z]{2,}+(?:/[A-Za-z]{2,}+)?+){1,3}(?! [-−][0-9]))?"

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from curta.delegate.data.example import FAILURE, RESULT
 from curta.delegate.evaluation import plots
 from curta.delegate.evaluation.comparison import Share
 from curta.delegate.evaluation.figures import Figures, Judged
@@ -15,7 +16,6 @@ from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.running import Answers
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.taxonomy import WRONG
-from curta.errors import CalculatorError
 from curta.pages.html import (
     Html,
     details,
@@ -31,8 +31,7 @@ from curta.pages.html import (
 EXAMPLES = 3
 """Of each kind, for each system."""
 
-BRIEFS = "|".join(one.brief for one in CalculatorError.__subclasses__())
-CALL = re.compile(rf"&lt;&lt;calc:(?:[^\n]*?&gt;&gt;(?: = (?:error: (?:{BRIEFS})|\S+))?|[^\n]*)")
+CALL = re.compile(rf"&lt;&lt;calc:(?:[^\n]*?&gt;&gt;(?: = (?:{FAILURE}|{RESULT}))?|[^\n]*)")
 MISSING = "–"
 
 

@@ -104,11 +104,9 @@ class Encoder:
             before = example.answer[begin : call.start()]
             text = f"{before}{self.protocol.open} {call['expression']}{self.protocol.close}"
             yield Piece(text, len(before) if call["failure"] else len(text))
-            begin = call.start("behind") if call["behind"] else call.end()
-            result = (call["behind"] or "").rstrip(".,;:)")
-            if result:
-                yield Piece(result, 0)
-            begin += len(result)
+            if call["behind"]:
+                yield Piece(call["behind"], 0)
+            begin = call.end()
         if begin < len(example.answer):
             yield own(example.answer[begin:])
 
