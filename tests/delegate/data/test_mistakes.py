@@ -100,7 +100,6 @@ def test_a_mix_has_the_share_that_was_asked_for() -> None:
         dataclasses.replace(mix, mistakes=0.7)
 
 
-def test_draws_of_other_templates_are_not_changed() -> None:
-    """A set without mistakes is the one that it was before there were any."""
+def test_a_mix_without_mistakes_has_none() -> None:
     made = build(Mix(train=50, valid=5, test=5))
     assert not any(has_failure(one.answer) for part in made.parts.values() for one in part)

@@ -35,8 +35,7 @@ def test_a_seed_makes_one_set(tmp_path: Path) -> None:
 def test_shares_are_those_of_the_mix() -> None:
     kinds = counts(build(dataclasses.replace(SMALL, train=1_000, arithmetic=0.3)).train)
     assert kinds["arithmetic"] / 1_000 > 0.2
-    if "negative" in kinds:
-        assert 0.2 < kinds["negative"] / 1_000 < 0.3
+    assert 0.2 < kinds["negative"] / 1_000 < 0.3
 
 
 def test_digits_are_as_long_as_asked() -> None:

@@ -43,6 +43,15 @@ def test_results_and_questions_are_not_learned() -> None:
     assert text == f"user: How many?\nassistant: {ONE.answer}<end>"
 
 
+def test_a_unit_right_behind_a_result_is_learned() -> None:
+    one = Example(
+        "?", "It is <<calc: 10000/2>> = 5000$, or <<calc: 1/2>> = 0.5% each.", "1", "", ""
+    )
+    assert learned(Encoder(chat_tokenizer()), one) == (
+        "It is <<calc: 10000/2>>$, or <<calc: 1/2>>% each.<end>"
+    )
+
+
 def test_without_calls_everything_is_the_models_own() -> None:
     encoder = Encoder(chat_tokenizer(), calls=False)
     assert learned(encoder, ONE) == (

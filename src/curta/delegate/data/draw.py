@@ -23,6 +23,16 @@ NAMES = (
 )  # fmt: skip
 
 
+class HalfError(Exception):
+    """What was drawn would have to be rounded at a half, which is a matter of convention."""
+
+
+def a(number: int) -> str:
+    """A number with its article: a 7, an 8."""
+    said = str(number)
+    return f"{'an' if said.startswith('8') or said in ('11', '18') else 'a'} {said}"
+
+
 @dataclass(frozen=True)
 class Written:
     """A question, the answer to it, and the result."""
@@ -94,6 +104,13 @@ class Draw:
     def calc(self, expression: str) -> Call:
         """A calculation, which has to have a result."""
         return Call(CALCULATOR.evaluate(expression))
+
+    def rounded(self, expression: str, places: int = 2) -> Call:
+        """A calculation that is rounded; not at a half, which people round upwards."""
+        doubled = CALCULATOR.evaluate(f"({expression}) * 2 * 10^{places}").value
+        if isinstance(doubled, int) and doubled % 2:
+            raise HalfError
+        return self.calc(f"round({expression}, {places})")
 
     def written(self, question: str, answer: str, value: Call | str | None) -> Written:
         """The question and the answer; one with a result ends by saying it."""

@@ -112,7 +112,7 @@ def units_in_a_call(draw: Draw) -> Written:
 
 def names_in_a_call(draw: Draw) -> Written:
     name, item = draw.name(), draw.choose("pens", "tickets", "apples", "plants", "books")
-    price, count = draw.number(), draw.between(2, 80)
+    price, count = draw.number() + 1, draw.between(2, 80)
     question = draw.choose(
         f"{name} buys {count} {item} at {price} dollars each. What is the price of all of them?",
         f"One of the {item} costs {price} dollars. What do {count} of them cost {name}?",
@@ -147,14 +147,14 @@ def equation_in_a_call(draw: Draw) -> Written:
 
 
 def unfinished(draw: Draw) -> Written:
-    a, b, c = draw.number(), draw.number(), draw.number()
+    a, b, c = draw.number(), draw.between(2, 99), draw.number()
     question = draw.choose(
-        f"What is {a} + {b} + {c}?",
-        f"Add up {a}, {b} and {c}.",
-        f"What is the total of {a} and {b} and {c}?",
+        f"What is {a} * {b} - {c}?",
+        f"Multiply {a} by {b}, and take {c} away.",
+        f"What is left of {b} times {a} without {c}?",
     )
     why = ("A number is missing at the end.", f"I forgot {c}.")
-    return recovered(draw, question, f"{a} + {b} +", why, f"{a} + {b} + {c}")
+    return recovered(draw, question, f"{a} * {b} -", why, f"{a} * {b} - {c}")
 
 
 # ---- calls that ask for too much ----
@@ -236,10 +236,10 @@ def root_of_a_negative(draw: Draw) -> Written:
 
 
 def beyond_all_bounds(draw: Draw) -> Written:
-    a, b, c = draw.between(5, 99), draw.between(6, 99), draw.between(4, 99)
+    a, b, c = draw.between(5, 99), draw.between(60, 99), draw.between(5, 99)
     question = draw.choose(
-        f"What is {a}^{b}^{c}?",
-        f"Write out {a} to the power of {b} to the power of {c}.",
+        f"What is {a}^({b}^{c})?",
+        f"Write out {a} to the power of ({b} to the power of {c}).",
         f"Give me all digits of {a}^({b}^{c}).",
     )
     why = (
@@ -256,7 +256,7 @@ def logarithm_of_nothing(draw: Draw) -> Written:
         f"What is the natural logarithm of {of}?",
         f"To which power must e be raised to get {of}? I want a real number, {draw.name()} says "
         "there is one.",
-        f"ln({of}), please, for my table with {a} rows.",
+        f"ln({of}), please, for line {draw.between(2, 40)} of my table.",
     )
     why = ("Only positive numbers have a logarithm.", f"No power of e is {of}.")
     return without_value(draw, question, f"ln({of})", why)

@@ -309,7 +309,7 @@ def year_of_event(draw: Draw) -> Written:
         f"Who {did} in {year}?",
         f"History quiz for {year}: who {did}?",
         f"Do you remember who {did}? It was in {year}.",
-        f"My textbook has a photo from the time around {year}. Who {did} in {year}?",
+        f"My textbook has a chapter on the time around {year}. Who {did} in {year}?",
     )
     return draw.written(
         asked(draw, question), draw.choose(f"It was {who}.", f"In {year}, {who} {did}."), None

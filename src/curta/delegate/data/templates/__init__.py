@@ -13,7 +13,7 @@ import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from curta.delegate.data.draw import Draw, Written
+from curta.delegate.data.draw import Draw, HalfError, Written
 from curta.delegate.data.example import Example
 
 Write = Callable[[Draw], Written]
@@ -57,4 +57,8 @@ def templates() -> Iterator[Template]:
 def example(template: Template, seed: int, number: int, digits: tuple[int, int]) -> Example:
     """The example of a template that belongs to a seed and a number."""
     drawn = random.Random(f"{template.name} {seed} {number}")
-    return template.example(Draw(drawn, digits))
+    while True:
+        try:
+            return template.example(Draw(drawn, digits))
+        except HalfError:
+            continue

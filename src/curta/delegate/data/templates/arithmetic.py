@@ -121,7 +121,7 @@ def square_root(draw: Draw) -> Written:
     question = draw.choose(
         f"What is the square root of {of}?",
         f"sqrt({of})",
-        f"Find the number whose square is {of}.",
+        f"Find the positive number whose square is {of}.",
     )
     return draw.written(question, f"The square root is {result}.", result)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from curta.delegate.data.draw import Draw, Written
+from curta.delegate.data.draw import Draw, Written, a
 
 CATEGORY = "finance"
 
@@ -28,7 +28,7 @@ def simple_interest(draw: Draw) -> Written:
     who, money = draw.name(), draw.number() + 1
     rate, years = draw.decimal(1, 9, 1), draw.between(2, 10)
     sign, word = draw.choose(*CURRENCIES)
-    interest = draw.calc(f"round({money} * {rate} / 100 * {years}, 2)")
+    interest = draw.rounded(f"{money} * {rate} / 100 * {years}")
     total = draw.calc(f"{money} + {interest.text}")
     question = draw.choose(
         f"{who} puts {sign}{money:,} into an account that pays {rate}% simple interest a year. "
@@ -53,7 +53,7 @@ def compound_interest(draw: Draw) -> Written:
     rate, years = draw.between(2, 12), draw.between(2, 8)
     sign, word = draw.choose(*CURRENCIES)
     factor = draw.calc(f"1 + {rate} / 100")
-    balance = draw.calc(f"round({money} * {factor.text} ^ {years}, 2)")
+    balance = draw.rounded(f"{money} * {factor.text} ^ {years}")
     earned = draw.calc(f"{balance.text} - {money}")
     question = draw.choose(
         f"How much interest does {sign}{money} earn in {years} years at {rate}% compounded yearly?",
@@ -77,14 +77,14 @@ def discount(draw: Draw) -> Written:
     thing, percent = draw.choose(*GOODS), draw.between(2, 18) * 5
     cost, who = price(draw, 12, 400), draw.name()
     sign, word = draw.choose(*CURRENCIES)
-    off = draw.calc(f"round({cost} * {percent} / 100, 2)")
+    off = draw.rounded(f"{cost} * {percent} / 100")
     pays = draw.calc(f"{cost} - {off.text}")
     question = draw.choose(
         f"A shop sells {thing} at {sign}{cost} each, today with {percent}% off. What does one cost "
         "now?",
         f"{who} has a voucher for {percent}% off and spends {sign}{cost} before the discount. "
         "How much is paid in the end?",
-        f"What is {sign}{cost} after a {percent}% discount?",
+        f"What is {sign}{cost} after {a(percent)}% discount?",
         f"In the summer sale all {thing} are reduced by {percent}%. The old price tag says "
         f"{sign}{cost}. What is the sale price?",
         f"Price {cost} {word}, discount {percent}%. New price?",
@@ -101,7 +101,7 @@ def two_discounts(draw: Draw) -> Written:
     cost, who = price(draw, 20, 600), draw.name()
     sign, word = draw.choose(*CURRENCIES)
     once = draw.calc(f"{cost} * (100 - {first}) / 100")
-    twice = draw.calc(f"round({once.text} * (100 - {second}) / 100, 2)")
+    twice = draw.rounded(f"{once.text} * (100 - {second}) / 100")
     question = draw.choose(
         f"The price of {sign}{cost} is cut by {first}%, and members get another {second}% off the "
         "reduced price. What does a member pay?",
@@ -122,7 +122,7 @@ def sales_tax(draw: Draw) -> Written:
     cost, who = price(draw, 5, 90), draw.name()
     sign, word = draw.choose(*CURRENCIES)
     net = draw.calc(f"{count} * {cost}")
-    tax = draw.calc(f"round({net.text} * {rate} / 100, 2)")
+    tax = draw.rounded(f"{net.text} * {rate} / 100")
     total = draw.calc(f"{net.text} + {tax.text}")
     question = draw.choose(
         f"{who} orders {count} {thing} at {sign}{cost} each. Sales tax of {rate}% is added. What "
@@ -144,10 +144,10 @@ def sales_tax(draw: Draw) -> Written:
 def tip(draw: Draw) -> Written:
     who, bill, percent = draw.name(), price(draw, 9, 180), draw.choose(8, 10, 12, 15, 18, 20, 22)
     sign, word = draw.choose(*CURRENCIES)
-    extra = draw.calc(f"round({bill} * {percent} / 100, 2)")
+    extra = draw.rounded(f"{bill} * {percent} / 100")
     total = draw.calc(f"{bill} + {extra.text}")
     question = draw.choose(
-        f"The bill is {sign}{bill} and {who} wants to leave a {percent}% tip. How much is it "
+        f"The bill is {sign}{bill} and {who} wants to leave {a(percent)}% tip. How much is it "
         "altogether?",
         f"{sign}{bill} plus a tip of {percent}%: what is the total?",
         f"After a long dinner by the river, {who} gets a bill of {bill} {word}. The waiter was "
@@ -234,7 +234,7 @@ def exchange(draw: Draw) -> Written:
     who, amount = draw.name(), draw.number() + 1
     (_, have), (_, want) = draw.some(CURRENCIES, 2)
     rate = draw.decimal(0.7, 1.5, 3)
-    result = draw.calc(f"round({amount} * {rate}, 2)")
+    result = draw.rounded(f"{amount} * {rate}")
     rate_said = f"1 {have[:-1]} buys {rate} {want}"
     question = draw.choose(
         f"{who} changes {amount} {have} into {want}. At the counter {rate_said}. How many {want} "
@@ -281,7 +281,7 @@ def margin(draw: Draw) -> Written:
     sale = cost + draw.between(2, cost)
     sign, word = draw.choose(*CURRENCIES)
     gain = draw.calc(f"{sale} - {cost}")
-    share = draw.calc(f"round({gain.text} / {sale} * 100, 2)")
+    share = draw.rounded(f"{gain.text} / {sale} * 100")
     question = draw.choose(
         f"A shop buys a batch of {thing} for {sign}{cost} and sells it for {sign}{sale}. What is "
         "the profit margin in percent of the sales, to two decimals?",
@@ -371,8 +371,8 @@ def split_bill(draw: Draw) -> Written:
     each = draw.between(11, 60)
     bill = price_before(people * each, percent)
     sign, word = draw.choose(*CURRENCIES)
-    total = draw.calc(f"round({bill} * (100 + {percent}) / 100, 2)")
-    part = draw.calc(f"round({total.text} / {people}, 2)")
+    total = draw.rounded(f"{bill} * (100 + {percent}) / 100")
+    part = draw.rounded(f"{total.text} / {people}")
     question = draw.choose(
         f"{who} and {people - 1} friends share a bill of {sign}{bill} equally, after adding "
         f"{percent}% for service. What does each pay?",
@@ -401,7 +401,7 @@ def dividend_yield(draw: Draw) -> Written:
     sign, word = draw.choose(*CURRENCIES)
     income = draw.calc(f"{count} * {paid}")
     worth = draw.calc(f"{count} * {value}")
-    share = draw.calc(f"round({income.text} / {worth.text} * 100, 2)")
+    share = draw.rounded(f"{income.text} / {worth.text} * 100")
     question = draw.choose(
         f"I own {count} shares of {company}, worth {sign}{value} each. Each paid a dividend of "
         f"{sign}{paid}. What did my holding yield, in percent to two decimals?",

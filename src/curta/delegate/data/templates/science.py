@@ -182,7 +182,7 @@ def density(draw: Draw) -> Written:
     metal, long, wide, high = draw.choose(*METALS), *(draw.between(2, 20) for _ in range(3))
     volume = draw.calc(f"{long} * {wide} * {high}")
     mass = long * wide * high * draw.between(5, 11) + draw.between(0, 30)
-    result = draw.calc(f"round({mass} / {volume.text}, 2)")
+    result = draw.rounded(f"{mass} / {volume.text}")
     question = draw.choose(
         f"A block of {metal} measures {long} cm by {wide} cm by {high} cm and has a mass of {mass} "
         "g. What is its density in g/cm³, to two decimals?",
@@ -279,7 +279,7 @@ def dilution(draw: Draw) -> Written:
 def circle_area(draw: Draw) -> Written:
     thing, radius = draw.choose("pond", "table top", "lawn", "pizza", "stage"), draw.between(2, 60)
     square = draw.calc(f"{radius} ^ 2")
-    area = draw.calc(f"round(pi * {square.text}, 2)")
+    area = draw.rounded(f"pi * {square.text}")
     question = draw.choose(
         f"What is the area of a circle with a radius of {radius} cm, to two decimals?",
         f"A round {thing} is {2 * radius} units across. Find its area, rounded to two decimals.",
@@ -297,7 +297,7 @@ def circle_area(draw: Draw) -> Written:
 def cylinder_volume(draw: Draw) -> Written:
     thing = draw.choose("water tank", "tin", "silo", "candle", "drum")
     radius, high = draw.between(2, 40), draw.between(2, 90)
-    volume = draw.calc(f"round(pi * {radius}^2 * {high}, 2)")
+    volume = draw.rounded(f"pi * {radius}^2 * {high}")
     question = draw.choose(
         f"What is the volume of a cylinder with radius {radius} and height {high}? (2 decimals)",
         f"A {thing} has a radius of {radius} and a height of {high} units. How much space is in "
@@ -380,7 +380,7 @@ def drawing_balls(draw: Draw) -> Written:
     red, blue, taken = draw.between(4, 14), draw.between(2, 14), draw.between(2, 4)
     good = draw.calc(f"comb({red}, {taken})")
     every = draw.calc(f"comb({red} + {blue}, {taken})")
-    chance = draw.calc(f"round({good.text} / {every.text}, 4)")
+    chance = draw.rounded(f"{good.text} / {every.text}", 4)
     question = draw.choose(
         f"A bag holds {red} red and {blue} blue balls. {taken} are taken without looking. What is "
         "the probability that all are red, to four decimals?",
@@ -401,7 +401,7 @@ def parallel_resistors(draw: Draw) -> Written:
     first, second = draw.between(2, 90) * 5, draw.between(2, 90) * 5
     top = draw.calc(f"{first} * {second}")
     below = draw.calc(f"{first} + {second}")
-    result = draw.calc(f"round({top.text} / {below.text}, 2)")
+    result = draw.rounded(f"{top.text} / {below.text}")
     question = draw.choose(
         f"Resistors of {first} ohms and {second} ohms are in parallel. What is their total, to two "
         "decimals?",

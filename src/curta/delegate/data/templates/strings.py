@@ -295,7 +295,7 @@ def mean_word_length(draw: Draw) -> Written:
     text = draw.choose(phrase, short_phrase)(draw)
     words = text.split()
     letters = added(draw, map(len, words))
-    mean = draw.calc(f"round({letters.text} / {len(words)}, 2)")
+    mean = draw.rounded(f"{letters.text} / {len(words)}")
     question = draw.choose(
         f'What is the average word length in "{text}", to two decimals?',
         f"On average, how many letters has a word of '{text}'? Two decimals.",
@@ -318,7 +318,7 @@ def two_lengths(draw: Draw) -> Written:
         f'By how many letters do "{first}" and "{second}" differ in length, spaces left out?',
         f"Compare the number of letters in '{first}' and in '{second}'. What is the difference?",
         f'Which has more letters, "{first}" or "{second}", and how many more? Ignore spaces.',
-        f'Difference in letters: "{second}" against "{first}"?',
+        f'Difference in letters: "{first}" against "{second}"?',
     )
     ordered = int(one.text) - int(other.text)
     verdict = "first" if ordered > 0 else "second"

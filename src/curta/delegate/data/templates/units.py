@@ -123,7 +123,7 @@ def inches_to_centimetres(draw: Draw) -> Written:
 def pounds_to_kilograms(draw: Draw) -> Written:
     count = several(draw)
     what = draw.choose("boulder", "crate", "boat", "machine", "load of gravel")
-    result = draw.calc(f"round({count} * 0.45359237, 2)")
+    result = draw.rounded(f"{count} * 0.45359237")
     question = draw.choose(
         f"How many kilograms are {count} pounds, to two decimals?",
         f"{count} lb in kg, rounded to 2 decimals",
@@ -138,7 +138,7 @@ def pounds_to_kilograms(draw: Draw) -> Written:
 
 def kilometres_to_miles(draw: Draw) -> Written:
     count = several(draw)
-    result = draw.calc(f"round({count} / 1.609344, 2)")
+    result = draw.rounded(f"{count} / 1.609344")
     question = draw.choose(
         f"How far is {count} km in miles? Round to two decimals.",
         f"{count} km to miles (2 decimals)",
@@ -156,7 +156,7 @@ def kilometres_to_miles(draw: Draw) -> Written:
 def gallons_to_litres(draw: Draw) -> Written:
     count = several(draw)
     what = draw.choose("fuel tank", "water tank", "swimming pool", "milk tank")
-    result = draw.calc(f"round({count} * 3.785411784, 2)")
+    result = draw.rounded(f"{count} * 3.785411784")
     question = draw.choose(
         f"How many litres are {count} US gallons, to two decimals?",
         f"{count} US gal in L, rounded to 2 decimals",
@@ -190,7 +190,7 @@ def celsius_to_fahrenheit(draw: Draw) -> Written:
 def fahrenheit_to_celsius(draw: Draw) -> Written:
     fahrenheit = draw.between(-40, 500)
     shifted = draw.calc(f"{fahrenheit} - 32")
-    result = draw.calc(f"round({shifted.text} * 5 / 9, 1)")
+    result = draw.rounded(f"{shifted.text} * 5 / 9", 1)
     question = draw.choose(
         f"What is {fahrenheit} °F in Celsius, to one decimal?",
         f"{fahrenheit}°F to °C (one decimal)",
@@ -209,7 +209,7 @@ def hourly_to_metres_per_second(draw: Draw) -> Written:
     speed = draw.between(4, 320)
     mover = draw.choose("train", "cyclist", "falcon", "van", "ferry") if speed < 40 else "train"
     metres = draw.calc(f"{speed} * 1000")
-    result = draw.calc(f"round({metres.text} / 3600, 2)")
+    result = draw.rounded(f"{metres.text} / 3600")
     question = draw.choose(
         f"What is {speed} km/h in m/s, rounded to two decimals?",
         f"{speed} km/h to m/s (2 decimals)",
@@ -345,7 +345,7 @@ def ounces_in_parcels(draw: Draw) -> Written:
 def fuel_in_other_units(draw: Draw) -> Written:
     litres, dollars = draw.between(20, 90), f"{draw.between(90, 240) / 100:.2f}"
     gallon = draw.calc(f"{dollars} * 3.785411784")
-    result = draw.calc(f"round({gallon.text}, 2)")
+    result = draw.rounded(f"{gallon.text}")
     question = draw.choose(
         f"Fuel costs ${dollars} a litre. What is that per US gallon, to the cent?",
         f"At ${dollars} per litre, how many dollars does a US gallon cost (2 decimals)?",

@@ -78,7 +78,7 @@ def gains_and_losses(draw: Draw) -> Written:
         f"Starting with {start:,} {things}, {who} buys another {found:,} and then sells {given:,}. "
         f"How many are left?",
         f"For years {who} has been collecting {things}. By last week there were {start} in the "
-        f"album. An aunt sent {found} more, but {friend} was promised {given}, which are gone "
+        f"house. An aunt sent {found} more, but {friend} was promised {given}, which are gone "
         f"now. How many {things} remain?",
         f"{things.capitalize()}: {start} at first, {found} added, {given} given away. And now?",
     )
@@ -333,7 +333,7 @@ def pages_per_day(draw: Draw) -> Written:
 def two_kinds_of_tickets(draw: Draw) -> Written:
     adults, children = several(draw), several(draw)
     full, reduced = draw.between(9, 30), draw.between(3, 8)
-    place = draw.choose("zoo", "aquarium", "museum", "swimming pool", "castle")
+    place = draw.choose("zoo", "planetarium", "museum", "swimming pool", "castle")
     grown = draw.calc(f"{adults} * {full}")
     young = draw.calc(f"{children} * {reduced}")
     total = draw.calc(f"{grown.text} + {young.text}")
