@@ -75,31 +75,45 @@ def random_expression(drawn: random.Random, depth: int = 0) -> tuple[str, Fracti
     return text, value, 1.01 * off + abs(float(value)) * 2.0**-53
 
 
-def disagreements(name: str, count: int, seed: int = 0) -> int:
-    """How many of so many random expressions are further off than rounding explains."""
+def disagreements(name: str, count: int, seed: int = 0) -> tuple[int, int]:
+    """How many of so many random expressions are further off than rounding explains, or refused.
+
+    Only those count that have a value.
+    """
     drawn = random.Random(seed)
-    wrong = 0
+    wrong = refused = 0
     for _ in range(0, count, 10_000):
         made = [random_expression(drawn) for _ in range(min(10_000, count))]
         found = Calculator(name).evaluate_all([text for text, _, _ in made])
         for (text, value, off), result in zip(made, found, strict=True):
-            if value is None or isinstance(result, CalculatorError):
-                # A divisor that is exactly 0 may be a tiny float, and the other way round.
+            if value is None:
+                continue
+            if isinstance(result, CalculatorError):
+                refused += 1  # a divisor that is nearly 0 may be 0 as a float
                 continue
             wrong += abs(Fraction(result.value) - value) > Fraction(off) * 2
             assert len(text) <= 256
-    return wrong
+    return wrong, refused
+
+
+def most_refused(name: str, count: int) -> int:
+    """The exact calculator has a value wherever there is one, others nearly everywhere."""
+    return 0 if name == "exact" else count // 1_000
 
 
 @pytest.mark.parametrize("name", ["exact", *OTHERS])
 def test_random_expressions_agree(name: str) -> None:
-    assert disagreements(name, 10_000) == 0
+    wrong, refused = disagreements(name, 10_000)
+    assert wrong == 0
+    assert refused <= most_refused(name, 10_000)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["exact", *OTHERS])
 def test_a_million_random_expressions_agree(name: str) -> None:
-    assert disagreements(name, 1_000_000, seed=1) == 0
+    wrong, refused = disagreements(name, 1_000_000, seed=1)
+    assert wrong == 0
+    assert refused <= most_refused(name, 1_000_000)
 
 
 def test_a_batch_is_its_expressions_one_by_one() -> None:

@@ -50,6 +50,8 @@ class Exact:
             return self.arithmetic.evaluate(program)
         except CalculatorError as error:
             return error
+        except ArithmeticError as error:  # no bound foresaw it: still nothing but an error of ours
+            return TooLargeError(f"a number on the way to the result is out of range: {error}")
 
 
 class Kernel:
@@ -111,7 +113,7 @@ def outcome(value: float, status: Status) -> Outcome:
     if status == Status.UNDEFINED:
         return UndefinedError("the expression has no real value")
     if status == Status.TOO_LARGE:
-        return TooLargeError("the result is beyond the largest float64")
+        return TooLargeError("a number on the way to the result is beyond what float64 has")
     return value
 
 
