@@ -7,6 +7,7 @@ import random
 from fractions import Fraction
 
 import pytest
+import torch
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.operations import TABLE
@@ -53,6 +54,22 @@ def test_every_operation_is_tried() -> None:
     written = {"add", "subtract", "multiply", "divide", "floor_divide", "modulo", "power"}
     written |= {"negate", "percent", "less", "at_most", "greater", "at_least", "equal", "unequal"}
     assert not [one.name for one in TABLE if one.name not in written and f"{one.name}(" not in text]
+
+
+def test_backends_compute_on_the_device_that_they_are_given() -> None:
+    """As PyTorch calls it; those that know no devices take any."""
+    assert Calculator("torch", device="cpu").evaluate("1+1").value == 2
+    with pytest.raises(CalculatorError, match="device nowhere"):
+        Calculator("torch", device="nowhere")
+    assert Calculator("exact", device="nowhere").evaluate("1+1").value == 2
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_device_that_there_is_not_is_told_before_the_first_expression(name: str) -> None:
+    if torch.cuda.is_available():
+        pytest.skip("there is a GPU")
+    with pytest.raises(CalculatorError, match="take device cpu"):
+        Calculator(name, device="cuda")
 
 
 def random_expression(drawn: random.Random, depth: int = 0) -> tuple[str, Fraction | None, float]:

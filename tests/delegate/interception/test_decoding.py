@@ -23,9 +23,6 @@ from tiny_language_models import FAMILIES, Push, model, tokenizer
 
 TOKENS = 40
 PROMPTS = ("a", "ab, 12 c", "<<calc: 1+", "b <<calc: 2*3>> = 6 and cé" * 2)
-PADDED = ("grouped queries", "linear attention")
-"""Families to try batches with."""
-
 
 @cache
 def generator(family: str) -> CalcGenerator:
@@ -72,7 +69,7 @@ def test_one_row_says_what_the_reference_says(family: str) -> None:
     assert calls >= 1
 
 
-@pytest.mark.parametrize("family", PADDED)
+@pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=5, deadline=None)
 @given(prompts=st.lists(st.sampled_from(PROMPTS), min_size=2, max_size=4))
 def test_a_row_says_the_same_in_any_batch(family: str, prompts: list[str]) -> None:

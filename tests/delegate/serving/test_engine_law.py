@@ -101,6 +101,32 @@ def test_a_model_whose_rows_disturb_each_other_is_found_out() -> None:
     assert not Disturbed(model("grouped queries")).joins
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_model_that_forgets_when_tokens_are_appended_is_found_out(family: str) -> None:
+    """By its type or by trying: two tokens at once, against one after the other."""
+    made = Model(model(family))
+    row = torch.randint(2, 90, (1, 12), generator=torch.Generator().manual_seed(0))
+    ones = torch.ones_like(row)
+    scores = []
+    for ends in ((10, 11, 12), (10, 12)):
+        begin, cache = 0, None
+        for end in ends:
+            found, cache = made.step(row[:, begin:end], ones[:, :end], cache)
+            begin = end
+        scores.append(found)
+    assert torch.allclose(*scores, atol=1e-3) or not made.appends
+
+
+def test_what_no_list_knows_is_found_out_by_trying() -> None:
+    class Forgetful(Model):
+        def step(self, tokens: torch.Tensor, mask: torch.Tensor, cache: object) -> tuple:
+            scores, after = super().step(tokens, mask, cache)
+            return scores + float(cache is not None and tokens.shape[1] > 1), after
+
+    assert Model(model("grouped queries")).appends
+    assert not Forgetful(model("grouped queries")).appends
+
+
 def test_kinds_of_rotation_that_depend_on_the_batch() -> None:
     assert caches.rope_kinds({"rope_type": "dynamic"}) == {"dynamic"}
     nested = {"full_attention": {"rope_type": "longrope"}, "sliding_attention": {}}

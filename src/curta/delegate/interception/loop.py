@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
 
-ONE_BY_ONE = frozenset({"falcon_mamba", "mamba", "mamba2"})
-"""Models whose state is not the same if several tokens are appended to it at once."""
+ONE_BY_ONE = frozenset({"falcon_mamba", "jamba", "mamba", "mamba2", "zamba"})
+"""Models whose state is not the same if several tokens are appended to it at once: they begin a new
+one. (`serving.batch` tries it, too; here there is no pass to spare.)"""
 
 
 class Loop:
