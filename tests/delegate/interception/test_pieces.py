@@ -113,6 +113,9 @@ def test_what_is_fed_behind_a_character_of_bytes_is_whole() -> None:
     assert "".join(said.push(token) for token in tokens) == "😀日"
     said.extend(list(Fragments(made("byte fallback")).encode(" = 日日日日")))
     assert "".join(said.push(token) for token in tokens) == "😀日"
+    said.push(made("byte fallback").convert_tokens_to_ids(">"))
+    said.replace_last(tokens[-3:])
+    assert "".join(said.push(token) for token in tokens) == "😀日"
 
 
 @pytest.mark.parametrize("kind", KINDS)

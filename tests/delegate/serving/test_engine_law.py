@@ -236,6 +236,46 @@ def test_time_that_is_over() -> None:
         assert made.running == 0
 
 
+def test_a_prompt_that_is_still_read_when_time_is_over_is_an_error() -> None:
+    prompt = tokens_of("grouped queries", "b <<calc: 2*3>> = 6 and c" * 8)
+    with engine(time_limit=0.3, prompt_step=1) as made:
+        quick = made.model.step
+
+        def step(*given: object) -> tuple:
+            time.sleep(0.02)
+            return quick(*given)
+
+        made.model.step = step
+        end = submit(made, Wanted(prompt, 4))[0].wait().end
+        assert isinstance(end, Failed)
+        assert (end.refusal.status, end.refusal.code) == (503, "time_limit")
+        assert "the prompt was still being read" in str(end.refusal)
+        assert made.running == 0
+
+
+def test_what_breaks_between_two_steps_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two prompts of which one is read first: there is no memory to part them."""
+    part = Batch.part
+    short, long = (tokens_of("grouped queries", prompt) for prompt in ("a", "ab, 12 c"))
+
+    def broken(batch: Batch, rows: list[int]) -> Batch | None:
+        if 0 < len(rows) < len(batch.writings):
+            raise MemoryError("no room")
+        return part(batch, rows)
+
+    with engine(processor=Slow(0.0)) as made:
+        monkeypatch.setattr(Batch, "part", broken)
+        running = [Collected(), Collected()]
+        made.submit([(Wanted(p, 5), to.hear) for p, to in zip((short, long), running, strict=True)])
+        for collected in running:
+            end = collected.wait().end
+            assert isinstance(end, Failed)
+            assert "MemoryError: no room" in str(end.refusal)
+        monkeypatch.undo()
+        assert isinstance(submit(made, Wanted(short, 5))[0].wait().end, Finished)
+        assert made.running == 0
+
+
 def test_a_row_that_nobody_wants_leaves() -> None:
     prompt = tokens_of("grouped queries", "a")
     with engine(processor=Slow(0.01), batch=2) as made:
