@@ -12,6 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from curta.app.calc_commands import BACKENDS, MODEL
 from curta.app.command_line import main
+from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.backends import NAMES
 
 
@@ -35,6 +36,15 @@ def test_other_backends_and_standard_input(
     assert "1/0: the expression has no real value" in said.err
 
 
+def test_the_calculator_computes_on_the_device_that_is_named(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["calc", "eval", "--backend", "torch", "--device", "cpu", "7*6"]) == 0
+    assert capsys.readouterr().out.startswith("42")
+    assert main(["calc", "eval", "--backend", "torch", "--device", "nowhere", "7*6"]) == 2
+    assert "device nowhere" in capsys.readouterr().err
+
+
 def test_a_question_is_answered_by_a_model(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -52,7 +62,13 @@ def test_a_question_is_answered_by_a_model(
 
     monkeypatch.setattr(models, "load", load)
     words = ["calc", "what is", "1+1?", "--model", "some/model", "--adapter", "there"]
+    computed: list[object] = []
+    monkeypatch.setattr(
+        "curta.app.calc.Calculator",
+        lambda name, *, device: computed.append((name, device)) or Calculator(name),
+    )
     assert main([*words, "--max-new-tokens", "12", "--device", "cpu"]) == 0
+    assert computed == [("exact", "cpu")]
     assert asked == [("some/model", Path("there"), "cpu")]
     (wanted,) = CalcGenerator(model("grouped queries"), chat_tokenizer()).generate(
         [[{"role": "user", "content": "what is 1+1?"}]], max_new_tokens=12

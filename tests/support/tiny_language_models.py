@@ -101,6 +101,17 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
         "mamba2",
         STATE_SPACE | {"num_heads": 4, "head_dim": 16, "n_groups": 1, "chunk_size": 8},
     ),
+    "state space and attention": (
+        "jamba",
+        SHAPE
+        | {
+            "attn_layer_period": 2,
+            "attn_layer_offset": 1,
+            "num_experts": 1,
+            "mamba_d_state": 8,
+            "mamba_dt_rank": 4,
+        },
+    ),
 }
 
 

@@ -22,9 +22,8 @@ def evaluate_expressions(options: argparse.Namespace) -> int:
     if expressions == ["-"]:
         expressions = [line for line in map(str.strip, sys.stdin) if line]
     failed = False
-    for expression, result in zip(
-        expressions, Calculator(options.backend).evaluate_all(expressions), strict=True
-    ):
+    calculator = Calculator(options.backend, device=options.device)
+    for expression, result in zip(expressions, calculator.evaluate_all(expressions), strict=True):
         if isinstance(result, CalculatorError):
             print(f"curta: {expression}: {result}", file=sys.stderr)
             failed = True
@@ -58,7 +57,7 @@ def ask(options: argparse.Namespace) -> int:
     generator = CalcGenerator(
         model,
         tokenizer,
-        calculator=Calculator(options.backend),
+        calculator=Calculator(options.backend, device=options.device),
         constrained=options.constrained,
     )
     question = " ".join(options.question)

@@ -49,7 +49,11 @@ def add_ask(commands: argparse._SubParsersAction[Parser]) -> None:
     ask.add_argument(
         "--max-new-tokens", type=int, default=256, metavar="N", help="of the answer (256)"
     )
-    ask.add_argument("--device", help="as cpu or cuda:1 (a GPU if there is one)")
+    ask.add_argument(
+        "--device",
+        help="as cpu or cuda:1, for the model (a GPU if there is one) and for the backends kernel "
+        "and torch (cpu)",
+    )
     ask.add_argument(
         "--constrained",
         action="store_true",
@@ -69,6 +73,9 @@ def add_evaluate(commands: argparse._SubParsersAction[Parser]) -> None:
     evaluate.prepare = keep_minus
     evaluate.add_argument("expressions", nargs="+", metavar="EXPRESSION")
     add_backend(evaluate)
+    evaluate.add_argument(
+        "--device", help="as cpu or cuda:1, for the backends kernel and torch (cpu)"
+    )
     evaluate.set_defaults(command=later("evaluate_expressions"))
 
 

@@ -62,7 +62,7 @@ def engine(options: argparse.Namespace, limits: Limits) -> Engine:
     generator = CalcGenerator(
         model,
         tokenizer,
-        calculator=Calculator(options.backend),
+        calculator=Calculator(options.backend, device=options.device),
         constrained=options.constrained,
     )
     return Engine(generator, limits)

@@ -30,7 +30,11 @@ def add_serve(commands: argparse._SubParsersAction[Parser]) -> None:
     serve.add_argument("--served-name", metavar="NAME", help="what clients call it (its own name)")
     serve.add_argument("--host", default="127.0.0.1", help="where to listen (127.0.0.1)")
     serve.add_argument("--port", type=int, default=8000, help="0 for any that is free (8000)")
-    serve.add_argument("--device", help="as cuda or cpu (a GPU if there is one)")
+    serve.add_argument(
+        "--device",
+        help="as cuda or cpu, for the model (a GPU if there is one) and for the backends kernel "
+        "and torch (cpu)",
+    )
     add_backend(serve)
     serve.add_argument(
         "--constrained",

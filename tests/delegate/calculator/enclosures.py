@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import product
 
 from curta.delegate.calculator.backends.packed import Status, as_double
+from curta.delegate.calculator.operations import NEVER_VANISHING
 from curta.delegate.calculator.program import Program, Push, Rational
 
 LARGEST = 1.7976931348623157e308
@@ -59,7 +60,10 @@ def enclose(program: Program) -> Interval | Status:
             else:
                 operands = stack[-step.operands :]
                 del stack[-step.operands :]
-                stack.append(bounded(COLUMN[step.operation.name](*operands)))
+                found = bounded(COLUMN[step.operation.name](*operands))
+                if step.operation.name in NEVER_VANISHING:
+                    found = present(found, operands)
+                stack.append(found)
     except NoValue as why:
         return why.status
     return stack[0]
@@ -72,6 +76,15 @@ def bounded(found: Interval) -> Interval:
     if not (abs(found.low) <= LARGEST and abs(found.high) <= LARGEST):
         raise Uncertain
     return found
+
+
+def present(found: Interval, operands: list[Interval]) -> Interval:
+    """The interval, unless it is of numbers too small for float64, which are not 0 themselves."""
+    if 0 not in found or any(0 in a for a in operands):
+        return found
+    if found.low == -found.high:  # as wide as around 0: all its ends have vanished
+        raise TOO_LARGE
+    raise Uncertain
 
 
 def of_number(number: Rational | float) -> Interval:

@@ -28,8 +28,10 @@ FLOATS = ("kernel", "torch")
 
 def verdict(expected: Interval | Status, found: Outcome, exact: bool) -> str:
     """That it agrees, or what is wrong; the exact one knows no limit of float64, but of bits."""
-    if exact and (expected == Status.TOO_LARGE or isinstance(found, TooLargeError)):
+    if exact and expected == Status.TOO_LARGE:
         return "agrees"
+    if exact and isinstance(found, TooLargeError):
+        return "beyond the budget"
     if exact and expected != Status.UNDEFINED and "whole numbers only" in str(found):
         return "not whole"  # what comes from a float, such as floor(pi), is not whole there
     if isinstance(expected, Status):
@@ -60,13 +62,9 @@ def compare(given: Sequence[Program], names: Sequence[str]) -> tuple[Counter[str
             continue
         counted["value" if isinstance(expected, Interval) else expected.name] += 1
         counted["narrow"] += is_narrow(expected)
-        exact = found["exact"][number]
-        counted["beyond the budget"] += isinstance(exact, TooLargeError) and isinstance(
-            expected, Interval
-        )
         for name in names:
             said = verdict(expected, found[name][number], name == "exact")
-            if said == "not whole":
+            if said in ("not whole", "beyond the budget"):
                 counted[said] += 1
             elif said != "agrees":
                 wrong.append((name, said, *words(program)))
@@ -86,6 +84,7 @@ def check(count: int, seed: int, each: int) -> Counter[str]:
     assert counted["TOO_LARGE"] > 0.01 * count, counted
     assert counted["uncertain"] < 0.05 * count, counted
     assert counted["not whole"] < 0.02 * count, counted
+    assert counted["beyond the budget"] < 0.005 * count, counted
     assert counted["narrow"] > 0.9 * count, counted
     return counted
 

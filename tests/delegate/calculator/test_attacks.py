@@ -34,6 +34,8 @@ ATTACKS: dict[type[CalculatorError], tuple[str, ...]] = {
         "20!!!",
         "comb(10**9, 10**8)",
         "comb(10**200, 10**199)",
+        "comb(10**400, 10**399)",
+        "perm(10**400, 10**399)",
         "perm(5000, 4000)",
         "perm(10**300, 10**290)",
         "1e999",
@@ -45,6 +47,12 @@ ATTACKS: dict[type[CalculatorError], tuple[str, ...]] = {
         "2.5**(10**5)",
         "sqrt(2)**9999",
         "sin(10**400)",
+        "exp(-1000)",
+        "sqrt(2)**-9999",
+        "pi/10**308/10**308",
+        "exp(-700)*exp(-700) == 0",
+        "radians(exp(-745))",
+        "round(exp(709.7), -308)",
         "round(1, 10**9)",
         "lcm(10**300+1, 10**301+1, 10**302+1, 10**303+1, 10**304+1, 10**305+1)",
     ),
@@ -96,6 +104,10 @@ ATTACKS: dict[type[CalculatorError], tuple[str, ...]] = {
         "3²",
         "3j",
         "0x10",
+        "5+0x10",
+        "$0x10",
+        "0,125*8",
+        "2^50% of 4",
         "0b1",
         "1_000",
         "1.2.3",
@@ -178,6 +190,16 @@ def test_the_costliest_of_them_is_no_work() -> None:
         finally:
             sys.setprofile(None)
         assert calls < 6_000, text
+
+
+def test_what_no_bound_foresaw_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    def overflow(value: object) -> float:
+        raise OverflowError("too large")
+
+    calculator = Calculator()
+    monkeypatch.setitem(calculator.backend.arithmetic.column, "sqrt", overflow)
+    with pytest.raises(TooLargeError, match="out of range"):
+        calculator.evaluate("sqrt(2)")
 
 
 WIDE = Budget(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.delegate.calculator import Calculator
+from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS
 from curta.errors import CalculatorError
 
@@ -36,6 +36,15 @@ EXACT = {
     "20% of 80": "16",
     "20% of (1,000 + 500)": "300",
     "1/4 of 80": "20",
+    "-50% of 80": "-40",
+    "100 * 50% of 3": "150",
+    "20% of 50% of 80": "8",
+    "2*-50% of 4": "-4",
+    "80/20% of 40": "10",
+    "1/2 of 6": "3",
+    "(20%) of 80": "16",
+    "50% of 2^3": "4",
+    "5 - 50% of 8": "1",
     "5 % 3": "2",
     "-5 % 3": "1",
     "-7 // 2": "-4",
@@ -44,6 +53,10 @@ EXACT = {
     "10 * $3": "30",
     "3x4": "12",
     "3 x (4)": "12",
+    "10x5": "50",
+    "3.0x4": "12",
+    "1,000x5": "5000",
+    "max(0,125)": "125",
     "6 ÷ 2 × 3": "9",
     "3 − 1": "2",
     "1/7*7": "1",
@@ -97,6 +110,11 @@ ROUNDED = {
     "2/3e10": "6.666667e-11",
     "sign(sin(pi))": "1",
     "floor(sqrt(2))": "1",
+    "min(sqrt(2), 1.4142135623730951)": "1.414214",
+    "min(sqrt(2), 1)": "1",
+    "max(2, pi)": "3.141593",
+    "sin(pi) - sin(pi)": "0",
+    "0 * pi": "0",
 }
 
 
@@ -124,6 +142,9 @@ def test_rounded_results_say_that_they_are(expression: str, text: str) -> None:
         "٣+1": "write digits as 0 to 9",
         "1 < 2 < 3": "make two calls of them",
         "2 = 2": "write == to compare",
+        "0,125*8": "groups of three",
+        "0x10": "'0' runs into 'x10'",
+        "(50%)^2 of 80": "use parentheses",
     }.items(),
 )
 def test_what_is_no_expression_says_what_to_write(expression: str, advice: str) -> None:
@@ -136,6 +157,12 @@ def test_the_documentation_names_all_that_can_be_called() -> None:
     (table,) = re.findall(r"What can be written:\n(.*?)\n\n`-2", page, flags=re.DOTALL)
     named = set(re.findall(r"[a-z_0-9]+", " ".join(re.findall(r"`([^`]*)`", table))))
     assert not {*FUNCTIONS, *CONSTANTS} - named
+
+
+def test_what_has_too_many_operands_is_told_how_many_there_may_be() -> None:
+    wide = Calculator(budget=Budget(steps=200))
+    with pytest.raises(CalculatorError, match="sum takes 1 to 64 operands, not 70"):
+        wide.evaluate(f"sum({','.join('1' * 70)})")
 
 
 Tree = tuple[str, Fraction | None]
@@ -224,6 +251,7 @@ def test_anything_that_looks_like_an_expression_is_finite_or_an_error(text: str)
         ("sqrt(2)^2 == 2", False),
         ("sin(pi) == 0", False),
         ("3 < pi", False),
+        ("min(sqrt(2), 1.4142135623730951) == 1.4142135623730951", False),
     ],
 )
 def test_comparisons_of_rounded_numbers_say_so(expression: str, exact: bool) -> None:

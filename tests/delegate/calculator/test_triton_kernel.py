@@ -29,7 +29,8 @@ FURTHER = (
     "asin(1e-9)", "acos(1)", "acos(-1)", "acos(-0.3)", "tan(1.5)", "round(-2.5)", "round(1e300, 5)",
     "round(0.125, 2)", "trunc(2.5)", "comb(10^9, 3)", "gcd(-12, 0)", "gcd(7)",
     "lcm(4.5)", "min(5)", "mean(4)", "sum(1, 2, -3)", "1e308 * 10", "sign(0)", "log(2, 0)", "ln(2)",
-    "pi", "log10(0)", "log2(-1)", "factorial(-1)", "acos(2)",
+    "pi", "log10(0)", "log2(-1)", "factorial(-1)", "acos(2)", "exp(-1000)", "2 ^ (-1080)",
+    "1e-300 * 1e-300", "pi / 1e308 / 1e308", "0 * pi", "radians(exp(-745))", "1e-300 / 1e100 * 0",
 )  # fmt: skip
 LOOPS = (
     "1e300 % 7", "1e-310 % 3e-320", "comb(1000, 500)", "comb(1100, 550)", "perm(170, 169)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from functools import cache
 
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 pytest.importorskip("transformers")
 
 import torch
+from tokenizers.processors import TemplateProcessing
 from transformers import LogitsProcessorList, StoppingCriteriaList, TopKLogitsWarper
 
 from curta.delegate.calculator import Budget, Calculator, Result
@@ -19,12 +21,10 @@ from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
 from curta.delegate.interception.reference import decode
 from curta.errors import ExpressionSyntaxError, UserError
-from tiny_language_models import FAMILIES, Push, model, tokenizer
+from tiny_language_models import FAMILIES, Push, chat_tokenizer, model, tokenizer
 
 TOKENS = 40
 PROMPTS = ("a", "ab, 12 c", "<<calc: 1+", "b <<calc: 2*3>> = 6 and cé" * 2)
-PADDED = ("grouped queries", "linear attention")
-"""Families to try batches with."""
 
 
 @cache
@@ -72,7 +72,7 @@ def test_one_row_says_what_the_reference_says(family: str) -> None:
     assert calls >= 1
 
 
-@pytest.mark.parametrize("family", PADDED)
+@pytest.mark.parametrize("family", FAMILIES)
 @settings(max_examples=5, deadline=None)
 @given(prompts=st.lists(st.sampled_from(PROMPTS), min_size=2, max_size=4))
 def test_a_row_says_the_same_in_any_batch(family: str, prompts: list[str]) -> None:
@@ -141,6 +141,60 @@ def test_several_outputs_of_each_prompt() -> None:
     assert len({output.text for output in outputs}) > 2
     with pytest.raises(UserError, match="a stream is one answer"):
         next(made.stream("a", **options))
+
+
+def padded_with(special: str) -> CalcGenerator:
+    """The tiny model with another padding token."""
+    tokens = copy.deepcopy(tokenizer())
+    tokens.pad_token = special
+    return CalcGenerator(model("grouped queries"), tokens)
+
+
+@pytest.mark.parametrize("special", ["<pad>", "<end>"])
+def test_an_output_says_whether_it_ended_whatever_it_is_padded_with(special: str) -> None:
+    """The end token counts, once; an answer whose last token it is has ended, too."""
+    prompts, lengths = ["a", "b c", "ab, 12 c", "1"], [6, 12, 1, 99]
+    made = padded_with(special)
+    begin = made.inputs(prompts)["input_ids"].shape[1]
+    for limit, counts, ended in (
+        (12, [7, 12, 2, 12], [True, False, True, False]),
+        (13, [7, 13, 2, 13], [True, True, True, False]),
+    ):
+        outputs = made.generate(
+            prompts,
+            max_new_tokens=limit,
+            logits_processor=LogitsProcessorList([EndsAt(begin, lengths)]),
+        )
+        assert [output.tokens for output in outputs] == counts
+        assert [output.ended for output in outputs] == ended
+
+
+def test_what_stops_at_a_string_has_ended_and_what_ran_out_of_time_has_not() -> None:
+    made = generator("grouped queries")
+    options = {"max_new_tokens": TOKENS, "logits_processor": LogitsProcessorList([Push()])}
+    (stopped,) = made.generate(["ab, 12 c"], stop_strings=["c"], **options)
+    assert stopped.ended
+    assert stopped.tokens < TOKENS
+    (late,) = made.generate(["ab, 12 c"], max_time=1e-9, **options)
+    assert not late.ended
+    assert late.tokens < TOKENS
+
+
+def test_each_prompt_is_encoded_by_its_own_kind() -> None:
+    """A template writes the special tokens itself; beside a plain text, too."""
+    tokens = copy.deepcopy(chat_tokenizer())
+    end = tokens.eos_token_id
+    tokens.backend_tokenizer.post_processor = TemplateProcessing(
+        single="<end> $A", special_tokens=[("<end>", end)]
+    )
+    made = CalcGenerator(model("grouped queries"), tokens)
+    conversation = [{"role": "user", "content": "a"}]
+    together = made.inputs(["a b", conversation])
+    for row, prompt in enumerate(("a b", conversation)):
+        (alone,) = made.inputs([prompt])["input_ids"].tolist()
+        mask = together["attention_mask"][row].bool()
+        assert together["input_ids"][row][mask].tolist() == alone
+        assert (alone[0] == end) == isinstance(prompt, str)
 
 
 def test_prompts_that_are_none() -> None:

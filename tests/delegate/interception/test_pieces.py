@@ -10,7 +10,7 @@ pytest.importorskip("transformers")
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from curta.delegate.interception.events import CallRejected, Event
@@ -30,9 +30,14 @@ CORPUS = [
 
 @cache
 def made(kind: str) -> PreTrainedTokenizerFast:
-    """Pieces with cuts anywhere; bytes, so that characters have parts; words with their space."""
+    """Pieces with cuts anywhere; bytes, so that characters have parts; words with their space.
+
+    Or characters, with bytes for those that are not in the vocabulary, as Llama 2 has them.
+    """
     if kind == "pieces":
         return tokenizer()
+    if kind == "byte fallback":
+        return falling_back()
     given = Tokenizer(models.BPE(unk_token="<unk>" if kind == "words" else None))
     if kind == "bytes":
         given.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
@@ -49,7 +54,33 @@ def made(kind: str) -> PreTrainedTokenizerFast:
     return PreTrainedTokenizerFast(tokenizer_object=given, clean_up_tokenization_spaces=False)
 
 
-KINDS = ("pieces", "bytes", "words")
+def falling_back() -> PreTrainedTokenizerFast:
+    """A cut run of bytes is decoded to as many signs of incompleteness, complete ones with it."""
+    known = ["<unk>", *(f"<0x{byte:02X}>" for byte in range(256)), "▁"]
+    known += sorted(each for each in {*"".join(CORPUS)} if each.isascii() and each != " ")
+    given = Tokenizer(
+        models.BPE(
+            vocab={each: number for number, each in enumerate(known)},
+            merges=[],
+            unk_token="<unk>",
+            byte_fallback=True,
+        )
+    )
+    given.normalizer = normalizers.Sequence(
+        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    )
+    given.decoder = decoders.Sequence(
+        [
+            decoders.Replace("▁", " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(" ", 1, 0),
+        ]
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=given, clean_up_tokenization_spaces=False)
+
+
+KINDS = ("pieces", "bytes", "words", "byte fallback")
 TEXTS = st.text(st.sampled_from([*"<>calc: 1234*=.,é😀日x"]), max_size=30)
 
 
@@ -64,6 +95,27 @@ def test_pieces_put_together_are_the_text(kind: str, text: str) -> None:
     assert not any(INCOMPLETE in piece for piece in pieces)
     whole = made(kind).decode(tokens, clean_up_tokenization_spaces=False)
     assert "".join(pieces) + said.finish() == whole
+
+
+def test_characters_of_bytes_one_behind_the_other_stay_whole() -> None:
+    text = "a😀😀😀b日é x"
+    said = TokenText(made("byte fallback"))
+    pieces = [said.push(token) for token in made("byte fallback").encode(text)]
+    assert [each for each in pieces if each] == [*text]
+
+
+def test_what_is_fed_behind_a_character_of_bytes_is_whole() -> None:
+    """An answer behind it, none, and a longer one: the next character is told as it is."""
+    tokens = made("byte fallback").encode("😀日", add_special_tokens=False)[1:]
+    said = TokenText(made("byte fallback"))
+    assert "".join(said.push(token) for token in tokens) == "😀日"
+    said.extend([])
+    assert "".join(said.push(token) for token in tokens) == "😀日"
+    said.extend(list(Fragments(made("byte fallback")).encode(" = 日日日日")))
+    assert "".join(said.push(token) for token in tokens) == "😀日"
+    said.push(made("byte fallback").convert_tokens_to_ids(">"))
+    said.replace_last(tokens[-3:])
+    assert "".join(said.push(token) for token in tokens) == "😀日"
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -419,3 +419,17 @@ def test_time_in_the_queue_counts(slow: Any) -> None:
     assert (status, error["code"]) == (503, "time_limit")
     for stream in streams:
         stream.response.close()
+
+
+def test_mistakes_of_ours_are_counted_once(
+    quick: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def broken(wanted: object) -> None:
+        raise ValueError("no bound foresaw it")
+
+    name = 'curta_requests_total{endpoint="/v1/completions",status="500"}'
+    before = metrics(quick).get(name, 0)
+    monkeypatch.setattr(quick.engine, "submit", broken)
+    status, error = ask(quick)
+    assert (status, error["code"]) == (500, "mistake")
+    assert metrics(quick)[name] == before + 1

@@ -101,6 +101,32 @@ def test_a_model_whose_rows_disturb_each_other_is_found_out() -> None:
     assert not Disturbed(model("grouped queries")).joins
 
 
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_model_that_forgets_when_tokens_are_appended_is_found_out(family: str) -> None:
+    """By its type or by trying: two tokens at once, against one after the other."""
+    made = Model(model(family))
+    row = torch.randint(2, 90, (1, 12), generator=torch.Generator().manual_seed(0))
+    ones = torch.ones_like(row)
+    scores = []
+    for ends in ((10, 11, 12), (10, 12)):
+        begin, cache = 0, None
+        for end in ends:
+            found, cache = made.step(row[:, begin:end], ones[:, :end], cache)
+            begin = end
+        scores.append(found)
+    assert torch.allclose(*scores, atol=1e-3) or not made.appends
+
+
+def test_what_no_list_knows_is_found_out_by_trying() -> None:
+    class Forgetful(Model):
+        def step(self, tokens: torch.Tensor, mask: torch.Tensor, cache: object) -> tuple:
+            scores, after = super().step(tokens, mask, cache)
+            return scores + float(cache is not None and tokens.shape[1] > 1), after
+
+    assert Model(model("grouped queries")).appends
+    assert not Forgetful(model("grouped queries")).appends
+
+
 def test_kinds_of_rotation_that_depend_on_the_batch() -> None:
     assert caches.rope_kinds({"rope_type": "dynamic"}) == {"dynamic"}
     nested = {"full_attention": {"rope_type": "longrope"}, "sliding_attention": {}}
@@ -207,6 +233,46 @@ def test_time_that_is_over() -> None:
         failed = second.wait().end
         assert isinstance(failed, Failed)
         assert failed.refusal.code == "time_limit"
+        assert made.running == 0
+
+
+def test_a_prompt_that_is_still_read_when_time_is_over_is_an_error() -> None:
+    prompt = tokens_of("grouped queries", "b <<calc: 2*3>> = 6 and c" * 8)
+    with engine(time_limit=0.3, prompt_step=1) as made:
+        quick = made.model.step
+
+        def step(*given: object) -> tuple:
+            time.sleep(0.02)
+            return quick(*given)
+
+        made.model.step = step
+        end = submit(made, Wanted(prompt, 4))[0].wait().end
+        assert isinstance(end, Failed)
+        assert (end.refusal.status, end.refusal.code) == (503, "time_limit")
+        assert "the prompt was still being read" in str(end.refusal)
+        assert made.running == 0
+
+
+def test_what_breaks_between_two_steps_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two prompts of which one is read first: there is no memory to part them."""
+    part = Batch.part
+    short, long = (tokens_of("grouped queries", prompt) for prompt in ("a", "ab, 12 c"))
+
+    def broken(batch: Batch, rows: list[int]) -> Batch | None:
+        if 0 < len(rows) < len(batch.writings):
+            raise MemoryError("no room")
+        return part(batch, rows)
+
+    with engine(processor=Slow(0.0)) as made:
+        monkeypatch.setattr(Batch, "part", broken)
+        running = [Collected(), Collected()]
+        made.submit([(Wanted(p, 5), to.hear) for p, to in zip((short, long), running, strict=True)])
+        for collected in running:
+            end = collected.wait().end
+            assert isinstance(end, Failed)
+            assert "MemoryError: no room" in str(end.refusal)
+        monkeypatch.undo()
+        assert isinstance(submit(made, Wanted(short, 5))[0].wait().end, Finished)
         assert made.running == 0
 
 

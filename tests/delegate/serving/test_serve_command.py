@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ pytest.importorskip("uvicorn")
 from curta.app.command_line import main, parser
 from curta.app.serve_command import LIMITS
 from curta.delegate.serving.limits import Limits
+from curta.errors import UserError
 from tiny_language_models import chat_tokenizer, model
 
 SCRIPT = "import sys; from curta.app.entry import main; sys.exit(main())"
@@ -34,6 +36,36 @@ def test_options_have_the_limits_own_defaults() -> None:
     for name, _, default, _ in LIMITS:
         field = name.replace("-", "_")
         assert getattr(options, field) == default == getattr(Limits(), field)
+
+
+def test_all_limits_but_one_are_options() -> None:
+    options = {name.replace("-", "_") for name, *_ in LIMITS}
+    assert {field.name for field in fields(Limits)} - options == {"prompt_step"}
+    with pytest.raises(UserError, match=r"^prompt_step 0: must be 1 or more"):
+        Limits(prompt_step=0)
+
+
+def test_the_calculator_computes_on_the_models_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    import curta.app.serve
+    from curta.delegate import calculator, models
+
+    asked: list[object] = []
+    exact = calculator.Calculator()
+    monkeypatch.setattr(
+        models, "load", lambda *given, **options: (model("grouped queries"), chat_tokenizer())
+    )
+    monkeypatch.setattr(
+        calculator,
+        "Calculator",
+        lambda name, *, device: asked.append((name, device)) or exact,
+    )
+    options = parser().parse_args(
+        ["serve", "--model", "m", "--backend", "torch", "--device", "cpu"]
+    )
+    made = curta.app.serve.engine(options, Limits())
+    made.stop()
+    assert asked == [("torch", "cpu")]
+    assert made.generator.calculator is exact
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from curta.delegate.calculator.backends import Backend, Outcome, backend
 from curta.delegate.calculator.budget import Budget
@@ -28,11 +29,22 @@ class Result:
 
 
 class Calculator:
-    """Evaluates expressions within a budget; exactly, unless another backend is asked for."""
+    """Evaluates expressions within a budget; exactly, unless another backend is asked for.
 
-    def __init__(self, computes: str | Backend = "exact", budget: Budget | None = None) -> None:
+    device: where the backends `kernel` and `torch` compute, such as cuda:0 (the CPU)
+    """
+
+    def __init__(
+        self,
+        computes: str | Backend = "exact",
+        budget: Budget | None = None,
+        *,
+        device: Any = None,
+    ) -> None:
         self.budget = budget or Budget()
-        self.backend = backend(computes, self.budget) if isinstance(computes, str) else computes
+        self.backend = (
+            backend(computes, self.budget, device) if isinstance(computes, str) else computes
+        )
 
     def evaluate(self, expression: str) -> Result:
         """The result, or a `CalculatorError` that says why there is none."""

@@ -84,13 +84,14 @@ class Arithmetic:
             raise self.too_large(bits)
 
     def too_large(self, bits: float) -> TooLargeError:
-        return TooLargeError(f"a number of {bits:.3g} bits: at most {self.budget.bits}")
+        many = f"{bits:.3g}" if bits < 1e300 else "more than 1e300"
+        return TooLargeError(f"a number of {many} bits: at most {self.budget.bits}")
 
     # ---- operators ----
 
     def multiply(self, a: Number, b: Number) -> Number:
         if isinstance(a, float) or isinstance(b, float):
-            return as_float(a) * as_float(b)
+            return kept(as_float(a) * as_float(b), a, b)
         self.check_bits(a.numerator.bit_length() + b.numerator.bit_length())
         return reduced(a * b)
 
@@ -184,6 +185,13 @@ def as_float(value: Number) -> float:
     return near
 
 
+def kept(near: float, *operands: Number) -> float:
+    """What comes of operands and is 0 only if one of them is; too small a float would say 0."""
+    if near == 0 and all(operands):
+        raise TooLargeError("a number below the smallest float where only a float will do")
+    return near
+
+
 def add(a: Number, b: Number) -> Number:
     if isinstance(a, float) or isinstance(b, float):
         return as_float(a) + as_float(b)
@@ -200,7 +208,7 @@ def divide(a: Number, b: Number) -> Number:
     if b == 0:
         raise UndefinedError("division by 0")
     if isinstance(a, float) or isinstance(b, float):
-        return as_float(a) / as_float(b)
+        return kept(as_float(a) / as_float(b), a, b)
     return reduced(Fraction(a, b))
 
 
@@ -226,7 +234,7 @@ def float_power(base: float, exponent: float) -> float:
     if base == 0 and exponent < 0:
         raise UndefinedError("0 has no negative powers")
     try:
-        return math.pow(base, exponent)
+        return kept(math.pow(base, exponent), base)
     except OverflowError:
         raise TooLargeError("a power beyond the largest float") from None
 
@@ -361,7 +369,10 @@ def rounded(value: Number, places: Number = 0) -> Number:
     if abs(shift) > 308:
         raise TooLargeError(f"{shift} decimals: at most 308")
     if isinstance(value, float):
-        return round(value, shift)
+        try:
+            return round(value, shift)
+        except OverflowError:
+            raise TooLargeError("a number that is rounded beyond the largest float") from None
     unit = Fraction(10) ** shift
     return reduced(round(value * unit) / unit)
 
@@ -371,6 +382,16 @@ def to_whole(function: Callable[[Any], int]) -> Callable[..., Number]:
 
     def applied(value: Number) -> Number:
         return float(function(value)) if isinstance(value, float) else function(value)
+
+    return applied
+
+
+def one_of(choose: Callable[..., Number]) -> Callable[..., Number]:
+    """The least or the greatest: beside a float nobody knows exactly which one that is."""
+
+    def applied(*numbers: Number) -> Number:
+        found = choose(numbers)
+        return as_float(found) if any(isinstance(each, float) for each in numbers) else found
 
     return applied
 
@@ -407,9 +428,9 @@ UNBOUNDED: dict[str, Callable[..., Any]] = {
     "sign": to_whole(sign),
     "round": rounded,
     "gcd": divisor,
-    "min": lambda *numbers: min(numbers),
-    "max": lambda *numbers: max(numbers),
-    "exp": of_float(math.exp, 1),
+    "min": one_of(min),
+    "max": one_of(max),
+    "exp": of_float(lambda value: kept(math.exp(value)), 1),
     "sin": of_float(math.sin, 0),
     "cos": of_float(math.cos, 1),
     "tan": of_float(math.tan, 0),
@@ -417,7 +438,7 @@ UNBOUNDED: dict[str, Callable[..., Any]] = {
     "acos": of_float(math.acos, None, "a cosine is from -1 to 1"),
     "atan": of_float(math.atan, 0),
     "degrees": of_float(math.degrees, 0),
-    "radians": of_float(math.radians, 0),
+    "radians": of_float(lambda value: kept(math.radians(value), value), 0),
     "floor": to_whole(math.floor),
     "ceil": to_whole(math.ceil),
     "trunc": to_whole(math.trunc),

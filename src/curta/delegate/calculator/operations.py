@@ -72,6 +72,9 @@ TABLE = (
 
 OPERATIONS = {operation.name: operation for operation in TABLE}
 
+NEVER_VANISHING = frozenset({"multiply", "divide", "percent", "power", "exp", "degrees", "radians"})
+"""Operations of which the result is 0 only if an operand is: a float of 0 is too small a one."""
+
 OPERATORS = {
     "+": "add",
     "-": "subtract",

@@ -2,7 +2,8 @@
 
     comparison: sum [("<" | "<=" | ">" | ">=" | "==" | "!=") sum]
     sum:        product {("+" | "-") product}
-    product:    signed {("*" | "/" | "//" | "%" | "of") signed}
+    product:    share {("*" | "/" | "//" | "%") share}     "of", too, behind a fraction: 1/2 of 6
+    share:      signed {"of" signed}                       behind a percentage: 20% of 80
     signed:     {"+" | "-"} power
     power:      postfix ["**" signed]                      so -2^2 is -4 and 2^-1 is 1/2
     postfix:    primary {"!" | "%"}                        "%" if no operand follows: 50%
@@ -20,19 +21,19 @@ import math
 from fractions import Fraction
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS, OPERATIONS, OPERATORS
+from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS, MANY, OPERATIONS, OPERATORS
 from curta.delegate.calculator.program import Apply, Program, Push, Rational
 from curta.delegate.calculator.tokens import Token, tokens
 from curta.errors import ExpressionSyntaxError, TooLongError, UnknownNameError
 
-COMPARED, SUMMED, MULTIPLIED, SIGNED, RAISED = range(1, 6)
+COMPARED, SUMMED, MULTIPLIED, SHARED, SIGNED, RAISED = range(1, 7)
 BINDING = {
     **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), COMPARED),
     **dict.fromkeys(("+", "-"), SUMMED),
-    **dict.fromkeys(("*", "/", "//", "%", "of"), MULTIPLIED),
+    **dict.fromkeys(("*", "/", "//", "%"), MULTIPLIED),
     "**": RAISED,
 }
-"""How tightly operators bind."""
+"""How tightly operators bind; `of` depends on what stands before it."""
 
 VALUES = {"pi": math.pi, "tau": math.tau, "e": math.e}
 
@@ -91,15 +92,15 @@ class Parser:
             self.signed()
         else:
             self.postfix()
-        while (binding := BINDING.get(self.now.text, 0)) >= least:
+        while (binding := self.binding()) >= least:
             sign = self.now.text
-            if sign == "of" and not self.is_share():
-                return
             self.advance()
             if binding == RAISED:
                 self.deeper()
                 self.expression(SIGNED)
                 self.depth -= 1
+                if self.now.text == "of":
+                    raise self.unexpected("use parentheses, as in (20%) ** 2 * 80")
             else:
                 self.expression(binding + 1)
             self.add(APPLIED[sign])
@@ -127,10 +128,18 @@ class Parser:
         if negative:
             self.add(NEGATE)
 
-    def is_share(self) -> bool:
-        """Whether what is written so far ends in a percentage or a fraction."""
+    def binding(self) -> int:
+        """How tightly the operator binds that is next; 0 if there is none.
+
+        `of` is an operator behind a percentage, as written, and behind what is a share otherwise.
+        """
+        if self.now.text != "of":
+            return BINDING.get(self.now.text, 0)
+        if self.tokens[self.at - 1].text == "%":
+            return SHARED
         last = self.steps[-1]
-        return isinstance(last, Apply) and last.operation.name in ("percent", "divide")
+        is_share = isinstance(last, Apply) and last.operation.name in ("percent", "divide")
+        return MULTIPLIED if is_share else 0
 
     def postfix(self) -> None:
         self.primary()
@@ -240,4 +249,6 @@ def wanted(least: int, most: int) -> str:
     """How many operands, in words."""
     if least == most:
         return "one operand" if least == 1 else f"{least} operands"
+    if most == MANY:
+        return f"{least} to {most} operands"
     return f"{least} or {most} operands" if most == least + 1 else f"{least} or more operands"

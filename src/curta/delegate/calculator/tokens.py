@@ -37,16 +37,16 @@ WRITTEN |= {sign: Token("operator", plain) for sign, plain in SIGNS.items()}
 OPERATORS = r"\*\*|//|<=|>=|==|!=|[-+*/%^<>()\[\],!×·⋅∗÷∕−–≤≥≠]"
 
 NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
-GROUPED = r"[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?"
+GROUPED = r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?"
 TIMES = rf"[xX](?=[{SPACES}]*[0-9(.])"
-APART = rf"(?![0-9A-Za-z_.{CURRENCIES}²³¹])|(?<!0)(?={TIMES})"
-"""What may follow a number: nothing that it could run into. 0x10 is no product."""
+APART = rf"(?![0-9A-Za-z_.{CURRENCIES}²³¹])|(?={TIMES})"
+"""What may follow a number: nothing that it could run into. 0x10 is no product, 10x5 is one."""
 
 PIECE = re.compile(
     rf"[{SPACES}]*(?:"
     rf"(?P<operator>{OPERATORS})"
     rf"|(?P<grouped>[{CURRENCIES}]?{GROUPED})(?!,[0-9])(?:{APART})"
-    rf"|(?P<number>[{CURRENCIES}]?{NUMBER})(?:{APART})"
+    rf"|(?P<number>[{CURRENCIES}]?(?!0[xX]){NUMBER})(?:{APART})"
     rf"|(?P<times>(?<=[0-9).{SPACES}]){TIMES})"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<end>$))"

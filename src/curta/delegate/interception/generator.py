@@ -32,10 +32,16 @@ Prompt = str | Sequence[Message]
 
 @dataclass(frozen=True)
 class Output:
-    """What a model wrote for one prompt."""
+    """What a model wrote for one prompt.
+
+    tokens: how many, with calls' answers and the token that ended it
+    ended:  whether it came to its end, by such a token or what `generate` was told to stop at,
+            rather than to a limit of tokens or time
+    """
 
     events: tuple[Event, ...]
     tokens: int
+    ended: bool = False
 
     @property
     def text(self) -> str:
@@ -101,16 +107,15 @@ class CalcGenerator:
             return []
         each_has = options.get("num_return_sequences") or 1
         events: list[list[Event]] = [[] for _ in range(len(prompts) * each_has)]
-        inputs = self.inputs(prompts)
-        rows = self.model.generate(
-            **inputs,
-            custom_generate=Loop(lambda number: self.row(events[number])),
+        rows = [self.row(each) for each in events]
+        self.model.generate(
+            **self.inputs(prompts),
+            custom_generate=Loop(lambda number: rows[number]),
             **self.completed(options),
         )
-        begin, padding = inputs["input_ids"].shape[1], self.tokenizer.pad_token_id
-        counts = [int((row[begin:] != padding).sum()) for row in rows]
         return [
-            Output(tuple(joined(each)), count) for each, count in zip(events, counts, strict=True)
+            Output(tuple(joined(each)), row.tokens, row.ended)
+            for each, row in zip(events, rows, strict=True)
         ]
 
     def stream(self, prompt: Prompt, **options: Any) -> Iterator[Event]:
@@ -152,31 +157,30 @@ class CalcGenerator:
         """Tokens on the model's device, padded on the left."""
         if isinstance(prompts, str):
             raise UserError("one prompt where a list of prompts is wanted: put it in brackets")
-        texts = [self.text(prompt) for prompt in prompts]
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        templated = [not isinstance(prompt, str) for prompt in prompts]
-        encoded = self.tokenizer(
-            texts,
-            return_tensors="pt",
-            padding=True,
-            padding_side="left",
-            add_special_tokens=not all(templated),
-        )
-        if not encoded["attention_mask"].any(dim=1).all():
+        rows = [self.encoded(prompt) for prompt in prompts]
+        if not all(rows):
             raise UserError("an empty prompt: there is no token to begin with")
+        longest = max(map(len, rows))
+        padding, device = self.tokenizer.pad_token_id or 0, self.model.device
+        padded = [[padding] * (longest - len(row)) + row for row in rows]
+        mask = [[0] * (longest - len(row)) + [1] * len(row) for row in rows]
         return {
-            name: encoded[name].to(self.model.device) for name in ("input_ids", "attention_mask")
+            "input_ids": torch.tensor(padded, device=device),
+            "attention_mask": torch.tensor(mask, device=device),
         }
 
-    def text(self, prompt: Prompt) -> str:
-        """A prompt as text."""
+    def encoded(self, prompt: Prompt) -> list[int]:
+        """A prompt as tokens; a template writes the special ones itself."""
         if isinstance(prompt, str):
-            return prompt
+            tokens: list[int] = self.tokenizer.encode(prompt)
+            return tokens
         text: str = self.tokenizer.apply_chat_template(
             list(prompt), tokenize=False, add_generation_prompt=True
         )
-        return text
+        templated: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
+        return templated
 
     def completed(self, options: dict[str, Any]) -> dict[str, Any]:
         """Options of generation with those that are not given.

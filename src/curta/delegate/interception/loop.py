@@ -24,8 +24,9 @@ if TYPE_CHECKING:
     from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
 
 
-ONE_BY_ONE = frozenset({"falcon_mamba", "mamba", "mamba2"})
-"""Models whose state is not the same if several tokens are appended to it at once."""
+ONE_BY_ONE = frozenset({"falcon_mamba", "jamba", "mamba", "mamba2", "zamba"})
+"""Models whose state is not the same if several tokens are appended to it at once: they begin a new
+one. (`serving.batch` tries it, too; here there is no pass to spare.)"""
 
 
 class Loop:
@@ -58,13 +59,13 @@ class Loop:
             # Narrowed before, so that what keeps the likeliest few keeps some; and after, again.
             scores = processed(logits_processor, input_ids, feed.narrowed(logits))
             scores = feed.narrowed(scores)
-            chosen = feed.next(choose(scores, do_sample=generation_config.do_sample))
-            chosen = chosen[:, : max(room(stopping_criteria, input_ids), 1)]
+            choices = choose(scores, do_sample=generation_config.do_sample)
+            chosen = feed.next(choices, most=max(room(stopping_criteria, input_ids), 1))
             input_ids = torch.cat([input_ids, chosen.to(input_ids.device)], dim=1)
             if streamer is not None:
                 streamer.put(chosen.cpu())
-            stopped = stopping_criteria(input_ids, scores).tolist()
-            feed.stop(stopped, at_once=room(stopping_criteria, input_ids) <= 0)
+            complete, stopped = ending(stopping_criteria, input_ids, scores)
+            feed.stop(complete, stopped, at_once=room(stopping_criteria, input_ids) <= 0)
             if feed.is_done:
                 break
             model_kwargs = model._update_model_kwargs_for_generation(
@@ -112,30 +113,32 @@ class Feed:
         ]
         return torch.stack(narrow)
 
-    def next(self, choices: Sequence[int]) -> torch.Tensor:
-        """Tokens for all rows: one for each, or all that are waiting."""
+    def next(self, choices: Sequence[int], most: int) -> torch.Tensor:
+        """Tokens for all rows: one for each, or all that are waiting, up to so many."""
         for number, choice in enumerate(choices):
             if not self.done[number] and not self.waiting[number]:
                 taken = [choice] if choice in self.ends else self.rows[number].take(choice)
                 self.waiting[number].extend(taken)
-        count = len(self.waiting[0]) if self.at_once else 1
+        count = min(len(self.waiting[0]), most) if self.at_once else 1
         return torch.tensor([self.take(number, count) for number in range(len(self.rows))])
 
     def take(self, number: int, count: int) -> list[int]:
         """So many tokens of one row."""
         if self.done[number]:
             return [self.padding] * count
+        self.rows[number].tokens += count
         return [self.waiting[number].popleft() for _ in range(count)]
 
-    def stop(self, stopped: Sequence[bool], *, at_once: bool) -> None:
+    def stop(self, complete: Sequence[bool], stopped: Sequence[bool], *, at_once: bool) -> None:
         """Rows that have come to their end; unless it is `at_once`, not within an answer.
 
         So a criterion decides where it would with one row, which is fed an answer in one pass.
         """
         for number, is_stopped in enumerate(stopped):
-            within = bool(self.waiting[number]) and not at_once
-            if is_stopped and not within and not self.done[number]:
+            within = bool(self.waiting[number])
+            if is_stopped and (at_once or not within) and not self.done[number]:
                 self.done[number] = True
+                self.rows[number].ended = complete[number] and not within
                 self.rows[number].finish()
 
 
@@ -153,6 +156,22 @@ def choose(scores: torch.Tensor, *, do_sample: bool) -> list[int]:
         return choices
     likely: list[int] = scores.argmax(dim=-1).tolist()
     return likely
+
+
+def ending(
+    stopping_criteria: StoppingCriteriaList, input_ids: torch.Tensor, scores: torch.Tensor
+) -> tuple[list[bool], list[bool]]:
+    """Which rows are complete, and which are to stop: those, and all at a limit (length, time)."""
+    from transformers import MaxLengthCriteria, MaxTimeCriteria
+
+    complete = torch.zeros(len(input_ids), dtype=torch.bool)
+    stopped = complete.clone()
+    for criterion in stopping_criteria:
+        found = torch.as_tensor(criterion(input_ids, scores)).cpu()
+        stopped |= found
+        if not isinstance(criterion, MaxLengthCriteria | MaxTimeCriteria):
+            complete |= found
+    return complete.tolist(), stopped.tolist()
 
 
 def room(stopping_criteria: StoppingCriteriaList, input_ids: torch.Tensor) -> int:

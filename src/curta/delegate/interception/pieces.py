@@ -38,7 +38,8 @@ class TokenText:
         return piece
 
     def replace_last(self, tokens: list[int]) -> None:
-        """Other tokens instead of the last one; their text is known already."""
+        """Other tokens instead of the last one, which was a piece; their text is known already."""
+        self.done = len(self.tokens) - 1
         self.tokens[-1:] = tokens
         self.accept()
 
@@ -59,8 +60,12 @@ class TokenText:
         return self.decode(self.tokens[self.before :])[len(told) :]
 
     def accept(self) -> None:
-        """All tokens have been passed on; the last few stay, to decode the next ones with."""
-        self.before, self.done = max(self.done - 1, len(self.tokens) - 8, 0), len(self.tokens)
+        """All tokens have been passed on; the last piece stays, to decode the next one with.
+
+        It begins with a character. Some tokenizers, given a part of one, spoil those behind it.
+        """
+        if self.is_waiting:
+            self.before, self.done = self.done, len(self.tokens)
 
     def decode(self, tokens: list[int]) -> str:
         text: str = self.tokenizer.decode(

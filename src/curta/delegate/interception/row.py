@@ -55,6 +55,10 @@ class Row:
         self.constraint = constraint
         self.said = TokenText(tokenizer)
         self.scanner = Scanner(protocol)
+        self.tokens = 0
+        """How many a loop has fed, calls' answers and the end token included."""
+        self.ended = False
+        """Whether the answer is complete: it did not only reach a limit."""
 
     @property
     def in_call(self) -> bool:

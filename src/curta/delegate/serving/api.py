@@ -12,9 +12,10 @@ its answer, as it stands in the content. OpenAI's client keeps these fields.
 
 What differs from OpenAI's service: the default `temperature` is 0. `completion_tokens` has answers
 of calls in it. A choice whose time is over ends with finish_reason `length`, like one that has all
-its tokens; one that waited in the queue for all of its time is refused with status 503. A full
-queue is status 429. A stream begins when there is something to say, so that what goes wrong before
-has a status of its own; what goes wrong later is an event with an `error`, before [DONE].
+its tokens; one that waited in the queue for all of its time, or whose prompt was still being read,
+is refused with status 503. A full queue is status 429. A stream begins when there is something to
+say, so that what goes wrong before has a status of its own; what goes wrong later is an event with
+an `error`, before [DONE].
 
 What is written waits in memory until a client reads it, which is bounded by the limit on tokens:
 nobody who reads slowly holds up the model. A client that takes nothing of an event for as long as
@@ -302,14 +303,24 @@ class Counted:
         known = ("/v1/chat/completions", "/v1/completions", "/v1/models", "/health", "/metrics")
         endpoint = scope["path"] if scope["path"] in known else "other"
 
+        has_begun = False
+
+        def count(status: int) -> None:
+            self.metrics.count("curta_requests_total", endpoint=endpoint, status=str(status))
+
         async def counted(message: Message) -> None:
+            nonlocal has_begun
             if message["type"] == "http.response.start":
-                self.metrics.count(
-                    "curta_requests_total", endpoint=endpoint, status=str(message["status"])
-                )
+                has_begun = True
+                count(message["status"])
             await send(message)
 
-        await self.app(scope, receive, counted)
+        try:
+            await self.app(scope, receive, counted)
+        except Exception:  # answered further outside, by `broken`
+            if not has_begun:
+                count(500)
+            raise
 
 
 async def unless_gone(receive: Receive, made: Awaitable[Made]) -> Made | None:

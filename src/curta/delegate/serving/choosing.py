@@ -35,11 +35,6 @@ def choices(logits: torch.Tensor, writings: Sequence[Writing]) -> list[int]:
     return likely
 
 
-def narrowed(scores: torch.Tensor, writing: Writing) -> torch.Tensor:
-    """As the constraint of its row has them."""
-    return scores if writing.row is None else writing.row.narrowed(scores)
-
-
 def is_constrained(writing: Writing) -> bool:
     """Whether some tokens may not follow now."""
     return writing.row is not None and writing.row.constraint is not None and writing.row.in_call

@@ -5,9 +5,10 @@ takes a step with all answers that are being written. Prompts that came together
 so many tokens as the shortest of them has left, without any padding. One that is read joins the
 answers (`batch`, `caches`). An answer that has ended leaves.
 
-The law: what an answer says does not depend on what is written beside it. Where that cannot be
-had, because the model's caches cannot be joined exactly, answers are written one after the other;
-`is_batching` and the metrics say so.
+The law: what an answer says does not depend on what is written beside it, up to the rounding of the
+model's numbers (batches of other sizes may add in another order). Where that cannot be had, because
+the model's caches cannot be joined exactly, answers are written one after the other; `is_batching`
+and the metrics say so.
 """
 
 from __future__ import annotations
@@ -189,14 +190,21 @@ class Engine:
             room -= count * rows
             self.metrics.count("curta_tokens_total", count * rows, kind="prompt")
             after = self.advanced(batch, count)
-            if after is None:
-                continue
-            done = [n for n, writing in enumerate(after.writings) if writing.written]
-            unread = [n for n, writing in enumerate(after.writings) if not writing.written]
-            ready.extend(part for part in [after.part(done)] if part is not None)
-            self.starting.extendleft(part for part in [after.part(unread)] if part is not None)
+            done, unread = (None, None) if after is None else self.parted(after)
+            ready.extend([] if done is None else [done])
+            self.starting.extendleft([] if unread is None else [unread])
         if ready:
             self.join([*([] if self.batch is None else [self.batch]), *ready])
+
+    def parted(self, batch: Batch) -> tuple[Batch | None, Batch | None]:
+        """The rows whose prompts are read, and the others."""
+        done = [n for n, writing in enumerate(batch.writings) if writing.written]
+        unread = [n for n, writing in enumerate(batch.writings) if not writing.written]
+        try:
+            return batch.part(done), batch.part(unread)
+        except Exception as error:  # such as a lack of memory: nobody else has these rows now
+            self.fail(batch.writings, error)
+            return None, None
 
     def join(self, batches: Sequence[Batch]) -> None:
         """Go on with the rows of all."""

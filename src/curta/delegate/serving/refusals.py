@@ -65,6 +65,17 @@ def out_of_time(seconds: float) -> RefusedError:
     )
 
 
+def read_too_long(seconds: float) -> RefusedError:
+    """A request of which the prompt alone took all the time."""
+    return RefusedError(
+        f"the prompt was still being read at the time limit of {seconds:g} s (--time-limit): "
+        "nothing is written yet; try again, or with a shorter one",
+        status=503,
+        code="time_limit",
+        wait=5,
+    )
+
+
 def model_failed(error: BaseException) -> RefusedError:
     """Something went wrong that the request is not to blame for."""
     return RefusedError(

@@ -11,7 +11,7 @@ from typing import Any
 
 from curta.delegate.interception.events import Event
 from curta.delegate.interception.row import Row
-from curta.delegate.serving.refusals import RefusedError
+from curta.delegate.serving.refusals import RefusedError, read_too_long
 from curta.delegate.serving.stops import Piece, Stops
 
 
@@ -21,7 +21,7 @@ class Wanted:
 
     most_tokens: answers of calls included
     temperature: 0 takes the most likely token
-    seed:        with one, the same text under any load
+    seed:        with one, the same text under any load, up to the rounding of the model's numbers
     """
 
     prompt: tuple[int, ...]
@@ -60,13 +60,13 @@ class Writing:
     def __init__(self, wanted: Wanted, tell: Callable[[Told], None], *, time_limit: float) -> None:
         self.wanted = wanted
         self.tell = tell
+        self.time_limit = time_limit
         self.arrived = time.monotonic()
         self.deadline = self.arrived + time_limit
         self.last_step = self.arrived
         self.waiting = deque(wanted.prompt)
         self.random = random.Random(wanted.seed)
         self.stops = Stops(wanted.stops)
-        self.events: list[Event] = []
         self.row: Row | None = None
         self.processor: Any = None
         self.history = list(wanted.prompt)
@@ -90,7 +90,6 @@ class Writing:
 
     def hear(self, event: Event) -> None:
         """Something happened in the row."""
-        self.events.append(event)
         piece = self.stops.feed(event)
         if piece is not None:
             self.tell(piece)
@@ -128,8 +127,12 @@ class Writing:
         self.tell(Failed(refusal))
 
     def check(self) -> None:
-        """End it if nobody wants it, or its time is over."""
-        if self.outcome is None and self.is_cancelled:
+        """End it if nobody wants it, or its time is over: an error if nothing is written."""
+        if self.outcome is not None:
+            return
+        if self.is_cancelled:
             self.outcome = "cancelled"
-        elif self.outcome is None and self.is_late:
+        elif self.is_late and self.written:
             self.end("length")
+        elif self.is_late:
+            self.fail(read_too_long(self.time_limit))

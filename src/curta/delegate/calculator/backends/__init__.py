@@ -50,6 +50,8 @@ class Exact:
             return self.arithmetic.evaluate(program)
         except CalculatorError as error:
             return error
+        except ArithmeticError as error:  # no bound foresaw it: still nothing but an error of ours
+            return TooLargeError(f"a number on the way to the result is out of range: {error}")
 
 
 class Kernel:
@@ -94,7 +96,15 @@ class Tensors:
 
         from curta.delegate.calculator.backends import tensors
 
-        values, statuses = tensors.evaluate(programs, torch.device(self.device))
+        try:
+            device = torch.device(self.device)
+            torch.zeros(1, device=device)
+        except (AssertionError, RuntimeError) as error:  # PyTorch's own: not built for it, or none
+            raise CalculatorError(
+                f"device {self.device}: PyTorch has none ({str(error).splitlines()[0]}); "
+                "take device cpu"
+            ) from error
+        values, statuses = tensors.evaluate(programs, device)
         return outcomes(values.cpu().double().numpy(), statuses.cpu().numpy())
 
 
@@ -111,18 +121,19 @@ def outcome(value: float, status: Status) -> Outcome:
     if status == Status.UNDEFINED:
         return UndefinedError("the expression has no real value")
     if status == Status.TOO_LARGE:
-        return TooLargeError("the result is beyond the largest float64")
+        return TooLargeError("a number on the way to the result is beyond what float64 has")
     return value
 
 
 def backend(name: str, budget: Budget, device: Any = None) -> Backend:
-    """The backend of this name."""
+    """The backend of this name; kernel and torch compute on the device, others on the CPU."""
     if name == "exact":
         return Exact(budget)
-    if name == "kernel":
-        return Kernel(device or "cpu")
-    if name == "torch":
-        return Tensors(device or "cpu")
+    if name in ("kernel", "torch"):
+        made = Kernel(device or "cpu") if name == "kernel" else Tensors(device or "cpu")
+        if device is not None:
+            made.evaluate([])  # what is wrong with it is said now, and not to a model as an answer
+        return made
     if name == "machine":
         from curta.delegate.calculator.backends.machine import Machine
 

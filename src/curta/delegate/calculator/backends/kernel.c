@@ -120,6 +120,13 @@ static double of_many(int code, int operands, const double *given, uint8_t *stat
     return code == OP_MEAN ? value / operands : value;
 }
 
+/* Whether a result is a 0 that stands for a number too small for float64. */
+static int vanished(int code, int operands, const double *given, double value) {
+    if (value != 0 || VANISHING[code - 1]) return 0;
+    for (int i = 0; i < operands; i++) if (given[i] == 0) return 0;
+    return 1;
+}
+
 void evaluate(int64_t count, const int64_t *first_step, const int64_t *first_number,
               const uint8_t *codes, const uint8_t *operands, const double *numbers,
               double *values, uint8_t *statuses) {
@@ -136,11 +143,14 @@ void evaluate(int64_t count, const int64_t *first_step, const int64_t *first_num
                 continue;
             }
             double *last = stack + height - taken;
-            *last = taken == 1   ? of_one(code, last[0], &status)
-                    : taken == 2 && code != OP_MEAN ? of_two(code, last[0], last[1], &status)
-                                 : of_many(code, taken, last, &status);
+            double value = taken == 1 ? of_one(code, last[0], &status)
+                           : taken == 2 && code != OP_MEAN
+                               ? of_two(code, last[0], last[1], &status)
+                               : of_many(code, taken, last, &status);
+            int beyond = !isfinite(value) || vanished(code, taken, last, value);
+            if (status == FINE && beyond) status = TOO_LARGE;
+            *last = value;
             height += 1 - taken;
-            if (status == FINE && !isfinite(*last)) status = TOO_LARGE;
         }
         values[i] = status == FINE ? stack[0] : 0;
         statuses[i] = status;

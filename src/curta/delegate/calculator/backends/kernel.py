@@ -6,7 +6,8 @@ of its value at the operands it has, comb and perm within 2 for each factor. The
 the result lies where intervals of that width around all operands allow. Where such an interval
 holds a point at which the operation jumps (two numbers compared that differ by no more than their
 errors, floor of nearly a whole number, a divisor that may be 0), the result can be on either side,
-and so can be whether there is one.
+and so can be whether there is one. A product, quotient or power that float64 has only 0 for, though
+no operand is 0, is out of range like one that is infinite.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from curta.delegate.calculator.backends.packed import FACTORIALS, STACK, Packed
+from curta.delegate.calculator.backends.packed import FACTORIALS, STACK, VANISHING, Packed
 from curta.delegate.calculator.operations import TABLE
 from curta.engine.toolchain import build_library, load_library
 
@@ -50,6 +51,7 @@ def library() -> ctypes.CDLL:
     products = ", ".join(repr(value) for value in FACTORIALS)
     source = (
         f"{names}\n#define STACK {STACK}\n#define MOST_FACTORIAL {len(FACTORIALS) - 1}\n"
+        f"static const char VANISHING[] = {{{', '.join(map(str, VANISHING))}}};\n"
         f"static const double FACTORIALS[] = {{{products}}};\n{body}"
     )
     loaded = load_library(build_library(source, name="calculator", flags=("-lm",)))

@@ -1,8 +1,8 @@
 """Many programs as flat arrays, for kernels that evaluate them in one go.
 
 A step is a code of one byte: 0 puts the next number on the stack, k applies the k-th operation of
-the table; beside it, how many operands that takes. Numbers are float64; one that is infinite is too
-large, and the program ends there.
+the table; beside it, how many operands that takes. Numbers are float64; one that is infinite is
+out of range, and the program ends there.
 """
 
 from __future__ import annotations
@@ -14,11 +14,14 @@ from enum import IntEnum
 
 import numpy as np
 
-from curta.delegate.calculator.operations import TABLE
+from curta.delegate.calculator.operations import NEVER_VANISHING, TABLE
 from curta.delegate.calculator.program import Apply, Program, Push, Rational
 from curta.errors import TooLongError
 
 CODES = {operation.name: code for code, operation in enumerate(TABLE, start=1)}
+VANISHING = bytes(operation.name not in NEVER_VANISHING for operation in TABLE)
+"""Of each operation, whether its result may be 0 though no operand is."""
+
 STACK = 64
 """Numbers on the stack of a kernel at most; a budget of 64 steps needs no more."""
 
@@ -91,8 +94,11 @@ def steps_of(program: Program) -> tuple[Push | Apply, ...]:
 
 
 def as_double(number: Rational | float) -> float:
-    """The nearest float64; infinite if the number is beyond the largest."""
+    """The nearest float64; infinite if the number is beyond the largest or the smallest."""
     try:
-        return float(number)
+        near = float(number)
     except OverflowError:
-        return math.inf if number > 0 else -math.inf
+        near = 0.0
+    if near or not number:
+        return near
+    return math.inf if number > 0 else -math.inf

@@ -16,6 +16,7 @@ from typing import Any
 import torch
 
 from curta.delegate.calculator.backends.packed import FACTORIALS, Status, as_double
+from curta.delegate.calculator.operations import NEVER_VANISHING
 from curta.delegate.calculator.program import Program, Push
 
 Tensor = torch.Tensor
@@ -65,7 +66,10 @@ def together(
         if name in WITHOUT_VALUE:
             undefined |= WITHOUT_VALUE[name](*operands) & ~large
         value = COLUMN[name](*operands).to(kind)
-        large |= ~torch.isfinite(value) & ~undefined
+        beyond = ~torch.isfinite(value)
+        if name in NEVER_VANISHING:
+            beyond |= (value == 0) & torch.stack(operands).ne(0).all(dim=0)
+        large |= beyond & ~undefined
         stack.append(torch.where(undefined | large, torch.zeros_like(value), value))
     status = torch.where(undefined, int(Status.UNDEFINED), int(Status.FINE))
     return stack[0], torch.where(large, int(Status.TOO_LARGE), status).to(torch.uint8)

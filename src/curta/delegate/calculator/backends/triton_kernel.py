@@ -96,6 +96,7 @@ def run(
         value, missing = of_one(code, present, a, factorials)
         value = tl.where(taken == 1, value, a)
         missing = missing & (taken == 1)
+        from_zero = a == 0
         operand = longest * 0 + 1
         most = tl.max(taken, 0)
         while operand < most:
@@ -104,10 +105,11 @@ def run(
             both, without = of_two(code, present, value, b)
             value = tl.where(also, both, value)
             missing = missing | (also & without)
+            from_zero = from_zero | (also & (b == 0))
             operand += 1
         value = tl.where(code == MEAN, value / taken, value)
         value = tl.where(pushed, number, value)
-        fine = functions.is_finite(value)
+        fine = functions.is_finite(value) & ~(vanishes_never(code) & (value == 0) & ~from_zero)
         status = tl.where(active & ~fine, 2, status)
         status = tl.where(active & missing, 1, status)
         tl.store(stack + place * count + lane, value, mask=active)
@@ -117,6 +119,15 @@ def run(
     result = tl.load(stack + lane, mask=here, other=0.0)
     tl.store(values + lane, tl.where(status == 0, result, 0.0), mask=here)
     tl.store(statuses + lane, status.to(tl.uint8), mask=here)
+
+
+@triton.jit
+def vanishes_never(code):
+    """Whether the result is 0 only if an operand is (NEVER_VANISHING in operations.py)."""
+    of_two_operands = (code == MULTIPLY) | (code == DIVIDE) | (code == POWER)
+    return (
+        of_two_operands | (code == PERCENT) | (code == EXP) | (code == DEGREES) | (code == RADIANS)
+    )
 
 
 @triton.jit
