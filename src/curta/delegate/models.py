@@ -79,9 +79,9 @@ def origin_of(name: str, config: Any) -> str:
 
 def revision(name: str) -> str:
     """The commit of a model on the Hub that is loaded by its name, from where it is cached."""
-    from transformers.utils import cached_file
+    from transformers.utils.hub import cached_file
 
-    file = Path(cached_file(name, "config.json"))
+    file = Path(cached_file(name, "config.json") or name)
     return file.parent.name if file.parent.parent.name == "snapshots" else "unknown"
 
 

@@ -12,7 +12,7 @@ pytest.importorskip("peft")
 
 import torch
 from transformers import AutoConfig
-from transformers.utils import cached_file
+from transformers.utils.hub import cached_file
 
 from curta.delegate import models
 from curta.delegate.interception.protocol import Protocol
@@ -81,7 +81,7 @@ def test_a_model_of_the_hub_has_a_revision(tmp_path: Path, monkeypatch: pytest.M
         given = {"cache_dir": tmp_path, "local_files_only": True}
         return str(cached_file(name, file, **options | given))
 
-    monkeypatch.setattr("transformers.utils.cached_file", cached)
+    monkeypatch.setattr("transformers.utils.hub.cached_file", cached)
     kept = AutoConfig.from_pretrained(repository / "snapshots" / COMMIT)
     assert models.origin_of(NAME, kept) == f"Hub, revision {COMMIT}, float16"
 
