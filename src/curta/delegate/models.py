@@ -99,21 +99,10 @@ def not_loaded(name: str, error: Exception) -> DataError:
 def with_merged_adapter(model: Any, tokenizer: Any, adapter: Path) -> tuple[Any, Any]:
     """The model with an adapter in its weights, where it costs nothing, and the tokenizer.
 
-    Weights of half precision are float32 while the adapter is added, and rounded once, as a sum.
+    Adapters are float32 whatever the model is: weights of half precision are rounded once, as sums.
     """
-    kept = {
-        name: one.dtype
-        for name, one in model.named_parameters()
-        if one.dtype in (torch.float16, torch.bfloat16)
-    }
-    for name in kept:
-        one = model.get_parameter(name)
-        one.data = one.data.float()
     adapted, tokenizer, protocol = with_trained_adapter(model, tokenizer, adapter)
     merged = adapted.merge_and_unload()
-    for name, dtype in kept.items():
-        one = merged.get_parameter(name)
-        one.data = one.data.to(dtype)
     merged.calculator_protocol = protocol
     return merged, tokenizer
 

@@ -95,7 +95,7 @@ def test_folders_are_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("family", ["grouped queries", "alternating windows"])
-def test_an_adapter_is_merged_before_it_is_rounded(family: str, tmp_path: Path) -> None:
+def test_weights_with_an_adapter_are_rounded_once(family: str, tmp_path: Path) -> None:
     """Their heads are: a matrix of its own, tied. With new tokens, whose rows are trained."""
     name = base(tmp_path / "base", family, torch.bfloat16)
     plain = models.load(name, device="cpu")[0]
