@@ -117,12 +117,7 @@ def add_train(commands: argparse._SubParsersAction[Parser]) -> None:
         ("accumulate", int, 1, "passes in an update"),
         ("learning-rate", float, 2e-5, "at its highest"),
         ("warmup", int, 100, "updates in which it grows"),
-        (
-            "longest",
-            int,
-            2_048,
-            "tokens of a conversation, with calls or without; others are left out",
-        ),
+        ("longest", int, 2_048, "tokens of a conversation; longer ones are left out"),
         ("precision", str, "float32", "float32 or bfloat16"),
         ("seed", int, 0, "the same seed trains the same adapter"),
         ("checkpoint", int, 200, "updates between checkpoints"),
