@@ -33,6 +33,7 @@ def test_teaching_a_model_to_call(tmp_path: Path) -> None:
     short = ["--train=60", "--steps=2", "--count=8", "--max-new-tokens=8", "--precision=float32"]
     said = run("teach_smollm2.py", str(tmp_path / "made"), f"--model={tmp_path / 'tiny'}", *short)
     assert said.count("$ curta") == 4
+    assert said.count("\nloss on valid.jsonl: ") == 2
     for system in ("untrained", "inline", "calls, exact", "calls, machine"):
         assert f"\n{system}\n" in said
     assert (tmp_path / "made" / "evaluation" / "report.html").is_file()

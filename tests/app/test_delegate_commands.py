@@ -8,6 +8,9 @@ from pathlib import Path
 import pytest
 
 from curta.app.command_line import main
+from curta.delegate.data import mix
+from curta.delegate.data.example import Example
+from curta.errors import DataError
 
 GSM8K = {"question": "How many in all?", "answer": "It is 2+3 = <<2+3=5>>5.\n#### 5"}
 
@@ -32,6 +35,29 @@ def test_a_data_set_is_made_with_its_card(
     assert "is there already" in capsys.readouterr().err
 
 
+def test_a_data_set_is_there_when_it_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed while it is written, it is not there; the next time it is made."""
+    made, out = mix.build(mix.Mix(train=4, valid=2, test=2)), tmp_path / "data"
+
+    def killed(one: Example) -> dict[str, object]:
+        if one == made.valid[0]:
+            raise KeyboardInterrupt
+        return {}
+
+    with monkeypatch.context() as patched:
+        patched.setattr(mix, "row", killed)
+        with pytest.raises(KeyboardInterrupt):
+            mix.write(made, out)
+    assert not out.exists()
+    mix.write(made, out)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["data"]
+    assert mix.read(out / "test.jsonl") == made.test
+    with pytest.raises(DataError, match="is there already"):
+        mix.write(made, out)
+
+
 def test_ranges_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["delegate", "data", "--out", str(tmp_path / "d"), "--digits", "few"]) == 2
     assert "write a range as in 1..4" in capsys.readouterr().err
@@ -54,6 +80,10 @@ def test_an_adapter_is_trained_and_loads_again(
     assert main(["delegate", "train", *trained]) == 0
     said = capsys.readouterr()
     assert "adapter: " in said.out
+    assert "loss on valid.jsonl: " in said.out
+    assert "left out" not in said.err
+    held = json.loads((Path(out) / "training.json").read_text())
+    assert held["source"] == "folder, float32"
     assert "4/4 loss" in said.err
     adapted, _ = models.load(base, adapter=Path(out))
     plain, _ = models.load(base)
@@ -63,6 +93,10 @@ def test_an_adapter_is_trained_and_loads_again(
         if not a.equal(b)
     ]
     assert changed
+    short = [*trained, "--longest", "60"]
+    short[short.index(out)] = str(tmp_path / "short")
+    assert main(["delegate", "train", *short]) == 0
+    assert "of 60 examples, longer than 60 tokens" in capsys.readouterr().err
     assert main(["delegate", "train", *trained, "--rank", "8"]) == 2
     assert "other settings (rank; " in capsys.readouterr().err
     others = str(tmp_path / "others")

@@ -134,14 +134,21 @@ def model(family: str) -> Any:
     return made
 
 
-def save_model_of_any_text(folder: Path) -> None:
-    """A random model and a tokenizer of bytes, which can say anything, as a folder."""
+@cache
+def tokenizer_of_any_text() -> PreTrainedTokenizerFast:
+    """Bytes, which can say anything, with a template for conversations."""
     letters = {letter: number for number, letter in enumerate(sorted(ByteLevel.alphabet()))}
     made = Tokenizer(models.BPE(vocab=letters, merges=[]))
     made.pre_tokenizer = ByteLevel(add_prefix_space=False)
     made.decoder = decoders.ByteLevel()
     tokens = PreTrainedTokenizerFast(tokenizer_object=made, pad_token="<pad>", eos_token="<end>")
     tokens.chat_template = CHAT
+    return tokens
+
+
+def save_model_of_any_text(folder: Path) -> None:
+    """A random model with that tokenizer, as a folder."""
+    tokens = tokenizer_of_any_text()
     config = CONFIG_MAPPING["llama"](
         **SHAPE,
         vocab_size=len(tokens),

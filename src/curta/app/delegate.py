@@ -60,10 +60,12 @@ def train_adapter(options: argparse.Namespace) -> int:
         raise DataError("--adapter: the first stage begins anew; use it with --stage grpo")
     from curta.delegate import models
     from curta.delegate.training.config import TrainingConfig
+    from curta.delegate.training.kept import last_validation
     from curta.delegate.training.sft import train
 
     config = TrainingConfig(**{name: getattr(options, name) for name in settings(TrainingConfig)})
     examples = mix.read(Path(options.data) / "train.jsonl")
+    held_back = Path(options.data) / "valid.jsonl"
     # Each process moves it to its own device.
     model, tokenizer = models.load(options.model, device="cpu")
     out = Path(options.out)
@@ -75,10 +77,14 @@ def train_adapter(options: argparse.Namespace) -> int:
             examples,
             config,
             out,
+            validation=mix.read(held_back) if held_back.is_file() else [],
             on_report=lambda report: told("training", report.step, config.steps, str(report)),
             on_encoded=lambda done, total: told("encoding", done, total, ""),
+            on_left_out=lambda count, total: tell_left_out(count, total, config.longest, first),
         )
     if first:
+        if (loss := last_validation(out)) is not None:
+            print(f"loss on {held_back.name}: {loss:.4f}")
         print(f"adapter: {out} (base model {options.model})")
     return 0
 
@@ -107,6 +113,13 @@ def train_by_rewards(options: argparse.Namespace) -> int:
     if first:
         print(f"adapter: {out} (base model {options.model}, begun with {options.adapter})")
     return 0
+
+
+def tell_left_out(count: int, total: int, longest: int, first: bool) -> None:
+    """Say how many examples are not trained, if any."""
+    if count and first:
+        why = f"longer than {longest} tokens, with calls or written out"
+        print(f"left out: {count:,} of {total:,} examples, {why}", file=sys.stderr, flush=True)
 
 
 def is_first() -> bool:

@@ -51,6 +51,7 @@ def evaluate(options: argparse.Namespace) -> int:
             inline=options.inline,
             backends=words(options.backend),
             untrained=options.untrained,
+            origin=origin(options.model),
         ),
         max_new_tokens=options.max_new_tokens,
         batch=options.batch,
@@ -64,6 +65,13 @@ def evaluate(options: argparse.Namespace) -> int:
     print_table(plain_rows(figures))
     print(f"report: {folder.report_file}")
     return 0
+
+
+def origin(model: str) -> str:
+    """Where its weights come from; this imports transformers, which asking for help does not."""
+    from curta.delegate import models
+
+    return models.origin(model)
 
 
 def path(given: str | None) -> Path | None:

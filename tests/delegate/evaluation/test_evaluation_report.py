@@ -12,14 +12,15 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("matplotlib")
 
-from scripted_answers import LIMIT, Scripted
+from scripted_answers import LIMIT, Scripted, answer
 
+from curta.delegate.data.answers import is_right
 from curta.delegate.evaluation.comparison import Share
 from curta.delegate.evaluation.figures import Figures
 from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.report import marked, write_report
 from curta.delegate.evaluation.running import evaluate
-from curta.delegate.evaluation.suites import NEGATIVES, SVAMP, TEMPLATES, Question
+from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, SVAMP, TEMPLATES, Question
 from curta.delegate.evaluation.systems import System
 
 POWER = "1208925819614629174706177"
@@ -52,10 +53,11 @@ INLINE = (
     "I am a model.",
     "It is 12.",
 )
+ORIGIN = "package tiny (Q4_1), float32"
 SYSTEMS = (
-    System("inline", "m", "a", backend=None),
-    System("calls", "m", "b", "exact"),
-    System("floats", "m", "b", "kernel"),
+    System("inline", "m", "a", backend=None, origin=ORIGIN),
+    System("calls", "m", "b", "exact", origin=ORIGIN),
+    System("floats", "m", "b", "kernel", origin=ORIGIN),
 )
 
 
@@ -89,8 +91,31 @@ def test_shares(made: tuple[Figures, Path]) -> None:
     assert figures.calling("inline") == Share(0, 5)
     assert figures.valid("calls") == Share(5, 6)
     assert figures.false_calls("calls") == Share(1, 2)
+    assert figures.false_calls("calls", with_digits=True) == Share(1, 1)
     assert figures.microseconds("calls") == 5.0
     assert figures.microseconds("inline") is None
+
+
+def test_a_call_whose_error_is_the_answer_keeps_the_format_and_is_valid() -> None:
+    """Nor are questions that have no answer among those that need a call."""
+    texts = {
+        "7 eggs for each of 0?": "<<calc: 7/0>> = error: undefined\nThe answer is undefined.",
+        "7 eggs for each of 7?": "<<calc: 7/0>> = error: undefined\nThe answer is 1.",
+    }
+    asked = [
+        Question(f"q/{at}", suite, text, value, "any")
+        for at, (text, suite, value) in enumerate(
+            zip(texts, (MISTAKES, TEMPLATES), ("undefined", "1"), strict=True)
+        )
+    ]
+    system = System("scripted", "m")
+    answers = {("scripted", one.name): answer(one, texts[one.text]) for one in asked}
+    figures = Figures([system], asked, answers)
+    assert figures.computing == (MISTAKES, TEMPLATES)
+    assert figures.accuracy("scripted", MISTAKES) == Share(1, 1)
+    assert figures.format("scripted") == Share(1, 2)
+    assert figures.valid("scripted") == Share(1, 2)
+    assert figures.calling("scripted") == Share(1, 1)
 
 
 def test_groups(made: tuple[Figures, Path]) -> None:
@@ -183,10 +208,31 @@ def test_the_page(made: tuple[Figures, Path]) -> None:
     assert "<mark class=bad>&lt;&lt;calc: 7+12</mark>" in page
     assert "20 + 30 = 60: it is 50" in page
     assert "6 of 7" in page
+    assert ORIGIN in page
+    assert "false calls, digits in the question" in page
+    assert "100.0% <span class=interval>[20.7, 100.0]</span>" in page, "false calls at Room 12"
+    assert "In templates, some lengths lack kinds of questions that others have" in page
     for kind in ("wrong reasoning", "wrong computation", "wrong format", "unneeded call"):
         assert f"<h3>{kind}</h3>" in page
     ids = re.findall(r'\bid="([^"]+)"', page)
     assert len(ids) == len(set(ids))
+
+
+def test_which_answers_are_right_is_said_as_it_is(made: tuple[Figures, Path]) -> None:
+    """The rule of the page, with its borders, is the one that answers are judged by."""
+    _, path = made
+    page = (path / "report.html").read_text("utf-8")
+    assert "to fewer decimals than the wanted one has, at least 2 and with as many" in page
+    assert "Where the wanted one has 6 decimals or more" in page
+    for said, wanted, right in (
+        ("0.33", "0.333333", True),
+        ("0.3", "0.333333", False),
+        ("0.05", "0.05123", False),
+        ("0.3333333", "0.333333", True),
+        ("0.66667", "0.66666", False),
+        ("0.6666667", "0.666667", True),
+    ):
+        assert is_right(f"The answer is {said}.", wanted) is right
 
 
 def test_figures_for_programs(made: tuple[Figures, Path]) -> None:
@@ -194,6 +240,8 @@ def test_figures_for_programs(made: tuple[Figures, Path]) -> None:
     figures = json.loads((path / "figures.json").read_text())
     assert figures["calls"]["accuracy"][TEMPLATES]["right"] == 3
     assert figures["inline"]["valid_calls"] is None
+    assert figures["calls"]["false_calls"]["count"] == 2
+    assert figures["calls"]["false_calls_with_digits"]["count"] == 1
     assert figures["calls"]["kinds"][SVAMP] == {"wrong format": 1}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from scripted_answers import LIMIT, Scripted
 from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.running import Progress, batches, evaluate
 from curta.delegate.evaluation.suites import Question
-from curta.delegate.evaluation.systems import System, systems
+from curta.delegate.evaluation.systems import System, generator, systems, writer
 from curta.errors import DataError
+from tiny_language_models import chat_tokenizer, model
 
 QUESTIONS = [
     Question(f"templates/{at}", "templates", f"{'very ' * at}long?", "5", "stories")
@@ -75,6 +77,9 @@ def test_another_evaluation_is_left_alone(tmp_path: Path) -> None:
     longer = dataclasses.replace(config(EXACT), max_new_tokens=LIMIT + 1)
     with pytest.raises(DataError, match=r"config.json differs"):
         evaluate(longer, QUESTIONS, folder, scripted)
+    elsewhere = dataclasses.replace(EXACT, origin="Hub, revision a, bfloat16")
+    with pytest.raises(DataError, match=r"config.json differs"):
+        evaluate(config(elsewhere), QUESTIONS, folder, scripted)
     with pytest.raises(DataError, match=r"questions.jsonl differs"):
         evaluate(config(EXACT), QUESTIONS[1:], folder, scripted)
 
@@ -84,6 +89,29 @@ def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "adapter_config.json"):
         with pytest.raises(DataError, match="something else lies there"):
             evaluate(config(EXACT), QUESTIONS, Folder(place), Scripted({"exact": TEXTS}))
+
+
+def test_the_error_of_a_call_is_kept(tmp_path: Path) -> None:
+    texts = dict.fromkeys(TEXTS, "<<calc: 1/0>> = error: undefined\nThe answer is undefined.")
+    folder = Folder(tmp_path)
+    answers = evaluate(config(EXACT), QUESTIONS, folder, Scripted({"exact": texts}))
+    assert {call.error for one in answers.values() for call in one.calls} == {"undefined"}
+    assert folder.answers() == answers
+
+
+def test_greedy_is_the_most_likely_token_whatever_a_model_wants() -> None:
+    """A model's own penalties for what was said before are not applied."""
+    tiny = copy.deepcopy(model("grouped queries"))
+
+    def said() -> list[str]:
+        write = writer(generator(tiny, chat_tokenizer(), None), 24)
+        return [one.text for one in write(["one", "two and three"])]
+
+    plain = said()
+    settings = {"repetition_penalty": 3.0, "no_repeat_ngram_size": 1, "num_beams": 2}
+    for name, value in settings.items():
+        setattr(tiny.generation_config, name, value)
+        assert said() == plain, name
 
 
 def test_batches_hold_all_questions_once_the_longest_first() -> None:
@@ -114,7 +142,7 @@ def test_which_systems_there_are(tmp_path: Path) -> None:
         ("calls, torch", calls, "torch"),
     ]
     assert made[1].digest != made[2].digest == made[3].digest
-    assert systems("hub/m") == (System("m", "hub/m"),)
+    assert systems("hub/m", origin="Hub") == (System("m", "hub/m", origin="Hub"),)
     assert [one.name for one in systems("hub/m", untrained=True)] == ["untrained"]
 
 

@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from curta.delegate.data import mix
-from curta.delegate.data.templates import templates
+from curta.delegate.data import mistakes, mix
+from curta.delegate.data.draw import Draw, Written
+from curta.delegate.data.templates import Template, templates
 from curta.delegate.evaluation import suites
 from curta.delegate.evaluation.suites import (
+    MISTAKES,
     NEGATIVES,
     TEMPLATES,
     Question,
@@ -52,11 +54,46 @@ def test_fresh_questions_are_as_long_as_asked_and_never_trained() -> None:
 
 
 def test_more_questions_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    short = [one for one in templates() if one.name == "strings/engraving"]
+    monkeypatch.setattr(suites, "templates", lambda: short)
     monkeypatch.setattr(suites, "TRIES", 2)
     with pytest.raises(DataError, match="lower --count or --negatives, or leave 9 out of --digits"):
-        fresh((9, 9), 100, negatives=0)
+        fresh((9, 9), 1, negatives=0)
     with pytest.raises(DataError, match=r"--digits 3\.\.2"):
         fresh((3, 2), 5, negatives=0)
+
+
+def often(draw: Draw) -> Written:
+    return draw.written(f"Say {draw.number()}, {draw.name()}!", "", "1")
+
+
+def rarely(draw: Draw) -> Written:
+    """Of the wanted length once in twenty times."""
+    number = draw.number() if draw.between(1, 20) == 1 else 10**14
+    return draw.written(f"Write {number}, {draw.name()}!", "", "1")
+
+
+def never(draw: Draw) -> Written:
+    return draw.written(f"{draw.between(10**13, 10**14 - 1)}, {draw.name()}!", "", "1")
+
+
+def test_all_lengths_have_the_same_kinds_of_questions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However seldom a kind has a number of a length; one that never has is left out."""
+    made = [Template(each, each.__name__, test=True) for each in (often, rarely, never)]
+    monkeypatch.setattr(suites, "templates", lambda: made)
+    kinds = Counter((one.digits, one.category) for one in fresh((2, 4), 120, negatives=0))
+    for length in (2, 3, 4):
+        assert kinds[length, "often"] + kinds[length, "rarely"] == 40
+        assert 10 < kinds[length, "rarely"] < 30
+
+
+def test_questions_that_have_no_answer_are_a_suite_of_their_own(tmp_path: Path) -> None:
+    made = mix.build(mix.Mix(train=1, valid=1, test=60, mistakes=0.4))
+    mix.write(made, tmp_path)
+    found = questions(["templates"], Sources(data=tmp_path))
+    assert {one.suite for one in found} == {TEMPLATES, NEGATIVES, MISTAKES}
+    for one in found:
+        assert (one.category == mistakes.CATEGORY) == (one.suite == MISTAKES)
 
 
 def test_digits_of_the_longest_number() -> None:

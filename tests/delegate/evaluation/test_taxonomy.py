@@ -7,10 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scripted_answers import LIMIT, answer
 
-from curta.delegate.evaluation.suites import NEGATIVES, TEMPLATES, Question
+from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, TEMPLATES, Question
 from curta.delegate.evaluation.taxonomy import WRONG, verdict
 
 EGGS = Question("templates/0", TEMPLATES, "12 boxes of 7 eggs: how many?", "84", "stories")
+NOBODY = Question("mistakes/0", MISTAKES, "7 eggs for each of 0?", "undefined", "mistake")
 CAPITAL = Question("negatives/0", NEGATIVES, "What is the capital of France?", None, "negative")
 
 
@@ -36,6 +37,23 @@ CAPITAL = Question("negatives/0", NEGATIVES, "What is the capital of France?", N
 )
 def test_kinds_of_answers(text: str, kind: str, why: str) -> None:
     found = verdict(EGGS, answer(EGGS, text))
+    assert found.kind == kind
+    assert why in found.why
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "why"),
+    [
+        ("<<calc: 7/0>> = error: undefined\nThe answer is undefined.", "right", ""),
+        ("<<calc: 7/0>> = error: undefined\nThe answer is 7.", "wrong reasoning", "it says 7"),
+        ("<<calc: 7/>> = error: syntax error\nThe answer is 7.", "wrong format", "no result"),
+        ("The answer is <<calc: 7/0", "wrong format", "never closed"),
+    ],
+)
+def test_a_call_may_fail_where_its_error_is_the_right_answer(
+    text: str, kind: str, why: str
+) -> None:
+    found = verdict(NOBODY, answer(NOBODY, text))
     assert found.kind == kind
     assert why in found.why
 

@@ -15,7 +15,7 @@ from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training.encoding import IGNORED, Encoder, batch
 from curta.delegate.training.order import batches
 from curta.errors import DataError
-from tiny_language_models import chat_tokenizer, tokenizer
+from tiny_language_models import chat_tokenizer, tokenizer, tokenizer_of_any_text
 
 ONE = Example(
     "How many?",
@@ -96,14 +96,14 @@ def test_other_markers_are_learned_instead() -> None:
 
 
 def test_all_templates_can_be_encoded_and_read_back() -> None:
-    encoder = Encoder(chat_tokenizer())
-    for template in templates():
-        one = example(template, 0, 0, (1, 4))
-        if not (one.question + one.answer).isascii():
-            continue
+    encoder = Encoder(tokenizer_of_any_text(), longest=10_000)
+    drawn = [example(template, 0, number, (1, 4)) for template in templates() for number in (0, 1)]
+    assert any(not (one.question + one.answer).isascii() for one in drawn)
+    for one in drawn:
         encoded = encoder(one)
         assert encoded is not None
-        assert encoder.tokenizer.decode(list(encoded.tokens)).endswith(f"{one.answer}<end>")
+        told = f"user: {one.question}\nassistant: {one.answer}<end>"
+        assert encoder.tokenizer.decode(list(encoded.tokens)) == told
 
 
 def test_long_conversations_are_left_out_and_templates_are_needed() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,11 @@ import torch
 from accelerate import Accelerator
 
 from curta.delegate.data.mix import Mix, build
-from curta.delegate.training.adapter import targets, with_adapter
+from curta.delegate.training.adapter import in_precision, targets, with_adapter
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.sft import Report, encode, train, update
+from curta.delegate.training.encoding import Encoded, batch
+from curta.delegate.training.kept import last_validation
+from curta.delegate.training.sft import Lessons, Report, encode, loss_of, passes, train, update
 from curta.errors import DataError
 from tiny_language_models import chat_tokenizer, model
 
@@ -106,19 +109,97 @@ def test_everything_is_counted_while_it_is_encoded() -> None:
     assert heard == [(number, len(EXAMPLES)) for number in range(1, len(EXAMPLES) + 1)]
 
 
+def test_both_forms_of_an_adapter_learn_the_same_examples_in_the_same_order() -> None:
+    """Also those whose form with calls is too long, and whose form without is not."""
+    lengths = sorted(one.ordered_by for one in encode(EXAMPLES, chat_tokenizer(), CONFIG))
+    short = dataclasses.replace(CONFIG, longest=lengths[len(lengths) // 2])
+    with_calls = encode(EXAMPLES, chat_tokenizer(), short)
+    inline = encode(EXAMPLES, chat_tokenizer(), dataclasses.replace(short, calls=False))
+    assert 0 < len(with_calls) < len(EXAMPLES)
+    assert [one.tokens for one in with_calls] != [one.tokens for one in inline]
+
+    def order(encoded: list[Encoded]) -> list[list[str]]:
+        """The questions of the first updates."""
+        found = islice(passes(encoded, CONFIG, Accelerator(), 0), 20)
+        told = chat_tokenizer().decode
+        return [[told(one.tokens).split("\n")[0] for one in part] for (part,) in found]
+
+    assert order(with_calls) == order(inline)
+
+
+def test_how_many_are_left_out_is_told(tmp_path: Path) -> None:
+    heard: list[tuple[int, int]] = []
+    lengths = sorted(one.ordered_by for one in encode(EXAMPLES, chat_tokenizer(), CONFIG))
+    short = dataclasses.replace(CONFIG, longest=lengths[-1] - 1, steps=1)
+    train(
+        fresh(), chat_tokenizer(), EXAMPLES, short, tmp_path,
+        on_left_out=lambda count, total: heard.append((count, total)),
+    )  # fmt: skip
+    assert heard == [(lengths.count(lengths[-1]), len(EXAMPLES))]
+
+
+def test_examples_that_are_held_back_are_measured_and_change_nothing(tmp_path: Path) -> None:
+    held_back, few = EXAMPLES[:10], EXAMPLES[:4]
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "without")
+    assert last_validation(tmp_path / "without") is None
+    for name, given, steps in (("many", held_back, [8]), ("few", few, [4, 8])):
+        out = tmp_path / name
+        train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, out, validation=given)
+        assert adapter(out) == adapter(tmp_path / "without")
+        rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
+        measured = {row["step"]: row["validation"] for row in rows if "validation" in row}
+        assert list(measured) == steps, "at checkpoints only where it is cheap"
+        assert last_validation(out) == measured[8] > 0
+        # The run is over: nothing is measured again, and what was said can be said again.
+        train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, out, validation=given)
+        assert last_validation(out) == measured[8]
+
+
+def test_the_loss_is_the_mean_over_tokens_however_they_are_batched() -> None:
+    encoded = encode(EXAMPLES[:7], chat_tokenizer(), CONFIG)
+    lessons = Lessons([], encoded, 0)
+    tiny, accelerator = fresh().eval(), Accelerator()
+    whole = tiny(**batch(encoded, 0)).loss
+    for size in (1, 3, 7):
+        measured = loss_of(tiny, accelerator, lessons, size)
+        assert measured == pytest.approx(float(whole.detach()), rel=1e-5)
+        assert tiny.training
+
+
+def test_training_in_float32_has_a_base_in_float32(tmp_path: Path) -> None:
+    half = fresh().bfloat16()
+    assert in_precision(half, "bfloat16").dtype == torch.bfloat16
+    config = dataclasses.replace(CONFIG, steps=1)
+    trained = train(half, chat_tokenizer(), EXAMPLES, config, tmp_path)
+    assert {one.dtype for one in trained.parameters()} == {torch.float32}
+
+
+def test_what_was_trained_is_noted(tmp_path: Path) -> None:
+    def train_on(origin: str) -> None:
+        tiny = fresh()
+        tiny.weights_origin = origin  # type: ignore[assignment]
+        train(tiny, chat_tokenizer(), EXAMPLES, CONFIG, tmp_path)
+
+    train_on("Hub, revision a, bfloat16")
+    held = json.loads((tmp_path / "training.json").read_text())
+    assert held["source"] == "Hub, revision a, bfloat16"
+    with pytest.raises(DataError, match=r"other settings \(source; "):
+        train_on("package tiny (Q4_1), float32")
+
+
 def test_passes_of_an_update_are_one_batch() -> None:
     """Passes with different numbers of learned tokens, beside all of them in one pass."""
     one_pass = dataclasses.replace(CONFIG, dropout=0.0)
     encoded = sorted(encode(EXAMPLES, chat_tokenizer(), one_pass), key=len)
     rows = [*encoded[:2], *encoded[-2:]]
     found = []
-    for passes in ([rows], [rows[:2], rows[2:]]):
+    for parts in ([rows], [rows[:2], rows[2:]]):
         torch.manual_seed(0)
         adapted = with_adapter(fresh(), one_pass)
         optimiser = torch.optim.SGD([p for p in adapted.parameters() if p.requires_grad], lr=1.0)
-        accelerator = Accelerator(gradient_accumulation_steps=len(passes))
+        accelerator = Accelerator(gradient_accumulation_steps=len(parts))
         prepared, prepared_optimiser = accelerator.prepare(adapted, optimiser)
-        loss = update(prepared, prepared_optimiser, accelerator, passes, 0, one_pass)
+        loss = update(prepared, prepared_optimiser, accelerator, parts, 0, one_pass)
         found.append((loss, [p.detach().clone() for p in adapted.parameters() if p.requires_grad]))
     (loss, whole), (parted_loss, parted) = found
     assert loss == pytest.approx(parted_loss, rel=1e-5)

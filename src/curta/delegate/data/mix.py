@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -176,11 +177,18 @@ def leaks(dataset: Dataset) -> list[str]:
 
 
 def write(dataset: Dataset, folder: Path) -> None:
-    """A file of JSON lines for each part, as chat messages."""
-    folder.mkdir(parents=True, exist_ok=True)
+    """A file of JSON lines for each part, as chat messages; a new folder with all or nothing."""
+    if folder.exists() and any(folder.iterdir()):
+        raise DataError(f"{folder} is there already: choose another folder")
+    partial = folder.resolve().with_name(f".{folder.resolve().name}.partial")
+    shutil.rmtree(partial, ignore_errors=True)  # of a process that was killed
+    partial.mkdir(parents=True)
     for name, part in dataset.parts.items():
         lines = (json.dumps(row(one), ensure_ascii=False) for one in part)
-        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (partial / f"{name}.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    if folder.exists():
+        folder.rmdir()
+    partial.rename(folder.resolve())
 
 
 def row(one: Example) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from curta.delegate.data.answers import STATED
 from curta.delegate.evaluation.comparison import Share, bootstrap_difference, mcnemar
 from curta.delegate.evaluation.record import Answer
 from curta.delegate.evaluation.running import source_of
-from curta.delegate.evaluation.suites import NEGATIVES, Question
+from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, Question
 from curta.delegate.evaluation.systems import System, injected
 from curta.delegate.evaluation.taxonomy import Kind, Verdict, kinds, malformed, verdict
 
@@ -116,6 +116,14 @@ class Figures:
         found.pop(None, None)
         return {name: share(found[name]) for name in sorted(found)}
 
+    def kinds_differ(self, suite: str) -> bool:
+        """Whether questions of some number of digits lack a kind that others have."""
+        kinds: dict[int, set[str]] = {}
+        for one in self.questions:
+            if one.suite == suite and one.digits is not None:
+                kinds.setdefault(one.digits, set()).add(one.category)
+        return len(set(map(frozenset, kinds.values()))) > 1
+
     def kinds(self, system: str, suite: str) -> Counter[Kind]:
         """What the answers are."""
         return kinds(one.verdict for one in self.of(system, suite))
@@ -123,23 +131,36 @@ class Figures:
     def format(self, system: str) -> Share:
         """Answers that ended, said at last what the answer is, and left no call without result."""
         return share(
-            one.answer.ended and bool(STATED.search(one.answer.text)) and not malformed(one.answer)
+            one.answer.ended
+            and bool(STATED.search(one.answer.text))
+            and not malformed(one.question, one.answer)
             for one in self.of(system)
         )
 
     def calling(self, system: str) -> Share:
-        """Answers with a call, where there is something to compute."""
-        return share(bool(one.answer.calls) for one in self.of(system))
-
-    def valid(self, system: str) -> Share:
-        """Calls with a result, of all that were begun."""
+        """Answers with a call, where there is something to compute that has a result."""
         return share(
-            call.answer is not None for one in self.judged[system] for call in one.answer.calls
+            bool(one.answer.calls) for one in self.of(system) if one.question.suite != MISTAKES
         )
 
-    def false_calls(self, system: str) -> Share:
-        """Answers with a call, where there is nothing to compute."""
-        return share(bool(one.answer.calls) for one in self.of(system, NEGATIVES))
+    def valid(self, system: str) -> Share:
+        """Calls with a result, or with the error that is the right answer, of all begun."""
+        return share(
+            not call.failed(one.question.value)
+            for one in self.judged[system]
+            for call in one.answer.calls
+        )
+
+    def false_calls(self, system: str, *, with_digits: bool = False) -> Share:
+        """Answers with a call, where there is nothing to compute, or not although there are digits.
+
+        Where a question has no digits at all, it takes little not to call.
+        """
+        return share(
+            bool(one.answer.calls)
+            for one in self.of(system, NEGATIVES)
+            if one.question.digits is not None or not with_digits
+        )
 
     def microseconds(self, system: str) -> float | None:
         """What a call takes to be evaluated, the median."""
@@ -214,6 +235,7 @@ class Figures:
                 "calling": row(self.calling(system.name)),
                 "valid_calls": row(self.valid(system.name)),
                 "false_calls": row(self.false_calls(system.name)),
+                "false_calls_with_digits": row(self.false_calls(system.name, with_digits=True)),
                 "tokens_per_second": self.speed(system.name),
                 "kinds": {suite: dict(self.kinds(system.name, suite)) for suite in self.suites},
             }

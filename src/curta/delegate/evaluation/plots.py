@@ -26,11 +26,7 @@ Groups = Mapping[str, Mapping[Any, Share]]
 
 def by_digits(suites: Mapping[str, Groups]) -> str:
     """A panel for each suite: accuracy by the digits of the longest number, a line per system."""
-    shown = {
-        suite: groups
-        for suite, groups in suites.items()
-        if any(len(shares) > 1 for shares in groups.values())
-    }
+    shown = {suite: groups for suite, groups in suites.items() if has_lengths(groups)}
 
     def draw(panels: Sequence[Axes]) -> None:
         for axes, (suite, groups) in zip(panels, shown.items(), strict=True):
@@ -46,6 +42,11 @@ def by_digits(suites: Mapping[str, Groups]) -> str:
         panels[0].figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=8)
 
     return drawn(draw, len(shown), (max(5.0, 3.7 * len(shown)), 3.4)) if shown else ""
+
+
+def has_lengths(groups: Groups) -> bool:
+    """Whether there is more than one, so that there is something to see."""
+    return any(len(shares) > 1 for shares in groups.values())
 
 
 def line(axes: Axes, label: str, shares: Mapping[Any, Share], offset: float, colour: str) -> None:

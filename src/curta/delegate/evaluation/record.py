@@ -28,12 +28,18 @@ class Call:
 
     closed: whether it came to its end, so that it was evaluated
     answer: what it was answered; nothing if it has no result
+    error:  what it was told instead of a result, in a word or two
     """
 
     expression: str
     closed: bool
     answer: str | None
     microseconds: float = 0.0
+    error: str | None = None
+
+    def failed(self, wanted: str | None) -> bool:
+        """Whether it came to nothing that was asked for: an error may be the right answer."""
+        return self.answer is None and (self.error is None or self.error != wanted)
 
 
 @dataclass(frozen=True)
@@ -66,7 +72,13 @@ def answer_of(
     calls = tuple(
         Call(call.expression, True, call.answer, call.microseconds)
         if isinstance(call, CallResult)
-        else Call(call.expression, call.error is not None, None, call.microseconds)
+        else Call(
+            call.expression,
+            call.error is not None,
+            None,
+            call.microseconds,
+            getattr(call.error, "brief", None),
+        )
         for call in output.calls
     )
     return Answer(

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from curta.delegate.data.answers import FEWEST_DECIMALS, PRINTED_DECIMALS
 from curta.delegate.data.example import FAILURE, RESULT
 from curta.delegate.evaluation import plots
 from curta.delegate.evaluation.comparison import Share
@@ -74,12 +75,13 @@ def systems(figures: Figures) -> Html:
         (
             one.name,
             one.model.rstrip("/").rpartition("/")[2],
+            one.origin or MISSING,
             one.adapter.rstrip("/").rpartition("/")[2] if one.adapter else "none",
             f"answered by {one.backend}" if one.backend else "not intercepted",
         )
         for one in figures.systems
     ]
-    return table(("system", "model", "adapter", "calls"), rows)
+    return table(("system", "model", "weights", "adapter", "calls"), rows)
 
 
 def accuracy(figures: Figures) -> Html:
@@ -91,8 +93,12 @@ def accuracy(figures: Figures) -> Html:
     return Html(
         table(("right answers", *figures.computing), rows)
         + note(
-            "Exact match of the final answer (behind “The answer is” or ####, or else the last "
-            "number); results with decimals within a ten-thousandth. Intervals are Wilson's, 95%."
+            "The final answer (behind “The answer is” or ####, or else the last number) has to be "
+            "the wanted one: the same words or the same number. A number may be rounded correctly "
+            f"to fewer decimals than the wanted one has, at least {FEWEST_DECIMALS} and with as "
+            f"many digits that count. Where the wanted one has {PRINTED_DECIMALS} decimals or "
+            "more, so that it may be rounded itself, a number with as many or more decimals is "
+            "right, too, if it is that one when it is rounded. Intervals are Wilson's, 95%."
         )
     )
 
@@ -105,6 +111,16 @@ def digits(figures: Figures) -> Html:
         for suite in groups
     ]
     caption = "Right answers by length of numbers, with Wilson's 95% intervals."
+    differing = [
+        suite
+        for suite in groups
+        if plots.has_lengths(groups[suite]) and figures.kinds_differ(suite)
+    ]
+    if differing:
+        caption += (
+            f" In {' and '.join(differing)}, some lengths lack kinds of questions that others "
+            "have: what differs there is not the length alone."
+        )
     return Html(figure(plots.by_digits(groups), caption) + "\n".join(tables))
 
 
@@ -151,8 +167,9 @@ def kinds(figures: Figures) -> Html:
         + details("in numbers", table(("answers", *shown), numbers))
         + note(
             "Stopped early: not ended when all tokens were used. Wrong format: a call without a "
-            "result, or no final answer. Wrong computation: a call or an inline equation that the "
-            "calculator contradicts. Wrong reasoning: nothing of these, and the answer is another."
+            "result (unless its error is the right answer), or no final answer. Wrong "
+            "computation: a call or an inline equation that the calculator contradicts. Wrong "
+            "reasoning: nothing of these, and the answer is another."
         )
     )
 
@@ -173,6 +190,7 @@ def writing(figures: Figures) -> Html:
                 percent(figures.calling(one.name) if calls else None),
                 percent(figures.valid(one.name) if calls else None),
                 percent(figures.false_calls(one.name) if calls else None),
+                percent(figures.false_calls(one.name, with_digits=True) if calls else None),
                 f"{speed:,.1f}" if speed else MISSING,
                 f"{taken:,.0f}" if taken is not None else MISSING,
             )
@@ -183,6 +201,7 @@ def writing(figures: Figures) -> Html:
         "answers with calls",
         "valid calls",
         "false calls",
+        "false calls, digits in the question",
         "tokens/s",
         "µs a call, median",
     )
@@ -190,8 +209,10 @@ def writing(figures: Figures) -> Html:
         table(head, rows)
         + note(
             "Format kept: the answer ended, states “The answer is”, and left no call without a "
-            "result. Valid: calls with a result, of all begun. False: answers with a call to "
-            "questions with nothing to compute. Tokens/s: whole batches, results of calls "
+            "result. Valid: calls with a result, of all begun. A call whose error is the right "
+            "answer counts as one with a result. False: answers with a call to "
+            "questions with nothing to compute; and to those of them only in which there are "
+            "digits. Tokens/s: whole batches, results of calls "
             "among the tokens; only what was generated."
         )
     )
@@ -307,6 +328,7 @@ def plain_rows(figures: Figures) -> list[Mapping[str, str]]:
             "format": figures.format(one.name),
             "valid calls": figures.valid(one.name) if calls else None,
             "false calls": figures.false_calls(one.name) if calls else None,
+            "with digits": figures.false_calls(one.name, with_digits=True) if calls else None,
         }
         rows.append(
             {

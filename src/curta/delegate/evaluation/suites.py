@@ -1,11 +1,13 @@
 """Questions with right answers: templates that were never trained, GSM8K, SVAMP.
 
 A question without anything to compute belongs to the suite `negatives`, wherever it comes from:
-there a call is a false one.
+there a call is a false one. One whose right answer is that there is none (`undefined`) belongs to
+the suite `mistakes`: there a call may fail.
 """
 
 from __future__ import annotations
 
+import itertools
 import random
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -13,21 +15,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from curta.delegate.data import mix
+from curta.delegate.data import mistakes, mix
 from curta.delegate.data.annotated import plain, read_lines
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, example, templates
 from curta.errors import DataError
 
-TEMPLATES, NEGATIVES, GSM8K, SVAMP = "templates", "negatives", "gsm8k", "svamp"
+TEMPLATES, GSM8K, SVAMP = "templates", "gsm8k", "svamp"
 SUITES = (TEMPLATES, GSM8K, SVAMP)
-"""What can be asked for; negatives come with templates."""
+"""What can be asked for."""
+
+NEGATIVES, MISTAKES = "negatives", "mistakes"
+"""What comes with templates; mistakes are not drawn anew, but may be in a folder."""
 
 DRAWN = 200
 """Questions that are drawn anew if their number is not given."""
 
-TRIES = 2_000
-"""Draws for a question of one length until there are said to be no more."""
+TRIES = 500
+"""Draws from a template for a question of one length until it is said to have no more."""
 
 WRITTEN_NUMBER = re.compile(r"[0-9]+(?:,[0-9]{3})*(?:\.[0-9]+)?")
 
@@ -109,6 +114,7 @@ def of_templates(sources: Sources) -> list[Question]:
     every = from_folder(sources.data)
     return [
         *some([one for one in every if one.suite == TEMPLATES], count, sources.seed),
+        *some([one for one in every if one.suite == MISTAKES], count, sources.seed),
         *some([one for one in every if one.suite == NEGATIVES], negatives, sources.seed),
     ]
 
@@ -125,10 +131,11 @@ def from_folder(folder: Path) -> list[Question]:
 
 
 def of_examples(examples: Iterable[Example]) -> list[Question]:
-    """Examples of templates as questions, those without a result apart."""
+    """Examples of templates as questions, those without a result or with mistakes apart."""
     found: list[Question] = []
     for at, one in enumerate(examples):
-        suite = NEGATIVES if one.value is None else TEMPLATES
+        computing = MISTAKES if one.category == mistakes.CATEGORY else TEMPLATES
+        suite = NEGATIVES if one.value is None else computing
         found.append(Question(f"{suite}/{at}", suite, one.question, one.value, one.category))
     return found
 
@@ -154,22 +161,40 @@ def fresh(digits: tuple[int, int], count: int, *, negatives: int, seed: int = 0)
 def drawn(
     among: Sequence[Template], lengths: Iterable[int | None], seed: int, seen: set[str]
 ) -> Iterator[Example]:
-    """A new question for each length: its longest number has so many digits."""
+    """A new question for each length: its longest number has so many digits.
+
+    The template is drawn first, and then its numbers until they fit, so that questions of all
+    lengths are of the same kinds; but for templates that have none of a length.
+    """
     chosen = random.Random(f"evaluation {seed}")
-    number = 0
-    for length in lengths:
-        for _ in range(TRIES):
-            number += 1
-            one = example(chosen.choice(among), seed, number, (length or 1, length or 4))
-            digits = Question("", "", one.question, one.value, "").digits
-            if length in (None, digits) and mix.new(one, seen):
-                yield one
-                break
-        else:
-            raise DataError(
-                "there are not so many different questions: lower --count or --negatives"
-                + (f", or leave {length} out of --digits" if length else "")
-            )
+    numbers = itertools.count(1)
+    for length, alike in itertools.groupby(lengths):
+        able = list(among)
+        for _ in alike:
+            one = None
+            while one is None:
+                if not able:
+                    raise DataError(
+                        "there are not so many different questions: lower --count or --negatives"
+                        + (f", or leave {length} out of --digits" if length else "")
+                    )
+                template = chosen.choice(able)
+                one = of_length(template, length, seed, numbers, seen)
+                if one is None:
+                    able.remove(template)
+            yield one
+
+
+def of_length(
+    template: Template, length: int | None, seed: int, numbers: Iterator[int], seen: set[str]
+) -> Example | None:
+    """A new question of a template whose longest number has so many digits, if it has one."""
+    for number in itertools.islice(numbers, TRIES):
+        one = example(template, seed, number, (length or 1, length or 4))
+        digits = Question("", "", one.question, one.value, "").digits
+        if length in (None, digits) and mix.new(one, seen):
+            return one
+    return None
 
 
 def from_gsm8k(file: Path) -> list[Question]:

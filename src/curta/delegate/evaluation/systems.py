@@ -6,6 +6,7 @@ so speeds can be compared, and what looks like a call stays what the model wrote
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -22,6 +23,17 @@ if TYPE_CHECKING:
 
 NO_CALLS = CallProtocol(most_calls=0)
 
+GREEDY: dict[str, object] = {
+    "do_sample": False,
+    "temperature": None,
+    "top_p": None,
+    "top_k": None,
+    "num_beams": 1,
+    "repetition_penalty": 1.0,
+    "no_repeat_ngram_size": 0,
+}
+"""The most likely token, whatever a model's own settings for generation would make of it."""
+
 
 @dataclass(frozen=True)
 class System:
@@ -30,6 +42,7 @@ class System:
     adapter: a folder, if the model has one
     backend: what computes its calls; nothing if calls are not intercepted
     digest:  of the adapter's weights, so that no evaluation goes on with others
+    origin:  where the model's weights come from, and their type, for the same reason
     """
 
     name: str
@@ -37,6 +50,7 @@ class System:
     adapter: str | None = None
     backend: str | None = "exact"
     digest: str | None = None
+    origin: str | None = None
 
     @property
     def weights(self) -> tuple[str, str | None]:
@@ -51,6 +65,7 @@ def systems(
     inline: Sequence[str] = (),
     backends: Sequence[str] = ("exact",),
     untrained: bool = False,
+    origin: str | None = None,
 ) -> tuple[System, ...]:
     """Those that are asked for, as `FOLDER` or `NAME=FOLDER`.
 
@@ -75,7 +90,7 @@ def systems(
     names = [one.name for one in found]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise DataError(f"--adapter: two systems are called {twice}: write NAME=FOLDER")
-    return tuple(found)
+    return tuple(dataclasses.replace(one, origin=origin) for one in found)
 
 
 def named(option: str, given: str) -> tuple[str, str]:
@@ -144,14 +159,7 @@ def writer(generating: CalcGenerator, max_new_tokens: int) -> Writes:
         prompts: list[Prompt] = [
             [{"role": "user", "content": text}] if chats else f"{text}\n" for text in questions
         ]
-        return generating.generate(
-            prompts,
-            max_new_tokens=max_new_tokens,
-            do_sample=False,
-            temperature=None,
-            top_p=None,
-            top_k=None,
-        )
+        return generating.generate(prompts, max_new_tokens=max_new_tokens, **GREEDY)
 
     return write
 

@@ -4,8 +4,8 @@ The first rule that holds decides. Of questions with a right answer:
 
 1. right              the final answer is the one that was asked for
 2. stopped early      the answer had not ended when it had used all the tokens it might
-3. wrong format       a call was never closed, or closed without a result; or there is no final
-                      answer in the text at all
+3. wrong format       a call was never closed, or closed without a result (unless its error is
+                      the right answer, as of 1/0); or there is no final answer in the text at all
 4. wrong computation  a stated calculation, a call or an inline equation, has a result that is
                       not what the calculator says (see `calculations` for what is checked)
 5. wrong reasoning    none of these: whatever was calculated is right, and the answer is not
@@ -63,7 +63,7 @@ def verdict(question: Question, answer: Answer) -> Verdict:
         return Verdict("right")
     if not answer.ended:
         return Verdict("stopped early", f"after {answer.tokens} tokens")
-    if complaint := malformed(answer):
+    if complaint := malformed(question, answer):
         return Verdict("wrong format", complaint)
     for found in calculations(answer.text):
         if not found.right:
@@ -72,12 +72,12 @@ def verdict(question: Question, answer: Answer) -> Verdict:
     return Verdict("wrong reasoning", f"it says {said}, not {question.value}")
 
 
-def malformed(answer: Answer) -> str:
+def malformed(question: Question, answer: Answer) -> str:
     """What is wrong with the form of an answer, or nothing."""
     for call in answer.calls:
         if not call.closed:
             return f"the call {call.expression!r} is never closed"
-        if call.answer is None:
+        if call.failed(question.value):
             return f"the call {call.expression!r} has no result"
     return "" if final_answer(answer.text) is not None else "there is no final answer"
 

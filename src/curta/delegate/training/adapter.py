@@ -8,7 +8,7 @@ from typing import Any
 from torch import nn
 
 from curta.delegate.markers import Markers, trained_rows
-from curta.delegate.training.config import TrainingConfig
+from curta.delegate.training.config import Precision, TrainingConfig
 from curta.errors import DataError
 
 BLOCK = re.compile(r"\.(?:layers|h|blocks)\.(?P<number>\d+)\.")
@@ -34,6 +34,14 @@ def with_adapter(model: Any, config: TrainingConfig, markers: Markers | None = N
             trainable_token_indices=trained_rows(model, markers or Markers()),
         ),
     )
+
+
+def in_precision(model: Any, precision: Precision) -> Any:
+    """The model in float32 if it is trained so; for bfloat16 it stays as it is kept.
+
+    There its products are in bfloat16 either way, and a large model has room for its own type only.
+    """
+    return model.float() if precision == "float32" else model
 
 
 def targets(model: nn.Module, config: TrainingConfig) -> list[str]:

@@ -23,7 +23,7 @@ class TrainingConfig:
     rank, alpha, dropout: of the adapters; they are scaled by alpha / rank
     steps, batch, accumulate: updates; conversations in a pass; passes in an update
     warmup:      updates in which the learning rate grows; then it falls by a cosine
-    longest:     tokens of a conversation
+    longest:     tokens of a conversation, in the longer of its forms: with calls, or written out
     calls:       answers with calls; without, the same answers written out by the model itself
     open, close: the markers around a call
     special_tokens: the markers are tokens of their own; new ones begin as the mean of all others

@@ -33,10 +33,15 @@ class Piece:
 
 @dataclass(frozen=True)
 class Encoded:
-    """A whole conversation: its tokens, and labels that say which of them are learned."""
+    """A whole conversation: its tokens, and labels that say which of them are learned.
+
+    ordered_by: the tokens of its longer form, with calls or written out; the order of training
+                goes by it, so that both forms are learned in the same order
+    """
 
     tokens: tuple[int, ...]
     labels: tuple[int, ...]
+    ordered_by: int = 0
 
     def __len__(self) -> int:
         return len(self.tokens)

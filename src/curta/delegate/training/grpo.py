@@ -30,6 +30,7 @@ from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markers import read_markers, write_markers
 from curta.delegate.models import with_trained_adapter
+from curta.delegate.training.adapter import in_precision
 from curta.delegate.training.config import Precision
 from curta.delegate.training.kept import note
 from curta.delegate.training.order import batches
@@ -137,7 +138,7 @@ def improve(
     """
     begun_with = Path(config.adapter)
     adapted, tokenizer, protocol = with_trained_adapter(
-        model, tokenizer, begun_with, trainable=True
+        in_precision(model, config.precision), tokenizer, begun_with, trainable=True
     )
     arguments = trainer_arguments(config, judges, out)
     asked = questions(examples, config, arguments.world_size)

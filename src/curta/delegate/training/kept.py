@@ -22,14 +22,19 @@ from curta.errors import DataError
 
 @dataclass(frozen=True)
 class Report:
-    """How an update went."""
+    """How an update went.
+
+    validation: the loss on examples that are not trained, where it was measured
+    """
 
     step: int
     loss: float
     tokens_per_second: float
+    validation: float | None = None
 
     def __str__(self) -> str:
-        return f"loss {self.loss:.4f}  {self.tokens_per_second:,.0f} tokens/s"
+        measured = "" if self.validation is None else f"  validation {self.validation:.4f}"
+        return f"loss {self.loss:.4f}  {self.tokens_per_second:,.0f} tokens/s{measured}"
 
 
 def note(config: Any, file: Path, model: Any, examples: Sequence[Example]) -> None:
@@ -37,7 +42,11 @@ def note(config: Any, file: Path, model: Any, examples: Sequence[Example]) -> No
 
     Settings that were not there when it was written count as they are by default.
     """
-    wanted = dataclasses.asdict(config) | {"base": base(model), "examples": digest(examples)}
+    wanted = dataclasses.asdict(config) | {
+        "base": base(model),
+        "source": getattr(model, "weights_origin", "a model in memory"),
+        "examples": digest(examples),
+    }
     if not file.is_file():
         if file.parent.exists() and any(file.parent.iterdir()):
             raise DataError(f"{file.parent} is there already, and is no training run")
@@ -124,9 +133,19 @@ class Kept:
         partial.replace(self.checkpoint_file)
 
     def log(self, report: Report) -> None:
-        """A line of metrics."""
+        """A line of metrics, of what was measured."""
+        measured = {
+            name: value for name, value in dataclasses.asdict(report).items() if value is not None
+        }
         with self.metrics_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(dataclasses.asdict(report)) + "\n")
+            file.write(json.dumps(measured) + "\n")
+
+
+def last_validation(folder: Path) -> float | None:
+    """The loss on the validation examples at the end of a finished run, if there were any."""
+    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
+    measured = json.loads(lines[-1]).get("validation") if lines else None
+    return None if measured is None else float(measured)
 
 
 def random_numbers() -> dict[str, torch.Tensor]:

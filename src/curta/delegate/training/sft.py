@@ -2,13 +2,16 @@
 
 What happens at a step is a function of the configuration and the step, so a run that was killed
 goes on from its last checkpoint as if nothing had been: the adapter, the optimiser's state and the
-random numbers of dropout are kept, and the order of examples is computed.
+random numbers of dropout are kept, and the order of examples is computed. Adapters with and without
+calls learn from the same examples in the same order.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,7 +22,7 @@ from accelerate.utils import set_seed
 
 from curta.delegate.data.example import Example
 from curta.delegate.markers import Markers, as_tokens, make_room, write_markers
-from curta.delegate.training.adapter import with_adapter
+from curta.delegate.training.adapter import in_precision, with_adapter
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
 from curta.delegate.training.kept import Kept, Report
@@ -28,7 +31,21 @@ from curta.errors import DataError, DivergedError
 
 Listener = Callable[[Report], None]
 Counting = Callable[[int, int], None]
-"""Hears how much of something is done."""
+"""Hears how much of something is done, or left out."""
+
+CHEAP = 4
+"""Checkpoints measure the validation loss if so many times more examples were trained since the
+last: an example that is only read takes a third of its training, so a twelfth of the time at most.
+"""
+
+
+@dataclass(frozen=True)
+class Lessons:
+    """What is learned, and what is held back to be measured; the token that fills batches up."""
+
+    learned: Sequence[Encoded]
+    held_back: Sequence[Encoded]
+    padding: int
 
 
 def train(
@@ -38,13 +55,16 @@ def train(
     config: TrainingConfig,
     out: Path,
     *,
+    validation: Sequence[Example] = (),
     on_report: Listener = lambda report: None,
     on_encoded: Counting = lambda done, total: None,
+    on_left_out: Counting = lambda count, total: None,
 ) -> Any:
     """Train an adapter, or go on training it; what is kept lies in `out`.
 
     Several processes (`accelerate launch`) train one adapter together; an update of theirs is that
-    of one process with as many passes.
+    of one process with as many passes. `validation`: examples whose loss is measured, and which
+    are not learned.
     """
     accelerator = Accelerator(
         mixed_precision="bf16" if config.precision == "bfloat16" else "no",
@@ -52,8 +72,13 @@ def train(
     )
     kept = Kept(out, accelerator)
     kept.begin(config, model, examples)
-    tokenizer, markers = with_markers(model, tokenizer, config)
-    encoded = encode(examples, tokenizer, config, on_encoded)
+    tokenizer, markers = with_markers(in_precision(model, config.precision), tokenizer, config)
+    lessons = Lessons(
+        enough(encode(examples, tokenizer, config, on_encoded), len(examples), config),
+        encode(validation, tokenizer, config),
+        tokenizer.pad_token_id or 0,
+    )
+    on_left_out(len(examples) - len(lessons.learned), len(examples))
     set_seed(config.seed)
     adapted = with_adapter(model, config, markers)
     if accelerator.process_index:  # dropout of its own, adapters as all have them
@@ -62,28 +87,62 @@ def train(
     optimiser = torch.optim.AdamW(trained, lr=config.learning_rate, weight_decay=0.0)
     step = kept.load(adapted, optimiser)
     adapted, optimiser = accelerator.prepare(adapted, optimiser)
+    learn(adapted, optimiser, lessons, config, kept, step, on_report)
+    return finished(accelerator, adapted, markers, out)
+
+
+def learn(
+    adapted: Any,
+    optimiser: Any,
+    lessons: Lessons,
+    config: TrainingConfig,
+    kept: Kept,
+    step: int,
+    on_report: Listener,
+) -> None:
+    """All updates from a step on, with checkpoints."""
+    accelerator = kept.accelerator
     adapted.train()
-    padding = tokenizer.pad_token_id or 0
-    for rows in islice(passes(encoded, config, accelerator, step), config.steps - step):
+    for rows in islice(passes(lessons.learned, config, accelerator, step), config.steps - step):
         begun = time.perf_counter()
         for group in optimiser.param_groups:
             group["lr"] = config.learning_rate * config.rate(step)
-        loss = update(adapted, optimiser, accelerator, rows, padding, config)
+        loss = update(adapted, optimiser, accelerator, rows, lessons.padding, config)
         step += 1
         check(loss, step, config)
         count = summed(accelerator, sum(len(one) for part in rows for one in part))
-        report = Report(step, loss, count / (time.perf_counter() - begun))
+        speed = count / (time.perf_counter() - begun)
+        measured = None
+        if is_measured(step, len(lessons.held_back), config):
+            measured = loss_of(adapted, accelerator, lessons, config.batch)
         if accelerator.is_main_process:
+            report = Report(step, loss, speed, measured)
             kept.log(report)
             on_report(report)
-        if step % config.checkpoint == 0 or step == config.steps:
+        if is_kept(step, config):
             kept.save(accelerator.unwrap_model(adapted), optimiser, step)
-    finished = accelerator.unwrap_model(adapted).eval()
+
+
+def finished(accelerator: Accelerator, adapted: Any, markers: Markers, out: Path) -> Any:
+    """The trained adapter, kept beside the run."""
+    unwrapped = accelerator.unwrap_model(adapted).eval()
     if accelerator.is_main_process:
-        finished.save_pretrained(out, save_embedding_layers=False)
+        unwrapped.save_pretrained(out, save_embedding_layers=False)
         write_markers(markers, out)
     accelerator.wait_for_everyone()
-    return finished
+    return unwrapped
+
+
+def is_kept(step: int, config: TrainingConfig) -> bool:
+    """Whether there is a checkpoint at a step."""
+    return step % config.checkpoint == 0 or step == config.steps
+
+
+def is_measured(step: int, count: int, config: TrainingConfig) -> bool:
+    """Whether the loss on so many validation examples is measured at a step."""
+    trained = config.checkpoint * config.batch * config.accumulate
+    cheap = CHEAP * count <= trained
+    return count > 0 and is_kept(step, config) and (cheap or step == config.steps)
 
 
 def with_markers(model: Any, tokenizer: Any, config: TrainingConfig) -> tuple[Any, Markers]:
@@ -109,29 +168,36 @@ def encode(
     config: TrainingConfig,
     on_encoded: Counting = lambda done, total: None,
 ) -> list[Encoded]:
-    """All examples that are short enough."""
-    encoder = Encoder(
-        tokenizer, calls=config.calls, longest=config.longest, protocol=config.protocol
+    """All examples that are short enough with calls and without, whichever is learned."""
+    encoder, other = (
+        Encoder(tokenizer, calls=calls, longest=config.longest, protocol=config.protocol)
+        for calls in (config.calls, not config.calls)
     )
     found = []
     for done, example in enumerate(examples, start=1):
-        one = encoder(example)
-        if one is not None:
-            found.append(one)
+        one, written_otherwise = encoder(example), other(example)
+        if one is not None and written_otherwise is not None:
+            longer = max(len(one), len(written_otherwise))
+            found.append(dataclasses.replace(one, ordered_by=longer))
         on_encoded(done, len(examples))
-    if len(found) < config.batch:
+    return found
+
+
+def enough(encoded: list[Encoded], count: int, config: TrainingConfig) -> list[Encoded]:
+    """The same, of so many examples, if there is a batch of them."""
+    if len(encoded) < config.batch:
         raise DataError(
-            f"{len(found)} of {len(examples)} examples have at most {config.longest} tokens, fewer "
+            f"{len(encoded)} of {count} examples have at most {config.longest} tokens, fewer "
             f"than a batch of {config.batch}"
         )
-    return found
+    return encoded
 
 
 def passes(
     encoded: Sequence[Encoded], config: TrainingConfig, accelerator: Accelerator, done: int
 ) -> Iterator[list[list[Encoded]]]:
     """The batches of each update of this process, from a step on."""
-    order = batches([len(one) for one in encoded], config.batch, config.seed)
+    order = batches([one.ordered_by for one in encoded], config.batch, config.seed)
     processes = accelerator.num_processes
     each = config.accumulate * processes
     for _ in range(done * each):
@@ -169,6 +235,26 @@ def update(
             optimiser.zero_grad()
         total += share * float(loss.detach())
     return summed(accelerator, total)
+
+
+@torch.no_grad()
+def loss_of(model: Any, accelerator: Accelerator, lessons: Lessons, size: int) -> float:
+    """The mean loss over all tokens that are held back; weights and random numbers stay.
+
+    Examples of like length go together, and each process takes its share of the batches.
+    """
+    ordered = sorted(lessons.held_back, key=len)
+    parts = [ordered[at : at + size] for at in range(0, len(ordered), size)]
+    unwrapped = accelerator.unwrap_model(model).eval()
+    loss = count = 0.0
+    for part in parts[accelerator.process_index :: accelerator.num_processes]:
+        learned = sum(label != IGNORED for one in part for label in one.labels)
+        rows = batch(part, lessons.padding)
+        given = {name: each.to(accelerator.device) for name, each in rows.items()}
+        loss += learned * float(unwrapped(**given, use_cache=False).loss)
+        count += learned
+    model.train()
+    return summed(accelerator, loss) / summed(accelerator, count)
 
 
 def summed(accelerator: Any, number: float) -> float:

@@ -1,0 +1,139 @@
+"""Models by name: where their weights come from, and adapters merged into them."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("peft")
+
+import torch
+from transformers import AutoConfig
+from transformers.utils.hub import cached_file
+
+from curta.delegate import models
+from curta.delegate.interception.protocol import Protocol
+from curta.delegate.markers import as_tokens, make_room, write_markers
+from curta.delegate.training.adapter import with_adapter
+from curta.delegate.training.config import TrainingConfig
+from curta.errors import DataError
+from tiny_language_models import chat_tokenizer, model
+
+pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
+
+NAME = "somebody/Tiny"
+COMMIT = "12fd25f" + 33 * "0"
+FRESH = Protocol(open="<calc>", close="</calc>")
+
+
+def base(folder: Path, family: str = "grouped queries", dtype: torch.dtype = torch.float32) -> str:
+    """A model on disk."""
+    copy.deepcopy(model(family)).to(dtype).save_pretrained(folder)
+    chat_tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The name of a model that comes from a package, and was converted before."""
+    (tmp_path / "tiny_package").mkdir()
+    (tmp_path / "tiny_package" / "__init__.py").touch()
+    (tmp_path / "tiny_package" / "Tiny.Q4_1.gguf").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(models, "PACKAGED", {NAME: ("tiny_package", "Tiny.Q4_1.gguf")})
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("RANK", raising=False)
+    models.say.cache_clear()
+    base(tmp_path / "cache" / "language_models" / "Tiny.Q4_1")
+    return NAME
+
+
+def test_weights_of_a_package_are_named_once(
+    package: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    loaded, _ = models.load(package, device="cpu")
+    assert loaded.weights_origin == "package tiny-package (Q4_1), float32"
+    assert models.origin(package) == loaded.weights_origin
+    models.load(package, device="cpu")
+    said = capsys.readouterr().err
+    assert said.count(f"{NAME}: weights of the package tiny-package (Q4_1)") == 1
+
+
+def test_only_the_first_process_says_it(
+    package: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RANK", "1")
+    models.origin(package)
+    assert capsys.readouterr().err == ""
+
+
+def test_a_model_of_the_hub_has_a_revision(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As it lies in the cache of the Hub's client, which needs no network then."""
+    repository = tmp_path / f"models--{NAME.replace('/', '--')}"
+    base(repository / "snapshots" / COMMIT, dtype=torch.float16)
+    (repository / "refs").mkdir()
+    (repository / "refs" / "main").write_text(COMMIT)
+
+    def cached(name: str, file: str, **options: Any) -> str:
+        given = {"cache_dir": tmp_path, "local_files_only": True}
+        return str(cached_file(name, file, **options | given))
+
+    monkeypatch.setattr("transformers.utils.hub.cached_file", cached)
+    kept = AutoConfig.from_pretrained(repository / "snapshots" / COMMIT)
+    assert models.origin_of(NAME, kept) == f"Hub, revision {COMMIT}, float16"
+
+
+def test_folders_are_named(tmp_path: Path) -> None:
+    half = base(tmp_path / "half", dtype=torch.bfloat16)
+    assert models.origin(half) == "folder, bfloat16"
+    assert models.load(half, device="cpu")[0].weights_origin == "folder, bfloat16"
+    with pytest.raises(DataError, match="no model of this name can be loaded"):
+        models.origin(str(tmp_path / "nowhere"))
+
+
+@pytest.mark.parametrize("family", ["grouped queries", "alternating windows"])
+def test_weights_with_an_adapter_are_rounded_once(family: str, tmp_path: Path) -> None:
+    """Their heads are: a matrix of its own, tied. With new tokens, whose rows are trained."""
+    name = base(tmp_path / "base", family, torch.bfloat16)
+    plain = models.load(name, device="cpu")[0]
+    wide = copy.deepcopy(plain).float()
+    markers = as_tokens(chat_tokenizer(), FRESH)[1]
+    make_room(wide, markers)
+    adapted = with_adapter(wide, TrainingConfig(rank=4, alpha=8), markers)
+    torch.manual_seed(0)
+    for part, one in adapted.named_parameters():
+        if one.requires_grad and "lora_" in part:
+            one.data = 0.02 * torch.randn_like(one)
+    adapted.save_pretrained(tmp_path / "adapter", save_embedding_layers=False)
+    write_markers(markers, tmp_path / "adapter")
+    wanted = adapted.merge_and_unload().state_dict()
+    loaded, _ = models.load(name, adapter=tmp_path / "adapter", device="cpu")
+    assert {one.dtype for one in loaded.parameters()} == {torch.bfloat16}
+    for part, one in loaded.state_dict().items():
+        assert torch.equal(one, wanted[part].to(one.dtype)), part
+
+
+def test_a_model_that_was_converted_meanwhile_stays(tmp_path: Path) -> None:
+    place, partial = tmp_path / "place", tmp_path / "partial"
+    for folder in (place, partial):
+        folder.mkdir()
+        (folder / "config.json").write_text(folder.name)
+    with (place / "config.json").open() as reader:
+        models.settle(partial, place)
+        assert reader.read() == "place"
+    assert (place / "config.json").read_text() == "place"
+    assert not partial.exists()
+
+
+def test_a_model_that_is_not_whole_is_replaced(tmp_path: Path) -> None:
+    place, partial = tmp_path / "place", tmp_path / "partial"
+    for folder in (place, partial):
+        folder.mkdir()
+        (folder / "weights").touch()
+    (partial / "config.json").touch()
+    models.settle(partial, place)
+    assert models.is_complete(place)
+    assert not partial.exists()
