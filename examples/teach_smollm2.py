@@ -30,8 +30,8 @@ def main() -> int:
     parser.add_argument("--gsm8k-train", help="GSM8K's train.jsonl, to train with")
     parser.add_argument("--gsm8k", help="GSM8K's test.jsonl, to evaluate with")
     parser.add_argument("--svamp", help="SVAMP.json, to evaluate with")
-    parser.add_argument("--train", type=int, default=8_000, help="examples from templates (8000)")
-    parser.add_argument("--steps", type=int, default=900, help="updates of each adapter (900)")
+    parser.add_argument("--train", type=int, default=6_000, help="examples from templates (6000)")
+    parser.add_argument("--steps", type=int, default=1_060, help="updates of each adapter (1060)")
     parser.add_argument("--count", type=int, default=320, help="questions of each suite (320)")
     parser.add_argument("--precision", default="bfloat16", help="float32 or bfloat16 (bfloat16)")
     parser.add_argument(
@@ -52,9 +52,8 @@ def commands(options: argparse.Namespace) -> Iterator[list[str]]:
     if not data.exists():
         annotated = ["--gsm8k", options.gsm8k_train] if options.gsm8k_train else []
         yield [
-            "delegate", "data", f"--out={data}", f"--train={options.train}", "--valid=200",
-            "--test=1600", "--digits=1..6",
-            "--mistakes=0.03", *annotated, *(["--most-annotated=1000"] if annotated else []),
+            "delegate", "data", f"--out={data}", f"--train={options.train}", "--digits=1..6",
+            "--mistakes=0.03", *annotated, *(["--most-annotated=2500"] if annotated else []),
         ]  # fmt: skip
     training = [
         "delegate", "train", f"--model={options.model}", f"--data={data}",
@@ -67,9 +66,10 @@ def commands(options: argparse.Namespace) -> Iterator[list[str]]:
     given = {suite: file for suite, file in files.items() if file}
     yield [
         "delegate", "evaluate", f"--model={options.model}", "--untrained", f"--inline={inline}",
-        f"--adapter={calls}", "--backend=exact,torch,kernel,machine", "--digits=1..8",
-        f"--suite={','.join(['templates', *given])}", f"--count={options.count}", "--batch=32",
-        f"--max-new-tokens={options.max_new_tokens}", f"--out={folder / 'evaluation'}",
+        f"--adapter={calls}", "--backend=exact,torch,kernel,machine", f"--data={data}",
+        "--digits=1..8", f"--suite={','.join(['templates', 'trained', *given])}",
+        f"--count={options.count}", f"--max-new-tokens={options.max_new_tokens}", "--batch=32",
+        f"--out={folder / 'evaluation'}",
         *(f"--{suite}={file}" for suite, file in given.items()),
     ]  # fmt: skip
 

@@ -163,16 +163,23 @@ def add_evaluate(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     for name, first, what in (
         ("backend", "exact", "who computes calls: exact, torch, kernel, machine"),
-        ("suite", "templates", "what is asked: templates, gsm8k, svamp"),
+        (
+            "suite",
+            "templates",
+            "what is asked: templates (kinds that training does not have), trained (those that it "
+            "has, drawn anew), gsm8k, svamp",
+        ),
     ):
         evaluate.add_argument(f"--{name}", default=first, metavar="A,B", help=f"{what} ({first})")
     evaluate.add_argument(
-        "--data", metavar="FOLDER", help="templates as in its test.jsonl; without, drawn anew"
+        "--data",
+        metavar="FOLDER",
+        help="templates as in its test.jsonl; without, or with --digits, they are drawn anew",
     )
     evaluate.add_argument("--gsm8k", metavar="FILE", help="test.jsonl of GSM8K")
     evaluate.add_argument("--svamp", metavar="FILE", help="SVAMP.json")
     evaluate.add_argument(
-        "--digits", default="1..4", help="of the longest number in questions drawn anew (1..4)"
+        "--digits", metavar="A..B", help="of the longest number in questions drawn anew (1..4)"
     )
     for name, number, what in (
         ("count", None, "questions of each suite, at most (all of files, 200 drawn anew)"),

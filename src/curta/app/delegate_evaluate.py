@@ -36,7 +36,7 @@ def evaluate(options: argparse.Namespace) -> int:
             data=path(options.data),
             gsm8k=path(options.gsm8k),
             svamp=path(options.svamp),
-            digits=digits(options.digits),
+            digits=None if options.digits is None else digits(options.digits),
             count=options.count,
             negatives=options.negatives,
             seed=options.seed,

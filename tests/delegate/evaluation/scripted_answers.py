@@ -39,7 +39,7 @@ def output(text: str, *, tokens: int = 10, calls: bool = True) -> Output:
             value = Calculator().evaluate(expression).value
             events.append(CallResult(match["rest"], expression, value, said, True, 5.0))
         at = match.end()
-    return Output((*events, TextDelta(text[at:])), tokens)
+    return Output((*events, TextDelta(text[at:])), tokens, ended=tokens < LIMIT)
 
 
 def failure(said: str) -> CalculatorError:
@@ -54,7 +54,6 @@ def answer(question: Question, text: str, *, system: str = "scripted", tokens: i
         System(system, "model"),
         question,
         seconds=0.5,
-        max_new_tokens=LIMIT,
     )
 
 

@@ -19,6 +19,7 @@ from curta.delegate.evaluation.suites import (
     MISTAKES,
     NEGATIVES,
     TEMPLATES,
+    TRAINED,
     Question,
     Sources,
     fresh,
@@ -51,6 +52,22 @@ def test_fresh_questions_are_as_long_as_asked_and_never_trained() -> None:
     trained = {one.question for one in mix.build(mix.Mix(train=300, valid=1, test=1)).train}
     assert not trained & {one.text for one in drawn}
     assert any(template.test for template in templates())
+
+
+def test_questions_of_trained_kinds_are_none_that_were_trained(tmp_path: Path) -> None:
+    made = mix.build(mix.Mix(train=400, valid=1, test=1, digits=(1, 2)))
+    mix.write(made, tmp_path / "data")
+    asked = questions(["trained"], Sources(tmp_path / "data", digits=(1, 2), count=80))
+    assert Counter(one.digits for one in asked) == {1: 40, 2: 40}
+    assert {one.suite for one in asked} == {TRAINED}
+    assert {one.category for one in asked} >= {"arithmetic", "finance", "units", "word_problems"}
+    trained = {mix.normal(one.question) for one in made.train}
+    assert not trained & {mix.normal(one.text) for one in asked}
+    assert any(
+        trained & {mix.normal(one.text) for one in drawn_without_data}
+        for seed in range(30)
+        if (drawn_without_data := questions(["trained"], Sources(digits=(1, 1), seed=seed)))
+    )
 
 
 def test_more_questions_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,7 +153,7 @@ def test_files(tmp_path: Path) -> None:
         ("gsm8k", {}, r"--suite gsm8k: give its file with --gsm8k; .*github"),
         ("svamp", {"svamp": "none.json"}, r"--svamp none.json: there is no such file; .*github"),
         ("templates", {"data": "none"}, "--data none: there is no test.jsonl"),
-        ("mawps", {}, "--suite mawps: there are templates, gsm8k, svamp"),
+        ("mawps", {}, "--suite mawps: there are templates, trained, gsm8k, svamp"),
         ("templates", {"count": 0}, "--count 0: must be at least 1"),
     ],
 )

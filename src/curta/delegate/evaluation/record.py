@@ -49,7 +49,7 @@ class Answer:
     text:    calls in it are written as in the data, whatever markers the model has
     tokens:  of the answer, results of calls among them
     seconds: its share of the time that its batch took
-    ended:   whether it came to its end; not so if it used all the tokens that it might
+    ended:   whether the model ended it; not so if it used all the tokens that it might
     source:  another system that was shown to say the same; nothing if it was generated
     """
 
@@ -63,9 +63,7 @@ class Answer:
     source: str | None = None
 
 
-def answer_of(
-    output: Output, system: System, question: Question, *, seconds: float, max_new_tokens: int
-) -> Answer:
+def answer_of(output: Output, system: System, question: Question, *, seconds: float) -> Answer:
     """A generated output as it is kept."""
     from curta.delegate.interception.events import CallResult
 
@@ -88,7 +86,7 @@ def answer_of(
         calls,
         output.tokens,
         seconds,
-        output.tokens < max_new_tokens,
+        output.ended,
     )
 
 

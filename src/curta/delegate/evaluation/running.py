@@ -98,20 +98,18 @@ def ask(
     for batch in batches(generated, config.batch):
         if any((system.name, one.name) not in answers for one in batch):
             write = write or opened(system)
-            keep(folder, answers, generate(system, config, batch, write))
+            keep(folder, answers, generate(system, batch, write))
         done = sum(one == system.name for one, _ in answers)
         on_progress(Progress(system.name, done, len(questions)))
 
 
-def generate(
-    system: System, config: Config, batch: Sequence[Question], write: Writes
-) -> list[Answer]:
+def generate(system: System, batch: Sequence[Question], write: Writes) -> list[Answer]:
     """One batch."""
     begun = time.perf_counter()
     outputs = write([question.text for question in batch])
     seconds = (time.perf_counter() - begun) / len(batch)
     return [
-        answer_of(output, system, question, seconds=seconds, max_new_tokens=config.max_new_tokens)
+        answer_of(output, system, question, seconds=seconds)
         for question, output in zip(batch, outputs, strict=True)
     ]
 

@@ -21,15 +21,22 @@ from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, example, templates
 from curta.errors import DataError
 
-TEMPLATES, GSM8K, SVAMP = "templates", "gsm8k", "svamp"
-SUITES = (TEMPLATES, GSM8K, SVAMP)
-"""What can be asked for."""
+TEMPLATES, TRAINED, GSM8K, SVAMP = "templates", "trained", "gsm8k", "svamp"
+SUITES = (TEMPLATES, TRAINED, GSM8K, SVAMP)
+"""What can be asked for.
+
+Templates are kinds of question that training does not have; `trained` are those that it has, with
+numbers and words drawn anew.
+"""
 
 NEGATIVES, MISTAKES = "negatives", "mistakes"
 """What comes with templates; mistakes are not drawn anew, but may be in a folder."""
 
 DRAWN = 200
 """Questions that are drawn anew if their number is not given."""
+
+DIGITS = (1, 4)
+"""Of the longest number in them, if nothing is said."""
 
 TRIES = 500
 """Draws from a template for a question of one length until it is said to have no more."""
@@ -68,9 +75,10 @@ class Question:
 class Sources:
     """Where questions come from.
 
-    data:         a folder made by `curta delegate data`; without, templates are drawn anew
+    data:         a folder made by `curta delegate data`: its test questions, or, if digits are
+                  given, questions drawn anew; none of its training questions is asked
     gsm8k, svamp: their files
-    digits:       of the longest number in questions that are drawn anew
+    digits:       of the longest number in questions that are drawn anew; 1 to 4 if not given
     count:        questions of a suite, at most; without, all of a file, or DRAWN of templates
     negatives:    questions with nothing to compute; without, a quarter as many as of templates
     """
@@ -78,7 +86,7 @@ class Sources:
     data: Path | None = None
     gsm8k: Path | None = None
     svamp: Path | None = None
-    digits: tuple[int, int] = (1, 4)
+    digits: tuple[int, int] | None = None
     count: int | None = None
     negatives: int | None = None
     seed: int = 0
@@ -93,6 +101,8 @@ def questions(suites: Sequence[str], sources: Sources) -> list[Question]:
     for suite in dict.fromkeys(suites):
         if suite == TEMPLATES:
             found += of_templates(sources)
+        elif suite == TRAINED:
+            found += of_trained_kinds(sources)
         elif suite in (GSM8K, SVAMP):
             file: Path | None = getattr(sources, suite)
             if file is None:
@@ -107,10 +117,12 @@ def questions(suites: Sequence[str], sources: Sources) -> list[Question]:
 def of_templates(sources: Sources) -> list[Question]:
     """From a folder or drawn anew, with negatives."""
     count, negatives = sources.count, sources.negatives
-    if negatives is None and (count is not None or sources.data is None):
+    anew = sources.data is None or sources.digits is not None
+    if negatives is None and (count is not None or anew):
         negatives = (count or DRAWN) // 4
-    if sources.data is None:
-        return fresh(sources.digits, count or DRAWN, negatives=negatives or 0, seed=sources.seed)
+    if sources.data is None or sources.digits is not None:
+        lengths = sources.digits or DIGITS
+        return fresh(lengths, count or DRAWN, negatives=negatives or 0, seed=sources.seed)
     every = from_folder(sources.data)
     return [
         *some([one for one in every if one.suite == TEMPLATES], count, sources.seed),
@@ -140,22 +152,39 @@ def of_examples(examples: Iterable[Example]) -> list[Question]:
     return found
 
 
+def of_trained_kinds(sources: Sources) -> list[Question]:
+    """Drawn anew from the templates of training."""
+    asked: set[str] = set()
+    if sources.data is not None:
+        asked = {mix.normal(one.question) for one in mix.read(sources.data / "train.jsonl")}
+    computing = [one for one in templates() if not one.test and one.category != mix.NEGATIVE]
+    lengths = spread(sources.digits or DIGITS, sources.count or DRAWN)
+    return [
+        Question(f"{TRAINED}/{at}", TRAINED, one.question, one.value, one.category)
+        for at, one in enumerate(drawn(computing, lengths, sources.seed, asked))
+    ]
+
+
 def fresh(digits: tuple[int, int], count: int, *, negatives: int, seed: int = 0) -> list[Question]:
     """Questions drawn anew from the templates for tests, as many of each number of digits."""
-    low, high = digits
-    if not 1 <= low <= high <= 15:
-        raise DataError(f"--digits {low}..{high}: from 1 to 15, upwards")
     for_tests = [template for template in templates() if template.test]
     computing = [template for template in for_tests if template.category != mix.NEGATIVE]
     others = [template for template in for_tests if template.category == mix.NEGATIVE]
-    lengths = [low + number % (high - low + 1) for number in range(count)]
     seen: set[str] = set()
     return of_examples(
         [
-            *drawn(computing, sorted(lengths), seed, seen),
+            *drawn(computing, spread(digits, count), seed, seen),
             *drawn(others, [None] * negatives, seed, seen),
         ]
     )
+
+
+def spread(digits: tuple[int, int], count: int) -> list[int]:
+    """So many lengths, each as often as the others, the shortest first."""
+    low, high = digits
+    if not 1 <= low <= high <= 15:
+        raise DataError(f"--digits {low}..{high}: from 1 to 15, upwards")
+    return sorted(low + number % (high - low + 1) for number in range(count))
 
 
 def drawn(
@@ -190,7 +219,7 @@ def of_length(
 ) -> Example | None:
     """A new question of a template whose longest number has so many digits, if it has one."""
     for number in itertools.islice(numbers, TRIES):
-        one = example(template, seed, number, (length or 1, length or 4))
+        one = example(template, f"evaluation {seed}", number, (length or 1, length or 4))
         digits = Question("", "", one.question, one.value, "").digits
         if length in (None, digits) and mix.new(one, seen):
             return one

@@ -74,7 +74,7 @@ def rollouts(
     for number, row in enumerate(rows):
         tokens, own = cut(written[number, begin:].tolist(), row.own, ends)
         prompt = inputs["input_ids"][number][inputs["attention_mask"][number].bool()].tolist()
-        output = Output(tuple(joined(events[number])), len(tokens))
+        output = Output(tuple(joined(events[number])), len(tokens), row.ended)
         found.append(Rollout(tuple(prompt), tokens, own, output))
     return found
 

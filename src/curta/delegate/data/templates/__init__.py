@@ -54,7 +54,7 @@ def templates() -> Iterator[Template]:
             yield Template(write, module.CATEGORY, test=True)
 
 
-def example(template: Template, seed: int, number: int, digits: tuple[int, int]) -> Example:
+def example(template: Template, seed: int | str, number: int, digits: tuple[int, int]) -> Example:
     """The example of a template that belongs to a seed and a number."""
     drawn = random.Random(f"{template.name} {seed} {number}")
     while True:
