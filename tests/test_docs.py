@@ -15,7 +15,13 @@ from curta.app.command_line import main
 PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+SLOW = {"machine.md": [pytest.mark.slow]}
+"""A page that compiles a machine of its own."""
+
+
+@pytest.mark.parametrize(
+    "page", [pytest.param(page, id=page.name, marks=SLOW.get(page.name, [])) for page in PAGES]
+)
 def test_the_code_prints_what_it_says(page: Path, tmp_path: Path) -> None:
     """`# ...` after a print is its output; three dots in it stand for anything."""
     pytest.importorskip("torch")

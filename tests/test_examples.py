@@ -39,6 +39,7 @@ def test_teaching_a_model_to_call(tmp_path: Path) -> None:
     assert (tmp_path / "made" / "evaluation" / "report.html").is_file()
 
 
+@pytest.mark.slow
 def test_hull_attention() -> None:
     pytest.importorskip("torch")
     said = run("hull_attention.py", "--steps", "3", "--longest", "1000")

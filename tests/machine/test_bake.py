@@ -52,6 +52,7 @@ int fail(void) { __builtin_trap(); }
 """
 
 
+@pytest.mark.slow
 def test_a_baked_program_says_what_the_prompted_one_says(tmp_path: Path) -> None:
     path = tmp_path / "program.safetensors"
     bake(PROGRAM).save(path)
@@ -98,6 +99,7 @@ def test_a_baked_library_answers_like_the_prompted_one(tmp_path: Path) -> None:
         assert instance.invoke("letter", 3) == ord("c")
 
 
+@pytest.mark.slow
 def test_a_prepared_file_needs_no_weights_to_run(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -110,6 +112,7 @@ def test_a_prepared_file_needs_no_weights_to_run(
     assert conversation.trace[-1] == "await."
 
 
+@pytest.mark.slow
 def test_levels_of_a_baked_machine_say_the_same(tmp_path: Path) -> None:
     path = tmp_path / "program.safetensors"
     bake(PROGRAM).save(path)

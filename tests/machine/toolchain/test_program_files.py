@@ -179,7 +179,9 @@ def test_what_does_not_compile(tmp_path: Path, text: str, words: str) -> None:
     ("name", "text", "advice"),
     [
         ("jump.c", "#include <setjmp.h>\njmp_buf place;\n", "no setjmp and longjmp"),
-        ("throw.cpp", "int main() { throw 1; }\n", "no exceptions"),
+        pytest.param(
+            "throw.cpp", "int main() { throw 1; }\n", "no exceptions", marks=pytest.mark.slow
+        ),
     ],
 )
 def test_what_no_flag_helps_with(tmp_path: Path, name: str, text: str, advice: str) -> None:
