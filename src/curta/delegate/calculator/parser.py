@@ -32,8 +32,9 @@ BINDING = {
     **dict.fromkeys(("+", "-"), SUMMED),
     **dict.fromkeys(("*", "/", "//", "%"), MULTIPLIED),
     "**": RAISED,
+    "of": SIGNED,
 }
-"""How tightly operators bind; `of` depends on what stands before it."""
+"""How tightly operators bind; `of` only seems to: it depends on what stands before it."""
 
 VALUES = {"pi": math.pi, "tau": math.tau, "e": math.e}
 
@@ -49,6 +50,8 @@ def parse(text: str, budget: Budget) -> Program:
     parser.expression(COMPARED)
     if parser.now.kind != "end":
         raise parser.unexpected()
+    if len(parser.steps) > budget.steps:
+        raise TooLongError(f"more than {budget.steps} numbers and operations")
     return Program(text, tuple(parser.steps), parser.compares())
 
 
@@ -61,7 +64,6 @@ class Parser:
         self.at = 0
         self.now = given[0]
         self.depth = 0
-        self.most_steps = budget.steps
         self.steps: list[Push | Apply] = []
         self.comparisons = 0
 
@@ -76,11 +78,6 @@ class Parser:
             return True
         return False
 
-    def add(self, step: Push | Apply) -> None:
-        if len(self.steps) >= self.most_steps:
-            raise TooLongError(f"more than {self.budget.steps} numbers and operations")
-        self.steps.append(step)
-
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > self.budget.depth:
@@ -92,8 +89,11 @@ class Parser:
             self.signed()
         else:
             self.postfix()
-        while (binding := self.binding()) >= least:
-            sign = self.now.text
+        while (binding := BINDING.get(sign := self.now.text, 0)) >= least:
+            if sign == "of":
+                binding = self.binding_of_share()
+                if binding < least:
+                    return
             self.advance()
             if binding == RAISED:
                 self.deeper()
@@ -103,7 +103,7 @@ class Parser:
                     raise self.unexpected("use parentheses, as in (20%) ** 2 * 80")
             else:
                 self.expression(binding + 1)
-            self.add(APPLIED[sign])
+            self.steps.append(APPLIED[sign])
             if binding == COMPARED:
                 self.comparisons += 1
                 if BINDING.get(self.now.text) == COMPARED:
@@ -126,15 +126,13 @@ class Parser:
             self.advance()
         self.expression(RAISED)
         if negative:
-            self.add(NEGATE)
+            self.steps.append(NEGATE)
 
-    def binding(self) -> int:
-        """How tightly the operator binds that is next; 0 if there is none.
+    def binding_of_share(self) -> int:
+        """How tightly `of` binds, which is next; 0 if it is no operator here.
 
-        `of` is an operator behind a percentage, as written, and behind what is a share otherwise.
+        It is one behind a percentage, as written, and behind what is a share otherwise.
         """
-        if self.now.text != "of":
-            return BINDING.get(self.now.text, 0)
         if self.tokens[self.at - 1].text == "%":
             return SHARED
         last = self.steps[-1]
@@ -145,7 +143,7 @@ class Parser:
         self.primary()
         while (sign := self.now.text) == "!" or (sign == "%" and self.is_percent()):
             self.advance()
-            self.add(FACTORIAL if sign == "!" else PERCENT)
+            self.steps.append(FACTORIAL if sign == "!" else PERCENT)
 
     def is_percent(self) -> bool:
         """Whether the % that is next is a percentage rather than a remainder."""
@@ -160,20 +158,20 @@ class Parser:
 
     def primary(self) -> None:
         token = self.now
-        if token.kind == "number":
+        kind, text = token
+        if kind == "number":
             self.advance()
-            text = token.text
-            self.add(Push(int(text) if text.isdigit() else number(text)))
-        elif token.kind == "name":
+            self.steps.append(Push(int(text) if text.isdigit() else number(text)))
+        elif kind == "name":
             self.advance()
             if self.take("("):
                 self.call(token)
-            elif token.text in CONSTANTS:
-                self.add(Push(VALUES[token.text]))
-            elif token.text in FUNCTIONS:
-                raise self.unexpected(f"'(' is missing behind {token.text!r}")
+            elif text in CONSTANTS:
+                self.steps.append(Push(VALUES[text]))
+            elif text in FUNCTIONS:
+                raise self.unexpected(f"'(' is missing behind {text!r}")
             else:
-                raise unknown(token.text)
+                raise unknown(text)
         elif self.take("("):
             self.deeper()
             self.expression(COMPARED)
@@ -205,7 +203,7 @@ class Parser:
             raise ExpressionSyntaxError(
                 f"{name.text} takes {wanted(operation.least, operation.most)}, not {operands}"
             )
-        self.add(Apply(operation, operands))
+        self.steps.append(Apply(operation, operands))
 
     def close(self, sign: str) -> None:
         if not self.take(sign):

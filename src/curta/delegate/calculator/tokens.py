@@ -34,6 +34,8 @@ WRITTEN = {sign: Token("operator", sign) for sign in ASCII}
 WRITTEN |= {sign: Token("operator", plain) for sign, plain in SIGNS.items()}
 """Operators as they are written, made once."""
 
+BRACKETS = frozenset("([)]")
+
 OPERATORS = r"\*\*|//|<=|>=|==|!=|[-+*/%^<>()\[\],!×·⋅∗÷∕−–≤≥≠]"
 
 NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
@@ -44,7 +46,8 @@ APART = rf"(?![0-9A-Za-z_.{CURRENCIES}²³¹])|(?={TIMES})"
 
 PIECE = re.compile(
     rf"[{SPACES}]*(?:"
-    rf"(?P<operator>{OPERATORS})"
+    r"(?P<digits>[0-9]+(?=[-+*/()%^]|$))"  # a number like most, found at once
+    rf"|(?P<operator>{OPERATORS})"
     rf"|(?P<grouped>[{CURRENCIES}]?{GROUPED})(?!,[0-9])(?:{APART})"
     rf"|(?P<number>[{CURRENCIES}]?(?!0[xX]){NUMBER})(?:{APART})"
     rf"|(?P<times>(?<=[0-9).{SPACES}]){TIMES})"
@@ -60,9 +63,10 @@ def tokens(text: str, budget: Budget) -> list[Token]:
         raise TooLongError(f"{len(text)} characters; an expression has at most {budget.characters}")
     found: list[Token] = []
     commas_separate = [False]
+    following = PIECE.scanner(text).match
     at = 0
     while True:
-        match = PIECE.match(text, at)
+        match = following()
         if match is None:
             raise strange(text, at)
         kind = match.lastgroup
@@ -70,11 +74,14 @@ def tokens(text: str, budget: Budget) -> list[Token]:
             match = UNGROUPED.match(text, at)
             assert match is not None
             kind = "number"
+            following = PIECE.scanner(text, match.end()).match
         assert kind is not None
         said = match[kind]
         at = match.end()
-        if kind == "operator":
-            if said in "([)]":
+        if kind == "digits":
+            found.append(Token("number", said))
+        elif kind == "operator":
+            if said in BRACKETS:
                 brackets(said, found, commas_separate)
             found.append(WRITTEN[said])
         elif kind == "number":
@@ -84,7 +91,7 @@ def tokens(text: str, budget: Budget) -> list[Token]:
         elif kind == "grouped":
             found.append(Token("number", plain(said.replace(",", ""), budget)))
         elif kind == "times":
-            found.append(Token("operator", "*"))
+            found.append(WRITTEN["*"])
         else:
             found.append(END)
             return found
