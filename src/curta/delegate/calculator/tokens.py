@@ -63,10 +63,9 @@ def tokens(text: str, budget: Budget) -> list[Token]:
         raise TooLongError(f"{len(text)} characters; an expression has at most {budget.characters}")
     found: list[Token] = []
     commas_separate = [False]
-    following = PIECE.scanner(text).match
     at = 0
     while True:
-        match = following()
+        match = PIECE.match(text, at)
         if match is None:
             raise strange(text, at)
         kind = match.lastgroup
@@ -74,7 +73,6 @@ def tokens(text: str, budget: Budget) -> list[Token]:
             match = UNGROUPED.match(text, at)
             assert match is not None
             kind = "number"
-            following = PIECE.scanner(text, match.end()).match
         assert kind is not None
         said = match[kind]
         at = match.end()
