@@ -2,10 +2,10 @@
 
     python examples/teach_smollm2.py FOLDER --gsm8k-train FILE --gsm8k FILE --svamp FILE
 
-This makes the table in docs/delegate.md: a data set, an adapter that calls, an adapter of the same
-answers without calls, and an evaluation of both beside the model as it came. It is a list of the
-commands that one would type, printed as they run. Killed, it goes on where it was. Without the
-files of GSM8K and SVAMP it uses templates alone.
+This makes a data set, an adapter that calls, an adapter of the same answers without calls, and an
+evaluation of both beside the model as it came. It is a list of the commands that one would type,
+printed as they run. Killed, it goes on where it was. Without the files of GSM8K and SVAMP it uses
+templates alone.
 
 The defaults take a few hours on two cores and some minutes on a GPU.
 """
