@@ -7,7 +7,7 @@ evaluation of both beside the model as it came. It is a list of the commands tha
 printed as they run. Killed, it goes on where it was. Without the files of GSM8K and SVAMP it uses
 templates alone.
 
-The defaults take a few hours on two cores and some minutes on a GPU.
+The defaults take hours on two cores; a smaller --steps, --train and --count show how it goes.
 """
 
 from __future__ import annotations

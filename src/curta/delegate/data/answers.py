@@ -39,7 +39,7 @@ def final_answer(text: str) -> str | None:
 
 
 def is_compound(said: str) -> bool:
-    """Whether an answer is more than one number: 14:35, 3/4, 2 hours 10 minutes."""
+    """Whether there are several numbers in an answer, be they one value together or not."""
     return len(LAST.findall(said)) > 1
 
 
@@ -67,13 +67,13 @@ def same(said: str, wanted: str) -> bool:
     return a == b or is_rounded(a, decimals(said), b, decimals(wanted), digits(said))
 
 
-def is_rounded(said: Fraction, given: int, wanted: Fraction, asked: int, digits: int) -> bool:
+def is_rounded(said: Fraction, given: int, wanted: Fraction, asked: int, written: int) -> bool:
     """Whether a number with so many decimals and digits is another one, rounded.
 
     Either to fewer decimals, at least two and two digits that count; or the wanted one has as many
     as the calculator prints, so that it may be rounded itself.
     """
-    fewer = FEWEST_DECIMALS <= given < asked and digits >= FEWEST_DECIMALS
+    fewer = FEWEST_DECIMALS <= given < asked and written >= FEWEST_DECIMALS
     more = given >= asked >= PRINTED_DECIMALS
     return (fewer or more) and abs(said - wanted) <= Fraction(1, 2 * 10 ** min(given, asked))
 
