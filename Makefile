@@ -22,7 +22,7 @@ types:
 	$(BIN)/mypy
 
 test:
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 slow:
 	$(BIN)/pytest -m slow

@@ -47,6 +47,8 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
         raise not_loaded(name, error) from error
     if adapter is not None:
         model, tokenizer = with_merged_adapter(model, tokenizer, adapter)
+    # What is kept with an adapter: a name that others can load it by.
+    model.name_or_path = model.config.name_or_path = name
     model.weights_origin = origin_of(name, model.config)
     return on_device(model, device or default_device()).eval(), tokenizer
 

@@ -57,6 +57,7 @@ def test_weights_of_a_package_are_named_once(
     loaded, _ = models.load(package, device="cpu")
     assert loaded.weights_origin == "package tiny-package (Q4_1), float32"
     assert models.origin(package) == loaded.weights_origin
+    assert loaded.name_or_path == NAME  # not a place in the cache: adapters keep it
     models.load(package, device="cpu")
     said = capsys.readouterr().err
     assert said.count(f"{NAME}: weights of the package tiny-package (Q4_1)") == 1

@@ -14,6 +14,7 @@ pytest.importorskip("peft")
 
 import torch
 from accelerate import Accelerator
+from huggingface_hub import ModelCard
 
 from curta.delegate.data.mix import Mix, build
 from curta.delegate.training.adapter import in_precision, targets, with_adapter
@@ -185,6 +186,22 @@ def test_what_was_trained_is_noted(tmp_path: Path) -> None:
     assert held["source"] == "Hub, revision a, bfloat16"
     with pytest.raises(DataError, match=r"other settings \(source; "):
         train_on("package tiny (Q4_1), float32")
+
+
+@pytest.mark.parametrize("calls", [True, False])
+def test_an_adapter_says_what_it_is(calls: bool, tmp_path: Path) -> None:
+    tiny = fresh()
+    tiny.name_or_path = "someone/Tiny"  # type: ignore[assignment]
+    config = dataclasses.replace(CONFIG, steps=1, calls=calls)
+    train(tiny, chat_tokenizer(), EXAMPLES, config, tmp_path, validation=EXAMPLES[:2])
+    held = json.loads((tmp_path / "adapter_config.json").read_text())
+    assert held["base_model_name_or_path"] == "someone/Tiny"
+    card = ModelCard.load(tmp_path / "README.md")
+    assert card.data.base_model == "someone/Tiny"
+    assert ("<<calc: 87*24>>" in card.text) == calls
+    assert "| validation |" in card.text
+    assert "| learning_rate | 0.01 |" in card.text
+    assert "More Information Needed" not in card.text
 
 
 def test_passes_of_an_update_are_one_batch() -> None:

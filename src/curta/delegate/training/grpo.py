@@ -31,6 +31,7 @@ from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markers import read_markers, write_markers
 from curta.delegate.models import with_trained_adapter
 from curta.delegate.training.adapter import in_precision
+from curta.delegate.training.card import write_card
 from curta.delegate.training.config import Precision
 from curta.delegate.training.kept import note
 from curta.delegate.training.order import batches
@@ -165,6 +166,7 @@ def improve(
     if trainer.is_world_process_zero():
         finished.save_pretrained(out, selected_adapters=["default"])
         write_markers(read_markers(begun_with), out)
+        write_card(out, str(model.name_or_path), protocol)
     trainer.accelerator.wait_for_everyone()
     return finished
 

@@ -143,9 +143,14 @@ class Kept:
 
 def last_validation(folder: Path) -> float | None:
     """The loss on the validation examples at the end of a finished run, if there were any."""
-    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
-    measured = json.loads(lines[-1]).get("validation") if lines else None
+    measured = last_metrics(folder).get("validation")
     return None if measured is None else float(measured)
+
+
+def last_metrics(folder: Path) -> dict[str, Any]:
+    """What was measured at the last update."""
+    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
+    return dict(json.loads(lines[-1])) if lines else {}
 
 
 def random_numbers() -> dict[str, torch.Tensor]:

@@ -23,6 +23,7 @@ from accelerate.utils import set_seed
 from curta.delegate.data.example import Example
 from curta.delegate.markers import Markers, as_tokens, make_room, write_markers
 from curta.delegate.training.adapter import in_precision, with_adapter
+from curta.delegate.training.card import write_card
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
 from curta.delegate.training.kept import Kept, Report
@@ -129,6 +130,7 @@ def finished(accelerator: Accelerator, adapted: Any, markers: Markers, out: Path
     if accelerator.is_main_process:
         unwrapped.save_pretrained(out, save_embedding_layers=False)
         write_markers(markers, out)
+        write_card(out, str(unwrapped.get_base_model().name_or_path), markers.protocol)
     accelerator.wait_for_everyone()
     return unwrapped
 
