@@ -32,8 +32,29 @@ def test_other_backends_and_standard_input(
     monkeypatch.setattr("sys.stdin", io.StringIO("2+2\r\n\n1/0\n7*6"))
     assert main(["calc", "eval", "--backend", "kernel", "-"]) == 2
     said = capsys.readouterr()
-    assert said.out.split()[::2] == ["4", "42"]
+    assert [line.split("  ")[0] for line in said.out.splitlines()] == [
+        "4",
+        "error: syntax error",
+        "error: undefined",
+        "42",
+    ]
     assert "1/0: the expression has no real value" in said.err
+    assert "(empty): " in said.err
+
+
+def test_what_begins_with_signs_is_an_expression(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calc", "eval", "--2", "-(3)", "-.5", "--backend", "exact"]) == 0
+    assert capsys.readouterr().out.split() == ["2", "-3", "-0.5"]
+
+
+def test_a_long_expression_is_not_repeated(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calc", "eval", "1+" * 5000]) == 2
+    assert len(capsys.readouterr().err) < 300
+
+
+def test_no_question_is_no_question(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["calc", " "]) == 2
+    assert "there is no question" in capsys.readouterr().err
 
 
 def test_the_calculator_computes_on_the_device_that_is_named(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import subprocess
 import sys
@@ -57,7 +58,7 @@ def test_the_commands_with_a_language_model_succeed_with_a_tiny_one(
     from tiny_language_models import chat_tokenizer, model
 
     monkeypatch.chdir(tmp_path)
-    model("grouped queries").float().save_pretrained("tiny")
+    copy.deepcopy(model("grouped queries")).float().save_pretrained("tiny")
     chat_tokenizer().save_pretrained("tiny")
     arithmetic = ["--train", "20", "--negatives", "0", "--arithmetic", "1"]
     assert main(["delegate", "data", "--out", "calls", *arithmetic]) == 0

@@ -9,27 +9,44 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from curta.app.waiting import spinning
 from curta.delegate.calculator import Calculator
 from curta.errors import CalculatorError, DataError
 
 if TYPE_CHECKING:
     from curta.delegate.interception.events import Event
 
+LONG = 80
+"""Characters of an expression that an error repeats."""
+
+WORKING = {"machine": "the transformer computes; before its first run it is compiled"}
+"""What takes longer than a moment."""
+
 
 def evaluate_expressions(options: argparse.Namespace) -> int:
-    """A line for each expression; 2 if one of them has no value."""
+    """A line for each expression; 2 if one of them has no value, which stderr says more about."""
     expressions = options.expressions
     if expressions == ["-"]:
-        expressions = [line for line in map(str.strip, sys.stdin) if line]
+        expressions = [line.strip() for line in sys.stdin]
     failed = False
     calculator = Calculator(options.backend, device=options.device)
-    for expression, result in zip(expressions, calculator.evaluate_all(expressions), strict=True):
+    with spinning(WORKING.get(options.backend, "computing")):
+        results = calculator.evaluate_all(expressions)
+    for expression, result in zip(expressions, results, strict=True):
         if isinstance(result, CalculatorError):
-            print(f"curta: {expression}: {result}", file=sys.stderr)
+            print(f"curta: {short(expression)}: {result}", file=sys.stderr)
+            print(f"error: {result.brief}")
             failed = True
             continue
         print(result.text if result.exact else f"{result.text}  (rounded{exactly(result.value)})")
     return 2 if failed else 0
+
+
+def short(expression: str) -> str:
+    """An expression in a line of an error."""
+    if len(expression) > LONG:
+        return f"{expression[:LONG]}... ({len(expression):,} characters)"
+    return expression or "(empty)"
 
 
 def exactly(value: object) -> str:
@@ -47,12 +64,10 @@ def ask(options: argparse.Namespace) -> int:
     if options.max_new_tokens < 1:
         raise DataError(f"--max-new-tokens {options.max_new_tokens}: at least 1")
     adapter = Path(options.adapter) if options.adapter else None
-    if adapter is None and options.model in models.PACKAGED:
-        print(
-            f"curta: {options.model} as it came: it was not taught to call. Teach it with curta "
-            "delegate train, and name what that wrote with --adapter",
-            file=sys.stderr,
-        )
+    question = " ".join(options.question)
+    if not question.strip():
+        raise DataError("there is no question")
+    models.warn_untaught(options.model, adapter)
     model, tokenizer = models.load(options.model, adapter=adapter, device=options.device)
     generator = CalcGenerator(
         model,
@@ -60,7 +75,6 @@ def ask(options: argparse.Namespace) -> int:
         calculator=Calculator(options.backend, device=options.device),
         constrained=options.constrained,
     )
-    question = " ".join(options.question)
     chats = getattr(tokenizer, "chat_template", None) is not None
     prompt = [{"role": "user", "content": question}] if chats else f"{question}\n"
     events = generator.stream(prompt, max_new_tokens=options.max_new_tokens)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import re
 from collections.abc import Callable
 
 from curta.app.parser import Parser
@@ -68,7 +69,7 @@ def add_evaluate(commands: argparse._SubParsersAction[Parser]) -> None:
         help="evaluate expressions",
         description="Whole numbers, decimals, + - * / // % ^, parentheses, comparisons, functions; "
         "exactly wherever there is an exact answer. Rounded results say so. One line each; - "
-        "reads expressions from standard input.",
+        "reads lines of standard input.",
     )
     evaluate.prepare = keep_minus
     evaluate.add_argument("expressions", nargs="+", metavar="EXPRESSION")
@@ -90,13 +91,14 @@ def add_backend(parser: Parser) -> None:
     )
 
 
+MINUS = re.compile(r"-(?!-)|-+[\d.(]")
+"""What begins like an option and is none, unless it is a known one."""
+
+
 def keep_minus(parser: Parser, args: list[str], namespace: argparse.Namespace) -> list[str]:
     """-2^2 is an expression, not an option: with a space before it argparse sees that, too."""
     known = {*parser._option_string_actions, "-"}
-    return [
-        f" {word}" if word[:1] == "-" and word[:2] != "--" and word not in known else word
-        for word in args
-    ]
+    return [f" {word}" if MINUS.match(word) and word not in known else word for word in args]
 
 
 def later(name: str) -> Command:

@@ -7,11 +7,10 @@ import importlib.util
 import json
 import socket
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from curta.app.waiting import spinning
 from curta.delegate.serving.limits import Limits
 from curta.errors import UserError
 
@@ -58,6 +57,7 @@ def engine(options: argparse.Namespace, limits: Limits) -> Engine:
     from curta.delegate.serving.engine import Engine
 
     adapter = Path(options.adapter) if options.adapter else None
+    models.warn_untaught(options.model, adapter)
     model, tokenizer = models.load(options.model, adapter=adapter, device=options.device)
     generator = CalcGenerator(
         model,
@@ -90,15 +90,3 @@ def check_packages() -> None:
     if missing:
         extras = ",".join(sorted({NEEDED[name] for name in missing}))
         raise UserError(f"curta serve needs {', '.join(missing)}: pip install 'curta[{extras}]'")
-
-
-@contextmanager
-def spinning(what: str) -> Iterator[None]:
-    """Something moves on a terminal while it takes long."""
-    if not sys.stderr.isatty():
-        yield
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(what):
-        yield

@@ -11,6 +11,9 @@ import importlib.util
 import os
 import shutil
 import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -51,6 +54,15 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     model.name_or_path = model.config.name_or_path = name
     model.weights_origin = origin_of(name, model.config)
     return on_device(model, device or default_device()).eval(), tokenizer
+
+
+def warn_untaught(name: str, adapter: Path | None) -> None:
+    """Say that a model that comes as it is was not taught to call."""
+    if adapter is None and name in PACKAGED:
+        say(
+            f"curta: {name} as it came: it was not taught to call. Teach it with curta delegate "
+            "train, and name what that wrote with --adapter"
+        )
 
 
 def origin(name: str) -> str:
@@ -128,13 +140,22 @@ def with_trained_adapter(
     markers = read_markers(adapter)
     tokenizer = prepared(model, tokenizer, markers)
     try:
-        adapted = PeftModel.from_pretrained(model, adapter, is_trainable=trainable)
+        with without_renaming():
+            adapted = PeftModel.from_pretrained(model, adapter, is_trainable=trainable)
     except (RuntimeError, ValueError) as error:
         raise DataError(
             f"{adapter} does not fit the model: give the one that it was trained on as --model "
             f"({first_line(error)})"
         ) from error
     return adapted, tokenizer, markers.protocol
+
+
+@contextmanager
+def without_renaming() -> Iterator[None]:
+    """PEFT asks transformers for what has another name by now: nothing that a user can mend."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*is_gradient_checkpointing", FutureWarning)
+        yield
 
 
 def default_device() -> str:

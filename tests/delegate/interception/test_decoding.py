@@ -23,7 +23,7 @@ from curta.delegate.interception.reference import decode
 from curta.errors import ExpressionSyntaxError, UserError
 from tiny_language_models import FAMILIES, Push, chat_tokenizer, model, tokenizer
 
-TOKENS = 40
+TOKENS = 48
 PROMPTS = ("a", "ab, 12 c", "<<calc: 1+", "b <<calc: 2*3>> = 6 and cé" * 2)
 
 
@@ -33,14 +33,14 @@ def generator(family: str) -> CalcGenerator:
 
 
 @cache
-def reference(family: str, prompt: str) -> Output:
+def reference(family: str, prompt: str, tokens: int = TOKENS) -> Output:
     events = []
     given = tokenizer().encode(prompt, add_special_tokens=False)
     written = decode(
         model(family),
         given,
         generator(family).row(events),
-        tokens=TOKENS,
+        tokens=tokens,
         ends=frozenset([tokenizer().eos_token_id]),
         processor=Push(),
     )
@@ -141,6 +141,26 @@ def test_several_outputs_of_each_prompt() -> None:
     assert len({output.text for output in outputs}) > 2
     with pytest.raises(UserError, match="a stream is one answer"):
         next(made.stream("a", **options))
+
+
+def test_an_answer_is_given_whole_or_not_at_all() -> None:
+    """Wherever a limit falls: half a number would be a wrong one. All ways say the same there."""
+    made, prompts = generator("grouped queries"), PROMPTS[:3]
+    cut = 0
+    for limit in range(1, TOKENS):
+        options = {"max_new_tokens": limit, "logits_processor": LogitsProcessorList([Push()])}
+        together = made.generate(prompts, **options)
+        for prompt, output in zip(prompts, together, strict=True):
+            expected = reference("grouped queries", prompt, limit)
+            assert without_times(output) == without_times(expected), (prompt, limit)
+            assert output.tokens == expected.tokens <= limit
+            inputs = made.inputs([prompt])
+            fed = made.model.generate(
+                **inputs, custom_generate=made.loop, **made.completed(options)
+            )[0, inputs["input_ids"].shape[1] :]
+            assert tokenizer().decode(fed, skip_special_tokens=True) == output.text
+            cut += output.tokens < limit and not output.ended
+    assert cut >= 3
 
 
 def padded_with(special: str) -> CalcGenerator:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import signal
 import socket
@@ -106,7 +107,7 @@ def test_nothing_heavy_is_imported_before_it_is_used() -> None:
 
 @pytest.mark.slow
 def test_the_command_says_where_it_listens_and_ends_with_control_c(tmp_path: Path) -> None:
-    model("grouped queries").float().save_pretrained(tmp_path)
+    copy.deepcopy(model("grouped queries")).float().save_pretrained(tmp_path)
     chat_tokenizer().save_pretrained(tmp_path)
     command = ["serve", "--model", str(tmp_path), "--port", "0", "--served-name", "tiny"]
     with subprocess.Popen(

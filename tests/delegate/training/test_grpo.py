@@ -73,8 +73,7 @@ def first_stage(tmp_path_factory: pytest.TempPathFactory) -> Path:
     short = TrainingConfig(
         steps=2, batch=4, warmup=1, rank=4, alpha=8, special_tokens=True, open="[[", close="]]"
     )
-    with pytest.warns(FutureWarning, match="is_gradient_checkpointing"):
-        train(given, tokenizer, EXAMPLES, short, folder / "adapter")
+    train(given, tokenizer, EXAMPLES, short, folder / "adapter")
     return folder
 
 

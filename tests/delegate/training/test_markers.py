@@ -136,7 +136,7 @@ def test_an_adapter_comes_back_with_its_tokens_and_its_protocol(
     events: list = []
     row = generator.row(events)
     for token in widened.encode("a <calc> 6*7</calc>", add_special_tokens=False):
-        fed = row.take(token)
+        fed = row.take(token, 99)
     assert widened.decode(fed).endswith(" = 42")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import shlex
 from itertools import islice
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from accelerate import Accelerator
 from huggingface_hub import ModelCard
 
 from curta.delegate.data.mix import Mix, build
+from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training.adapter import in_precision, targets, with_adapter
+from curta.delegate.training.card import card
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import Encoded, batch
 from curta.delegate.training.kept import last_validation
@@ -202,6 +205,21 @@ def test_an_adapter_says_what_it_is(calls: bool, tmp_path: Path) -> None:
     assert "| validation |" in card.text
     assert "| learning_rate | 0.01 |" in card.text
     assert "More Information Needed" not in card.text
+
+
+def test_a_card_can_be_read_whatever_stands_in_it(tmp_path: Path) -> None:
+    folder = tmp_path / "llama: a 'MODEL'"
+    folder.mkdir()
+    measured = [{"step": n, "loss": float(n)} for n in range(1, 21)]
+    text = card(str(folder), Protocol(open="<|c|>"), {"open": "<|c|>"}, measured)
+    assert ModelCard(text).data.base_model is None  # a folder is nowhere on the Hub
+    assert "# llama: a 'MODEL', taught to call" in text
+    command = next(line for line in text.splitlines() if line.startswith("    curta"))
+    assert str(folder) in shlex.split(command)
+    assert "| open | <\\|c\\|> |" in text
+    assert "| loss | 19.5 |" in text
+    assert "<|c|> 87*24>>" in text
+    assert ModelCard(card("null", Protocol(), {}, [])).data.base_model == "null"
 
 
 def test_passes_of_an_update_are_one_batch() -> None:

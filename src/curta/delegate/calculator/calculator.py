@@ -12,7 +12,7 @@ from curta.delegate.calculator.exact import Value
 from curta.delegate.calculator.parser import parse
 from curta.delegate.calculator.printing import printed
 from curta.delegate.calculator.program import Program
-from curta.errors import CalculatorError
+from curta.errors import CalculatorError, UserError
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +57,8 @@ class Calculator:
 
     def evaluate_all(self, expressions: Sequence[str]) -> list[Result | CalculatorError]:
         """The result of each, or why there is none; the backend gets all of them at once."""
+        if isinstance(expressions, str):
+            raise UserError("one expression where a list of them is wanted: put it in brackets")
         parsed = [self.parsed(expression) for expression in expressions]
         programs = [each for each in parsed if isinstance(each, Program)]
         outcomes = iter(self.backend.evaluate(programs))

@@ -27,7 +27,10 @@ def printed(value: Value, budget: Budget) -> tuple[str, bool]:
                 return text, True
         return power_of_ten(value, budget) or (approximate(Fraction(value)), False)
     text = decimal(value, budget.printed)
-    return (text, True) if text else (approximate(value), False)
+    if text:
+        return text, True
+    text = approximate(value)
+    return text, Fraction(text) == value
 
 
 def decimal(value: Fraction, characters: int) -> str:

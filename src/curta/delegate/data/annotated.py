@@ -223,7 +223,8 @@ def read_rows(source: str, split: str = "train") -> Iterator[Mapping[str, Any]]:
         load_dataset = importlib.import_module("datasets").load_dataset
     except ImportError:
         raise FileError(
-            f"{source}: sets of the Hub need the datasets package: pip install datasets"
+            f"{source}: there is no such file (*.jsonl), and to look for it on the Hub takes the "
+            "datasets package: pip install datasets"
         ) from None
     yield from load_dataset(source, split=split)
 

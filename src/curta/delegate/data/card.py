@@ -8,6 +8,7 @@ from statistics import median
 
 from curta.delegate.data.example import Example
 from curta.delegate.data.mix import Dataset, counts, leaks
+from curta.delegate.markdown import table
 
 SOURCES = {
     "gsm8k": "GSM8K (Cobbe et al., 2021), MIT licence",
@@ -32,7 +33,8 @@ def card(dataset: Dataset) -> str:
             "# Questions with calls to a calculator",
             "",
             f"Made by curta with seed {mix.seed}: templates, whose numbers have {mix.digits[0]} to "
-            f"{mix.digits[1]} digits where the world does not say otherwise, and annotated sets.",
+            f"{mix.digits[1]} digits where the world does not say otherwise"
+            f"{', and annotated sets' if dataset.annotated else ''}.",
             "",
             *table(
                 ("part", "examples", "with calls", "calls", "templates", "characters, median"),
@@ -53,7 +55,8 @@ def card(dataset: Dataset) -> str:
             "## Checks",
             "",
             "* Every expression was evaluated when it was written, or when it was read.",
-            f"* Questions or templates in two parts: {len(found) or 'none'}.",
+            "* Questions in two parts, or templates of the test that another part has: "
+            f"{len(found) or 'none'}. (`valid` has the templates of `train`.)",
             *(f"* Left out: {count:,} times {why}." for why, count in dataset.dropped.items()),
             "",
         ]
@@ -88,12 +91,6 @@ def sources(dataset: Dataset) -> list[str]:
         for name, count in dataset.annotated.items()
     ]
     return ["curta's own templates, under curta's licence", *named]
-
-
-def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lines of a Markdown table."""
-    lines = [header, ["---"] * len(header), *rows]
-    return [f"| {' | '.join(line)} |" for line in lines]
 
 
 def plot_categories(parts: Mapping[str, Sequence[Example]], file: Path) -> None:

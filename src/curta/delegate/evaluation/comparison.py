@@ -52,10 +52,11 @@ def bootstrap_difference(
 ) -> tuple[float, float]:
     """The 95% interval of first - second, questions drawn again with replacement.
 
-    A question counts 1, 0 or -1, so what is drawn is how often each of the three comes.
+    A question counts 1, 0 or -1, so what is drawn is how often each of the three comes. Each is
+    taken to have come half a time more, or three questions of one kind would make it certain.
     """
     pairs = [a - b for a, b in zip(first, second, strict=True)]
-    shares = [pairs.count(value) / len(pairs) for value in (1, 0, -1)]
+    shares = [(pairs.count(value) + 0.5) / (len(pairs) + 1.5) for value in (1, 0, -1)]
     drawn = np.random.default_rng(seed).multinomial(len(pairs), shares, size=draws)
     means = np.sort((drawn[:, 0] - drawn[:, 2]) / len(pairs))
     return float(means[int(0.025 * draws)]), float(means[int(0.975 * draws) - 1])

@@ -109,7 +109,7 @@ class CalcGenerator:
         events: list[list[Event]] = [[] for _ in range(len(prompts) * each_has)]
         rows = [self.row(each) for each in events]
         self.model.generate(
-            **self.inputs(prompts),
+            **self.fitting(prompts),
             custom_generate=Loop(lambda number: rows[number]),
             **self.completed(options),
         )
@@ -134,7 +134,7 @@ class CalcGenerator:
             row = self.row_that_tells(found.put)
             try:
                 self.model.generate(
-                    **self.inputs([prompt]),
+                    **self.fitting([prompt]),
                     custom_generate=Loop(lambda number: row),
                     **self.completed(options | {"stopping_criteria": criteria}),
                 )
@@ -152,6 +152,16 @@ class CalcGenerator:
         finally:
             unheard.set()
             worker.join()
+
+    def fitting(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
+        """The inputs, if the model can go on from there."""
+        made = self.inputs(prompts)
+        count = made["input_ids"].shape[1]
+        text = self.model.config.get_text_config(decoder=True)
+        context = getattr(text, "max_position_embeddings", None)
+        if context is not None and count >= context:
+            raise UserError(f"a prompt of {count:,} tokens: the model takes {context:,} in all")
+        return made
 
     def inputs(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         """Tokens on the model's device, padded on the left."""

@@ -65,7 +65,7 @@ class Loop:
             if streamer is not None:
                 streamer.put(chosen.cpu())
             complete, stopped = ending(stopping_criteria, input_ids, scores)
-            feed.stop(complete, stopped, at_once=room(stopping_criteria, input_ids) <= 0)
+            feed.stop(complete, stopped)
             if feed.is_done:
                 break
             model_kwargs = model._update_model_kwargs_for_generation(
@@ -114,12 +114,12 @@ class Feed:
         return torch.stack(narrow)
 
     def next(self, choices: Sequence[int], most: int) -> torch.Tensor:
-        """Tokens for all rows: one for each, or all that are waiting, up to so many."""
+        """Tokens for all rows, which have room for so many: one for each, or all that wait."""
         for number, choice in enumerate(choices):
             if not self.done[number] and not self.waiting[number]:
-                taken = [choice] if choice in self.ends else self.rows[number].take(choice)
+                taken = [choice] if choice in self.ends else self.rows[number].take(choice, most)
                 self.waiting[number].extend(taken)
-        count = min(len(self.waiting[0]), most) if self.at_once else 1
+        count = len(self.waiting[0]) if self.at_once else 1
         return torch.tensor([self.take(number, count) for number in range(len(self.rows))])
 
     def take(self, number: int, count: int) -> list[int]:
@@ -129,16 +129,17 @@ class Feed:
         self.rows[number].tokens += count
         return [self.waiting[number].popleft() for _ in range(count)]
 
-    def stop(self, complete: Sequence[bool], stopped: Sequence[bool], *, at_once: bool) -> None:
-        """Rows that have come to their end; unless it is `at_once`, not within an answer.
+    def stop(self, complete: Sequence[bool], stopped: Sequence[bool]) -> None:
+        """Rows that have come to their end, but not within an answer.
 
         So a criterion decides where it would with one row, which is fed an answer in one pass.
         """
         for number, is_stopped in enumerate(stopped):
             within = bool(self.waiting[number])
-            if is_stopped and (at_once or not within) and not self.done[number]:
+            is_stopped = is_stopped or self.rows[number].is_full
+            if is_stopped and not within and not self.done[number]:
                 self.done[number] = True
-                self.rows[number].ended = complete[number] and not within
+                self.rows[number].ended = complete[number]
                 self.rows[number].finish()
 
 
@@ -198,6 +199,8 @@ def check(generation_config: GenerationConfig, synced_gpus: bool) -> None:
     """Raise an error for what the loop does not do."""
     if synced_gpus:
         raise UserError("synced_gpus: calls are not intercepted on sharded models")
+    if generation_config.return_dict_in_generate:
+        raise UserError("return_dict_in_generate: a loop with calls returns the tokens alone")
     if generation_config.num_beams not in (None, 1):
         raise UserError(
             f"num_beams = {generation_config.num_beams}: calls are intercepted in greedy decoding "

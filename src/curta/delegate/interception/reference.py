@@ -30,8 +30,8 @@ def decode(
         logits = model(input_ids=given, use_cache=False).logits
         scores = processor(given, row.narrowed(logits[0, -1].float())[None])
         choice = int(row.narrowed(scores[0]).argmax())
-        written += [choice] if choice in ends else row.take(choice)
-        if choice in ends:
+        written += [choice] if choice in ends else row.take(choice, tokens - len(written))
+        if choice in ends or row.is_full:
             break
     row.finish()
-    return written[:tokens]
+    return written

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 from typing import Protocol as Interface
 
@@ -37,6 +38,9 @@ class Row:
     Usually that is the token itself. Behind a complete call it is the token and the answer. If
     the token says more than the call's end, as `>>.` does, it has not been seen by the model yet:
     it is replaced by tokens for its first part, and what followed is forgotten.
+
+    An answer is given whole or not at all: half a number would be a wrong one. So a row ends at a
+    call whose answer has no room any more.
     """
 
     def __init__(
@@ -59,6 +63,8 @@ class Row:
         """How many a loop has fed, calls' answers and the end token included."""
         self.ended = False
         """Whether the answer is complete: it did not only reach a limit."""
+        self.is_full = False
+        """Whether a call's answer had no room: nothing may follow."""
 
     @property
     def in_call(self) -> bool:
@@ -76,26 +82,28 @@ class Row:
         narrow[allowed] = scores[allowed]
         return narrow
 
-    def take(self, token: int) -> list[int]:
-        """The tokens that the model has to be fed: the chosen one, and what is put behind it."""
+    def take(self, token: int, room: int) -> list[int]:
+        """The tokens that the model has to be fed: the chosen one, and what is put behind it.
+
+        They are as many as there is room for, at most.
+        """
         waiting = self.said.is_waiting
         piece = self.said.push(token)
         for found in self.scanner.feed(piece) if piece else ():
             if isinstance(found, Closed):
-                return self.answered(token, piece, found, whole=waiting)
+                return self.answered(token, piece, found, room, whole=waiting)
             self.report(found)
         return [token]
 
-    def answered(self, token: int, piece: str, call: Closed, *, whole: bool) -> list[int]:
+    def answered(
+        self, token: int, piece: str, call: Closed, room: int, *, whole: bool
+    ) -> list[int]:
         """Evaluate a call. `whole`: the token ends a character and cannot be cut."""
         tokens, rest = [token], call.rest
         if call.rest and not whole:
-            try:
+            # Where its first part cannot be said alone, it stays as it is.
+            with suppress(TokenError):
                 tokens = list(self.fragments.encode(piece[: len(piece) - len(call.rest)]))
-            except TokenError:
-                pass  # its first part cannot be said alone: it stays as it is
-            else:
-                self.said.replace_last(tokens)
                 rest = ""
         begun = time.perf_counter()
         result: Result | None = None
@@ -111,6 +119,12 @@ class Row:
             behind = list(self.fragments.encode(answer))
         except TokenError as raised:
             result, error, answer, behind = None, raised, "", []
+        if len(tokens) + len(behind) > room:
+            self.is_full = True
+            self.tell(CallRejected(call.text + call.rest, call.expression, None, taken))
+            return [token]
+        if rest != call.rest:
+            self.said.replace_last(tokens)
         text = call.text + rest + answer
         if result is not None:
             self.tell(

@@ -97,7 +97,7 @@ class Engine:
             taken = self.running + len(self.queued)
             if taken + len(writings) > room:
                 raise RefusedError(
-                    f"the queue is full: {self.running} are written and {len(self.queued)} wait",
+                    f"the queue is full: {taken} answers are written or wait, of at most {room}",
                     status=429,
                     code="queue_full",
                     wait=1,

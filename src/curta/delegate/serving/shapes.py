@@ -91,7 +91,10 @@ class Shape:
         if isinstance(call, CallResult):
             return made | {"result": call.answer, "exact": call.exact}
         if call.error is None:
-            return made | {"error": "unanswered", "message": "the call did not end, or is too long"}
+            return made | {
+                "error": "unanswered",
+                "message": "the call did not end, is too long, or has no room for its answer",
+            }
         brief = getattr(call.error, "brief", "error")
         return made | {"error": brief, "message": str(call.error)}
 

@@ -101,11 +101,12 @@ class Writing:
     def take(self, choice: int, ends: frozenset[int]) -> None:
         """The model's choice behind everything that was fed."""
         assert self.row is not None
-        tokens = [choice] if choice in ends else self.row.take(choice)
+        room = self.wanted.most_tokens - self.written
+        tokens = [choice] if choice in ends else self.row.take(choice, room)
         self.written += len(tokens)
         if choice in ends or self.stops.found:
             self.end("stop")
-        elif self.written >= self.wanted.most_tokens:
+        elif self.row.is_full or self.written >= self.wanted.most_tokens:
             self.end("length")
         else:
             self.waiting.extend(tokens)
@@ -119,7 +120,7 @@ class Writing:
         if piece is not None:
             self.tell(piece)
         self.outcome = "stop" if self.stops.found else reason
-        self.tell(Finished(self.outcome, min(self.written, self.wanted.most_tokens)))
+        self.tell(Finished(self.outcome, self.written))
 
     def fail(self, refusal: RefusedError) -> None:
         """No answer, or no more of it."""

@@ -8,6 +8,7 @@ from typing import Any
 from torch import nn
 
 from curta.delegate.markers import Markers, trained_rows
+from curta.delegate.models import without_renaming
 from curta.delegate.training.config import Precision, TrainingConfig
 from curta.errors import DataError
 
@@ -22,18 +23,17 @@ def with_adapter(model: Any, config: TrainingConfig, markers: Markers | None = N
     """
     from peft import LoraConfig, get_peft_model
 
-    return get_peft_model(
-        model,
-        LoraConfig(
-            r=config.rank,
-            lora_alpha=config.alpha,
-            lora_dropout=config.dropout,
-            target_modules=targets(model, config),
-            task_type="CAUSAL_LM",
-            fan_in_fan_out=any(is_transposed(one) for one in model.modules()),
-            trainable_token_indices=trained_rows(model, markers or Markers()),
-        ),
+    lora = LoraConfig(
+        r=config.rank,
+        lora_alpha=config.alpha,
+        lora_dropout=config.dropout,
+        target_modules=targets(model, config),
+        task_type="CAUSAL_LM",
+        fan_in_fan_out=any(is_transposed(one) for one in model.modules()),
+        trainable_token_indices=trained_rows(model, markers or Markers()),
     )
+    with without_renaming():
+        return get_peft_model(model, lora)
 
 
 def in_precision(model: Any, precision: Precision) -> Any:

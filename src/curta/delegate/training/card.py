@@ -3,76 +3,105 @@
 from __future__ import annotations
 
 import json
+import shlex
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from curta.delegate.interception.protocol import Protocol
-from curta.delegate.training.kept import last_metrics
+from curta.delegate.markdown import table
+from curta.delegate.training.kept import metrics
 
-RUN = ("base", "source", "examples")
-"""Of a run's notes, those that are no settings."""
+QUESTION = "3 boxes of 48 apples shared by 9 children?"
 
 
 def write_card(folder: Path, model: str, protocol: Protocol) -> None:
     """`README.md`; it replaces the form that PEFT leaves to be filled in."""
-    held = json.loads((folder / "training.json").read_text("utf-8"))
-    (folder / "README.md").write_text(
-        card(model, protocol, held, last_metrics(folder)), encoding="utf-8"
+    notes = json.loads((folder / "training.json").read_text("utf-8"))
+    text = card(model, protocol, notes, metrics(folder))
+    (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def card(
+    model: str,
+    protocol: Protocol,
+    notes: Mapping[str, Any],
+    measured: Sequence[Mapping[str, float]],
+) -> str:
+    """How to use an adapter of a model, what it was made of, and how its training ended.
+
+    notes: what a run keeps of its settings; measured: what it measured, update by update
+    """
+    name = Path(model).resolve().name if Path(model).is_dir() else model
+    calls = notes.get("calls", True)
+    how, options = CALLS if calls else WRITES_OUT
+    command = [*options, "--model", model]
+    return "\n".join(
+        [
+            *front_matter(model),
+            "",
+            f"# {name}, taught to {how}",
+            "",
+            *about(protocol, calls),
+            "",
+            f"    curta {shlex.join(command)} {'--adapter' if calls else '--inline'} FOLDER",
+            "",
+            "How often its answers are right is not known from its training: "
+            "`curta delegate evaluate` measures it.",
+            "",
+            "## At the end of its training",
+            "",
+            "Means over the last tenth of it; `validation` is the loss on other questions of the "
+            "kinds that it was trained on.",
+            "",
+            *table(("", ""), [(key, f"{value:.4g}") for key, value in ending(measured).items()]),
+            "",
+            "## Settings",
+            "",
+            "`base` and `source` are the weights that it was trained on, `examples` a digest.",
+            "",
+            *table(("", ""), [(key, str(value)) for key, value in notes.items()]),
+            "",
+        ]
     )
 
 
-def card(model: str, protocol: Protocol, held: dict[str, Any], metrics: dict[str, Any]) -> str:
-    """The text: how to use it, what it was made of and how it ended."""
-    name = Path(model).name
-    calls = held.get("calls", True)
-    settings = {key: value for key, value in held.items() if key not in RUN}
-    return f"""---
-base_model: {name if Path(model).is_dir() else model}
-library_name: peft
-pipeline_tag: text-generation
-tags:
-- lora
-- calculator
----
-
-# {name}, taught to {"call a calculator" if calls else "write calculations out"}
-
-{CALLING.format(open=protocol.open, close=protocol.close) if calls else INLINE}
-
-```sh
-curta {"calc" if calls else "delegate evaluate"} {USE[calls]}
-```
-
-It was trained on the weights "{held["source"]}"; the examples' digest is {held["examples"]}.
-
-| at the end | |
-|---|---|
-{rows(metrics)}
-
-| setting | |
-|---|---|
-{rows(settings)}
-""".replace("MODEL", model)
+CALLS = "call a calculator", ["calc", QUESTION]
+WRITES_OUT = "write calculations out", ["delegate", "evaluate", "--suite", "templates"]
 
 
-CALLING = (
-    "This adapter was made by curta. With it the model writes `{open} 87*24{close}`, a calculator "
-    "puts the exact\nresult behind it, and the model goes on from there."
-)
-INLINE = (
-    "This adapter was made by curta, to compare with one that calls a calculator: the same "
-    "answers, in which the\nmodel has to compute by itself."
-)
-USE = {
-    True: '"3 boxes of 48 apples shared by 9 children?" --model MODEL --adapter THIS_FOLDER',
-    False: "--model MODEL --inline THIS_FOLDER --suite templates",
-}
+def front_matter(model: str) -> list[str]:
+    """What the Hub and its tools read. Only a name on the Hub says where the base model is."""
+    base = [] if Path(model).is_dir() else [f"base_model: {json.dumps(model)}"]
+    named = ["library_name: peft", "pipeline_tag: text-generation"]
+    return ["---", *base, *named, "tags:", "- lora", "- calculator", "---"]
 
 
-def rows(values: dict[str, Any]) -> str:
-    """Of a table of two columns."""
-    return "\n".join(f"| {name} | {shown(value)} |" for name, value in values.items())
+def about(protocol: Protocol, calls: bool) -> list[str]:
+    """What it does."""
+    if not calls:
+        return [
+            "An adapter made by curta to compare with one that calls a calculator: the same "
+            "answers, in which",
+            "the model has to compute by itself.",
+        ]
+    return [
+        f"An adapter made by curta. The model writes `{protocol.open} 87*24{protocol.close}`, a "
+        "calculator puts",
+        f"`{protocol.answered('2088')}` behind it, and the model goes on from there.",
+    ]
 
 
-def shown(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+def ending(measured: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Means of the last tenth of the updates; the last step and validation as they are."""
+    if not measured:
+        return {}
+    last = measured[-1]
+    tail = measured[-max(1, len(measured) // 10) :]
+    return {
+        name: value
+        if name in ("step", "validation")
+        else fmean(one[name] for one in tail if name in one)
+        for name, value in last.items()
+    }

@@ -143,14 +143,14 @@ class Kept:
 
 def last_validation(folder: Path) -> float | None:
     """The loss on the validation examples at the end of a finished run, if there were any."""
-    measured = last_metrics(folder).get("validation")
-    return None if measured is None else float(measured)
+    measured = metrics(folder)
+    return measured[-1].get("validation") if measured else None
 
 
-def last_metrics(folder: Path) -> dict[str, Any]:
-    """What was measured at the last update."""
+def metrics(folder: Path) -> list[dict[str, float]]:
+    """What was measured at every update."""
     lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
-    return dict(json.loads(lines[-1])) if lines else {}
+    return [json.loads(line) for line in lines]
 
 
 def random_numbers() -> dict[str, torch.Tensor]:

@@ -36,9 +36,9 @@ class RecordedRow(Row):
         super().__init__(*given)
         self.own: list[bool] = []
 
-    def take(self, token: int) -> list[int]:
+    def take(self, token: int, room: int) -> list[int]:
         """As any row; a token that was replaced is not the model's choice."""
-        fed = super().take(token)
+        fed = super().take(token, room)
         self.own += [fed[0] == token, *[False] * (len(fed) - 1)]
         return fed
 
