@@ -30,9 +30,9 @@ def main() -> int:
     parser.add_argument("--gsm8k-train", help="GSM8K's train.jsonl, to train with")
     parser.add_argument("--gsm8k", help="GSM8K's test.jsonl, to evaluate with")
     parser.add_argument("--svamp", help="SVAMP.json, to evaluate with")
-    parser.add_argument("--train", type=int, default=6_000, help="examples from templates (6000)")
-    parser.add_argument("--steps", type=int, default=1_060, help="updates of each adapter (1060)")
-    parser.add_argument("--count", type=int, default=320, help="questions of each suite (320)")
+    parser.add_argument("--train", type=int, default=4_000, help="examples from templates (4000)")
+    parser.add_argument("--steps", type=int, default=700, help="updates of each adapter (700)")
+    parser.add_argument("--count", type=int, default=200, help="questions of each suite (200)")
     parser.add_argument("--precision", default="bfloat16", help="float32 or bfloat16 (bfloat16)")
     parser.add_argument(
         "--max-new-tokens", type=int, default=320, help="of an answer in the evaluation (320)"
@@ -53,7 +53,7 @@ def commands(options: argparse.Namespace) -> Iterator[list[str]]:
         annotated = ["--gsm8k", options.gsm8k_train] if options.gsm8k_train else []
         yield [
             "delegate", "data", f"--out={data}", f"--train={options.train}", "--digits=1..6",
-            "--mistakes=0.03", *annotated, *(["--most-annotated=2500"] if annotated else []),
+            "--mistakes=0.03", *annotated, *(["--most-annotated=1600"] if annotated else []),
         ]  # fmt: skip
     training = [
         "delegate", "train", f"--model={options.model}", f"--data={data}",
