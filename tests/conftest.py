@@ -33,6 +33,11 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of the machine last: while one worker compiles it, the other has others to run."""
+    items.sort(key=lambda item: bool({"examples", "machine"} & set(item.path.parts)))
+
+
 def pytest_unconfigure(config: pytest.Config) -> None:
     if MADE_HERE in config.stash:
         del os.environ["CURTA_CACHE"]

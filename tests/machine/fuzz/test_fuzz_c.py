@@ -18,7 +18,7 @@ from curta.errors import LimitError
 from curta.machine.toolchain import read_program
 from curta.machine.verify import Outcome, run_on_wasmtime
 
-PROGRAMS = 3
+PROGRAMS = 2
 FLAGS = ("-fwrapv", "-ffp-contract=off", "-w")
 LEVELS = ("-O0", "-O1", "-O2", "-O2", "-O3", "-Os")
 MOST_TOKENS = 20_000_000

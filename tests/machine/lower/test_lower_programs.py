@@ -18,7 +18,14 @@ STDIN = b"12 apples\nand 30 pears\n7"
 ARGUMENTS = ("program", "one", "", "two words")
 
 
-@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    # Thousands of float operations take half a minute; the runtime's tests do some.
+    [
+        pytest.param(path, id=path.stem, marks=[pytest.mark.slow] * (path.stem == "floats"))
+        for path in PROGRAMS
+    ],
+)
 @pytest.mark.parametrize("level", ["-O2", pytest.param("-O0", marks=pytest.mark.slow)])
 def test_lowered_programs_print_what_they_print_in_wasmtime(path: Path, level: str) -> None:
     binary = compile_c(path.read_text(), "--target=wasm32-wasi", "-s", level)
