@@ -80,11 +80,11 @@ def bounded(found: Interval) -> Interval:
 
 def present(found: Interval, operands: list[Interval]) -> Interval:
     """The interval, unless it is of numbers too small for float64, which are not 0 themselves."""
-    if 0 not in found or any(0 in a for a in operands):
+    if 0 not in found or any(a.low == a.high == 0 for a in operands):
         return found
-    if found.low == -found.high:  # as wide as around 0: all its ends have vanished
-        raise TOO_LARGE
-    raise Uncertain
+    if found.low == -found.high and not any(0 in a for a in operands):
+        raise TOO_LARGE  # as wide as around 0: all its ends have vanished
+    raise Uncertain  # an operand near 0 gives 0 if it is 0, and what vanishes if it is not
 
 
 def of_number(number: Rational | float) -> Interval:
@@ -310,6 +310,8 @@ def rounded(a: Interval, places: Interval | None = None) -> Interval:
         raise Uncertain
     unit = 10.0 ** abs(places.low)
     scaled = [end * unit if places.low >= 0 else end / unit for end in (a.low, a.high)]
+    if any(map(math.isinf, scaled)):  # so large that it has no places behind the point
+        return wider(a.low, a.high)
     whole = one_of(round, bounded(span(scaled)))
     return span([whole / unit if places.low >= 0 else whole * unit])
 
