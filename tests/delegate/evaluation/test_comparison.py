@@ -37,3 +37,11 @@ def test_a_bootstrap_covers_the_difference() -> None:
         low, high = bootstrap_difference(first, second, draws=400, seed=seed)
         covered += low <= 0.1 <= high
     assert covered >= 86
+
+
+def test_a_few_questions_are_never_certain() -> None:
+    low, high = bootstrap_difference([True] * 3, [False] * 3)
+    assert low < 0.7
+    assert high == 1
+    low, high = bootstrap_difference([True, False] * 2, [True, False] * 2)
+    assert low < 0 < high

@@ -374,3 +374,21 @@ class Calls(Push):
 
 def is_no_expression(call: CallResult | CallRejected) -> bool:
     return isinstance(call, CallRejected) and isinstance(call.error, ExpressionSyntaxError)
+
+
+def test_a_prompt_that_fills_the_model_is_refused() -> None:
+    made = generator("grouped queries")
+    context = made.model.config.max_position_embeddings
+    with pytest.raises(UserError, match=f"the model takes {context:,} in all"):
+        made.generate(["a " * context], max_new_tokens=1)
+
+
+def test_the_loop_says_that_it_returns_tokens_alone() -> None:
+    made = generator("grouped queries")
+    with pytest.raises(UserError, match="return_dict_in_generate"):
+        made.generate(["a"], max_new_tokens=1, return_dict_in_generate=True)
+
+
+def test_one_expression_is_no_list_of_them() -> None:
+    with pytest.raises(UserError, match="put it in brackets"):
+        Calculator().evaluate_all("1+1")
