@@ -137,6 +137,20 @@ def test_a_run_from_the_command_line(
     assert "here: 24/24 loss" in err
 
 
+def test_an_interruption_says_how_to_go_on(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("curta.learn.runs.train", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run(capsys, "run", "addition", "--steps", "2", "--out", "here")
+    assert capsys.readouterr().err.endswith("checkpoint: curta learn resume here\n")
+
+
 def test_asking(capsys: Capture) -> None:
     code, out, err = run(capsys, "ask", str(tiny_run().path), "57+24=", "--seed", "1")
     assert code == 0

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +16,8 @@ import pytest
 from curta.errors import ExperimentError, FileError
 from curta.learn import runs
 from curta.learn.experiment import EvaluationConfig, Experiment, Setup
-from curta.learn.folder import RunFolder, new_path
+from curta.learn.files import whole
+from curta.learn.folder import RunFolder, new_path, write
 from curta.learn.options import choices
 from tiny_runs import TINY, tiny, tiny_run
 
@@ -34,7 +37,7 @@ runs.trained(RunFolder.open(Path(sys.argv[1])), runs.Listener(trains=trains))
 
 
 def test_a_killed_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
-    whole = tiny_run()
+    unbroken = tiny_run()
     folder = RunFolder.create(tmp_path / "killed", TINY)
     process = subprocess.Popen(
         [sys.executable, "-c", STOPPED, str(folder.path)], stdout=subprocess.PIPE, text=True
@@ -50,9 +53,9 @@ def test_a_killed_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
         file.write('{"step": 24, "lo')
     assert int(folder.state().step) == 16
     runs.trained(folder)
-    assert folder.checkpoint_file.read_bytes() == whole.checkpoint_file.read_bytes()
+    assert folder.checkpoint_file.read_bytes() == unbroken.checkpoint_file.read_bytes()
     assert [line["step"] for line in folder.metrics] == [4, 8, 12, 16, 20, 24]
-    for ours, theirs in zip(folder.metrics, whole.metrics, strict=True):
+    for ours, theirs in zip(folder.metrics, unbroken.metrics, strict=True):
         for name in ("loss", "exact", "token", "learning_rate"):
             assert ours[name] == theirs[name]
     seconds = [line["seconds"] for line in folder.metrics]
@@ -213,6 +216,38 @@ def test_damaged_files_are_named(tmp_path: Path) -> None:
     (tmp_path / "recipe.json").write_text("[]")
     with pytest.raises(FileError, match=r"recipe\.json: not what a run keeps"):
         runs.RecipeFolder.open(tmp_path)
+
+
+def test_part_of_an_evaluation_is_not_one(tmp_path: Path) -> None:
+    folder = RunFolder.create(tmp_path / "run", TINY)
+    folder.evaluation_file.write_text('{"step": 24}')
+    with pytest.raises(FileError, match="not a whole evaluation, config is missing: measure again"):
+        print(folder.evaluation)
+
+
+def test_who_trains_on_is_measured_again(tmp_path: Path) -> None:
+    path = tmp_path / "longer"
+    shutil.copytree(tiny_run().path, path)
+    file = path / "experiment.json"
+    file.write_text(file.read_text().replace('"steps": 24', '"steps": 28'))
+    before = tiny_run().evaluation or {}
+    runs.run(RunFolder.open(path))
+    after = RunFolder.open(path).evaluation or {}
+    assert (before["step"], after["step"]) == (24, 28)
+    assert before["summary"]["loss.test"] != after["summary"]["loss.test"]
+
+
+def test_what_cannot_be_written_leaves_nothing_behind(tmp_path: Path) -> None:
+    def half(path: Path) -> None:
+        with whole(path) as partial:
+            partial.write_text("half")
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(FileError, match=r"report\.html cannot be written \(No space left"):
+        half(tmp_path / "report.html")
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(FileError, match=r"nowhere/page\.html cannot be written \(No such file"):
+        write(tmp_path / "nowhere" / "page.html", "")
 
 
 def test_what_cannot_be_an_option_of_a_part_is_refused() -> None:

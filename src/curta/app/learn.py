@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import difflib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -74,11 +76,14 @@ def run(given: argparse.Namespace) -> int:
             folder = RecipeFolder.create(
                 path, made, given.preset, lambda one: with_options(one, choices)
             )
-            runs.run_recipe(folder, progress.listener, log=given.log)
+            with resumable(path):
+                runs.run_recipe(folder, progress.listener, log=given.log)
         else:
             experiment = experiment_of(given.name, choices)
             path = new_path(experiment.name, out)
-            runs.run(RunFolder.create(path, experiment), progress.listener, log=given.log)
+            run_folder = RunFolder.create(path, experiment)
+            with resumable(path):
+                runs.run(run_folder, progress.listener, log=given.log)
     summarise(path)
     return 0
 
@@ -113,10 +118,20 @@ def experiment_of(name: str, choices: dict[str, str]) -> Experiment:
     return experiment
 
 
+@contextmanager
+def resumable(path: Path) -> Iterator[None]:
+    """Says after an interruption how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"to go on from the last checkpoint: curta learn resume {path}", file=sys.stderr)
+        raise
+
+
 def resume(given: argparse.Namespace) -> int:
     """Whatever is missing of a run, a recipe's run or a sweep's."""
     path = Path(given.run)
-    with Progress() as progress:
+    with Progress() as progress, resumable(path):
         if RecipeFolder.at(path):
             runs.run_recipe(RecipeFolder.open(path), progress.listener, log=given.log)
         else:

@@ -13,7 +13,6 @@ report.html             all of it, to look at
 from __future__ import annotations
 
 import json
-import os
 import platform
 import shutil
 import sys
@@ -26,11 +25,18 @@ from typing import Any
 from curta.errors import ExperimentError, FileError
 from curta.learn import catalogue
 from curta.learn.experiment import Experiment, Setup
+from curta.learn.files import whole
 from curta.learn.models.transformer import Transformer
 from curta.learn.training.devices import usable_cores
 from curta.learn.training.state import TrainingState, load_state
 
 KINDS = ("task", "format", "positions")
+MEASURED = (
+    "config", "seeds", "loops", "own_loops", "parameters", "summary", "cells", "walks", "errors",
+    "samples", "data",
+)  # fmt: skip
+"""The parts of an evaluation."""
+
 PACKAGES = ("curta", "jax", "jaxlib", "equinox", "optax", "numpy")
 
 
@@ -104,7 +110,20 @@ class RunFolder:
         """What was measured, if it was."""
         if not self.evaluation_file.is_file():
             return None
-        return read_object(self.evaluation_file)
+        found = read_object(self.evaluation_file)
+        missing = [part for part in MEASURED if part not in found]
+        if missing:
+            raise FileError(
+                f"{self.evaluation_file}: not a whole evaluation, {missing[0]} is missing: measure "
+                f"again with curta learn evaluate {self.path}"
+            )
+        return found
+
+    @property
+    def measured_step(self) -> int | None:
+        """The step of training that the evaluation was made behind, where there is one."""
+        measured: int | None = (self.evaluation or {}).get("step")
+        return measured
 
     @property
     def surroundings(self) -> dict[str, Any]:
@@ -190,9 +209,8 @@ def make(path: Path) -> None:
 
 def write(path: Path, text: str) -> None:
     """A file as a whole or not at all."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_text(text, encoding="utf-8")
-    partial.replace(path)
+    with whole(path) as partial:
+        partial.write_text(text, encoding="utf-8")
 
 
 def read_object(path: Path) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from curta.learn.alphabet import PAUSE, Alphabet
 from curta.learn.formats.base import Format
 from curta.learn.keys import new_key
 from curta.learn.numbers import Number
-from curta.learn.problem import Problem
+from curta.learn.problem import Content, Problem, content
 from curta.learn.tasks.base import Task
 from curta.learn.text import compact, join, literal
 
@@ -34,6 +34,8 @@ class Rows(eqx.Module):
     """Up to and with the end token."""
     valid: Bool[Array, "*batch"]
     """Whether the row is one of those that were asked for; others do not count."""
+    content: Content | None = None
+    """Of the problem, where the row was written from one."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ class Language:
         end = jnp.array([self.alphabet.end], jnp.int32)
         text = join([prompt, answer, end])
         tokens, length = compact(text, width or text.shape[0], self.alphabet.end)
-        return Rows(tokens, (prompt >= 0).sum(), length, jnp.array(True))
+        told = content(problem, self.format.base)
+        return Rows(tokens, (prompt >= 0).sum(), length, jnp.array(True), told)
 
     def width(self, operands: int, places: int) -> int:
         """The longest row that `operands` numbers with room for `places` digits can make."""

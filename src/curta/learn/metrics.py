@@ -11,6 +11,7 @@ import optax
 
 from curta.errors import ExperimentError
 from curta.learn.experiment import Experiment
+from curta.learn.files import whole
 from curta.learn.folder import read_lines, write
 from curta.learn.training.loop import Report
 from curta.learn.training.optimiser import learning_rate
@@ -95,9 +96,8 @@ def write_table(lines: list[dict[str, Any]], first_seed: int, path: Path) -> Non
         for line in lines
         for index in range(len(line["loss"]))
     ]
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), partial)
-    partial.replace(path)
+    with whole(path) as partial:
+        pyarrow.parquet.write_table(pyarrow.Table.from_pylist(rows), partial)
 
 
 class TensorBoard:

@@ -11,7 +11,7 @@ import equinox as eqx
 import jax.numpy as jnp
 from jaxtyping import Array, Bool, Int
 
-from curta.learn.numbers import Number
+from curta.learn.numbers import Number, carried, fixed
 
 
 class Symbol(eqx.Module):
@@ -44,6 +44,42 @@ def repeated(name: str, count: Int[Array, ""], most: int) -> Symbol:
 def numbers_in(pieces: tuple[Piece, ...]) -> tuple[Number, ...]:
     """The numbers among pieces."""
     return tuple(piece for piece in pieces if isinstance(piece, Number))
+
+
+class Content(eqx.Module):
+    """What statistics count of a question, whichever way it is written."""
+
+    digits: Int[Array, "*batch numbers"]
+    """Of each number, 0 for those that are absent."""
+    carries: Int[Array, "*batch"]
+    """How many places of a+b carry into the next; -1 for questions that are not a+b."""
+
+
+def content(problem: Problem, base: int) -> Content:
+    """Of one problem."""
+    lengths = [each.length for each in numbers_in(problem.question)]
+    return Content(jnp.array(lengths, jnp.int32), sum_carries(problem, base))
+
+
+def sum_carries(problem: Problem, base: int) -> Int[Array, ""]:
+    """How often a+b carries, aligned at the point; -1 if the question is not a+b."""
+    numbers = numbers_in(problem.question)
+    signs = [
+        piece.choice == piece.names.index("+")
+        for piece in problem.question
+        if isinstance(piece, Symbol) and "+" in piece.names
+    ]
+    if len(numbers) < 2 or not signs:
+        return jnp.array(-1)
+    there = jnp.stack([each.length > 0 for each in numbers])
+    negative = jnp.stack([each.negative for each in numbers])
+    pluses = jnp.stack([sign.sum() for sign in signs]).sum()
+    is_sum = (there.sum() == 2) & (pluses == 1) & ~negative.any()
+    places = max(each.places for each in numbers)
+    point = places if any(each.pointed for each in numbers) else 0
+    columns = jnp.stack([fixed(each, places + point, point) for each in numbers])
+    _, carries = carried(jnp.where(there[:, None], columns, 0).sum(axis=0), base)
+    return jnp.where(is_sum, carries.sum(), -1)
 
 
 def separated(numbers: Number, separator: str) -> tuple[Piece, ...]:

@@ -45,7 +45,7 @@ def run(folder: RunFolder, listener: Listener | None = None, *, log: str | None 
     listener = listener or Listener()
     listener.begins(folder)
     state = trained(folder, listener, log=log)
-    if not folder.evaluation_file.is_file():
+    if folder.measured_step != int(state.step):
         measure(folder, state, on_progress=listener.evaluates)
     write_report(folder)
     listener.ends(folder)
@@ -92,10 +92,10 @@ def measure(
 ) -> dict[str, Any]:
     """Evaluate the models of a run, and keep it."""
     config = config or folder.experiment.evaluation
-    models = folder.models() if state is None else state.model
-    setup = folder.setup
+    state = folder.state() if state is None else state
+    setup, models = folder.setup, state.model
     found = evaluate(setup, models, config, key=evaluation_key(setup), on_progress=on_progress)
-    kept = record(setup, models, config, found)
+    kept = {"step": int(state.step), **record(setup, models, config, found)}
     write(folder.evaluation_file, json.dumps(kept))
     return kept
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -178,7 +178,7 @@ class Sampler:
         begin = (jnp.array(0), key, jnp.array(False), none)
         _, _, good, problem = jax.lax.while_loop(going_on, again, begin)
         row = self.language.row(problem, self.width, key=row_key)
-        return Rows(row.tokens, row.prompt_length, row.length, good), problem
+        return replace(row, valid=good), problem
 
     def problem(self, *, key: Array, step: Int[Array, ""] | int = 0) -> Problem:
         """A problem with sizes at random."""

@@ -17,7 +17,6 @@ from jaxtyping import Array
 
 from curta.errors import ExperimentError
 from curta.learn.keys import new_key
-from curta.learn.problem import numbers_in
 from curta.learn.sampling import Part, Sampler, fingerprint, in_test
 
 SAFE = 50.0
@@ -37,7 +36,7 @@ class Statistics:
     problems: how many different choices of operands there are
     tokens:   rows by their length with the end token
     digits:   numbers of questions by how many digits they have
-    carries:  rows by how often adding the first two numbers carries; empty without two numbers
+    carries:  rows that ask a+b by how often that carries
     test:     the share of rows that belong to the test part
     """
 
@@ -53,21 +52,17 @@ class Statistics:
 
 def statistics(sampler: Sampler, count: int, *, key: Array, part: Part = "train") -> Statistics:
     """Draw rows and count."""
-    base = sampler.language.format.base
 
     @jax.jit
     def drawn(key: Array) -> tuple[Array, ...]:
         rows, problems = sampler.drawn(count, key=key, part=part)
-        numbers = numbers_in(problems.question)
-        digits = jnp.stack([each.length for each in numbers], axis=1)
         prints = jax.vmap(fingerprint)(problems)
         tested = jax.vmap(lambda each: in_test(each, sampler.sampling))(problems)
-        if len(numbers) < 2:
-            return rows.valid, rows.length, digits, prints, tested
-        carries = carry_count(numbers[0].digits, numbers[1].digits, base)
-        return rows.valid, rows.length, digits, prints, tested, carries
+        assert rows.content is not None
+        told = rows.content.digits, rows.content.carries
+        return rows.valid, rows.length, prints, tested, *told
 
-    valid, tokens, digits, prints, tested, *carries = map(np.asarray, drawn(key))
+    valid, tokens, prints, tested, digits, carries = map(np.asarray, drawn(key))
     return Statistics(
         rows=count,
         valid=float(valid.mean()),
@@ -75,24 +70,9 @@ def statistics(sampler: Sampler, count: int, *, key: Array, part: Part = "train"
         problems=problems_in(sampler),
         tokens=histogram(tokens),
         digits=histogram(digits[digits > 0]),
-        carries=histogram(carries[0]) if carries else {},
+        carries=histogram(carries[carries >= 0]),
         test=float(tested.mean()),
     )
-
-
-def carry_count(a: Array, b: Array, base: int) -> Array:
-    """How often adding two numbers carries, by their digits; of a batch."""
-    places = max(a.shape[-1], b.shape[-1])
-    a = jnp.pad(a, ((0, 0), (0, places - a.shape[-1])))
-    b = jnp.pad(b, ((0, 0), (0, places - b.shape[-1])))
-
-    def step(carry: Array, column: tuple[Array, Array]) -> tuple[Array, Array]:
-        over = (column[0] + column[1] + carry >= base).astype(a.dtype)
-        return over, over
-
-    _, carries = jax.lax.scan(step, jnp.zeros_like(a[:, 0]), (a.T, b.T))
-    total: Array = carries.sum(axis=0)
-    return total
 
 
 def histogram(values: np.ndarray) -> dict[int, int]:

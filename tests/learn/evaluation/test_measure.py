@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from contextlib import nullcontext
 from functools import cache
 
@@ -11,19 +12,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jaxtyping import Array
 
 from curta.errors import ExperimentError
 from curta.learn.evaluation.decode import generate
 from curta.learn.evaluation.intervals import share
 from curta.learn.evaluation.judging import Judge, Tally
 from curta.learn.evaluation.measure import Evaluation
-from curta.learn.evaluation.probes import Commuted, relabelled
+from curta.learn.evaluation.probes import Commuted, can_commute, exchanged, relabelled
 from curta.learn.evaluation.problems import Cell, Problems
 from curta.learn.evaluation.summary import summary
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.keys import new_key
 from curta.learn.language import Rows
-from curta.learn.sampling import Sampling
+from curta.learn.numbers import Number, number, to_integer
+from curta.learn.problem import Problem
+from curta.learn.sampling import Sampling, uniform_digits
 from tiny_runs import TINY, tiny, tiny_run
 
 ROWS = 512
@@ -52,6 +56,12 @@ def texts(setup: Setup, rows: Rows) -> list[str]:
 def operands(question: str) -> tuple[int, int]:
     a, b = re.findall(r"\d+", question)
     return int(a), int(b)
+
+
+def carries_of(a: int, b: int) -> int:
+    """Every carry turns ten into one, so nine of the digits' sum are lost."""
+    digits = [sum(map(int, str(one))) for one in (a, b, a + b)]
+    return (digits[0] + digits[1] - digits[2]) // 9
 
 
 def test_exact_match_is_what_decoding_says() -> None:
@@ -97,8 +107,7 @@ def test_carries_are_those_of_the_sum() -> None:
     expected = []
     for question in texts(setup, rows):
         a, b = operands(question)
-        digits = sum(map(int, str(a))) + sum(map(int, str(b))) - sum(map(int, str(a + b)))
-        expected.append(digits // 9)  # every carry turns ten into one
+        expected.append(carries_of(a, b))
     np.testing.assert_array_equal(np.asarray(marks.carries), expected)
     assert max(expected) >= 2
 
@@ -162,8 +171,24 @@ def test_the_same_question_counts_once_in_an_interval() -> None:
                     loss=np.zeros((2, 1)))  # fmt: skip
     counted.add(marks, np.ones(ROWS, bool))
     assert counted.samples == ROWS
-    assert len(counted.questions) == len(set(texts(problems().setup, rows))) <= 100
+    assert dict(Counter(counted.questions.values())) == dict(
+        Counter(Counter(texts(problems().setup, rows)).values())
+    )
+    assert 60 < counted.independent < len(counted.questions) <= 100
     assert share([60.0], 60, 1).low < 0.21 < 0.9 < share([60.0], 60).low
+
+
+def test_intervals_hold_where_some_questions_were_asked_often() -> None:
+    """Of 200 questions four are asked 80 times each; each is answered rightly or not by chance."""
+    times = np.array([80] * 4 + [1] * 196)
+    asked = tally([0.0], int(times.sum()))
+    asked.questions = Counter(dict(enumerate(times.tolist())))
+    right = np.random.default_rng(0).random((2_000, len(times))) < 0.8
+    intervals = [share([float(one @ times)], asked.samples, asked.independent) for one in right]
+    held = np.mean([one.low <= 0.8 <= one.high for one in intervals])
+    assert held > 0.9
+    different = [share([float(one @ times)], asked.samples, len(times)) for one in right]
+    assert np.mean([one.low <= 0.8 <= one.high for one in different]) < 0.6
 
 
 def test_long_lengths_are_in_doubling_buckets() -> None:
@@ -214,23 +239,101 @@ def test_commuted_questions_are_new_one_way_round_only() -> None:
     for a, b in found:
         assert f"{a}+{b}=" not in train
         assert f"{b}+{a}=" not in test
+    alike = Problems(Setup(tiny(mirrored=False)), EvaluationConfig())
+    assert can_commute(problems())
+    assert not can_commute(alike)
 
 
-def test_relabelled_digits_are_all_others() -> None:
-    rows = problems().by_length(2).rows(np.full((ROWS, 2), 2), "all", key=jax.random.key(0))
-    alphabet = problems().setup.language.alphabet
-    changed = relabelled(rows, alphabet.first_digit, alphabet.base, key=jax.random.key(1))
+@pytest.mark.parametrize(
+    "task",
+    [
+        "addition", "multi_addition(numbers=2)", "multiplication", "modular(modulus=7)",
+        "modular(operation='*', shown=False)", "max(numbers=2)", "min(numbers=2)", "bitwise_or",
+    ],
+)  # fmt: skip
+def test_answers_of_commutative_tasks_stay(task: str) -> None:
+    language = Setup(tiny(task=task, format="plain", positions="rope")).language
+    assert language.task.commutative
+    sizes = jnp.array([2, 2])
+
+    def both(key: Array) -> tuple[Problem, Problem]:
+        digits = uniform_digits(sizes, 2, 10, language.task.leading_zeros, key)
+        numbers = jax.vmap(lambda digits, length: number(digits, length))(digits, sizes)
+        turned = jax.tree.map(lambda leaf: leaf[::-1], numbers)
+        problem, other = (language.problem(each, key=key) for each in (numbers, turned))
+        return exchanged(problem), other
+
+    one, other = jax.vmap(both)(jax.random.split(new_key(1), 64))
+    for ours, theirs in zip(jax.tree.leaves(one), jax.tree.leaves(other), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        "subtraction", "mixed", "division", "modular(operation='-')", "decimals(operation='-')",
+        "comparison", "multiplication(second=1)", "sorting(numbers=2)", "copy",
+    ],
+)  # fmt: skip
+def test_tasks_that_do_not_commute_are_not_asked_to(task: str) -> None:
+    form = Setup(tiny(task=task, format="plain", positions="rope"))
+    assert not can_commute(Problems(form, EvaluationConfig()))
+
+
+@pytest.mark.parametrize("form", ["plain", "reversed", "symbolic", "hints", "spaces", "sentences"])
+def test_contents_are_those_of_the_problem_in_every_format(form: str) -> None:
+    setup = Setup(tiny(format=form, positions="rope", digits=(1, 4)))
+    rows, problems = setup.sampler.drawn(ROWS, key=jax.random.key(0))
+    a, b = (np.asarray(to_integer(each)) for each in problems.question if isinstance(each, Number))
+    assert rows.content is not None
+    lengths = [[len(str(one)) for one in pair] for pair in zip(a, b, strict=True)]
+    np.testing.assert_array_equal(rows.content.digits, lengths)
+    expected = [carries_of(int(one), int(two)) for one, two in zip(a, b, strict=True)]
+    np.testing.assert_array_equal(rows.content.carries, expected)
+
+
+def test_carries_of_decimals_are_aligned_at_the_point() -> None:
+    setup = Setup(
+        tiny(task="decimals(fraction=2)", format="plain", positions="rope", digits=(1, 4))
+    )
+    rows = setup.sampler.rows(ROWS, key=jax.random.key(0))
+    assert rows.content is not None
+    expected = []
+    for question in texts(setup, rows):
+        a, b = (round(10_000 * float(one)) for one in question[:-1].split("+"))
+        expected.append(carries_of(a, b))
+    np.testing.assert_array_equal(
+        np.asarray(rows.content.carries)[np.asarray(rows.valid)], expected
+    )
+
+
+@pytest.mark.parametrize("task", ["subtraction", "multi_addition(numbers=3)", "copy", "modular"])
+def test_only_sums_of_two_numbers_carry(task: str) -> None:
+    setup = Setup(tiny(task=task, format="plain", positions="rope"))
+    rows = setup.sampler.rows(ROWS, key=jax.random.key(0))
+    assert rows.content is not None
+    asked = [len(re.findall(r"\d+", text)) == 2 and "+" in text for text in texts(setup, rows)]
+    counted = np.asarray(rows.content.carries)[np.asarray(rows.valid)] >= 0
+    np.testing.assert_array_equal(counted, asked)
+
+
+@pytest.mark.parametrize("form", ["plain", "symbolic", "symbolic(share=0.5)"])
+def test_relabelled_digits_are_all_others(form: str) -> None:
+    asked = Problems(Setup(tiny(format=form)), EvaluationConfig())
+    rows = asked.by_length(2).rows(np.full((ROWS, 2), 2), "all", key=jax.random.key(0))
+    alphabet = asked.setup.language.alphabet
+    changed = relabelled(rows, alphabet, key=jax.random.key(1))
     before, after = np.asarray(rows.tokens), np.asarray(changed.tokens)
     pairs = set(zip(before.ravel().tolist(), after.ravel().tolist(), strict=True))
     image = dict(pairs)
     assert len(pairs) == len(image) == len(set(image.values()))
-    digits = range(alphabet.first_digit, alphabet.first_digit + alphabet.base)
+    digits = range(alphabet.first_digit, alphabet.first_digit + alphabet.digit_tokens)
     assert all((image[token] != token) == (token in digits) for token in image)
 
 
 def tally(exact: list[float], samples: int = 100) -> Tally:
     column = np.array(exact)[:, None]
-    questions = set(range(samples))
+    questions = Counter(range(samples))
     return Tally(samples, 2 * samples, samples, column, 2 * column, -column, column, questions)
 
 

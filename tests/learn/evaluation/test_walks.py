@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from types import SimpleNamespace
 
 import jax
@@ -127,7 +128,7 @@ def walked_evaluation() -> Evaluation:
         right=8 * one,
         logprob=-one,
         loss=one,
-        questions={1, 2, 3, 4},
+        questions=Counter((1, 2, 3, 4)),
     )
     cells = [
         tuple(

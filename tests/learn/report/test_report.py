@@ -15,7 +15,7 @@ from curta.learn.folder import RunFolder
 from curta.learn.recipes.base import Claim, Recipe
 from curta.learn.report import plots
 from curta.learn.report.page import write_comparison
-from curta.learn.report.parts import written
+from curta.learn.report.parts import unmeasured, written
 from curta.learn.runs import RecipeFolder, report_recipe
 from curta.pages import pictures
 from curta.pages.html import Html, page, table, text
@@ -84,6 +84,15 @@ def test_the_report_of_a_run() -> None:
     assert pictures.INK not in page
     for one in evaluation["samples"]:
         assert text(one["prompt"]) in page
+
+
+def test_lengths_without_a_test_problem_are_named() -> None:
+    evaluation = tiny_run().evaluation or {}
+    assert unmeasured(evaluation) == ""
+    cells = [
+        {**cell, "samples": 0} for cell in evaluation["cells"] if cell["sizes"] in ([1, 1], [1, 3])
+    ]
+    assert "of these digits: 1 and 1, 1 and 3." in unmeasured({**evaluation, "cells": cells})
 
 
 def test_runs_side_by_side(tmp_path: Path) -> None:

@@ -62,14 +62,15 @@ def quantile(freedom: int) -> float:
     return Z + cubic + quintic + septic
 
 
-def share(right: Sequence[float], count: float, different: float | None = None) -> Figure:
+def share(right: Sequence[float], count: float, independent: float | None = None) -> Figure:
     """The share of right answers, averaged over seeds that were asked the same questions.
 
     The samples count once, not once for each seed: the questions are the same. And a question
-    that was asked again says nothing new: `different` ones decide how wide the interval is.
+    that was asked again says nothing new: as many as are `independent` decide how wide the
+    interval is.
     """
     values = [part / count if count else 0.0 for part in right]
-    known = count if different is None else different
+    known = count if independent is None else independent
     low, high = wilson(fmean(values) * known, known)
     method: Method = "wilson"
     if len(values) > 1:

@@ -6,8 +6,9 @@ as bounded memory allows. What comes back is per row, small, and added up on the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import equinox as eqx
@@ -23,8 +24,6 @@ from curta.learn.experiment import Setup
 from curta.learn.keys import mix
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
-from curta.learn.numbers import carried
-from curta.learn.reading import read
 from curta.learn.sampling import Part
 from curta.learn.training.objective import answer_mask
 from curta.learn.training.state import picked
@@ -40,9 +39,9 @@ class Marks(eqx.Module):
 
     valid: Bool[Array, " batch"]
     question: UInt32[Array, " batch"]
-    """A hash of the prompt: the same question counts once in the width of an interval."""
+    """A hash of the prompt: asking the same question again tells nothing new."""
     carries: Int[Array, " batch"]
-    """Of a+b; -1 where a prompt is not that."""
+    """Of a+b; -1 where a question is not that."""
     exact: Bool[Array, "seeds loops batch"]
     right: Int[Array, "seeds loops batch"]
     """Tokens of the answer that are right, each behind the right ones before it."""
@@ -69,8 +68,16 @@ class Tally:
     right: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
     logprob: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
     loss: np.ndarray = field(default_factory=lambda: np.zeros((1, 1)))
-    questions: set[int] = field(default_factory=set)
-    """Hashes of the different ones among the samples."""
+    questions: Counter[int] = field(default_factory=Counter)
+    """How often each different one was asked, by its hash."""
+
+    @property
+    def independent(self) -> float:
+        """As many questions, each asked once, would leave the share of right answers as uncertain.
+
+        Those that were asked w times each weigh so much: (sum of w)^2 / (sum of w^2), after Kish.
+        """
+        return self.samples**2 / max(1, sum(times**2 for times in self.questions.values()))
 
     def add(self, marks: Marks, rows: np.ndarray) -> None:
         """Count these rows of a batch."""
@@ -138,7 +145,7 @@ class Judge:
 
     def __call__(self, rows: Rows, counted: np.ndarray) -> Marks:
         """Judge a batch, of which these rows count."""
-        rows = Rows(rows.tokens, rows.prompt_length, rows.length, rows.valid & counted)
+        rows = replace(rows, valid=rows.valid & counted)
         marks: Marks = self.compiled(self.models, rows)
         if not marks.fit:
             raise ExperimentError(
@@ -165,10 +172,11 @@ class Judge:
             return judged.exact, right, *counts, judged.fit
 
         exact, right, logprob, loss, wrong_at, counted, fit = jax.lax.map(one, arrays)
+        nothing = jnp.full(rows.length.shape, -1)
         return Marks(
             valid=rows.valid,
             question=question_hash(rows),
-            carries=carries(self.setup, rows),
+            carries=nothing if rows.content is None else rows.content.carries,
             exact=exact,
             right=right,
             tokens=mask.sum(axis=1),
@@ -195,27 +203,6 @@ def at_places(
     """How many tokens are marked at each place."""
     empty = jnp.zeros((marked.shape[1],), jnp.int32)
     return empty.at[place].add(marked.astype(jnp.int32), mode="drop")
-
-
-def carries(setup: Setup, rows: Rows) -> Int[Array, " batch"]:
-    """How many places of a+b carry into the next; -1 for prompts that are not a+b.
-
-    The operands are read from the tokens, whichever way the format writes them.
-    """
-    alphabet = setup.language.alphabet
-    nothing = jnp.full(rows.length.shape, -1)
-    if "+" not in alphabet.tokens:
-        return nothing
-    reading = read(rows.tokens, rows.prompt_length, setup.language)
-    in_prompt = jnp.arange(rows.tokens.shape[1]) < rows.prompt_length[:, None]
-    place = jnp.where(reading.is_digit & in_prompt, reading.significance - 1, rows.tokens.shape[1])
-    digits = jnp.where(reading.is_digit, rows.tokens - alphabet.first_digit, 0)
-    line = jnp.arange(rows.tokens.shape[0])[:, None]
-    sums = jnp.zeros_like(rows.tokens).at[line, place].add(digits, mode="drop")
-    _, carry = jax.vmap(lambda sums: carried(sums, alphabet.base))(sums)
-    numbers = jnp.where(in_prompt, reading.number, 0).max(axis=1)
-    pluses = ((rows.tokens == alphabet.token("+")) & in_prompt).sum(axis=1)
-    return jnp.where((numbers == 2) & (pluses == 1), carry.sum(axis=1), nothing)
 
 
 def numbered(count: int, size: int) -> Iterator[np.ndarray]:

@@ -25,7 +25,7 @@ from curta.learn.evaluation.judging import (
     numbered,
     power_above,
 )
-from curta.learn.evaluation.probes import Commuted, can_commute, relabelled
+from curta.learn.evaluation.probes import Commuted, can_commute, can_relabel, relabelled
 from curta.learn.evaluation.problems import Cell, Problems, Source
 from curta.learn.evaluation.walks import WalkCell, stepping, walk_accuracy
 from curta.learn.experiment import EvaluationConfig, Setup
@@ -135,7 +135,7 @@ def total(problems: Problems, seeds: int) -> int:
     config = problems.config
     suites = 2 + (config.values is not None)
     if config.probes:
-        suites += 1 + can_commute(problems)
+        suites += can_relabel(problems) + can_commute(problems)
     operations = len(stepping(problems.setup).operations) if config.walks else 0
     walks = operations * len(config.walks) * seeds
     return suites * config.test + (len(problems.cells) + walks) * config.samples
@@ -159,7 +159,7 @@ class Work:
         for which, rows, marks in self.judged(self.judge.batches(source, sizes, part, key=key)):
             tally.add(marks, which >= 0)
             if name == "train" and not self.found.data:
-                self.found.data = statistics(self.judge.setup, rows, marks)
+                self.found.data = statistics(self.judge.setup, rows)
             if name != "train" and name not in self.found.sampled:
                 self.found.sampled[name] = spread(rows, (which >= 0) & marks.valid)
             if name == "ood":
@@ -167,7 +167,6 @@ class Work:
 
     def probes(self, problems: Problems, sizes: np.ndarray, *, key: Array) -> None:
         """Questions of the test part, changed in ways that a rule does not mind."""
-        alphabet = problems.setup.language.alphabet
         source, part = problems.as_trained(), problems.unseen
         if can_commute(problems):
             size = self.judge.batch_rows(source.sampler.width)
@@ -179,9 +178,11 @@ class Work:
                 for number, which in enumerate(batches)
             ):
                 tally.add(marks, which >= 0)
+        if not can_relabel(problems):
+            return
         tally = self.found.probes["relabelled"] = self.empty()
         for which, _, marks in self.judged(
-            (which, relabelled(rows, alphabet.first_digit, alphabet.base, key=key))
+            (which, relabelled(rows, problems.setup.language.alphabet, key=key))
             for which, rows in self.judge.batches(source, sizes, part, key=key)
         ):
             tally.add(marks, which >= 0)
@@ -261,22 +262,20 @@ def spread(rows: Rows, valid: np.ndarray) -> Rows:
     return few
 
 
-def statistics(setup: Setup, rows: Rows, marks: Marks) -> dict[str, Any]:
+def statistics(setup: Setup, rows: Rows) -> dict[str, Any]:
     """Lengths and carries of what training draws."""
-    alphabet, valid = setup.language.alphabet, np.asarray(marks.valid)
-    tokens = np.asarray(rows.tokens)[valid]
-    prompt = np.arange(tokens.shape[1]) < np.asarray(rows.prompt_length)[valid][:, None]
-    first = alphabet.first_digit
-    digit = prompt & (tokens >= first) & (tokens < first + alphabet.base)
-    edges = np.diff(np.pad(digit, ((0, 0), (1, 1))).astype(int), axis=1).ravel()
-    carried = np.asarray(marks.carries)[valid]
+    valid = np.asarray(rows.valid)
+    assert rows.content is not None
+    digits, carries = (
+        np.asarray(each)[valid] for each in (rows.content.digits, rows.content.carries)
+    )
     return {
         "problems": int(valid.sum()),
-        "width": tokens.shape[1],
+        "width": rows.tokens.shape[1],
         "test_share": setup.experiment.sampling.test_share,
-        "number_digits": histogram(np.flatnonzero(edges < 0) - np.flatnonzero(edges > 0)),
+        "number_digits": histogram(digits[digits > 0]),
         "row_tokens": histogram(np.asarray(rows.length)[valid]),
-        "carries": histogram(carried[carried >= 0]),
+        "carries": histogram(carries[carries >= 0]),
     }
 
 

@@ -15,20 +15,24 @@ import jax.numpy as jnp
 import numpy as np
 from jaxtyping import Array, Bool, Int
 
+from curta.learn.alphabet import Alphabet
 from curta.learn.evaluation.problems import Problems
 from curta.learn.language import Rows
 from curta.learn.numbers import Number
-from curta.learn.problem import Problem
+from curta.learn.problem import Problem, numbers_in
 from curta.learn.sampling import Sampler, in_test
-
-COMMUTATIVE = ("addition", "multiplication", "modular_addition", "maximum", "minimum", "or")
 
 
 def can_commute(problems: Problems) -> bool:
-    """Whether there are such pairs: a commutative task of two operands, and a test part."""
-    language = problems.setup.language
-    split = problems.sampling.test_share > 0
-    return split and language.task.operands == (2, 2) and language.task.name in COMMUTATIVE
+    """Whether there are such pairs: a commutative task of two operands, a split between them."""
+    task, sampling = problems.setup.language.task, problems.sampling
+    split = sampling.test_share > 0 and sampling.mirrored
+    return split and task.operands == (2, 2) and task.commutative
+
+
+def can_relabel(problems: Problems) -> bool:
+    """Whether digits are tokens."""
+    return not problems.setup.language.alphabet.number_places
 
 
 class Commuted:
@@ -48,8 +52,7 @@ class Commuted:
 
         def row(sizes: Array, key: Array) -> Rows:
             def wrong(problem: Problem) -> Bool[Array, ""]:
-                mirrored = sampling.mirrored & in_test(exchanged(problem), sampling)
-                return ~in_test(problem, sampling) | mirrored
+                return ~in_test(problem, sampling) | in_test(exchanged(problem), sampling)
 
             def problem(key: Array) -> Problem:
                 return self.sampler.problem_of_sizes(sizes, key=key)
@@ -60,22 +63,26 @@ class Commuted:
 
 
 def exchanged(problem: Problem) -> Problem:
-    """The same question with its two numbers exchanged; the answer of a commutative task stays."""
-    numbers = [piece for piece in problem.question if isinstance(piece, Number)]
-    others = iter(reversed(numbers))
+    """The question with its first two numbers exchanged; a commutative task's answer stays."""
+    first, second, *rest = numbers_in(problem.question)
+    numbers = iter((second, first, *rest))
     question = tuple(
-        next(others) if isinstance(piece, Number) else piece for piece in problem.question
+        next(numbers) if isinstance(piece, Number) else piece for piece in problem.question
     )
     return Problem(question, problem.answer)
 
 
-def relabelled(rows: Rows, first_digit: int, base: int, *, key: Array) -> Rows:
-    """Digit d becomes p(d) throughout, for one random permutation p without fixed points."""
+def relabelled(rows: Rows, alphabet: Alphabet, *, key: Array) -> Rows:
+    """Digit d becomes p(d) throughout, for one random permutation p without fixed points.
+
+    Where digits have second names, those are exchanged in the same way.
+    """
+    base = alphabet.base
     shift = jax.random.randint(jax.random.fold_in(key, 1), (), 1, base)
     order = jax.random.permutation(key, base)
     # Along a random cycle of all digits, everyone goes the same number of steps.
     image = jnp.zeros((base,), jnp.int32).at[order].set(jnp.roll(order, shift).astype(jnp.int32))
-    digit = rows.tokens - first_digit
-    is_digit = (digit >= 0) & (digit < base)
-    mapped = image[jnp.clip(digit, 0, base - 1)] + first_digit
+    digit = rows.tokens - alphabet.first_digit
+    is_digit = (digit >= 0) & (digit < alphabet.digit_tokens)
+    mapped = rows.tokens + image[digit % base] - digit % base
     return dataclasses.replace(rows, tokens=jnp.where(is_digit, mapped, rows.tokens))

@@ -56,11 +56,12 @@ def of_tally(tally: Tally) -> dict[str, Any]:
     if not tally.samples:
         return {"samples": 0, "exact": [], "logprob": []}
     loops = range(tally.exact.shape[1])
-    different = len(tally.questions)
-    figures = [share(list(tally.exact[:, index]), tally.samples, different) for index in loops]
+    figures = [
+        share(list(tally.exact[:, index]), tally.samples, tally.independent) for index in loops
+    ]
     return {
         "samples": tally.samples,
-        "different": different,
+        "different": len(tally.questions),
         "exact": [
             {"value": one.value, "low": one.low, "high": one.high, "seeds": list(one.seeds)}
             for one in figures

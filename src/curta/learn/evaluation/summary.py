@@ -10,7 +10,7 @@
                                          one without a single test problem is passed over
     solved_seeds                         the share of seeds that solve what was hardest of these
                                          three: ood, longer, test
-    exact.commuted, exact.mapped         probes
+    exact.commuted, exact.relabelled     probes
     walk.O@N                             operation O on numbers of N digits, step by step
 
 With another number of loops than that of training, `/loops=K` follows. Means are over seeds.
@@ -69,7 +69,7 @@ def of_tally(tally: Tally, index: int, behind: str) -> dict[str, Figure]:
         return {}
     logprob = tally.logprob[:, index] / tally.tokens
     return {
-        f"exact{behind}": share(list(tally.exact[:, index]), tally.samples, len(tally.questions)),
+        f"exact{behind}": share(list(tally.exact[:, index]), tally.samples, tally.independent),
         f"token{behind}": mean(list(tally.right[:, index] / tally.tokens), 0, 1),
         f"logprob{behind}": mean(list(tally.logprob[:, index] / tally.samples), most=0),
         f"perplexity{behind}": mean([math.exp(min(-one, 700.0)) for one in logprob], 1),
@@ -89,8 +89,8 @@ def over_cells(cells: list[Tally], index: int) -> Figure:
     Its variance is that of a share of n = c^2 / (1/n_1 + ... + 1/n_c) questions, for c lengths.
     """
     shares = np.mean([tally.exact[:, index] / tally.samples for tally in cells], axis=0)
-    different = len(cells) ** 2 / sum(1 / len(tally.questions) for tally in cells)
-    return share(list(shares), 1, different)
+    independent = len(cells) ** 2 / sum(1 / tally.independent for tally in cells)
+    return share(list(shares), 1, independent)
 
 
 def lengths_reached(found: Evaluation, index: int, seeds: int) -> list[float]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +20,7 @@ from safetensors.numpy import save
 
 from curta.errors import ExperimentError
 from curta.learn.experiment import Setup
+from curta.learn.files import whole
 from curta.learn.models.transformer import Transformer
 from curta.learn.positions.base import Parameters, Positions
 from curta.learn.positions.compose import PREFIXES, Combined, Randomised, own
@@ -48,9 +48,8 @@ def export(model: Transformer, setup: Setup, path: Path) -> None:
     """Write one model; the file appears when it is whole."""
     described = description(setup)
     written = save(arrays(model), metadata={"curta_learn": json.dumps(described)})
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    partial.write_bytes(written)
-    partial.replace(path)
+    with whole(path) as partial:
+        partial.write_bytes(written)
 
 
 def arrays(model: Transformer) -> dict[str, np.ndarray]:

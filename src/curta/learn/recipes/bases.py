@@ -15,7 +15,7 @@ SMALL = Experiment(
     positions="learned",
     model=ModelConfig(width=64, layers=2, heads=4, feedforward=256),
     sampling=Sampling(values=(0, 999_999), test_share=0.05),
-    training=TrainingConfig(steps=2_500, batch=128, seeds=3, learning_rate=3e-3),
+    training=TrainingConfig(steps=2_500, batch=128, seeds=3, learning_rate=1e-3),
     evaluation=EvaluationConfig(test=2_000),
 )
 

@@ -109,10 +109,22 @@ def results(folder: RunFolder) -> Html:
         paragraph(
             f"Means over {count} seed{'s' if count != 1 else ''} with 95% intervals: t over seeds, "
             "for shares at least as wide as Wilson's over the different questions among the "
-            "samples; success rates by Wilson."
+            "samples (fewer where some were asked more often than others); success rates by Wilson."
         ),
+        unmeasured(evaluation),
         figure_table(main),
         details("all figures", figure_table(rest)),
+    )
+
+
+def unmeasured(evaluation: Mapping[str, Any]) -> Html:
+    """Lengths that nothing is known about: all of their few problems belong to training."""
+    empty = [cell["sizes"] for cell in evaluation["cells"] if not cell["samples"]]
+    if not empty:
+        return Html("")
+    lengths = ", ".join(" and ".join(map(str, sizes)) for sizes in empty)
+    return paragraph(
+        f"No problem to test with was found among operands of these digits: {lengths}."
     )
 
 

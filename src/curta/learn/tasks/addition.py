@@ -27,6 +27,10 @@ class Addition(Task):
     symbols = ("+", "=")
     workings = ("columns", "machine")
 
+    @property
+    def commutative(self) -> bool:
+        return True
+
     def problem(self, operands: Number, *, base: int, key: Array) -> Problem:
         a, b = operand(operands, 0), operand(operands, 1)
         return Problem((a, symbol("+"), b, symbol("=")), (add(a, b, base),))
@@ -84,6 +88,10 @@ class MultiAddition(Task):
     @property
     def operands(self) -> tuple[int, int]:
         return (2, self.numbers)
+
+    @property
+    def commutative(self) -> bool:
+        return True
 
     def problem(self, operands: Number, *, base: int, key: Array) -> Problem:
         return Problem((*separated(operands, "+"), symbol("=")), (total(operands, base),))

@@ -43,6 +43,11 @@ class Task:
         return (2, 2)
 
     @property
+    def commutative(self) -> bool:
+        """Whether the first two operands may be exchanged, and the answer stays."""
+        return False
+
+    @property
     def alike(self) -> float:
         """The share of problems for which operands are drawn with equal numbers of digits."""
         return 0.0

@@ -51,6 +51,10 @@ class Decimals(Task):
     def alike(self) -> float:
         return self.near if self.operation == "?" else 0.0
 
+    @property
+    def commutative(self) -> bool:
+        return self.operation in "+*"
+
     def problem(self, operands: Number, *, base: int, key: Array) -> Problem:
         first_key, second_key, near_key = jax.random.split(key, 3)
         a = with_fraction(operand(operands, 0), self.fraction, base, key=first_key)

@@ -46,6 +46,10 @@ class Multiplication(Task):
     def sizes(self, drawn: Int[Array, " operands"]) -> Int[Array, " operands"]:
         return limited_sizes(drawn, self.first, self.second)
 
+    @property
+    def commutative(self) -> bool:
+        return self.first == self.second
+
     def problem(self, operands: Number, *, base: int, key: Array) -> Problem:
         a = limited(operand(operands, 0), self.first)
         b = limited(operand(operands, 1), self.second)
@@ -124,6 +128,10 @@ class Modular(Task):
     def __post_init__(self) -> None:
         check_at_least(self, 2, "modulus")
         check_one_of(self, "operation", ("+", "-", "*"))
+
+    @property
+    def commutative(self) -> bool:
+        return self.operation in "+*"
 
     def problem(self, operands: Number, *, base: int, key: Array) -> Problem:
         a, b = operand(operands, 0), operand(operands, 1)

@@ -115,6 +115,10 @@ class Maximum(Several):
     about = "the largest of 57,24,9; numbers=4 at most"
     sentences = ("what is the largest of {}?", "the maximum of {} is", "find the largest of {}.")
 
+    @property
+    def commutative(self) -> bool:
+        return True
+
     def answer(self, operands: Number) -> tuple[Piece, ...]:
         last = (operands.length > 0).sum() - 1
         return (operand(taken(operands, jnp.argsort(ranks(operands))), last),)
@@ -127,6 +131,10 @@ class Minimum(Several):
     name = "min"
     about = "the smallest of 57,24,9; numbers=4 at most"
     sentences = ("what is the smallest of {}?", "the minimum of {} is", "find the smallest of {}.")
+
+    @property
+    def commutative(self) -> bool:
+        return True
 
     def answer(self, operands: Number) -> tuple[Piece, ...]:
         return (operand(taken(operands, jnp.argsort(ranks(operands))), 0),)

@@ -94,6 +94,10 @@ class BitwiseOr(Task):
     leading_zeros = True
     workings = ("machine",)
 
+    @property
+    def commutative(self) -> bool:
+        return True
+
     def problem(self, operands: Number, *, base: int, key: Array) -> Problem:
         a, b = bits(operand(operands, 0)), bits(operand(operands, 1))
         joined = number(a.digits | b.digits, jnp.maximum(a.length, b.length))

@@ -23,6 +23,7 @@ from safetensors.numpy import load_file, save
 
 from curta.errors import ExperimentError, FileError
 from curta.learn.experiment import Setup
+from curta.learn.files import whole
 from curta.learn.keys import new_key
 from curta.learn.models.fourier import Numbers
 from curta.learn.models.transformer import Transformer
@@ -115,12 +116,10 @@ def joined_by_seed(states: Sequence[TrainingState]) -> TrainingState:
 def save_state(state: TrainingState, path: Path) -> None:
     """Write a checkpoint, all of it or nothing."""
     written = save(named_arrays(state))
-    partial = path.with_name(f".{path.name}.{os.getpid()}")
-    with partial.open("wb") as file:
+    with whole(path) as partial, partial.open("wb") as file:
         file.write(written)
         file.flush()
         os.fsync(file.fileno())
-    partial.replace(path)
 
 
 def load_state(setup: Setup, path: Path) -> TrainingState:
