@@ -11,14 +11,15 @@ import pytest
 from curta.errors import ExperimentError, TokenError
 from curta.learn.evaluation.decode import generate
 from curta.learn.evaluation.exact import generated_right, teacher_forced
-from curta.learn.experiment import Experiment, Setup
+from curta.learn.evaluation.measure import evaluate
+from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.language import Rows
 from curta.learn.models.config import ModelConfig
 from curta.learn.models.fourier import FourierNumbers, Numbers
 from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.loop import train
-from curta.learn.training.state import new_model, of_seed
+from curta.learn.training.state import new_model, new_state, of_seed
 from filled_models import filled
 from written_rows import written_rows
 
@@ -144,3 +145,13 @@ def test_exactness_is_judged_by_the_same_functions() -> None:
 def test_what_does_not_fit_says_why(options: dict[str, object], why: str) -> None:
     with pytest.raises(ExperimentError, match=why):
         setup(**options)
+
+
+def test_carries_are_counted_though_rows_are_shorter_than_their_numbers() -> None:
+    whole = setup(format="whole(places=7)", digits=(1, 6), carries=True, test_share=0.1, seeds=2)
+    config = EvaluationConfig(digits=(6, 6), samples=256, test=16)
+    assert whole.sampler.width == 6
+    found = evaluate(whole, new_state(whole).model, config, key=jax.random.key(0))
+    counted = found.errors["trained"].carries_samples
+    assert counted.sum() == found.cells[0][1].samples
+    assert (counted[:7] > 0).all()

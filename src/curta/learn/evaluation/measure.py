@@ -31,7 +31,7 @@ from curta.learn.evaluation.walks import WalkCell, stepping, walk_accuracy
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
-from curta.learn.sampling import Part
+from curta.learn.sampling import Part, Sampler
 from curta.learn.training.state import picked
 
 SAMPLES = 16
@@ -163,7 +163,7 @@ class Work:
             if name != "train" and name not in self.found.sampled:
                 self.found.sampled[name] = spread(rows, (which >= 0) & marks.valid)
             if name == "ood":
-                self.errors(name, source.sampler.width).add(marks)
+                self.errors(name, source.sampler).add(marks)
 
     def probes(self, problems: Problems, sizes: np.ndarray, *, key: Array) -> None:
         """Questions of the test part, changed in ways that a rule does not mind."""
@@ -199,7 +199,7 @@ class Work:
             for number in np.unique(of_cell[of_cell >= 0]):
                 tallies[number].add(marks, of_cell == number)
             name = "trained" if trained else "longer"
-            self.errors(name, source.sampler.width).add(marks)
+            self.errors(name, source.sampler).add(marks)
             if not trained and name not in self.found.sampled:
                 self.found.sampled[name] = spread(rows, (which >= 0) & marks.valid)
         self.found.cells.extend(zip(cells, tallies, strict=True))
@@ -241,15 +241,19 @@ class Work:
             loss=np.zeros(shape),
         )  # fmt: skip
 
-    def errors(self, name: str, width: int) -> Errors:
-        """The bins of a kind of questions, with room for rows of this width."""
+    def errors(self, name: str, sampler: Sampler) -> Errors:
+        """The bins of a kind of questions, with room for its rows' tokens and for all carries.
+
+        Rows may be shorter than their numbers, where these are tokens; a point may lie anywhere.
+        """
         held = self.found.errors.get(name)
-        if held is None or len(held.tokens_at) < width:
-            wider = Errors.none(self.judge.seeds, len(self.judge.loops), width)
+        bins = max(sampler.width, 2 * sampler.places + 1)
+        if held is None or len(held.tokens_at) < bins:
+            wider = Errors.none(self.judge.seeds, len(self.judge.loops), bins)
             if held is not None:
                 size = len(held.tokens_at)
-                for bins in ("tokens_at", "wrong_at", "carries_samples", "carries_exact"):
-                    getattr(wider, bins)[..., :size] = getattr(held, bins)
+                for name_of_bins in ("tokens_at", "wrong_at", "carries_samples", "carries_exact"):
+                    getattr(wider, name_of_bins)[..., :size] = getattr(held, name_of_bins)
             held = self.found.errors[name] = wider
         return held
 
