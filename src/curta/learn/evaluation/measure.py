@@ -244,10 +244,10 @@ class Work:
     def errors(self, name: str, sampler: Sampler) -> Errors:
         """The bins of a kind of questions, with room for its rows' tokens and for all carries.
 
-        Rows may be shorter than their numbers, where these are tokens; a point may lie anywhere.
+        A row is longer than all its digits, but for rows whose numbers are single tokens.
         """
         held = self.found.errors.get(name)
-        bins = max(sampler.width, 2 * sampler.places + 1)
+        bins = max(sampler.width, sampler.language.alphabet.number_places + 1)
         if held is None or len(held.tokens_at) < bins:
             wider = Errors.none(self.judge.seeds, len(self.judge.loops), bins)
             if held is not None:

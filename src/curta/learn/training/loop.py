@@ -205,6 +205,7 @@ def check_models(state: TrainingState, config: TrainingConfig) -> None:
 def diverged(what: str, config: TrainingConfig) -> DivergedError:
     """What happened, and what to change."""
     return DivergedError(
-        f"{what}: lower learning_rate (it is {config.learning_rate}) or clip (it is "
-        f"{config.clip}; 0 is none), or raise warmup (it is {config.warmup})"
+        f"{what}: lower learning_rate (it is {config.learning_rate}), "
+        f"{f'lower clip (it is {config.clip})' if config.clip else 'set clip'}, "
+        f"or raise warmup (it is {config.warmup})"
     )
