@@ -32,7 +32,7 @@ Condition = tuple[str, tuple[int, ...], tuple[int, ...]]
 """A comparison, and its two operands: one word each, or two."""
 _SETS = ("local.set", "local.tee")
 _BEYOND_OPERANDS = 8
-"""No instruction takes so many words: registers that far above the stack are free."""
+"""Temporaries lie so far above the stack, so that results find their cells free."""
 
 
 class Body:
@@ -64,6 +64,12 @@ class Body:
         self.live = True
         self.condition: Condition | None = None
         """A comparison that the next instruction takes."""
+        self.operands: set[int] = set()
+        """What the stack and the condition held when the instruction began: some of it was popped
+        and is still to be read.
+        """
+        self.temporaries: set[int] = set()
+        """Registers that this instruction has for itself."""
         self.needs: set[Callee] = set()
         self._lay_out(function.locals)
 
@@ -84,6 +90,14 @@ class Body:
             at += count
         self.base = max(at, self.return_register + 1)
         self.top = self.base
+
+    def begin(self) -> None:
+        """Another instruction of WebAssembly is next."""
+        self.operands = set(self.stack)
+        if self.condition is not None:
+            _, a, b = self.condition
+            self.operands.update(a, b)
+        self.temporaries = set()
 
     # -- steps ------------------------------------------------------------------------------------
 
@@ -123,18 +137,20 @@ class Body:
         return self.base + place
 
     def free(self, place: int, avoid: Iterable[int] = ()) -> int:
-        """A register at this place above the stack, or higher."""
+        """A register at this place above the stack, or higher, that is no temporary."""
         register = self.base + len(self.stack) + place
-        stack = self.stack
-        while register in stack or register in avoid:
+        stack, temporaries = self.stack, self.temporaries
+        while register in stack or register in avoid or register in temporaries:
             register += 1
         if register >= self.top:
             self.top = register + 1
         return register
 
-    def temporary(self, number: int = 0) -> int:
-        """For use within one instruction; different numbers, different registers."""
-        return self.free(_BEYOND_OPERANDS + number)
+    def temporary(self) -> int:
+        """A register that nothing else is in while this instruction is translated."""
+        register = self.free(_BEYOND_OPERANDS, self.operands)
+        self.temporaries.add(register)
+        return register
 
     def new(self, word: int = 0, avoid: Sequence[int] = ()) -> int:
         """Where to write a word of the result, once the operands are popped.
@@ -177,7 +193,7 @@ class Body:
                 if home < 0:
                     home = self.cell(place)
                     if home in self.stack:
-                        home = self.temporary(4)
+                        home = self.temporary()
                     self.copy(home, register)
                 self.stack[place] = home
 
@@ -221,7 +237,7 @@ class Body:
                 self.copy(d, waiting.pop(d))
             if not ready:
                 register = next(iter(waiting))
-                saved = max(self.top, *(d + 1 for d in waiting if d < GLOBALS))
+                saved = max((self.top, *(d + 1 for d in waiting if d < GLOBALS)))
                 self.top = saved + 1
                 self.copy(saved, register)
                 waiting = {d: saved if o == register else o for d, o in waiting.items()}

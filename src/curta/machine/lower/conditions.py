@@ -172,4 +172,4 @@ def condition_register(body: Body, condition: Condition) -> int:
         return a[0]
     if constant_truth(condition) is not None:
         return NO_REGISTER
-    return body.register(value_of(body, condition, body.temporary(0)))
+    return body.register(value_of(body, condition, body.temporary()))

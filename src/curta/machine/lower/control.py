@@ -329,7 +329,7 @@ def call_indirect(body: Body, constructs: Constructs, type_index: int, _: int) -
     type_ = context.module.types[type_index]
     index = body.register(body.pop())
     body.jump("jump_ge_u", constructs.trap(body, UNDEFINED), index, immediate=context.table_size)
-    entry, signature, pointer = (body.temporary(number) for number in range(3))
+    entry, signature, pointer = (body.temporary() for _ in range(3))
     body.add("shl", entry, index, immediate=ENTRY_BYTES.bit_length() - 1)
     body.add("peek32", signature, entry, immediate=TABLE)
     wrong = body.new_label()

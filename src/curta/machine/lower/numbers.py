@@ -54,8 +54,8 @@ def _sign_bit(name: str, constant: int, words: int, body: Body) -> None:
 def _copysign(words: int, body: Body) -> None:
     *_, sign = body.pop_words(words)
     *low, magnitude = body.pop_words(words)
-    bit = body.binary("and", sign, ~_SIGN, body.temporary(0))
-    rest = body.binary("and", magnitude, ~_MAGNITUDE, body.temporary(1))
+    bit = body.binary("and", sign, ~_SIGN, body.temporary())
+    rest = body.binary("and", magnitude, ~_MAGNITUDE, body.temporary())
     body.push(*low, body.binary("or", rest, bit, None, words - 1, low))
 
 
@@ -88,10 +88,10 @@ def _wide_sub(body: Body) -> None:
 def _wide_mul(body: Body) -> None:
     bl, bh = body.pop_wide()
     al, ah = body.pop_wide()
-    top = body.binary("mul_high", al, bl, body.temporary(0))
-    cross = body.binary("mul", al, bh, body.temporary(1))
-    other = body.binary("mul", ah, bl, body.temporary(2))
-    low = body.binary("mul", al, bl, None, 0, (ah, bh))
+    top = body.binary("mul_high", al, bl, body.temporary())
+    cross = body.binary("mul", al, bh, body.temporary())
+    other = body.binary("mul", ah, bl, body.temporary())
+    low = body.binary("mul", al, bl, None, 0, (top, cross, other))
     body.push(low, add3(body, top, cross, other, 1, (low,)))
 
 
@@ -126,8 +126,8 @@ def _wrap(body: Body) -> None:
 
 def _popcnt(body: Body) -> None:
     low, high = body.pop_wide()
-    first = body.unary("popcnt", low, body.temporary(0))
-    second = body.unary("popcnt", high, body.temporary(1))
+    first = body.unary("popcnt", low, body.temporary())
+    second = body.unary("popcnt", high, body.temporary())
     body.push(body.binary("add", first, second), ~0)
 
 

@@ -35,6 +35,7 @@ def translate(
         if not body.live and opcode not in ("else", "end"):
             body.index = _past(body, opcode)
             continue
+        body.begin()
         simple = _SIMPLE.get(opcode)
         if simple is not None:
             simple(body, *instruction.operands)
