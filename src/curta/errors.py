@@ -22,7 +22,8 @@ CurtaError
 │       ├── TextFormatError       text that is not a module
 │       ├── InvalidModuleError    a module that breaks the rules of validation
 │       ├── UnsupportedFeatureError  a later addition to WebAssembly that curta leaves out
-│       └── LinkError             imports that are missing or of another type
+│       ├── LinkError             imports that are missing or of another type
+│       └── ProofError            a program whose lowering cannot be shown to be right
 └── ProgramError                  the program's failure: the command line exits 1
     ├── RegionError               a run that would leave the certified region
     ├── DivergedError             a training run whose loss is not a number
@@ -150,6 +151,10 @@ class UnsupportedFeatureError(ModuleError):
 
 class LinkError(ModuleError):
     """What a module imports is missing, or of another type."""
+
+
+class ProofError(ModuleError):
+    """The proof that a program does what its module says does not go through."""
 
 
 class ProgramError(CurtaError):

@@ -56,6 +56,29 @@ class Origin:
     library: bool = False
 
 
+Callee = tuple[str, int]
+"""A function: the module that it is from ("user" or the name of a library), and its index there."""
+Place = tuple[tuple[Callee, int], ...]
+"""An instruction of a function; before it, the calls in line that it is in, the outermost first."""
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What the lowering says about a program. The proof of a program takes it as hints: a claim
+    that is not true makes it refuse.
+    """
+
+    functions: Mapping[Callee, int] = field(default_factory=dict)
+    """Where each function begins."""
+    globals: tuple[tuple[int, ...], ...] = ()
+    """The registers that hold each global; none for one that is constant."""
+    data: tuple[tuple[int, int], ...] = ()
+    """Where each passive segment lies in the private memory, and what holds its length, or 0."""
+    elements: tuple[tuple[int, int], ...] = ()
+    places: tuple[Place, ...] = ()
+    """For each instruction, what of WebAssembly it is for."""
+
+
 @dataclass(frozen=True, slots=True)
 class CoreProgram:
     """What the prompt says."""
@@ -65,3 +88,4 @@ class CoreProgram:
     entries: Mapping[str, Entry] = field(default_factory=dict)
     origins: tuple[Origin, ...] = ()
     """One for each instruction, if the program was lowered."""
+    claims: Claims = field(default_factory=Claims)

@@ -14,12 +14,12 @@ from curta.machine.lower.inline import inline_in_loops
 from curta.machine.lower.optimise import optimise
 from curta.machine.lower.options import LowerOptions
 from curta.machine.lower.order import order
-from curta.machine.lower.place import place
+from curta.machine.lower.place import Placed, place
 from curta.machine.lower.propagate import propagate
 from curta.machine.lower.segments import InitialState, all_segments, find_initial_state
 from curta.machine.lower.tail_calls import jump_to_last_calls
 from curta.machine.lower.translate import translate
-from curta.machine.program import CoreProgram
+from curta.machine.program import Claims, CoreProgram, Place
 from curta.machine.wasm.module import Function, Instruction, Module
 from curta.machine.wasm.validate import validate
 from curta.machine.wasm.validate_code import BodyValidator, FunctionInfo
@@ -46,6 +46,23 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
         all_segments(user, state, table_starts, options),
         entries.table,
         placed.origins,
+        _claims(user, placed),
+    )
+
+
+def _claims(user: ModuleContext, placed: Placed) -> Claims:
+    order = sorted(placed.starts, key=lambda callee: placed.starts[callee])
+    ends = [*(placed.starts[callee] for callee in order[1:]), len(placed.instructions)]
+    places: list[Place] = []
+    for callee, end in zip(order, ends, strict=True):
+        places += [((callee, o.place),) for o in placed.origins[len(places) : end]]
+    mutable = (entry.type.mutable for entry in user.module.globals)
+    return Claims(
+        placed.starts,
+        tuple(g if m else () for g, m in zip(user.globals, mutable, strict=True)),
+        tuple((p.address, p.length_register) for p in user.data),
+        tuple((p.address, p.length_register) for p in user.elements),
+        tuple(places),
     )
 
 

@@ -1,0 +1,230 @@
+"""What WebAssembly says: the user's module and the libraries, ready to be executed on terms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+
+from curta.machine.instructions import MEMORY_PAGES, WORD
+from curta.machine.program import Callee, Claims, Place
+from curta.machine.proof.terms import ZERO, Term, constant, word_of
+from curta.machine.runtime.build import LIBRARIES
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.module import Expression, FunctionType, Instruction, Module
+from curta.machine.wasm.opcodes import ValueType
+from curta.machine.wasm.validate_code import BodyValidator, Branch
+
+Words = tuple[Term, ...]
+
+USER, ARITHMETIC, BULK, WASI = "user", "arithmetic", "bulk", "wasi"
+NATIVES = "curta"
+
+
+@dataclass(frozen=True, slots=True)
+class Passive:
+    """A segment that instructions refer to: where its bytes lie, and what holds its length."""
+
+    address: int
+    register: int
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFunction:
+    """A function of WebAssembly, and what validation found out about its branches."""
+
+    callee: Callee
+    name: str
+    module: SourceModule
+    type: FunctionType
+    locals: tuple[ValueType, ...]
+    body: Expression
+    branches: Mapping[int, tuple[Branch, ...]]
+
+
+@dataclass
+class SourceModule:
+    """A module. `globals` are for each global its constants, or the registers that hold it."""
+
+    name: str
+    module: Module
+    most_pages: int = 0
+    globals: tuple[Words, ...] = ()
+    data: Sequence[Passive] = ()
+    elements: Sequence[Passive] = ()
+    _functions: dict[int, SourceFunction] = field(default_factory=dict)
+
+    @cached_property
+    def functions(self) -> tuple[FunctionType, ...]:
+        """Types of all functions, imports first."""
+        return tuple(self.module.types[index] for index in self.module.index_spaces().functions)
+
+    @cached_property
+    def imports(self) -> tuple[Callee | str, ...]:
+        return tuple(
+            entry.name if entry.module == NATIVES else (WASI, exported(WASI)[entry.name])
+            for entry in self.module.imported("func")
+        )
+
+    @cached_property
+    def signatures(self) -> dict[FunctionType, int]:
+        """Types by number, equal ones together: what `call_indirect` compares."""
+        numbers: dict[FunctionType, int] = {}
+        for type_ in self.module.types:
+            numbers.setdefault(type_, len(numbers))
+        return numbers
+
+    @cached_property
+    def table_size(self) -> int:
+        return self.module.tables[0].limits.minimum if self.module.tables else 0
+
+    def callee(self, index: int) -> Callee | str:
+        """What a function is: a native instruction by its name, or code."""
+        return self.imports[index] if index < len(self.imports) else (self.name, index)
+
+    def function(self, index: int) -> SourceFunction:
+        if index not in self._functions:
+            self._functions[index] = self._function(index)
+        return self._functions[index]
+
+    def _function(self, index: int) -> SourceFunction:
+        callee, name = (self.name, index), self.module.function_name(index)
+        own = index - len(self.imports)
+        type_ = self.functions[index]
+        if own < 0:  # a native instruction as a function
+            arguments = [Instruction("local.get", (n,)) for n in range(len(type_.parameters))]
+            body = (*arguments, Instruction("call", (index,)), Instruction("end"))
+            return SourceFunction(callee, name, self, type_, (), body, {})
+        function = self.module.functions[own]
+        info = BodyValidator(self.module, self.module.index_spaces(), own).run()
+        return SourceFunction(
+            callee, name, self, type_, function.locals, function.body, info.branches
+        )
+
+
+@cache
+def library(name: str) -> SourceModule:
+    (found,) = (library for library in LIBRARIES if library.name == name)
+    return SourceModule(name, decode(found.path.read_bytes()))
+
+
+@cache
+def exported(name: str) -> dict[str, int]:
+    """The functions that a library exports."""
+    exports = library(name).module.exports
+    return {entry.name: entry.index for entry in exports if entry.kind == "func"}
+
+
+@dataclass
+class Sources:
+    """The modules of a program."""
+
+    user: SourceModule
+
+    def module(self, name: str) -> SourceModule:
+        return self.user if name == USER else library(name)
+
+    def function(self, callee: Callee) -> SourceFunction:
+        return self.module(callee[0]).function(callee[1])
+
+    def instruction(self, name: str) -> Callee:
+        """The library function that is an instruction."""
+        room = BULK if name.startswith(("memory.", "table.")) else ARITHMETIC
+        return room, exported(room)[name]
+
+    def changes_shared(self, callee: Callee) -> bool:
+        """Functions of the libraries change no global and no size (checked in whole.py)."""
+        return callee[0] == USER
+
+    def stand_in(self, callee: Callee, name: str, words: Words) -> tuple[str, Words]:
+        """Another function that does the same for these arguments, if the program takes that."""
+        if callee == self.instruction(name):
+            return name, words
+        for other, arguments in alternatives(name, words):
+            if callee == self.instruction(other):
+                return other, arguments
+        return name, words
+
+    def plain_call(self, callee: Callee, words: Words) -> tuple[Callee, Words]:
+        """A call of such another function as the call that it stands for."""
+        if callee[0] == ARITHMETIC and callee in _stand_ins(self):
+            name = _stand_ins(self)[callee]
+            plain = _plain_arguments(name, words)
+            if plain is not None and (name, words) in alternatives(plain[0], plain[1]):
+                return self.instruction(plain[0]), plain[1]
+        return callee, words
+
+
+@cache
+def _names() -> dict[int, str]:
+    return {index: name for name, index in exported(ARITHMETIC).items()}
+
+
+def _stand_ins(sources: Sources) -> dict[Callee, str]:
+    return {
+        (ARITHMETIC, index): name
+        for index, name in _names().items()
+        if name.endswith("#") or name == "f64.square"
+    }
+
+
+def alternatives(name: str, words: Words) -> list[tuple[str, Words]]:
+    """Lemmas of the library: a square is a product; dividing by a constant of one word takes the
+    divisor shifted to the left end and its inverse.
+    """
+    if name == "f64.mul" and words[:2] == words[2:]:
+        return [("f64.square", words[:2])]
+    divisor = word_of(words[2]) if len(words) == 4 else None
+    if name.startswith(("i64.div_", "i64.rem_")) and divisor and words[3] == ZERO:
+        shift = 32 - divisor.bit_length()
+        shifted = divisor << shift
+        inverse = (WORD * WORD - 1) // shifted % WORD
+        constants = (constant(shifted), constant(inverse), constant(shift))
+        return [(f"{name}#", (*words[:2], *constants))]
+    return []
+
+
+def _plain_arguments(name: str, words: Words) -> tuple[str, Words] | None:
+    """What such another function stands for, if its arguments can be taken at their word."""
+    if name == "f64.square":
+        return "f64.mul", words * 2
+    shifted, shift = word_of(words[2]), word_of(words[4])
+    if shifted is None or shift is None:
+        return None
+    return name.removesuffix("#"), (*words[:2], constant(shifted >> shift), ZERO)
+
+
+def user_module(module: Module, claims: Claims, most_pages: int) -> SourceModule:
+    """The user's module, with what the lowering claims about where things are."""
+    operands: list[Words] = []
+    for entry, registers in zip(module.globals, claims.globals, strict=True):
+        held = registers if entry.type.mutable else words_of(entry.initial)
+        operands.append(tuple(held))
+    for memory in module.memories:
+        if memory.limits.maximum is not None:
+            most_pages = min(most_pages, memory.limits.maximum)
+    return SourceModule(
+        USER,
+        module,
+        most_pages,
+        tuple(operands),
+        [Passive(*place) for place in claims.data],
+        [Passive(*place) for place in claims.elements],
+    )
+
+
+def words_of(expression: Expression) -> Words:
+    """The constants that a constant expression is."""
+    instruction = expression[0]
+    value: int = instruction.operands[0]
+    low = constant(value)
+    return (low, constant(value >> 32)) if instruction.opcode[1] == "6" else (low,)
+
+
+def shared_registers(user: SourceModule) -> list[int]:
+    """All registers that are the same in every frame and may change."""
+    found = [word for held in user.globals for word in held if word >= 0]
+    if user.module.memories:
+        found.append(MEMORY_PAGES)
+    found += [passive.register for passive in (*user.data, *user.elements) if passive.register]
+    return found

@@ -1,0 +1,372 @@
+"""One function: whatever the program does from its start on, WebAssembly does.
+
+Both sides are executed on terms from each *meeting* (an instruction of the program that several
+ways lead to) along every way to the next ones, or to the end of the function; there both have to
+agree. At a meeting it is known where WebAssembly is (a hint of the lowering), and what registers,
+locals, operands and the world are. A word that is the same term on all ways keeps it; all others
+get new symbols, the same one for words that agree on every way. In a loop that is at first assumed
+of all words, and taken back where the way round the loop shows otherwise, until nothing changes:
+then what is assumed at every meeting follows from what is assumed at those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from curta.machine.proof.modules import Callee, Place, SourceFunction, Sources
+from curta.machine.proof.order import Component, visiting_order
+from curta.machine.proof.source import (
+    Frame,
+    Refused,
+    SourceRun,
+    State,
+    Undecided,
+    start_frame,
+    word_count,
+)
+from curta.machine.proof.target import Ending, Registers, Target, TargetRun, Way
+from curta.machine.proof.terms import Term, Terms
+from curta.machine.wasm.module import FunctionType
+
+_MOST_ROUNDS = 60
+_MOST_FORKS = 50
+_ENDS = ("trap", "return", "exit")
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A way that has come to a meeting: words of the source, registers of the program."""
+
+    words: tuple[Term, ...]
+    registers: Registers
+
+
+@dataclass(slots=True)
+class Meeting:
+    """`state` is one of the source's that came here; its words are those of `words`."""
+
+    at: int
+    state: State | None = None
+    words: tuple[Term, ...] = ()
+    registers: Registers = field(default_factory=dict)
+    arrivals: dict[int, list[Arrival]] = field(default_factory=dict)
+    """By the meeting that they come from."""
+    own: set[Term] = field(default_factory=set)
+    """The symbols that were made here."""
+    settled: bool = False
+
+
+@dataclass
+class FunctionProof:
+    """Proves one function. `place_of` says where WebAssembly is at an instruction: a hint."""
+
+    terms: Terms
+    sources: Sources
+    target: Target
+    callee: Callee
+    start: int
+    place_of: Callable[[int], Place]
+    inlined: Mapping[Place, Callee]
+    lemmas: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        self.function: SourceFunction = self.sources.function(self.callee)
+        self.source = SourceRun(self.terms, self.sources, self.inlined, self.lemmas)
+        type_ = self.function.type
+        self.returns_by = self.terms.node("return address")
+        results = word_count(type_.results)
+        self.run = TargetRun(
+            self.terms, self.sources, self.target, self.start, self.returns_by, results, self._type
+        )
+
+    def prove(self) -> None:
+        """Raises Refused where it cannot."""
+        self.successors = self._find_meetings()
+        self.meetings = {at: Meeting(at) for at in self.successors}
+        self.places = frozenset(self.successors)
+        self._begin()
+        self._visit(visiting_order(self.successors, self.start))
+
+    # -- the shape of the program -----------------------------------------------------------------
+
+    def _find_meetings(self) -> dict[int, list[int]]:
+        """Where ways meet, and which meetings follow each."""
+        start, target = self.start, self.target
+        count = {start: 2}
+        after: dict[int, tuple[int, ...]] = {}
+        waiting = [start]
+        while waiting:
+            at = waiting.pop()
+            if at in after:
+                continue
+            if not 0 <= at < len(target.instructions):
+                raise Refused(f"it goes on behind the last instruction, at {at}")
+            after[at] = tuple(target.successors(at, start))
+            for following in after[at]:
+                count[following] = count.get(following, 0) + 1
+                waiting.append(following)
+        instructions = target.instructions
+        self.visited = after.keys()
+        self.called = self._find_calls(after)
+        meetings = {
+            at for at, ways in count.items() if ways > 1 and instructions[at].operation not in _ENDS
+        } | {start}
+        return {at: _following(at, after, meetings) for at in sorted(meetings)}
+
+    def _find_calls(self, visited: Iterable[int]) -> set[int]:
+        """Where the functions begin that this one calls or ends with."""
+        found = set()
+        for at in visited:
+            instruction = self.target.instructions[at]
+            leaves = instruction.operation == "jump" and self.target.leaves(instruction, self.start)
+            if instruction.operation == "call" or leaves:
+                found.add(instruction.target)
+        return found
+
+    def _begin(self) -> None:
+        node = self.terms.node
+        type_ = self.function.type
+        takes = word_count(type_.parameters)
+        words = tuple(node("parameter", n) for n in range(takes))
+        shared = {register: node("shared at start", register) for register in self.target.shared}
+        registers: Registers = {**dict(enumerate(words)), **shared}
+        registers[max(takes, word_count(type_.results))] = self.returns_by
+        state = State(start_frame(self.function, words), shared, node("world"))
+        self._arrive(-1, self.meetings[self.start], state, registers)
+
+    # -- visiting ---------------------------------------------------------------------------------
+
+    def _visit(self, order: tuple[int | Component, ...]) -> None:
+        for item in order:
+            if isinstance(item, int):
+                self._settle(self.meetings[item])
+                self._explore(self.meetings[item])
+            else:
+                self._visit_loop(item)
+
+    def _visit_loop(self, loop: Component) -> None:
+        head = self.meetings[loop.head]
+        for member in loop.members():
+            head.arrivals.pop(member, None)
+        for _ in range(_MOST_ROUNDS):
+            if not self._settle(head):
+                return
+            self._explore(head)
+            self._visit(loop.body)
+        raise Refused(f"what holds in the loop at {head.at} was not found")
+
+    def _settle(self, meeting: Meeting) -> bool:
+        """What all arrivals agree on; whether that is new."""
+        arrivals = [one for ways in meeting.arrivals.values() for one in ways]
+        if not arrivals:
+            raise Refused(f"nothing leads to the meeting at {meeting.at}")
+        before = meeting.words, meeting.registers
+        if meeting.settled:
+            self._refresh(meeting, arrivals[0])
+        else:
+            meeting.words, meeting.registers = arrivals[0].words, arrivals[0].registers
+        for arrival in arrivals:
+            self._agree(meeting, arrival)
+        changed = not meeting.settled or before != (meeting.words, meeting.registers)
+        meeting.settled = True
+        return changed
+
+    def _refresh(self, meeting: Meeting, first: Arrival) -> None:
+        """Words that are no symbols of the meeting are what they are this time."""
+        own = meeting.own
+        meeting.words = tuple(
+            old if old in own else new
+            for old, new in zip(meeting.words, first.words, strict=True)
+        )
+        meeting.registers = {
+            register: old if old in own else first.registers[register]
+            for register, old in meeting.registers.items()
+            if register in first.registers
+        }
+
+    def _agree(self, meeting: Meeting, arrival: Arrival) -> None:
+        """Find new symbols for what one more arrival tells apart."""
+        registers = arrival.registers
+        common = [register for register in meeting.registers if register in registers]
+        old = [*meeting.words, *(meeting.registers[register] for register in common)]
+        new = [*arrival.words, *(registers[register] for register in common)]
+        if old == new and len(common) == len(meeting.registers):
+            return
+        own = meeting.own
+        held: dict[Term, Term | None] = {}
+        """What each symbol of the meeting is here; None if it is several things."""
+        for symbol, term in zip(old, new, strict=True):
+            if symbol in own and held.setdefault(symbol, term) != term:
+                held[symbol] = None
+        symbols: dict[tuple[Term, Term], Term] = {}
+        joined = []
+        for one, other in zip(old, new, strict=True):
+            if one == other or (one in own and held[one] is not None):
+                joined.append(one)
+                continue
+            if (one, other) not in symbols:
+                symbol = self.terms.node("symbol", meeting.at, len(own))
+                symbols[one, other] = symbol
+                own.add(symbol)
+            joined.append(symbols[one, other])
+        count = len(meeting.words)
+        meeting.words = tuple(joined[:count])
+        meeting.registers = dict(zip(common, joined[count:], strict=True))
+
+    def _explore(self, meeting: Meeting) -> None:
+        """Follow all ways from a meeting."""
+        for following in self.successors[meeting.at]:
+            self.meetings[following].arrivals.pop(meeting.at, None)
+        assert meeting.state is not None
+        state = _with_words(meeting.state, meeting.words)
+        way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1])
+        for ending in self.run.follow(way, self.places):
+            self._compare(meeting.at, state, ending)
+
+    # -- comparing --------------------------------------------------------------------------------
+
+    def _compare(self, origin: int, state: State, ending: Ending) -> None:
+        """Bring the source to where a way of the program has come, and compare."""
+        way = ending.way
+        facts = [way.facts]
+        for _ in range(_MOST_FORKS):
+            if not facts:
+                break
+            self.terms.facts = facts.pop()
+            reached = state.copy()
+            reached.moved = ending.how[0] == "meet" and way.at != origin
+            try:
+                if ending.how[0] == "meet":
+                    self.source.run(reached, self.place_of(way.at))
+                    self._arrive(origin, self.meetings[way.at], reached, way.registers, way.world)
+                else:
+                    self.source.run(reached, None)
+                    self._check_end(way, ending.how, reached)
+            except Undecided as undecided:
+                known = self.terms.facts
+                node = self.terms.nodes[undecided.truth]
+                truth: Term = node[1] if node[0] == "not" else undecided.truth  # type: ignore[assignment]
+                facts += [{**known, truth: True}, {**known, truth: False}]
+        else:
+            raise Refused(f"WebAssembly forks too often on the way to {way.at}")
+        self.terms.facts = way.facts
+
+    def _arrive(
+        self,
+        origin: int,
+        meeting: Meeting,
+        state: State,
+        registers: Registers,
+        world: Term | None = None,
+    ) -> None:
+        if world is not None and world != state.world:
+            raise Refused(self._difference(meeting.at, world, state.world))
+        words = _words_of(state)
+        if meeting.state is not None and len(_words_of(meeting.state)) != len(words):
+            raise Refused(f"WebAssembly comes to {meeting.at} with other operands")
+        meeting.state = state
+        meeting.arrivals.setdefault(origin, []).append(Arrival(words, registers))
+
+    def _check_end(self, way: Way, how: tuple[object, ...], state: State) -> None:
+        if how != state.ended:
+            raise Refused(
+                f"the program ends by {self._show(how)}, WebAssembly by {self._show(state.ended)}"
+            )
+        if way.world != state.world:
+            raise Refused(self._difference(way.at, way.world, state.world))
+        if how[0] != "exit":
+            for register, term in state.shared.items():
+                if way.registers[register] != term:
+                    raise Refused(f"shared register {register} is something else at the end")
+
+    def _type(self, at: int) -> FunctionType:
+        callee, index = self.place_of(at)[-1]
+        function = self.sources.function(callee)
+        instruction = function.body[index]
+        if instruction.opcode != "call_indirect":
+            raise Refused(f"instruction {at} calls indirectly, WebAssembly does not")
+        return function.module.module.types[instruction.operands[0]]
+
+    # -- what is said of a difference -------------------------------------------------------------
+
+    def _difference(self, at: int, world: Term, other: Term) -> str:
+        """The first event that differs."""
+        ours, theirs = self._events(world), self._events(other)
+        for one, another in zip(ours, theirs, strict=False):
+            if one != another:
+                return (
+                    f"before {at} the program does {self._show(one)}, "
+                    f"WebAssembly {self._show(another)}"
+                )
+        more = ours[len(theirs) :] or theirs[len(ours) :]
+        who = "the program" if len(ours) > len(theirs) else "WebAssembly"
+        return f"before {at} {who} does more: {self._show(more[0]) if more else 'nothing'}"
+
+    def _events(self, world: Term) -> list[tuple[object, ...]]:
+        events: list[tuple[object, ...]] = []
+        while world >= 0:
+            node = self.terms.nodes[world]
+            if len(node) < 2 or node[0] == "symbol":
+                events.append(node)
+                break
+            events.append((node[0], *node[2:]))
+            world = node[1]  # type: ignore[assignment]
+        return events[::-1]
+
+    def _show(self, term: object, depth: int = 4) -> str:
+        if isinstance(term, tuple):
+            return f"({' '.join(self._show(part, depth) for part in term)})"
+        if not isinstance(term, int):
+            return str(term)
+        if term < 0:
+            return f"{~term:#x}"
+        if depth == 0:
+            return f"t{term}"
+        node = self.terms.nodes[term]
+        if node[0] in ("symbol", "parameter", "world", "junk", "result"):
+            return f"{node[0]}{node[1:]}"
+        return f"({node[0]} {' '.join(self._show(part, depth - 1) for part in node[1:])})"
+
+
+def _following(
+    at: int, after: Mapping[int, tuple[int, ...]], meetings: set[int]
+) -> list[int]:
+    """The meetings that ways from `at` lead to."""
+    found: dict[int, None] = {}
+    waiting = list(after[at][::-1])
+    while waiting:
+        place = waiting.pop()
+        if place in meetings:
+            found[place] = None
+        else:
+            waiting += after[place][::-1]
+    return list(found)
+
+
+def _words_of(state: State) -> tuple[Term, ...]:
+    """All words of a state, always in the same order; the world is the last."""
+    words: list[Term] = []
+    frame: Frame | None = state.frame
+    while frame is not None:
+        for operand in (*frame.locals, *frame.stack):
+            words += operand
+        frame = frame.parent
+    return (*words, *state.shared.values(), state.world)
+
+
+def _with_words(state: State, words: tuple[Term, ...]) -> State:
+    """A state like this one with other words."""
+    new = state.copy()
+    left = iter(words)
+    frame: Frame | None = new.frame
+    while frame is not None:
+        for operands in (frame.locals, frame.stack):
+            for number, operand in enumerate(operands):
+                operands[number] = tuple(next(left) for _ in operand)
+        frame = frame.parent
+    for register in new.shared:
+        new.shared[register] = next(left)
+    new.world = next(left)
+    new.ended, new.moved = None, False
+    return new

@@ -1,0 +1,313 @@
+"""The core side: a program's instructions executed on terms, from one place where ways meet to the
+next.
+
+Registers of the frame are those that were written; reading another gives junk that equals nothing.
+Shared registers are constants that only the beginning sets (`Whole.constants`), or part of the
+state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from curta.machine.instructions import (
+    ACCESSES,
+    COMPARISONS,
+    GLOBALS,
+    MEMORY_PAGES,
+    Instruction,
+    kind_of,
+)
+from curta.machine.proof.modules import Callee, Sources
+from curta.machine.proof.source import Refused, divided, located, word_count, written
+from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant
+from curta.machine.wasm.module import FunctionType
+
+_BRANCHES = {f"jump_{name}": name for name in COMPARISONS}
+_THREE_SOURCES = frozenset(("select", "add3", "sub3", "funnel_shl", "funnel_shr"))
+Registers = dict[int, Term]
+
+
+@dataclass(frozen=True)
+class Target:
+    """A program of core instructions as the prompt says it, and where its functions begin."""
+
+    instructions: tuple[Instruction, ...]
+    starts: Mapping[int, Callee]
+    constants: Mapping[int, int]
+    """Shared registers that hold the same word from the beginning on."""
+    shared: tuple[int, ...]
+    """Shared registers that may change, in the order in which the source has them."""
+
+    def successors(self, at: int, start: int) -> Iterator[int]:
+        """The instructions that may follow within the function that begins at `start`."""
+        instruction = self.instructions[at]
+        name = instruction.operation
+        if name == "jump":
+            if not self.leaves(instruction, start):
+                yield instruction.target
+        elif name in _BRANCHES:
+            yield at + 1
+            yield instruction.target
+        elif name == "jump_table":
+            yield from range(at + 1, at + 2 + instruction.immediate)
+        elif name not in ("return", "trap", "exit", "await"):
+            yield at + 1
+
+    def leaves(self, jump: Instruction, start: int) -> bool:
+        """Whether a jump is a call at the end of a function."""
+        return jump.target in self.starts and jump.target != start
+
+
+@dataclass(slots=True)
+class Way:
+    """One way through the program: what is next, the registers, and what has happened."""
+
+    at: int
+    registers: Registers
+    world: Term
+    facts: dict[Term, bool] = field(default_factory=dict)
+    said: Term | None = None
+    """The word that was said last."""
+
+    def fork(self, truth: Term, holds: bool) -> Way:
+        return Way(
+            self.at, self.registers.copy(), self.world, {**self.facts, truth: holds}, self.said
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a way ends: ("return", words), ("trap", number), ("exit", word), or ("meet",)."""
+
+    way: Way
+    how: tuple[object, ...]
+
+
+@dataclass
+class TargetRun:
+    """Follows ways on terms."""
+
+    terms: Terms
+    sources: Sources
+    target: Target
+    start: int
+    returns_by: Term
+    """What the return address is."""
+    results: int
+    indirect_type: Callable[[int], FunctionType]
+    """The type that the call_indirect has for which an instruction is said to be there."""
+    way: Way = field(init=False)
+
+    def follow(self, way: Way, meetings: frozenset[int]) -> Iterator[Ending]:
+        """All ends of ways from here on: where ways meet, or the function ends."""
+        waiting = [way]
+        origin: Way | None = way
+        while waiting:
+            self.way = way = waiting.pop()
+            self.terms.facts = way.facts
+            while True:
+                if way is not origin and way.at in meetings:
+                    yield Ending(way, ("meet",))
+                    break
+                after = self._step(way)
+                if isinstance(after, Ending):
+                    yield after
+                    break
+                if after is not None:
+                    waiting += after
+                    break
+                origin = None
+
+    def _read(self, register: int) -> Term:
+        held = self.way.registers.get(register)
+        if held is not None:
+            return held
+        if register in self.target.constants:
+            return ~self.target.constants[register]
+        return self.terms.node("junk", len(self.terms.nodes))
+
+    def _write(self, register: int, term: Term) -> None:
+        if register in self.target.constants:
+            raise Refused(f"shared register {register} is written, and others take it as constant")
+        self.way.registers[register] = term
+        if register == MEMORY_PAGES:
+            self.happen("grow", term)
+
+    def happen(self, what: str, *arguments: object) -> Term:
+        """One more event; the term of its result."""
+        way = self.way
+        way.world = self.terms.node(what, way.world, *arguments)
+        return self.terms.node("result", way.world, 0)
+
+    def seen(self) -> Term:
+        registers = self.way.registers
+        return self.terms.node("shared", *[registers[one] for one in self.target.shared])
+
+    # -- one instruction --------------------------------------------------------------------------
+
+    def _step(self, way: Way) -> Ending | list[Way] | None:
+        """An end, several ways, or None where the way just goes on."""
+        instruction = self.target.instructions[way.at]
+        name = instruction.operation
+        match kind_of(name):
+            case "value":
+                b = self._second(instruction)
+                c = self._read(instruction.c) if name in _THREE_SOURCES else None
+                a = ZERO if name == "copy" else self._read(instruction.a)
+                if c is None:  # only extensions may have a third source besides
+                    known = name in _TWO_SOURCES
+                    c = ZERO if known or not instruction.c else self._read(instruction.c)
+                self._say(instruction, self.terms.value(name, a, b, c))
+            case "divide":
+                a, b = self._read(instruction.a), self._second(instruction)
+                self._say(instruction, divided(self, name, a, b))
+            case "load":
+                self._say(instruction, self._access(instruction))
+            case "store":
+                self._access(instruction, self._read(instruction.c))
+                way.at += 1
+            case "write":
+                self.happen(name, written(self._second(instruction)))
+                way.at += 1
+            case "read":
+                if name != "read":
+                    raise Refused("a function waits for an invocation")
+                self._say(instruction, self.happen("read"))
+            case "jump":
+                return self._jump(way, instruction)
+            case "end":
+                if name == "trap":
+                    return Ending(way, ("trap", instruction.immediate))
+                return Ending(way, ("exit", way.said))
+        return None
+
+    def _second(self, instruction: Instruction) -> Term:
+        if instruction.b is None:
+            return constant(instruction.immediate)
+        return self._read(instruction.b)
+
+    def _say(self, instruction: Instruction, term: Term) -> None:
+        self._write(instruction.d, term)
+        self.way.said = term
+        self.way.at += 1
+
+    def _access(self, instruction: Instruction, *stored: Term) -> Term:
+        base = self._read(instruction.a)
+        if instruction.b is not None:
+            base = self.terms.value("add", base, self._read(instruction.b))
+        where = located(base, instruction.immediate)
+        return self.happen(instruction.operation, *where, *stored, self.seen())
+
+    # -- jumps ------------------------------------------------------------------------------------
+
+    def _jump(self, way: Way, instruction: Instruction) -> Ending | list[Way] | None:
+        name = instruction.operation
+        if name in _BRANCHES:
+            a, b = self._read(instruction.a), self._second(instruction)
+            truth = self.terms.value(_BRANCHES[name], a, b)
+            return self._fork(way, truth, instruction.target)
+        if name == "jump":
+            if self.target.leaves(instruction, self.start):
+                return self._leave(way, self.target.starts[instruction.target])
+            way.at = instruction.target
+            return None
+        if name == "jump_table":
+            return self._table(way, self._read(instruction.a), instruction.immediate)
+        if name == "return":
+            if self._read(instruction.a) != self.returns_by:
+                raise Refused("it returns by a register that may hold something else")
+            return Ending(way, ("return", self._words(0, self.results)))
+        if name == "call":
+            callee = self.target.starts.get(instruction.target)
+            if callee is None:
+                raise Refused(f"a call of {instruction.target}, where no function begins")
+            self._call(way, instruction, callee, callee)
+            return None
+        return self._call_pointer(way, instruction)
+
+    def _fork(self, way: Way, truth: Term, there: int) -> list[Way] | None:
+        if truth < 0:
+            way.at = there if truth == ONE else way.at + 1
+            return None
+        node = self.terms.nodes[truth]
+        fact, holds = (node[1], False) if node[0] == "not" else (truth, True)
+        taken, passed = way.fork(fact, holds), way.fork(fact, not holds)  # type: ignore[arg-type]
+        taken.at, passed.at = there, way.at + 1
+        return [taken, passed]
+
+    def _table(self, way: Way, index: Term, count: int) -> list[Way] | None:
+        if index < 0:
+            way.at += 1 + min(~index, count)
+            return None
+        ways, left = [], way.fork(index, True)
+        del left.facts[index]
+        for number in range(count):
+            truth = self.terms.equal(index, constant(number))
+            ways.append(way.fork(truth, True))
+            ways[-1].at += 1 + number
+            left.facts[truth] = False
+        left.at += 1 + count
+        return [*ways, left]
+
+    # -- calls ------------------------------------------------------------------------------------
+
+    def _words(self, first: int, count: int) -> tuple[Term, ...]:
+        return tuple(self._read(register) for register in range(first, first + count))
+
+    def _leave(self, way: Way, callee: Callee) -> Ending:
+        """What the callee gives is what this function gives."""
+        type_ = self.sources.function(callee).type
+        takes, gives = word_count(type_.parameters), word_count(type_.results)
+        if self._read(max(takes, gives)) != self.returns_by:
+            raise Refused(f"it jumps to {callee} without the place to return to")
+        return Ending(way, ("return", self._happen_call(callee, self._words(0, takes), gives)))
+
+    def _call(
+        self, way: Way, instruction: Instruction, callee: Callee, pointer: Callee | Term
+    ) -> None:
+        type_ = self.sources.function(callee).type
+        takes, gives = word_count(type_.parameters), word_count(type_.results)
+        slot = instruction.immediate
+        if instruction.d != slot + max(takes, gives):
+            raise Refused(f"{callee} returns by another register than {instruction.d}")
+        self._take(way, slot, self._happen_call(pointer, self._words(slot, takes), gives))
+
+    def _call_pointer(self, way: Way, instruction: Instruction) -> None:
+        """Of the callee only the type is known: the source says which."""
+        pointer, slot = self._read(instruction.a), instruction.immediate
+        type_ = self.indirect_type(way.at)
+        takes, gives = word_count(type_.parameters), word_count(type_.results)
+        if instruction.d != slot + max(takes, gives):
+            raise Refused(f"an indirect callee returns by another register than {instruction.d}")
+        self._take(way, slot, self._happen_call(pointer, self._words(slot, takes), gives))
+
+    def _happen_call(
+        self, callee: Callee | Term, words: tuple[Term, ...], gives: int
+    ) -> tuple[Term, ...]:
+        way = self.way
+        if isinstance(callee, tuple):
+            callee, words = self.sources.plain_call(callee, words)
+        way.world = self.terms.node("call", way.world, callee, words, gives, self.seen())
+        if not isinstance(callee, tuple) or self.sources.changes_shared(callee):
+            for register in self.target.shared:
+                way.registers[register] = self.terms.node("shared after", way.world, register)
+        return tuple(self.terms.node("result", way.world, n) for n in range(gives))
+
+    def _take(self, way: Way, slot: int, results: tuple[Term, ...]) -> None:
+        """Behind a call: nothing is left of the registers from its slot on but the results."""
+        kept = {r: term for r, term in way.registers.items() if r < slot or r >= GLOBALS}
+        kept.update(enumerate(results, slot))
+        way.registers = kept
+        way.said = None
+        way.at += 1
+
+
+_TWO_SOURCES = frozenset(
+    (
+        *("copy", "add", "sub", "mul", "mul_high", "and", "or", "xor", "shl", "shr_u", "shr_s"),
+        *("rotl", "rotr", "clz", "ctz", "popcnt", "extend8", "extend16", "carry", *COMPARISONS),
+    )
+)
+assert _TWO_SOURCES.isdisjoint(ACCESSES)

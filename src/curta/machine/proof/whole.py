@@ -1,0 +1,386 @@
+"""A whole program: what the prompt says is what the module means.
+
+- the program is read from the tokens of its prompt, and nothing else of the lowering is trusted
+- registers that are written once, by the code that sets the instance up, and nowhere else, are
+  constants; globals, sizes and lengths begin as the module says
+- every entry awaits its arguments, calls its function and says the results
+- both memories hold what the module's segments say, the table names functions by where they begin
+- every function that can be reached does what its WebAssembly does (simulate.py)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from curta.errors import ProofError
+from curta.machine.instructions import GLOBALS, MEMORY_PAGES, PAGE, TRAPS, Instruction, kind_of
+from curta.machine.layout import ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
+from curta.machine.program import INITIALISE, PRIVATE, Claims, Entry
+from curta.machine.proof.decode import Decoded
+from curta.machine.proof.modules import (
+    USER,
+    Callee,
+    Place,
+    SourceFunction,
+    SourceModule,
+    Sources,
+    shared_registers,
+    user_module,
+    words_of,
+)
+from curta.machine.proof.simulate import FunctionProof
+from curta.machine.proof.source import Refused, word_count
+from curta.machine.proof.target import Target
+from curta.machine.proof.terms import Terms
+from curta.machine.wasm.module import Module
+
+_WRITERS = ("value", "divide", "load", "read")
+
+
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A function that does what its WebAssembly does, and the lemmas that this rests on."""
+
+    callee: Callee
+    name: str
+    start: int
+    instructions: int
+    lemmas: tuple[str, ...]
+    calls: tuple[Callee, ...]
+
+
+@dataclass
+class ProgramProof:
+    """Proves a program; `functions` has what was proved so far."""
+
+    program: Decoded
+    entries: Mapping[str, Entry]
+    claims: Claims
+    module: Module
+    most_pages: int
+    functions: dict[Callee, Proved] = field(default_factory=dict)
+
+    def prove(self) -> tuple[Proved, ...]:
+        """All functions of the program, proved; raises ProofError where one is not."""
+        user = user_module(self.module, self.claims, self.most_pages)
+        self.sources = Sources(user)
+        self.starts = {at: callee for callee, at in self.claims.functions.items()}
+        try:
+            self._check_claims(user)
+            setting_up = self._check_entries(user)
+            constants = self._find_constants(setting_up, shared_registers(user))
+            self._check_beginning(user, setting_up)
+            self._check_memories(user)
+        except Refused as refused:
+            raise ProofError(_told("the program", str(refused))) from None
+        target = Target(
+            self.program.instructions, self.starts, constants, tuple(shared_registers(user))
+        )
+        self.inlined = _inlined(self.claims.places)
+        waiting = list(self._roots(user))
+        while waiting:
+            callee = waiting.pop()
+            if callee not in self.functions:
+                self.functions[callee] = proved = self._prove_function(target, callee)
+                waiting += proved.calls
+        return tuple(sorted(self.functions.values(), key=lambda one: one.start))
+
+    # -- what holds of the whole program ----------------------------------------------------------
+
+    def _check_claims(self, user: SourceModule) -> None:
+        if len(self.starts) != len(self.claims.functions):
+            raise Refused("two functions begin at the same instruction")
+        shared = shared_registers(user)
+        if len(set(shared)) != len(shared) or any(one <= GLOBALS for one in shared):
+            raise Refused("two globals are in one register, or one is in a frame")
+        if SCRATCH in shared:
+            raise Refused("a global is where results are said")
+
+    def _find_constants(
+        self, setting_up: Sequence[Instruction], shared: Sequence[int]
+    ) -> dict[int, int]:
+        """Registers that only the first code writes, once: no function sees another word."""
+        writers: dict[int, int] = {}
+        for instruction in self.program.instructions:
+            if instruction.d >= GLOBALS and kind_of(instruction.operation) in _WRITERS:
+                writers[instruction.d] = writers.get(instruction.d, 0) + 1
+            if instruction.d >= GLOBALS and instruction.operation.startswith("call"):
+                raise Refused("a call keeps where to return to in a shared register")
+        constants = dict.fromkeys((r for r in range(GLOBALS, 2 * GLOBALS) if r not in writers), 0)
+        for instruction in setting_up:
+            if instruction.operation == "copy" and writers.get(instruction.d) == 1:
+                constants[instruction.d] = instruction.immediate
+        for register in (*shared, SCRATCH):
+            constants.pop(register, None)
+        return constants
+
+    def _check_entries(self, user: SourceModule) -> list[Instruction]:
+        """The loop that waits for invocations; the code that sets the instance up."""
+        instructions = self.program.instructions
+        first, dispatch = instructions[:2]
+        if first.operation != "await" or dispatch.operation != "jump_table":
+            raise Refused("it does not begin by waiting for the number of an entry")
+        if dispatch.a != first.d or first.d != SCRATCH or dispatch.b is not None:
+            raise Refused("it chooses by another word than the one it waited for")
+        stubs = []
+        for number in range(dispatch.immediate + 1):
+            jump = instructions[2 + number]
+            if jump.operation != "jump":
+                raise Refused(f"entry {number} is no jump")
+            stubs.append(jump.target)
+        if stubs[-1] != 0 and self._straight(stubs[-1]) != []:
+            raise Refused("a number that is no entry's leads somewhere")
+        exports = [entry for entry in user.module.exports if entry.kind == "func"]
+        if {entry.name for entry in exports} != set(self.entries):
+            raise Refused("the entries are not the exported functions")
+        for export in exports:
+            self._check_stub(user, self.entries[export.name], export.index, stubs)
+        return self._straight(stubs[INITIALISE])
+
+    def _straight(self, at: int) -> list[Instruction]:
+        """The instructions from a place on until it waits again, traps, or would jump elsewhere."""
+        found: list[Instruction] = []
+        instructions = self.program.instructions
+        while at != 0:
+            instruction = instructions[at]
+            if instruction.operation == "jump" and instruction.target == 0:
+                break
+            kind = kind_of(instruction.operation)
+            if kind == "jump" and instruction.operation != "call" or len(found) > len(instructions):
+                raise Refused(f"an entry jumps, at {at}")
+            found.append(instruction)
+            if instruction.operation == "trap":
+                break
+            at += 1
+        return found
+
+    def _check_stub(
+        self, user: SourceModule, entry: Entry, index: int, stubs: Sequence[int]
+    ) -> None:
+        type_ = user.functions[index]
+        if (entry.parameters, entry.results) != (type_.parameters, type_.results):
+            raise Refused(f"entry {entry.number} has another type than its function")
+        if not 0 < entry.number < len(stubs) - 1:
+            raise Refused(f"there is no entry {entry.number}")
+        takes, gives = word_count(type_.parameters), word_count(type_.results)
+        callee = user.callee(index)
+        expected = [
+            *(Instruction("await", d=n, b=0) for n in range(takes)),
+            self._call_of((USER, index) if isinstance(callee, str) else callee, takes, gives),
+            *(Instruction("copy", b=n, d=SCRATCH) for n in range(gives)),
+        ]
+        if not _same(self._straight(stubs[entry.number]), expected):
+            raise Refused(f"entry {entry.number} does not call its function and say its results")
+
+    def _call_of(self, callee: Callee, takes: int, gives: int) -> Instruction:
+        if callee not in self.claims.functions:
+            raise Refused(f"nothing is said of where {callee} begins")
+        return Instruction(
+            "call", d=max(takes, gives), b=0, target=self.claims.functions[callee]
+        )
+
+    def _check_beginning(self, user: SourceModule, setting_up: Sequence[Instruction]) -> None:
+        """Registers are what the module says; then it traps, or calls the start function."""
+        expected: dict[int, int] = {}
+        for entry, held in zip(user.module.globals, user.globals, strict=True):
+            for register, term in zip(held, words_of(entry.initial), strict=True):
+                if entry.type.mutable:
+                    expected[register] = ~term
+        for memory in user.module.memories:
+            expected[MEMORY_PAGES] = memory.limits.minimum
+        for places, segments in ((user.data, user.module.data), (user.elements, user.module.elements)):
+            for place, segment in zip(places, segments, strict=True):
+                if place.register:
+                    length = len(getattr(segment, "content", getattr(segment, "functions", ())))
+                    expected[place.register] = length if segment.mode == "passive" else 0
+        held_now: dict[int, int] = {}
+        rest: list[Instruction] = []
+        for instruction in setting_up:
+            if instruction.operation == "copy" and instruction.b is None and not rest:
+                held_now[instruction.d] = instruction.immediate
+            else:
+                rest.append(instruction)
+        for register, word in expected.items():
+            if held_now.get(register, 0) != word:
+                raise Refused(f"shared register {register} begins as another word than {word}")
+        if not _same(rest, self._first_call(user)):
+            raise Refused("the start function is not called, or there is a trap too many or few")
+
+    def _first_call(self, user: SourceModule) -> list[Instruction]:
+        trap = self.program_image(user)[2]
+        if trap is not None:
+            return [Instruction("trap", b=None, immediate=trap)]
+        start = user.module.start
+        if start is None:
+            return []
+        callee = user.callee(start)
+        return [self._call_of((USER, start) if isinstance(callee, str) else callee, 0, 0)]
+
+    # -- memories ---------------------------------------------------------------------------------
+
+    def program_image(
+        self, user: SourceModule
+    ) -> tuple[dict[int, bytes], dict[int, int | None], int | None]:
+        """What active segments put where, in order, until one does not fit: then it traps."""
+        table: dict[int, int | None] = {}
+        for element in user.module.elements:
+            if element.mode == "active":
+                offset = element.offset[0].operands[0]
+                if offset + len(element.functions) > user.table_size:
+                    return {}, table, TRAPS.index("out of bounds table access")
+                table.update(enumerate(element.functions, offset))
+        pieces: dict[int, bytes] = {}
+        for number, data in enumerate(user.module.data):
+            if data.mode == "active":
+                offset = data.offset[0].operands[0]
+                if offset + len(data.content) > user.module.memories[0].limits.minimum * PAGE:
+                    return pieces, table, TRAPS.index("out of bounds memory access")
+                pieces[number] = offset.to_bytes(4, "little") + data.content
+        return pieces, table, None
+
+    def _check_memories(self, user: SourceModule) -> None:
+        pieces, table, _ = self.program_image(user)
+        expected = Image()
+        for piece in pieces.values():
+            expected.put(int.from_bytes(piece[:4], "little"), piece[4:])
+        for place, index in table.items():
+            expected.put(PRIVATE + TABLE + ENTRY_BYTES * place, self._entry(user, index))
+        taken: list[tuple[int, int]] = [(TABLE, TABLE + ENTRY_BYTES * user.table_size)]
+        for place, segment in zip(user.elements, user.module.elements, strict=True):
+            if place.register and segment.mode == "passive":
+                content = b"".join(self._entry(user, index) for index in segment.functions)
+                expected.put(PRIVATE + place.address, content)
+                taken.append((place.address, place.address + len(content)))
+        for place, data in zip(user.data, user.module.data, strict=True):
+            if place.register and data.mode == "passive":
+                expected.put(PRIVATE + place.address, data.content)
+                taken.append((place.address, place.address + len(data.content)))
+        _check_apart(taken)
+        found = Image()
+        for segment in self.program.segments:
+            found.put(segment.address, segment.content)
+        found.put(PRIVATE + STATE_SEED, bytes(4))
+        expected.put(PRIVATE + STATE_SEED, bytes(4))
+        different = found.first_difference(expected)
+        if different is not None:
+            raise Refused(f"memory holds another byte at {different:#x} than the module says")
+
+    def _entry(self, user: SourceModule, index: int | None) -> bytes:
+        """An element of the table: its signature's number + 1, and where it begins."""
+        if index is None:
+            return bytes(ENTRY_BYTES)
+        signature = user.signatures[user.functions[index]] + 1
+        callee = user.callee(index)
+        start = self.claims.functions.get((USER, index) if isinstance(callee, str) else callee)
+        if start is None:
+            raise Refused(f"function {index} is in a table, and nothing says where it begins")
+        return signature.to_bytes(4, "little") + start.to_bytes(4, "little")
+
+    # -- functions --------------------------------------------------------------------------------
+
+    def _roots(self, user: SourceModule) -> Iterable[Callee]:
+        """What can be called from outside, or through the table."""
+        indices = [entry.index for entry in user.module.exports if entry.kind == "func"]
+        if user.module.start is not None:
+            indices.append(user.module.start)
+        for element in user.module.elements:
+            indices += [index for index in element.functions if index is not None]
+        for index in indices:
+            callee = user.callee(index)
+            callee = (USER, index) if isinstance(callee, str) else callee
+            if callee in self.claims.functions:
+                yield callee
+
+    def _prove_function(self, target: Target, callee: Callee) -> Proved:
+        start = self.claims.functions.get(callee)
+        function = self.sources.function(callee)
+        if start is None:
+            raise ProofError(_told(name_of(function), "nothing says where it begins"))
+        proof = FunctionProof(
+            Terms(), self.sources, target, callee, start, self._place, self.inlined
+        )
+        try:
+            proof.prove()
+        except Refused as refused:
+            raise ProofError(_told(name_of(function), str(refused))) from None
+        return Proved(
+            callee,
+            name_of(function),
+            start,
+            len(proof.visited),
+            tuple(sorted(proof.lemmas)),
+            tuple(sorted(self.starts[at] for at in proof.called)),
+        )
+
+    def _place(self, at: int) -> Place:
+        return self.claims.places[at]
+
+
+class Image:
+    """Bytes by their places; what is not there is 0."""
+
+    def __init__(self) -> None:
+        self.pages: dict[int, bytearray] = {}
+
+    def put(self, address: int, content: bytes) -> None:
+        at = 0
+        while at < len(content):
+            page, place = divmod(address + at, PAGE)
+            part = content[at : at + PAGE - place]
+            self.pages.setdefault(page, bytearray(PAGE))[place : place + len(part)] = part
+            at += len(part)
+
+    def first_difference(self, other: Image) -> int | None:
+        empty = bytes(PAGE)
+        for page in sorted(self.pages.keys() | other.pages.keys()):
+            one, another = self.pages.get(page, empty), other.pages.get(page, empty)
+            if one != another:
+                place = next(n for n in range(PAGE) if one[n] != another[n])
+                return page * PAGE + place
+        return None
+
+
+def _inlined(places: Iterable[Place]) -> dict[Place, Callee]:
+    """The calls that have their function in line, and which function that is."""
+    found: dict[Place, Callee] = {}
+    for place in set(places):
+        for depth in range(1, len(place)):
+            found[place[:depth]] = place[depth][0]
+    return found
+
+
+def _check_apart(taken: list[tuple[int, int]]) -> None:
+    """Passive segments and the table lie in parts of their own of the private memory."""
+    taken = sorted(part for part in taken if part[0] < part[1])
+    for (_, end), (start, _) in zip(taken, taken[1:], strict=False):
+        if start < end:
+            raise Refused("passive segments overlap in the private memory")
+
+
+def _same(found: Sequence[Instruction], expected: Sequence[Instruction]) -> bool:
+    return [(_fields(one)) for one in found] == [_fields(one) for one in expected]
+
+
+def _fields(instruction: Instruction) -> tuple[object, ...]:
+    """What counts of an instruction of an entry."""
+    match instruction.operation:
+        case "await":
+            return "await", instruction.d
+        case "copy":
+            return "copy", instruction.d, instruction.b, instruction.immediate
+        case "call":
+            return "call", instruction.d, instruction.immediate, instruction.target
+    return instruction.operation, instruction.immediate
+
+
+def name_of(function: SourceFunction) -> str:
+    return function.name if function.callee[0] == USER else f"{function.callee[0]} {function.name}"
+
+
+def _told(what: str, why: str) -> str:
+    return (
+        f"not proved: {what}: {why}; the lowering of this program cannot be shown to be right, "
+        "so it is not run (please report it; --unproved runs it all the same)"
+    )
+
