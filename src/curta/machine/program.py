@@ -15,10 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from curta.machine.instructions import Instruction
 from curta.machine.wasm.opcodes import ValueType
 
+Callee = tuple[str, int]
+"""A function: the module that it is from (USER or the name of a library), and its index there."""
+USER = "user"
 PRIVATE = 1 << 32
 """Addresses from here on are the private memory's."""
 INITIALISE = 0
@@ -42,18 +46,30 @@ class Entry:
     results: tuple[ValueType, ...]
 
 
+class Place(NamedTuple):
+    """What WebAssembly asks for: an instruction of a function, which may be in the place of a call
+    of another one (`within`) that was put in line.
+    """
+
+    callee: Callee
+    index: int
+    within: Place | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where core instructions come from.
 
     `function` names it for people; `place` is the index of the WebAssembly instruction that the
     core instruction does (the last of those that it does), or -1 for what no instruction asked for.
-    `library` says that the function is not the user's.
+    `library` says that the function is not the user's. `asked` says all of it, down to functions
+    that were put in line; a hint for those who compare both programs, nothing rests on it.
     """
 
     function: str
     place: int = -1
     library: bool = False
+    asked: Place | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +81,5 @@ class CoreProgram:
     entries: Mapping[str, Entry] = field(default_factory=dict)
     origins: tuple[Origin, ...] = ()
     """One for each instruction, if the program was lowered."""
+    functions: Mapping[Callee, int] = field(default_factory=dict)
+    """Where each function begins, if the program was lowered."""

@@ -22,21 +22,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from curta.machine.program import USER, Callee, Place
+
+__all__ = ["USER", "Callee", "Place"]
+
 Value = int
 Label = int
-Callee = tuple[str, int]
-"""A function: the module that it is from (USER or the name of a library), and its index there."""
-USER = "user"
-
-
-class Place(NamedTuple):
-    """What WebAssembly asks for: an instruction of a function, which may be in the place of a call
-    of another one (`within`) that was put in line.
-    """
-
-    callee: Callee
-    index: int
-    within: Place | None = None
 
 
 class Step(NamedTuple):
