@@ -38,12 +38,12 @@ _MOST = 1600
 """Steps in one function: an instruction is 16 tokens of the prompt, and calls should stay near."""
 
 
-def inline_in_loops(code: Code, lowered: Callable[[Callee], Code]) -> bool:
-    """Put functions in line where they are called in loops; whether there were any."""
+def inline_in_loops(code: Code, lowered: Callable[[Callee], Code]) -> Code:
+    """The code with functions in line where they are called in loops."""
     chosen = _choose(code, lowered)
     for (label, index), function in sorted(chosen.items(), key=lambda item: -item[0][1]):
         _Copy(code, function, label, index).put()
-    return bool(chosen)
+    return code
 
 
 def _choose(code: Code, lowered: Callable[[Callee], Code]) -> dict[Site, Code]:

@@ -117,12 +117,10 @@ class Functions:
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
         check(code, "translation")
+        if context is self.user:
+            check(inline_in_loops(code, self.lowered), "inlining")
         for improve in PASSES:
             check(improve(code), improve.__name__)
-        if context is self.user and (longer := inline_in_loops(code, self.lowered)):
-            code = longer
-            for improve in PASSES:
-                check(improve(code), improve.__name__)
         return code
 
     def _find(self, context: ModuleContext, index: int) -> tuple[Function, FunctionInfo]:
