@@ -114,7 +114,7 @@ class CodeMachine:
             case "value":
                 values[_written(d)] = VALUES[step.operation](a, b, c)
             case "divide":
-                values[_written(d)] = _divide(step.operation, a, b)
+                values[_written(d)] = divide(step.operation, a, b)
             case "load" | "store" as kind:
                 place = a + step.immediate
                 if step.b is not None:
@@ -153,7 +153,8 @@ class _Divider(CoreMachine):
         self.counter = self.frame = 0
 
 
-def _divide(name: str, a: int, b: int) -> int:
+def divide(name: str, a: int, b: int) -> int:
+    """A quotient or remainder, as the reference machine has it."""
     machine = _Divider()
     machine.divide(Instruction(name, d=0), a, b)
     return machine.read(0)

@@ -35,7 +35,7 @@ from curta.machine.lowering.code import (
     words,
 )
 from curta.machine.lowering.context import ModuleContext
-from curta.machine.lowering.rules import Facts, Operation, Term, find_rule, fold
+from curta.machine.lowering.rules import Facts, Operation, Term, rewrite
 from curta.machine.wasm.module import Expression, Function
 from curta.machine.wasm.validate_code import Chain, FunctionInfo
 
@@ -141,20 +141,15 @@ class Builder:
 
     def reduce(self, operation: Operation) -> Operation | Value:
         """The same by the rules: a value that is there already, or an operation."""
-        while True:
-            word = fold(operation, self.facts)
-            if word is not None:
-                return self.constant(word)
-            found = find_rule(operation, self.facts)
-            if found is None:
-                return operation
-            rule, binding = found
-            if not isinstance(rule.result, tuple):
-                return self._build(rule.result, binding)
-            name, *sources = rule.result
+        while (found := rewrite(operation, self.facts)) is not None:
+            result, binding = found
+            if not isinstance(result, tuple):
+                return self._build(result, binding)
+            name, *sources = result
             operation = Operation(
                 str(name), tuple(self._build(source, binding) for source in sources)
             )
+        return operation
 
     def _build(self, term: Term, binding: dict[str, Value]) -> Value:
         """The value that a term is."""
@@ -256,7 +251,7 @@ class Builder:
     ) -> None:
         """Begin a block, of WebAssembly's instruction that is `after` this one."""
         self.steps: list[Step | Call] = []
-        place = self.place._replace(index=self.place.index + after)
+        place = Place(self.code.callee, self.place.instruction + after)
         self._header: tuple[Label, Values, Place | None] = (
             self.code.new_label() if label is None else label,
             parameters,

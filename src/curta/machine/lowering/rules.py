@@ -18,7 +18,8 @@ operations of the machine: what is left of them becomes comparisons of words (co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, WORD
@@ -177,18 +178,27 @@ def _wide_comparisons() -> Iterator[Rule]:
 RULES = tuple(_rules())
 
 
-def _sort() -> dict[tuple[str | None, ...], list[Rule]]:
-    """Rules by their operation, and by operations that are to be sources of it."""
-    found: dict[tuple[str | None, ...], list[Rule]] = {}
-    for rule in RULES:
-        within = tuple(str(term[0]) if isinstance(term, tuple) else None for term in rule.sources)
-        key = (rule.operation, *within) if any(within) else (rule.operation,)
-        found.setdefault(key, []).append(rule)
-    return found
+@cache
+def _possible(operation: str, kinds: tuple[str, ...]) -> tuple[Rule, ...]:
+    """The rules that may fit sources of these kinds: CONSTANT, pending operations, or others."""
+    return tuple(
+        rule
+        for rule in RULES
+        if rule.operation == operation
+        and all(
+            _kind_wanted(term) in ("", kind) for term, kind in zip(rule.sources, kinds, strict=True)
+        )
+    )
 
 
-_SORTED = _sort()
+def _kind_wanted(term: Term) -> str:
+    if isinstance(term, tuple):
+        return str(term[0])
+    return CONSTANT if isinstance(term, int) or term in CONSTANTS else ""
 
+
+CONSTANT = "constant"
+CONSTANTS = ("K", "L")
 Binding = dict[str, Value]
 
 
@@ -201,30 +211,31 @@ class Facts(NamedTuple):
     pending: Mapping[Value, Operation]
 
 
-def fold(operation: Operation, facts: Facts) -> int | None:
-    """The word that an operation of constants is."""
-    meaning = MEANINGS.get(operation.name)
-    constants = facts.constants
-    if meaning is None or not all(source in constants for source in operation.sources):
-        return None
-    words = [constants[source] for source in operation.sources]
-    return meaning(*words, *[0] * (3 - len(words)))
+def rewrite(operation: Operation, facts: Facts) -> tuple[Term, Binding] | None:
+    """What an operation is by the first rule that fits, and what names in that stand for.
 
-
-def find_rule(operation: Operation, facts: Facts) -> tuple[Rule, Binding] | None:
-    """The first rule that fits, and what its names stand for."""
-    pending = facts.pending
-    rules = _SORTED.get((operation.name,), [])
-    if not pending.keys().isdisjoint(operation.sources):
-        within = (pending[s].name if s in pending else None for s in operation.sources)
-        rules = _SORTED.get((operation.name, *within), []) + rules
-    for rule in rules:
+    An operation of constants is the word that it means.
+    """
+    constants, pending = facts
+    kinds = tuple(
+        CONSTANT if source in constants else pending[source].name if source in pending else ""
+        for source in operation.sources
+    )
+    if kinds.count(CONSTANT) == len(kinds) and operation.name in MEANINGS:
+        words = [constants[source] for source in operation.sources]
+        return meaning(operation.name, words), {}
+    for rule in _possible(operation.name, kinds):
         binding: Binding = {}
         if _fit(rule.sources, operation.sources, facts, binding) and (
             rule.when == 1 or evaluate(rule.when, binding, facts)
         ):
-            return rule, binding
+            return rule.result, binding
     return None
+
+
+def meaning(name: str, words: Sequence[int]) -> int:
+    """The word that an operation of words is."""
+    return MEANINGS[name](*words, *[0] * (3 - len(words)))
 
 
 def _fit(
@@ -236,7 +247,7 @@ def _fit(
             if pattern in binding:
                 if binding[pattern] != source:
                     return False
-            elif pattern in "KL" and source not in facts.constants:
+            elif pattern in CONSTANTS and source not in facts.constants:
                 return False
             else:
                 binding[pattern] = source
@@ -259,5 +270,4 @@ def evaluate(term: Term, binding: Binding, facts: Facts) -> int:
     if isinstance(term, str):
         return facts.constants[binding[term]]
     name, *sources = term
-    words = [evaluate(source, binding, facts) for source in sources]
-    return MEANINGS[str(name)](*words, *[0] * (3 - len(words)))
+    return meaning(str(name), [evaluate(source, binding, facts) for source in sources])

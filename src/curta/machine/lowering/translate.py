@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from curta.machine.lowering.accesses import ACCESSES
 from curta.machine.lowering.builder import Builder
-from curta.machine.lowering.code import Code
+from curta.machine.lowering.code import Code, Place
 from curta.machine.lowering.context import ModuleContext
 from curta.machine.lowering.control import CONTROL, Constructs
 from curta.machine.lowering.numbers import NUMERIC
@@ -34,7 +34,7 @@ def translate(
         if not b.live and opcode not in ("else", "end"):
             b.index = _past(b, opcode)
             continue
-        b.place = b.place._replace(index=b.index)
+        b.place = Place(b.code.callee, b.index)
         simple = _SIMPLE.get(opcode)
         if simple is not None:
             simple(b, *instruction.operands)
