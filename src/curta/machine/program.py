@@ -52,7 +52,7 @@ class Place(NamedTuple):
     """
 
     callee: Callee
-    index: int
+    instruction: int
     within: Place | None = None
 
 

@@ -255,7 +255,7 @@ class _Checker:
                 self._meant(b, instruction.b, line, held)
                 return
             case Table():
-                self._meant(end.index, instruction.a, line, held)
+                self._meant(end.chosen, instruction.a, line, held)
                 return
             case Exit():
                 self._meant(end.code, SCRATCH, line, held)

@@ -89,9 +89,9 @@ class Branch(NamedTuple):
 
 
 class Table(NamedTuple):
-    """The edge of number `index`, or the last one if there are fewer."""
+    """The edge of number `chosen`, or the last one if there are fewer."""
 
-    index: Value
+    chosen: Value
     edges: tuple[Edge, ...]
     place: Place | None = None
 
@@ -214,7 +214,7 @@ def end_reads(end: End) -> Iterator[Value]:
         case Branch():
             yield from (end.a, end.b)
         case Table():
-            yield end.index
+            yield end.chosen
         case Return():
             yield from end.values
         case TailCall():

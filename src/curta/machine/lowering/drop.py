@@ -116,7 +116,7 @@ def renamed_end(end: End, names: dict[Value, Value]) -> End:
         case Branch():
             return end._replace(a=names.get(end.a, end.a), b=names.get(end.b, end.b))
         case Table():
-            return end._replace(index=names[end.index])
+            return end._replace(chosen=names[end.chosen])
         case Return():
             return end._replace(values=tuple(names.get(v, v) for v in end.values))
         case TailCall():

@@ -257,7 +257,7 @@ class _Writer:
                 landings[edge] = self.new_label() if edge.arguments else edge.label
         ways = tuple(landings[edge] for edge in end.edges)
         instruction = Instruction(
-            "jump_table", self.register(end.index), immediate=len(end.edges) - 1
+            "jump_table", self.register(end.chosen), immediate=len(end.edges) - 1
         )
         self.lines.append(Line(instruction, end.place, end, ways=ways))
         for edge, label in landings.items():

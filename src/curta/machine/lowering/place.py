@@ -65,4 +65,4 @@ def _origin(function: Flat, place: Place | None) -> Origin:
     outer = place
     while outer is not None and outer.within is not None:
         outer = outer.within
-    return Origin(function.name, -1 if outer is None else outer.index, library, place)
+    return Origin(function.name, -1 if outer is None else outer.instruction, library, place)
