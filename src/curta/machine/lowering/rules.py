@@ -142,14 +142,15 @@ def _sums_of_three() -> Iterator[Rule]:
 
 def _funnels() -> Iterator[Rule]:
     """The sources are the high word, the amount and the low word."""
-    nothing = ("eq", ("and", "K", 31), 0)
-    rest = ("sub", 32, ("and", "K", 31))
+    amount = ("and", "K", 31)
+    nothing = ("eq", amount, 0)
+    rest = ("sub", 32, amount)
     yield Rule("funnel_shl", ("X", "K", "Y"), "X", when=nothing)
-    yield Rule("funnel_shl", (0, "K", "Y"), ("shr_u", "Y", rest))
+    yield Rule("funnel_shl", (0, "K", "Y"), ("shr_u", "Y", rest), when=amount)
     yield Rule("funnel_shl", ("X", "K", 0), ("shl", "X", "K"))
     yield Rule("funnel_shr", ("X", "K", "Y"), "Y", when=nothing)
     yield Rule("funnel_shr", (0, "K", "Y"), ("shr_u", "Y", "K"))
-    yield Rule("funnel_shr", ("X", "K", 0), ("shl", "X", rest))
+    yield Rule("funnel_shr", ("X", "K", 0), ("shl", "X", rest), when=amount)
 
 
 def _choices() -> Iterator[Rule]:
