@@ -15,10 +15,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from curta.machine.instructions import Instruction
 from curta.machine.wasm.opcodes import ValueType
 
+Callee = tuple[str, int]
+"""A function: the module that it is from (USER or the name of a library), and its index there."""
+USER = "user"
 PRIVATE = 1 << 32
 """Addresses from here on are the private memory's."""
 INITIALISE = 0
@@ -42,41 +46,47 @@ class Entry:
     results: tuple[ValueType, ...]
 
 
+class Place(NamedTuple):
+    """What WebAssembly asks for: an instruction of a function, which may be in the place of a call
+    of another one (`within`) that was put in line.
+    """
+
+    callee: Callee
+    instruction: int
+    within: Place | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where core instructions come from.
 
     `function` names it for people; `place` is the index of the WebAssembly instruction that the
     core instruction does (the last of those that it does), or -1 for what no instruction asked for.
-    `library` says that the function is not the user's.
+    `library` says that the function is not the user's. `asked` says all of it, down to functions
+    that were put in line; a hint for those who compare both programs, nothing rests on it.
     """
 
     function: str
     place: int = -1
     library: bool = False
+    asked: Place | None = None
 
 
-Callee = tuple[str, int]
-"""A function: the module that it is from ("user" or the name of a library), and its index there."""
-Place = tuple[tuple[Callee, int], ...]
-"""An instruction of a function; before it, the calls in line that it is in, the outermost first."""
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Claims:
-    """What the lowering says about a program. The proof of a program takes it as hints: a claim
-    that is not true makes it refuse.
+    """What the lowering says of a program besides. To a proof these are hints: one that is not true
+    makes it fail.
     """
 
     functions: Mapping[Callee, int] = field(default_factory=dict)
     """Where each function begins."""
-    globals: tuple[tuple[int, ...], ...] = ()
-    """The registers that hold each global; none for one that is constant."""
+    globals: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """The registers that hold each global that can change."""
     data: tuple[tuple[int, int], ...] = ()
-    """Where each passive segment lies in the private memory, and what holds its length, or 0."""
+    """Where each data segment lies in the private memory if it is passive; the register that holds
+    its length, or 0 if no instruction refers to it.
+    """
     elements: tuple[tuple[int, int], ...] = ()
-    places: tuple[Place, ...] = ()
-    """For each instruction, what of WebAssembly it is for."""
 
 
 @dataclass(frozen=True, slots=True)

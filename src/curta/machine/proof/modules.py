@@ -197,9 +197,9 @@ def _plain_arguments(name: str, words: Words) -> tuple[str, Words] | None:
 def user_module(module: Module, claims: Claims, most_pages: int) -> SourceModule:
     """The user's module, with what the lowering claims about where things are."""
     operands: list[Words] = []
-    for entry, registers in zip(module.globals, claims.globals, strict=True):
-        held = registers if entry.type.mutable else words_of(entry.initial)
-        operands.append(tuple(held))
+    for number, entry in enumerate(module.globals):
+        held = claims.globals.get(number, ()) if entry.type.mutable else words_of(entry.initial)
+        operands.append(held)
     for memory in module.memories:
         if memory.limits.maximum is not None:
             most_pages = min(most_pages, memory.limits.maximum)

@@ -14,7 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from curta.machine.proof.modules import Callee, Place, SourceFunction, Sources
+from curta.machine.program import Callee, Place
+from curta.machine.proof.modules import SourceFunction, Sources
 from curta.machine.proof.order import Component, visiting_order
 from curta.machine.proof.source import (
     Frame,
@@ -281,9 +282,9 @@ class FunctionProof:
                     raise Refused(f"shared register {register} is something else at the end")
 
     def _type(self, at: int) -> FunctionType:
-        callee, index = self.place_of(at)[-1]
-        function = self.sources.function(callee)
-        instruction = function.body[index]
+        place = self.place_of(at)
+        function = self.sources.function(place.callee)
+        instruction = function.body[place.instruction]
         if instruction.opcode != "call_indirect":
             raise Refused(f"instruction {at} calls indirectly, WebAssembly does not")
         return function.module.module.types[instruction.operands[0]]

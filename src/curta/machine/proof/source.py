@@ -22,8 +22,9 @@ from curta.machine.layout import (
     STATE,
     TABLE,
 )
+from curta.machine.program import Callee, Place
 from curta.machine.proof.meanings import MEANINGS, PARAMETERS, Words
-from curta.machine.proof.modules import Callee, Place, SourceFunction, Sources
+from curta.machine.proof.modules import SourceFunction, Sources
 from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant, word_of
 
 _OUT_OF_BOUNDS = TRAPS.index("out of bounds memory access")
@@ -73,15 +74,16 @@ class Frame:
     def is_at(self, place: Place) -> bool:
         """Whether the instruction at this place is next."""
         frame: Frame | None = self
-        for callee, index in reversed(place):
-            if frame is None or frame.index != index or frame.function.callee != callee:
+        at: Place | None = place
+        while frame is not None and at is not None:
+            if frame.index != at.instruction or frame.function.callee != at.callee:
                 return False
-            frame = frame.parent
-        return frame is None
+            frame, at = frame.parent, at.within
+        return frame is None and at is None
 
     def place(self) -> Place:
-        here = (self.function.callee, self.index)
-        return (here,) if self.parent is None else (*self.parent.place(), here)
+        within = None if self.parent is None else self.parent.place()
+        return Place(self.function.callee, self.index, within)
 
 
 @dataclass(slots=True)

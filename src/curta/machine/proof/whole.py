@@ -57,6 +57,8 @@ class ProgramProof:
     program: Decoded
     entries: Mapping[str, Entry]
     claims: Claims
+    places: Sequence[Place | None]
+    """What of WebAssembly each instruction is for: hints, too."""
     module: Module
     most_pages: int
     functions: dict[Callee, Proved] = field(default_factory=dict)
@@ -77,7 +79,7 @@ class ProgramProof:
         target = Target(
             self.program.instructions, self.starts, constants, tuple(shared_registers(user))
         )
-        self.inlined = _inlined(self.claims.places)
+        self.inlined = _inlined(self.places)
         waiting = list(self._roots(user))
         while waiting:
             callee = waiting.pop()
@@ -314,7 +316,10 @@ class ProgramProof:
         )
 
     def _place(self, at: int) -> Place:
-        return self.claims.places[at]
+        place = self.places[at] if at < len(self.places) else None
+        if place is None:
+            raise Refused(f"nothing says what instruction {at} is for")
+        return place
 
 
 class Image:
@@ -341,12 +346,13 @@ class Image:
         return None
 
 
-def _inlined(places: Iterable[Place]) -> dict[Place, Callee]:
+def _inlined(places: Iterable[Place | None]) -> dict[Place, Callee]:
     """The calls that have their function in line, and which function that is."""
     found: dict[Place, Callee] = {}
     for place in set(places):
-        for depth in range(1, len(place)):
-            found[place[:depth]] = place[depth][0]
+        while place is not None and place.within is not None:
+            found[place.within] = place.callee
+            place = place.within
     return found
 
 

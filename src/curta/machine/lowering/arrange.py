@@ -1,0 +1,239 @@
+"""Arrange: as few jumps on the way as possible.
+
+A jump to a jump goes where that one goes, and a jump to a return is a return. What cannot be
+reached is left out. A loop that begins with its condition gets a second copy of it at its end,
+instead of a jump back to the first.
+"""
+
+from __future__ import annotations
+
+from curta.machine.instructions import Instruction
+from curta.machine.lowering.code import Call, Edge, Label
+from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, with_target
+
+Lines = list[Line | Mark]
+_LONGEST_CONDITION = 6
+"""Instructions of a condition that are worth a second copy."""
+
+
+def arrange(flat: Flat) -> Flat:
+    """Put a function's lines into their order; only labels that are used remain."""
+    lines = _turn_loops(flat)
+    lines = _jump_back_first(lines)
+    lines = _thread(lines)
+    while True:
+        count = len(lines)
+        lines = _without_detours(_reached(lines))
+        if len(lines) == count:
+            break
+    flat.lines = lines
+    return flat
+
+
+def _places(lines: Lines) -> dict[Label, int]:
+    """The index of the line after every label; the number of lines if there is none."""
+    places: dict[Label, int] = {}
+    following = len(lines)
+    for index in range(len(lines) - 1, -1, -1):
+        line = lines[index]
+        if isinstance(line, Mark):
+            places[line.label] = following
+        else:
+            following = index
+    return places
+
+
+# -- loops ----------------------------------------------------------------------------------------
+
+
+def _turn_loops(flat: Flat) -> Lines:
+    """Replace jumps back to a condition by the condition."""
+    lines = flat.lines
+    starts = {line.label: n for n, line in enumerate(lines) if isinstance(line, Mark)}
+    entries: dict[int, Label] = {}
+    """Labels to be put before lines, by their indices."""
+    turned: list[Lines] = []
+    for index, line in enumerate(lines):
+        turned.append([line])
+        if isinstance(line, Line) and line.goes_on:
+            start = starts[line.labels[0]]
+            end = _condition_end(lines, start) if start < index else None
+            if end is not None:
+                turned[-1] = _second_condition(flat, line, start, end, entries)
+    if not entries:
+        return lines
+    marked: Lines = []
+    for index, instead in enumerate(turned):
+        if index in entries:
+            marked.append(Mark(entries[index], lines[index].place))
+        marked += instead
+    return marked
+
+
+def _condition_end(lines: Lines, start: int) -> int | None:
+    """The index of the jump that ends a condition, if there is a short one from `start` on."""
+    length = 0
+    for index in range(start, len(lines)):
+        line = lines[index]
+        if isinstance(line, Mark):
+            if length:
+                return None
+            continue
+        if line.branches:
+            return index
+        length += line.instruction is not None
+        if length > _LONGEST_CONDITION or line.ends or line.callee or isinstance(line.does, Call):
+            return None
+    return None
+
+
+def _second_condition(
+    flat: Flat, back: Line, start: int, end: int, entries: dict[int, Label]
+) -> Lines:
+    """The condition, a jump into the loop, and one out of it."""
+    if end + 1 not in entries:
+        entries[end + 1] = flat.new_label()
+    label = flat.lines[start].label if isinstance(flat.lines[start], Mark) else None
+    assert label is not None
+    arrived: Lines = [Line(None, back.place, event) for event in back.taken or (Edge(label),)]
+    condition = [line for line in flat.lines[start:end] if isinstance(line, Line)]
+    leaves = flat.lines[end]
+    assert isinstance(leaves, Line) and leaves.instruction is not None
+    goes_on = with_target(leaves, entries[end + 1], INVERTED[leaves.instruction.operation])
+    out = Line(
+        Instruction("jump", target=leaves.instruction.target), leaves.place, taken=leaves.taken
+    )
+    return [*arrived, *condition, goes_on._replace(taken=()), out]
+
+
+def _jump_back_first(lines: Lines) -> Lines:
+    """Where a loop goes on or is left, let one jump go back, and the other one leave.
+
+    A loop goes on more often than it is left.
+    """
+    places = _places(lines)
+    lines = lines.copy()
+    for index, (first, second) in enumerate(zip(lines, lines[1:], strict=False)):
+        if not isinstance(first, Line) or not isinstance(second, Line):
+            continue
+        if not first.branches or not second.goes_on:
+            continue
+        assert first.instruction is not None
+        out = places[first.labels[0]]
+        leaves = out > index or _is(lines[out], "return")
+        if leaves and places[second.labels[0]] <= index:
+            operation = INVERTED[first.instruction.operation]
+            lines[index] = with_target(first, second.labels[0], operation)._replace(
+                taken=second.taken
+            )
+            lines[index + 1] = with_target(second, first.labels[0])._replace(taken=first.taken)
+    return lines
+
+
+def _is(line: Line | Mark, operation: str) -> bool:
+    return (
+        isinstance(line, Line)
+        and line.instruction is not None
+        and line.instruction.operation == operation
+    )
+
+
+# -- jumps ----------------------------------------------------------------------------------------
+
+
+def _thread(lines: Lines) -> Lines:
+    """Let jumps lead to where they end up."""
+    places = _places(lines)
+
+    def last(label: Label) -> tuple[Label, tuple[object, ...]]:
+        """Where one ends up, and what happens on the way."""
+        happens: tuple[object, ...] = ()
+        seen = set()
+        while label not in seen and places[label] < len(lines):
+            seen.add(label)
+            line = lines[places[label]]
+            if isinstance(line, Mark) or not line.goes_on:
+                break
+            happens += line.taken
+            label = line.labels[0]
+        return label, happens
+
+    threaded: Lines = []
+    for line in lines:
+        if isinstance(line, Line) and (line.branches or line.goes_on):
+            label, happens = last(line.labels[0])
+            if label != line.labels[0]:
+                line = with_target(line, label)._replace(taken=line.taken + happens)
+            if line.goes_on and places[label] < len(lines):
+                there = lines[places[label]]
+                if isinstance(there, Line) and _is_short_end(there):
+                    threaded += [Line(None, line.place, event) for event in line.taken]
+                    line = there
+        elif isinstance(line, Line) and line.ways:
+            line = line._replace(ways=tuple(_way(last, label) for label in line.ways))
+        threaded.append(line)
+    return threaded
+
+
+def _way(last: object, label: Label) -> Label:
+    """Where an entry of a table ends up, if nothing happens on the way."""
+    assert callable(last)
+    found, happens = last(label)
+    return label if happens else found
+
+
+def _is_short_end(line: Line) -> bool:
+    return _is(line, "return") or _is(line, "trap") or (_is(line, "jump") and not line.goes_on)
+
+
+def _reached(lines: Lines) -> Lines:
+    """Without what comes after an end and before a label that is used."""
+    used = {label for line in lines if isinstance(line, Line) for label in line.labels}
+    kept: Lines = []
+    live = True
+    for line in lines:
+        if isinstance(line, Mark):
+            if line.label not in used:
+                continue
+            live = True
+        if live:
+            kept.append(line)
+            live = isinstance(line, Mark) or not line.ends
+    return kept
+
+
+def _without_detours(lines: Lines) -> Lines:
+    """No jumps to the next line, and none around a jump."""
+    kept: Lines = []
+    for index, line in enumerate(lines):
+        if isinstance(line, Line) and line.goes_on:
+            if _is_next(lines, index + 1, line.labels[0]):
+                kept += [Line(None, line.place, event) for event in line.taken]
+                continue
+            before = kept[-1] if kept else None
+            if isinstance(before, Line) and before.branches:
+                assert before.instruction is not None
+                if _is_next(lines, index + 1, before.labels[0]):
+                    operation = INVERTED[before.instruction.operation]
+                    kept[-1] = with_target(before, line.labels[0], operation)._replace(
+                        taken=line.taken
+                    )
+                    kept += [Line(None, line.place, event) for event in before.taken]
+                    continue
+        elif isinstance(line, Line) and line.branches and not line.taken:
+            if _is_next(lines, index + 1, line.labels[0]):
+                continue
+        kept.append(line)
+    return kept
+
+
+def _is_next(lines: Lines, index: int, label: Label) -> bool:
+    """Whether a label is right here."""
+    while index < len(lines):
+        line = lines[index]
+        if not isinstance(line, Mark):
+            return False
+        if line.label == label:
+            return True
+        index += 1
+    return False

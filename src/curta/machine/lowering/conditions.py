@@ -1,0 +1,89 @@
+"""Comparisons: as values, and as branches.
+
+A comparison right before a br_if, an if, an i32.eqz or a select is not computed: it becomes the
+branch. Of two numbers of 64 bits the high words decide, unless they are equal, as they mostly are.
+"""
+
+from __future__ import annotations
+
+from curta.machine.lowering.builder import Builder, To
+from curta.machine.lowering.code import Value
+from curta.machine.lowering.rules import INVERTED, WIDE, Operation
+
+_TAKERS = ("br_if", "if", "i32.eqz", "select")
+
+
+def compare(b: Builder, name: str, *sources: Value) -> None:
+    """The result of a comparison instruction whose operands were popped."""
+    reduced = b.reduce(Operation(name, sources))
+    if isinstance(reduced, Operation) and b.body[b.index + 1].opcode in _TAKERS:
+        b.stack.append(b.defer(reduced))
+    else:
+        b.push(reduced if isinstance(reduced, Value) else value_of(b, reduced))
+
+
+def pop_condition(b: Builder) -> Operation | Value:
+    """What the top of the stack is true for: a comparison, or a constant."""
+    return b.reduce(Operation("ne", (b.pop(), b.constant(0))))
+
+
+def invert(condition: Operation) -> Operation:
+    return Operation(INVERTED[condition.name], condition.sources)
+
+
+def branch(
+    b: Builder, condition: Operation | Value, then: To, otherwise: To, rare: int = 0
+) -> None:
+    """Go one way if a condition holds, else the other."""
+    reduced = b.reduce(condition) if isinstance(condition, Operation) else condition
+    if isinstance(reduced, Value):
+        to = then if b.word(reduced) else otherwise
+        b.jump(to.join, *to.values)
+    elif not reduced.name.startswith(WIDE):
+        first, second = reduced.sources
+        b.branch(reduced.name, first, second, then, otherwise, rare)
+    else:
+        _branch_wide(b, reduced, then, otherwise)
+
+
+def _branch_wide(b: Builder, condition: Operation, then: To, otherwise: To) -> None:
+    name = condition.name.removeprefix(WIDE)
+    al, ah, bl, bh = condition.sources
+    following = To(b.new_join())
+    if name == "ne":
+        then, otherwise = otherwise, then
+    if name in ("eq", "ne"):
+        branch(b, Operation("ne", (al, bl)), otherwise, following)
+        b.begin(following.join)
+        if b.live:
+            branch(b, Operation("eq", (ah, bh)), then, otherwise)
+        return
+    level = To(b.new_join())
+    branch(b, Operation("eq", (ah, bh)), level, following)
+    b.begin(following.join)
+    if b.live:
+        branch(b, Operation(name, (ah, bh)), then, otherwise)
+    b.begin(level.join)
+    if b.live:
+        branch(b, Operation(_of_low_words(name), (al, bl)), then, otherwise)
+
+
+def _of_low_words(name: str) -> str:
+    return name if name in ("eq", "ne") else name[:-1] + "u"
+
+
+def value_of(b: Builder, condition: Operation) -> Value:
+    """1 if the condition holds, else 0."""
+    name = condition.name.removeprefix(WIDE)
+    if name == condition.name:
+        return b.value(name, *condition.sources)
+    al, ah, bl, bh = condition.sources
+    other, done = b.new_join(), b.new_join()
+    found = b.value(_of_low_words(name), al, bl)
+    branch(b, Operation("eq", (ah, bh)), To(done, (found,)), To(other))
+    b.begin(other)
+    if b.live:
+        different = b.constant(int(name == "ne"))
+        b.jump(done, different if name in ("eq", "ne") else b.value(name, ah, bh))
+    (value,) = b.begin(done)
+    return value

@@ -1,0 +1,282 @@
+"""Emit: from values in blocks to instructions in a row, once registers are chosen.
+
+Copies are made where a value is not where it is wanted: on edges, before calls and returns. What an
+edge copies comes right behind the jump that does not take it, or behind all else if it is rare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from curta.machine.instructions import Instruction
+from curta.machine.lowering.code import (
+    Block,
+    Branch,
+    Call,
+    Code,
+    Edge,
+    End,
+    Exit,
+    Jump,
+    Place,
+    Return,
+    Step,
+    Table,
+    TailCall,
+    Trap,
+    Value,
+    edges,
+    end_reads,
+    reads,
+    return_register,
+)
+from curta.machine.lowering.context import SharedRegisters
+from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark
+from curta.machine.lowering.layout import SCRATCH
+from curta.machine.lowering.moves import Word, in_turn
+from curta.machine.lowering.operations import GET, SET, takes_immediate
+from curta.machine.lowering.registers import Registers
+
+_SWAPPED = str.maketrans({"l": "g", "g": "l"})
+_MOVED_SOURCE = 1
+"""Beyond the frame lie a register to break circles, and one for the pointer of a call."""
+
+
+def emit(code: Code, registers: Registers, shared: SharedRegisters) -> Flat:
+    """The function's lines."""
+    writer = _Writer(code, registers, shared)
+    for block in code.blocks.values():
+        writer.write(block)
+    lines = writer.lines + writer.late
+    frame = registers.frame + 1 + _MOVED_SOURCE
+    return Flat(code.callee, code.name, lines, frame, writer.next_label, registers.calls)
+
+
+class _Writer:
+    def __init__(self, code: Code, registers: Registers, shared: SharedRegisters) -> None:
+        self.code, self.registers, self.shared = code, registers, shared
+        self.of = registers.of
+        self.lines: list[Line | Mark] = []
+        self.late: list[Line | Mark] = []
+        """What is rare."""
+        self.next_label = code.next_label
+        self.read = _all_read(code)
+
+    def write(self, block: Block) -> None:
+        self.lines.append(Mark(block.label, block.place))
+        if block is self.code.entry and block.parameters:
+            self.move(self.found_at(block.parameters, 0), block.place)
+        for index, step in enumerate(block.steps):
+            if isinstance(step, Call):
+                self.call(step, self.registers.slots[block.label, index])
+            else:
+                self.step(step)
+        self.end(block.end)
+
+    # -- operands ---------------------------------------------------------------------------------
+
+    def register(self, value: Value | None) -> int:
+        """The register to read a value from; 0 if there is none."""
+        if value is None:
+            return 0
+        word = self.code.constants.get(value)
+        return self.of[value] if word is None else self.shared.constant(word)
+
+    def source(self, value: Value) -> int | Word:
+        word = self.code.constants.get(value)
+        return self.of[value] if word is None else Word(word)
+
+    def found_at(self, values: Sequence[Value], first: int) -> dict[int, int | Word]:
+        """The moves that bring values, which are in a row, where they belong."""
+        return {
+            self.of[value]: first + place
+            for place, value in enumerate(values)
+            if value in self.read
+        }
+
+    def given_at(self, values: Sequence[Value], first: int) -> dict[int, int | Word]:
+        """The moves that put values in a row."""
+        return {first + place: self.source(value) for place, value in enumerate(values)}
+
+    # -- lines ------------------------------------------------------------------------------------
+
+    def add(
+        self,
+        place: Place | None,
+        operation: str,
+        a: int = 0,
+        b: int | None = None,
+        c: int = 0,
+        d: int = 0,
+        immediate: int = 0,
+        does: Step | Call | End | None = None,
+    ) -> None:
+        self.lines.append(Line(Instruction(operation, a, b, c, d, immediate), place, does))
+
+    def move(self, moves: dict[int, int | Word], place: Place | None) -> None:
+        for d, source in in_turn(moves, self.registers.frame):
+            if isinstance(source, Word):
+                self.add(place, "copy", d=d, immediate=source.word)
+            else:
+                self.add(place, "copy", b=source, d=d)
+
+    def step(self, step: Step) -> None:
+        operation, place = step.operation, step.place
+        d = 0 if step.d is None else self.of[step.d]
+        if operation == SET:
+            assert step.c is not None
+            self.shared_copy(step, step.immediate, self.source(step.c))
+        elif operation == GET:
+            self.shared_copy(step, d, step.immediate)
+        else:
+            b, immediate = step.b, step.immediate
+            word = None if b is None else self.code.constants.get(b)
+            if word is not None and takes_immediate(operation):
+                b, immediate = None, word
+            self.add(
+                place,
+                operation,
+                self.register(step.a),
+                None if b is None else self.register(b),
+                self.register(step.c),
+                d,
+                immediate,
+                step,
+            )
+
+    def shared_copy(self, step: Step, d: int, source: int | Word) -> None:
+        """A copy from or to a shared register; none if the value lies there anyway."""
+        if isinstance(source, Word):
+            self.add(step.place, "copy", d=d, immediate=source.word, does=step)
+        elif d == source:
+            self.lines.append(Line(None, step.place, step))
+        else:
+            self.add(step.place, "copy", b=source, d=d, does=step)
+
+    def call(self, call: Call, slot: int) -> None:
+        moves = self.given_at(call.arguments, slot)
+        pointer = 0
+        if call.pointer is not None:
+            pointer = self.register(call.pointer)
+            if pointer in moves:
+                moved = self.registers.frame + _MOVED_SOURCE
+                moves[moved], pointer = pointer, moved
+        self.move(moves, call.place)
+        d = slot + return_register(len(call.arguments), len(call.results))
+        operation = "call" if call.callee else "call_to"
+        instruction = Instruction(operation, pointer, d=d, immediate=slot)
+        self.lines.append(Line(instruction, call.place, call, callee=call.callee))
+        self.move(self.found_at(call.results, slot), call.place)
+
+    # -- ends -------------------------------------------------------------------------------------
+
+    def end(self, end: End) -> None:
+        place = end.place
+        match end:
+            case Jump():
+                self.follow(end.edge, place)
+            case Branch():
+                self.branch(end)
+            case Table():
+                self.table(end)
+            case Return():
+                self.move(self.given_at(end.values, 0), place)
+                self.add(place, "return", self.registers.back, does=end)
+            case TailCall():
+                self.move(self.given_at(end.arguments, 0), place)
+                self.lines.append(Line(Instruction("jump"), place, end, callee=end.callee))
+            case Trap():
+                self.add(place, "trap", immediate=end.number, does=end)
+            case Exit():
+                self.move({SCRATCH: self.source(end.code)}, place)
+                self.add(place, "exit", does=end)
+
+    def edge_moves(self, edge: Edge) -> dict[int, int | Word]:
+        """What has to be copied on a way to a block."""
+        moves = {}
+        for parameter, value in zip(
+            self.code.blocks[edge.label].parameters, edge.arguments, strict=True
+        ):
+            d, source = self.of[parameter], self.source(value)
+            if d != source and parameter in self.read:
+                moves[d] = source
+        return moves
+
+    def follow(self, edge: Edge, place: Place | None) -> None:
+        """Copy what the edge wants, and jump."""
+        self.move(self.edge_moves(edge), place)
+        taken = (edge,) if edge.arguments else ()
+        self.lines.append(Line(Instruction("jump", target=edge.label), place, taken=taken))
+
+    def branch(self, end: Branch) -> None:
+        then, otherwise = end.then, end.otherwise
+        comparison, a, b = f"jump_{end.comparison}", end.a, end.b
+        constants = self.code.constants
+        if a in constants and b not in constants:
+            name, _, sign = comparison.removeprefix("jump_").partition("_")
+            name = name if name in ("eq", "ne") else name.translate(_SWAPPED)
+            comparison = f"jump_{name}_{sign}" if sign else f"jump_{name}"
+            a, b = b, a
+        aside = end.rare == 1
+        if end.rare == -1 or (self.edge_moves(then) and not aside):
+            comparison, then, otherwise = INVERTED[comparison], otherwise, then
+            aside = end.rare == -1
+        label, taken = then.label, (then,) if then.arguments else ()
+        needs_moves = bool(self.edge_moves(then))
+        if needs_moves:
+            label, taken = self.new_label(), ()
+        instruction = Instruction(
+            comparison,
+            self.register(a),
+            self.register(b) if b not in constants else None,
+            immediate=constants.get(b, 0),
+            target=label,
+        )
+        self.lines.append(Line(instruction, end.place, end, taken))
+        if not needs_moves:
+            self.follow(otherwise, end.place)
+        elif aside:
+            self.follow(otherwise, end.place)
+            self.aside(label, then, end.place)
+        else:
+            self.follow(otherwise, end.place)
+            self.lines.append(Mark(label, end.place))
+            self.follow(then, end.place)
+
+    def aside(self, label: int, edge: Edge, place: Place | None) -> None:
+        """What an edge copies, behind all else."""
+        lines, self.lines = self.lines, self.late
+        self.lines.append(Mark(label, place))
+        self.follow(edge, place)
+        self.lines = lines
+
+    def table(self, end: Table) -> None:
+        landings: dict[Edge, int] = {}
+        for edge in end.edges:
+            if edge not in landings:
+                landings[edge] = self.new_label() if edge.arguments else edge.label
+        ways = tuple(landings[edge] for edge in end.edges)
+        instruction = Instruction(
+            "jump_table", self.register(end.chosen), immediate=len(end.edges) - 1
+        )
+        self.lines.append(Line(instruction, end.place, end, ways=ways))
+        for edge, label in landings.items():
+            if edge.arguments:
+                self.lines.append(Mark(label, end.place))
+                self.follow(edge, end.place)
+
+    def new_label(self) -> int:
+        label, self.next_label = self.next_label, self.next_label + 1
+        return label
+
+
+def _all_read(code: Code) -> set[Value]:
+    """The values that anybody reads."""
+    found: set[Value] = set()
+    for block in code.blocks.values():
+        for step in block.steps:
+            found.update(reads(step))
+        found.update(end_reads(block.end))
+        for edge in edges(block.end):
+            found.update(edge.arguments)
+    return found

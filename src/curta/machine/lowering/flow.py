@@ -1,0 +1,134 @@
+"""Flow: how blocks lead to each other: their order, what dominates them, which are in loops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from curta.machine.lowering.code import Branch, Code, Edge, Label, edges
+
+TURNS = 8
+"""Of a loop, at a guess."""
+_DEEPEST = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Of the blocks that are reached. `order` has each behind all that dominate it (the reverse of
+    a postorder), `before` the blocks that lead to each, `dominators` the last one that all ways to
+    a block go through, `depths` in how many loops each is, `rare` those that branches say are
+    seldom reached.
+    """
+
+    order: tuple[Label, ...]
+    before: dict[Label, list[Label]]
+    dominators: dict[Label, Label]
+    depths: dict[Label, int]
+    rare: frozenset[Label]
+
+    def often(self, label: Label) -> int:
+        """How often a block runs when the function does, at a guess."""
+        if label in self.rare:
+            return 1
+        return int(TURNS ** min(self.depths.get(label, 0), _DEEPEST))
+
+
+def find_flow(code: Code) -> Flow:
+    after = {
+        block.label: tuple(dict.fromkeys(edge.label for edge in edges(block.end)))
+        for block in code.blocks.values()
+    }
+    order = _reverse_postorder(code.entry.label, after)
+    before: dict[Label, list[Label]] = {label: [] for label in order}
+    for label in order:
+        for following in after[label]:
+            before[following].append(label)
+    dominators = _dominators(order, before)
+    depths = _depths(order, before, dominators)
+    return Flow(order, before, dominators, depths, _rare(code, order))
+
+
+def _reverse_postorder(entry: Label, after: dict[Label, tuple[Label, ...]]) -> tuple[Label, ...]:
+    seen = {entry}
+    found = []
+    open_ = [(entry, iter(after[entry]))]
+    while open_:
+        label, rest = open_[-1]
+        for following in rest:
+            if following not in seen:
+                seen.add(following)
+                open_.append((following, iter(after[following])))
+                break
+        else:
+            open_.pop()
+            found.append(label)
+    return tuple(reversed(found))
+
+
+def _dominators(order: tuple[Label, ...], before: dict[Label, list[Label]]) -> dict[Label, Label]:
+    """The immediate dominators (Cooper, Harvey and Kennedy, 2001); the entry's is itself."""
+    number = {label: n for n, label in enumerate(order)}
+    found = {order[0]: order[0]}
+    changed = True
+    while changed:
+        changed = False
+        for label in order[1:]:
+            common = None
+            for other in before[label]:
+                if other not in found:
+                    continue
+                if common is None:
+                    common = other
+                while common != other:
+                    if number[common] > number[other]:
+                        common = found[common]
+                    else:
+                        other = found[other]
+            assert common is not None  # in this order, some way to each block is known before it
+            if found.get(label) != common:
+                found[label] = common
+                changed = True
+    return found
+
+
+def _depths(
+    order: tuple[Label, ...], before: dict[Label, list[Label]], dominators: dict[Label, Label]
+) -> dict[Label, int]:
+    """A loop is all that leads to a jump back without passing what it jumps back to."""
+    number = {label: n for n, label in enumerate(order)}
+    depths = dict.fromkeys(order, 0)
+    for head in order:
+        within = {head}
+        waiting = []
+        for label in before[head]:
+            up = label
+            while number[up] > number[head]:
+                up = dominators[up]
+            if up == head:
+                waiting.append(label)
+        if not waiting:
+            continue
+        while waiting:
+            label = waiting.pop()
+            if label not in within:
+                within.add(label)
+                waiting += before[label]
+        for label in within:
+            depths[label] += 1
+    return depths
+
+
+def _rare(code: Code, order: tuple[Label, ...]) -> frozenset[Label]:
+    """Blocks that are reached only by branches that are seldom taken, and from such blocks."""
+    usual = {order[0]}
+    for label in order:
+        if label not in usual:
+            continue
+        end = code.blocks[label].end
+        for edge in edges(end):
+            if not isinstance(end, Branch) or not _is_rare(end, edge):
+                usual.add(edge.label)
+    return frozenset(label for label in order if label not in usual)
+
+
+def _is_rare(end: Branch, edge: Edge) -> bool:
+    return edge is (end.then if end.rare == 1 else end.otherwise if end.rare == -1 else None)

@@ -1,0 +1,159 @@
+"""Inline: short functions of the arithmetic library within loops, instead of calls.
+
+What is gained is not the call, but that operands need not be copied, and that a number which is
+multiplied several times is taken apart once (`share`). Where the function would leave for another
+one, that is called.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from curta.machine.lowering.code import (
+    Block,
+    Call,
+    Callee,
+    Code,
+    Edge,
+    Jump,
+    Label,
+    Place,
+    Return,
+    Step,
+    TailCall,
+    Value,
+    edges,
+    with_edges,
+    writes,
+)
+from curta.machine.lowering.conflicts import Site
+from curta.machine.lowering.drop import renamed_end
+from curta.machine.lowering.flow import find_flow
+from curta.machine.lowering.library import ARITHMETIC
+from curta.machine.lowering.operations import replaced
+
+_LONGEST = 80
+"""Steps of a function that is put in line: not sums of floats, but products and comparisons."""
+_MOST = 1600
+"""Steps in one function: an instruction is 16 tokens of the prompt, and calls should stay near."""
+
+
+def inline_in_loops(code: Code, lowered: Callable[[Callee], Code]) -> Code:
+    """The code with functions in line where they are called in loops."""
+    chosen = _choose(code, lowered)
+    for (label, index), function in sorted(chosen.items(), key=lambda item: -item[0][1]):
+        _Copy(code, function, label, index).put()
+    return code
+
+
+def _choose(code: Code, lowered: Callable[[Callee], Code]) -> dict[Site, Code]:
+    """What to put in line of the calls: first those in most loops, as they are executed most
+    often.
+    """
+    flow = find_flow(code)
+    sites = [
+        (-flow.depths[label], label, index, step.callee)
+        for label in code.blocks
+        if flow.depths.get(label)
+        for index, step in enumerate(code.blocks[label].steps)
+        if isinstance(step, Call) and step.callee is not None and step.callee[0] == ARITHMETIC
+    ]
+    chosen: dict[Site, Code] = {}
+    left = _MOST
+    for _, label, index, callee in sorted(sites, key=lambda site: site[0]):
+        function = lowered(callee)
+        length = sum(len(block.steps) + 1 for block in function.blocks.values())
+        if length <= min(left, _LONGEST):
+            chosen[label, index] = function
+            left -= length
+    return chosen
+
+
+class _Copy:
+    """A function's blocks, with names of their own, between the halves of a block that calls it."""
+
+    def __init__(self, code: Code, function: Code, label: Label, index: int) -> None:
+        self.code, self.function = code, function
+        self.block = code.blocks[label]
+        call = self.block.steps[index]
+        assert isinstance(call, Call)
+        self.call, self.index = call, index
+        self.labels = {label: code.new_label() for label in function.blocks}
+        self.names = dict(zip(function.entry.parameters, call.arguments, strict=True))
+        self.behind = code.new_label()
+        self.places: dict[Place | None, Place | None] = {}
+
+    def put(self) -> None:
+        block, index, code = self.block, self.index, self.code
+        self.name_all()
+        rare = find_flow(self.function).rare
+        usual: list[Block] = []
+        late: list[Block] = []
+        for label, inner in self.function.blocks.items():
+            (late if label in rare else usual).append(self.copied(inner))
+        behind = Block(
+            self.behind, self.call.results, block.steps[index + 1 :], block.end, self.call.place
+        )
+        entry = usual.pop(0)
+        block.steps = block.steps[:index] + entry.steps
+        block.end = entry.end
+        blocks: dict[Label, Block] = {}
+        for label, other in code.blocks.items():
+            blocks[label] = other
+            if other is block:
+                blocks.update((new.label, new) for new in (*usual, behind))
+        blocks.update((new.label, new) for new in late)
+        code.blocks = blocks
+
+    def name_all(self) -> None:
+        """Names for all values of the function."""
+        code, function = self.code, self.function
+        first = code.first_cell + self.call.height
+        values = [*function.constants]
+        for block in function.blocks.values():
+            values += block.parameters
+            for step in block.steps:
+                values += writes(step)
+        for value in values:
+            if value not in self.names:
+                home = function.home.get(value)
+                self.names[value] = code.new_value(None if home is None else first + home)
+        for value, word in function.constants.items():
+            code.constants[self.names[value]] = word
+
+    def place(self, place: Place | None) -> Place | None:
+        """A place in the function, in the place of the call."""
+        if place is None:
+            return self.call.place
+        found = self.places.get(place)
+        if found is None:
+            within = self.call.place if place.within is None else self.place(place.within)
+            found = self.places[place] = place._replace(within=within)
+        return found
+
+    def step(self, step: Step | Call) -> Step | Call:
+        there = replaced(step, self.names)._replace(place=self.place(step.place))
+        if isinstance(there, Call):
+            results = self.all(there.results)
+            height = self.call.height + self.function.first_cell + there.height
+            return there._replace(results=results, height=height)
+        return there if there.d is None else there._replace(d=self.names[there.d])
+
+    def all(self, values: Iterable[Value]) -> tuple[Value, ...]:
+        return tuple(self.names[value] for value in values)
+
+    def copied(self, block: Block) -> Block:
+        end, place = block.end, self.place(block.end.place)
+        steps = [self.step(step) for step in block.steps]
+        if isinstance(end, TailCall):
+            results = tuple(self.code.new_value() for _ in self.call.results)
+            height = self.call.height + self.function.first_cell
+            steps.append(Call(end.callee, self.all(end.arguments), results, height, place=place))
+            end = Jump(Edge(self.behind, results), place)
+        elif isinstance(end, Return):
+            end = Jump(Edge(self.behind, self.all(end.values)), place)
+        else:
+            ways = (Edge(self.labels[e.label], self.all(e.arguments)) for e in edges(end))
+            end = renamed_end(with_edges(end, tuple(ways)), self.names)._replace(place=place)
+        label, parameters = self.labels[block.label], self.all(block.parameters)
+        return Block(label, parameters, steps, end, self.place(block.place))

@@ -1,0 +1,163 @@
+"""Link: a module in, a core program out, with all functions of the library that it uses."""
+
+from __future__ import annotations
+
+from curta.errors import UnsupportedFeatureError
+from curta.machine.instructions import LARGEST_FRAME
+from curta.machine.lowering.addresses import add_in_accesses
+from curta.machine.lowering.arrange import arrange
+from curta.machine.lowering.check import check
+from curta.machine.lowering.check_registers import check_registers
+from curta.machine.lowering.code import USER, Callee, Code
+from curta.machine.lowering.context import ModuleContext, SharedRegisters
+from curta.machine.lowering.contexts import library_context, user_context
+from curta.machine.lowering.drop import drop
+from curta.machine.lowering.emit import emit
+from curta.machine.lowering.entries import exported, function_callee, make_entries
+from curta.machine.lowering.flat import Flat
+from curta.machine.lowering.inline import inline_in_loops
+from curta.machine.lowering.options import LowerOptions
+from curta.machine.lowering.order import order
+from curta.machine.lowering.place import place
+from curta.machine.lowering.registers import choose_registers
+from curta.machine.lowering.segments import InitialState, all_segments, find_initial_state
+from curta.machine.lowering.share import share
+from curta.machine.lowering.tails import leave_for_last_calls, return_early
+from curta.machine.lowering.translate import translate
+from curta.machine.program import Claims, CoreProgram
+from curta.machine.wasm.module import Function, Instruction, Module
+from curta.machine.wasm.validate import validate
+from curta.machine.wasm.validate_code import BodyValidator, FunctionInfo
+
+_ORDER = (USER, "bulk", "wasi", "arithmetic")
+PASSES = (drop, return_early, leave_for_last_calls, share, add_in_accesses, drop)
+"""What is done to every function; what comes first makes more of it possible for others."""
+
+
+def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
+    """The program of core instructions that does what a WebAssembly module does."""
+    options = options or LowerOptions()
+    infos = validate(module)
+    registers = SharedRegisters()
+    user = user_context(module, registers, options)
+    state = find_initial_state(user)
+    roots = _roots(user, state)
+    in_tables = {index: function_callee(user, index) for index in sorted(state.functions(user))}
+    reached = Functions(user, infos, options).reach(roots)
+    flats = [allocate(code, registers) for code in reached]
+    functions = order(flats, roots, tuple(in_tables.values()))
+    entries = make_entries(user, state)
+    placed = place([allocate(entries.code, registers), *functions])
+    table_starts = {index: placed.starts[callee] for index, callee in in_tables.items()}
+    return CoreProgram(
+        placed.instructions,
+        all_segments(user, state, table_starts, options),
+        entries.table,
+        placed.origins,
+        Claims(
+            placed.starts,
+            user.global_registers,
+            tuple((passive.address, passive.length_register) for passive in user.data),
+            tuple((passive.address, passive.length_register) for passive in user.elements),
+        ),
+    )
+
+
+def allocate(code: Code, registers: SharedRegisters) -> Flat:
+    """The instructions of a function, in their order; targets of jumps are still labels."""
+    check(code, "all passes")
+    flat = arrange(emit(code, choose_registers(code), registers))
+    if flat.frame > LARGEST_FRAME:
+        raise UnsupportedFeatureError(
+            f"function {code.name} needs {flat.frame} registers, {LARGEST_FRAME} are possible; "
+            "give it fewer locals"
+        )
+    return check_registers(code, flat, registers)
+
+
+def _roots(user: ModuleContext, state: InitialState) -> list[Callee]:
+    """The functions that can be reached without a call."""
+    indices = [index for _, index in exported(user)]
+    if user.module.start is not None:
+        indices.append(user.module.start)
+    indices += sorted(state.functions(user))
+    return [function_callee(user, index) for index in indices]
+
+
+class Functions:
+    """Lowers functions, and what they call."""
+
+    def __init__(
+        self, user: ModuleContext, infos: tuple[FunctionInfo, ...], options: LowerOptions
+    ) -> None:
+        self.options = options
+        self.user = user
+        self.infos = infos
+        self.contexts = {USER: user}
+        self.done: dict[Callee, Code] = {}
+
+    def reach(self, roots: list[Callee]) -> list[Code]:
+        """The functions that can be reached from some, the user's first."""
+        found: dict[Callee, Code] = {}
+        waiting = roots.copy()
+        while waiting:
+            callee = waiting.pop()
+            if callee not in found:
+                found[callee] = self.lowered(callee)
+                waiting += found[callee].needs
+        return sorted(found.values(), key=lambda code: (_ORDER.index(code.callee[0]), code.callee))
+
+    def lowered(self, callee: Callee) -> Code:
+        """A function, lowered once."""
+        if callee not in self.done:
+            self.done[callee] = self.lower(callee)
+        return self.done[callee]
+
+    def lower(self, callee: Callee) -> Code:
+        """One function as values in blocks, with no more steps than needed."""
+        name, index = callee
+        if name not in self.contexts:
+            self.contexts[name] = library_context(name, self.user.registers)
+        context = self.contexts[name]
+        function, info = self._find(context, index)
+        code = translate(context, index, function, info, self._name(context, index))
+        check(code, "translation")
+        if context is self.user:
+            check(inline_in_loops(code, self.lowered), "inlining")
+        for improve in PASSES:
+            check(improve(code), improve.__name__)
+        return code
+
+    def _find(self, context: ModuleContext, index: int) -> tuple[Function, FunctionInfo]:
+        module = context.module
+        first = len(context.imports)
+        if index >= first:
+            if context is self.user:
+                return module.functions[index - first], self.infos[index - first]
+            info = BodyValidator(module, module.index_spaces(), index - first).run()
+            return module.functions[index - first], info
+        return self._wrap(context, index)
+
+    def _wrap(self, context: ModuleContext, index: int) -> tuple[Function, FunctionInfo]:
+        """A function that does what a native instruction does."""
+        type_ = context.functions[index]
+        parameters = [Instruction("local.get", (n,)) for n in range(len(type_.parameters))]
+        body = (*parameters, Instruction("call", (index,)), Instruction("end"))
+        function = Function(context.module.index_spaces().functions[index], (), body)
+        chains: list[object] = [None]
+        for value in type_.parameters:
+            chains.append((chains[-1], value))
+        chains.append(None)
+        info = FunctionInfo(type_, type_.parameters, (), {}, tuple(chains))  # type: ignore[arg-type]
+        return function, info
+
+    def _name(self, context: ModuleContext, index: int) -> str:
+        """For people: what the module calls it."""
+        module = context.module
+        for number, name in module.function_names:
+            if number == index:
+                return name
+        for entry in module.exports:
+            if entry.kind == "func" and entry.index == index:
+                return entry.name
+        return f"function {index}" if context is self.user else f"{context.name} {index}"

@@ -1,0 +1,184 @@
+"""Native instructions: what the library imports from "curta", as core instructions.
+
+Modules of users may import them too, and operations that the machine is extended by. The table says
+their types, in words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+
+from curta.errors import LinkError
+from curta.machine.instructions import TRAPS, WORD
+from curta.machine.lowering.builder import Builder, To
+from curta.machine.lowering.code import Exit, Step, Value
+from curta.machine.lowering.conditions import branch
+from curta.machine.lowering.layout import (
+    ARGUMENTS,
+    ARGUMENTS_LENGTH,
+    ENVIRONMENT,
+    ENVIRONMENT_LENGTH,
+    STATE,
+)
+from curta.machine.lowering.rules import Operation
+from curta.machine.parts.operations import Extension
+from curta.machine.wasm.module import FunctionType
+from curta.machine.wasm.opcodes import ValueType
+
+MODULE = "curta"
+_END_OF_BYTES = 0xFFFF_FFFF
+_ERRORS_FILE = 2
+
+
+def _value(name: str, takes: int, b: Builder) -> None:
+    b.push(b.value(name, *b.pop_words(takes)))
+
+
+def _funnel(name: str, b: Builder) -> None:
+    high, low, amount = b.pop_words(3)
+    b.push(b.value(name, high, amount, low))
+
+
+def _trap(b: Builder) -> None:
+    """The number of a trap is part of the instruction: one that is computed is looked for."""
+    code = b.pop()
+    known = b.word(code)
+    last = len(TRAPS) - 1
+    for number in range(last) if known is None else ():
+        this, other = To(b.new_join()), To(b.new_join())
+        branch(b, Operation("eq", (code, b.constant(number))), this, other)
+        b.begin(this.join)
+        b.trap(number)
+        b.begin(other.join)
+    b.trap(last if known is None else min(known, last))
+
+
+def _exit(b: Builder) -> None:
+    b.end(Exit(b.pop(), b.place))
+
+
+def _say(b: Builder, name: str, byte: Value) -> None:
+    word = b.word(byte)
+    b.steps.append(Step(name, b=byte if word is None else b.constant(word % 256), place=b.place))
+
+
+def _write(b: Builder) -> None:
+    file, byte = b.pop_words(2)
+    word = b.word(file)
+    if word is not None:
+        _say(b, "write_err" if word == _ERRORS_FILE else "write_out", byte)
+        return
+    errors, output, done = To(b.new_join()), To(b.new_join()), b.new_join()
+    branch(b, Operation("eq", (file, b.constant(_ERRORS_FILE))), errors, output, rare=1)
+    b.begin(errors.join, rare=True)
+    _say(b, "write_err", byte)
+    b.jump(done)
+    b.begin(output.join)
+    _say(b, "write_out", byte)
+    b.jump(done)
+    b.begin(done)
+
+
+def _read(b: Builder) -> None:
+    d = b.code.new_value()
+    b.steps.append(Step("read", d, place=b.place))
+    b.push(d)
+
+
+def _string_byte(length: int, place: int, b: Builder) -> None:
+    """A byte of the arguments or the environment, or the end."""
+    index = b.pop()
+    within, beyond, done = To(b.new_join()), To(b.new_join()), b.new_join()
+    limit = b.load("peek32", b.constant(0), length)
+    branch(b, Operation("lt_u", (index, limit)), within, beyond)
+    b.begin(beyond.join)
+    b.jump(done, b.constant(_END_OF_BYTES))
+    b.begin(within.join)
+    b.jump(done, b.load("peek8", index, place))
+    b.push(*b.begin(done))
+
+
+def _private_place(b: Builder, base: int, shift: int, place: Value) -> tuple[Value, int]:
+    """Address and offset in the private memory."""
+    address = b.value("shl", place, b.constant(shift))
+    word = b.word(address)
+    if word is not None and word + base < WORD:
+        return b.constant(0), word + base
+    return address, base
+
+
+def _peek(name: str, base: int, shift: int, b: Builder) -> None:
+    b.push(b.load(name, *_private_place(b, base, shift, b.pop())))
+
+
+def _poke(name: str, base: int, shift: int, b: Builder) -> None:
+    place, value = b.pop_words(2)
+    address, offset = _private_place(b, base, shift, place)
+    b.store(name, address, value, offset)
+
+
+_NATIVES: dict[str, tuple[int, int, Callable[[Builder], None]]] = {
+    "mul_high": (2, 1, partial(_value, "mul_high", 2)),
+    "carry": (2, 1, partial(_value, "carry", 2)),
+    "add3": (3, 1, partial(_value, "add3", 3)),
+    "sub3": (3, 1, partial(_value, "sub3", 3)),
+    "funnel_shl": (3, 1, partial(_funnel, "funnel_shl")),
+    "funnel_shr": (3, 1, partial(_funnel, "funnel_shr")),
+    "trap": (1, 0, _trap),
+    "exit": (1, 0, _exit),
+    "write": (2, 0, _write),
+    "read": (0, 1, _read),
+    "argument": (1, 1, partial(_string_byte, ARGUMENTS_LENGTH, ARGUMENTS)),
+    "environ": (1, 1, partial(_string_byte, ENVIRONMENT_LENGTH, ENVIRONMENT)),
+    "load_state": (1, 1, partial(_peek, "peek32", STATE, 2)),
+    "store_state": (2, 0, partial(_poke, "poke32", STATE, 2)),
+    "peek8": (1, 1, partial(_peek, "peek8", 0, 0)),
+    "peek32": (1, 1, partial(_peek, "peek32", 0, 0)),
+    "poke8": (2, 0, partial(_poke, "poke8", 0, 0)),
+    "poke32": (2, 0, partial(_poke, "poke32", 0, 0)),
+}
+"""Parameters and results, all i32, and what adds the steps."""
+
+
+def call_native(b: Builder, name: str) -> None:
+    extension = b.context.extensions.get(name)
+    if extension is None:
+        _NATIVES[name][2](b)
+    else:
+        _value(name, extension.parameters, b)
+
+
+def check_native(name: str, type_: FunctionType, extensions: Mapping[str, Extension]) -> None:
+    """Refuse what is not a native instruction, or not used as one."""
+    if name in extensions and name in _NATIVES:
+        raise LinkError(
+            f'ambiguous import: "curta" "{name}" is an extension here, and what programs of any '
+            "machine may import; give the extension another name"
+        )
+    if name in extensions:
+        takes, gives = extensions[name].parameters, 1
+    elif name in _NATIVES:
+        takes, gives, _ = _NATIVES[name]
+    else:
+        raise LinkError(f'unknown import: "curta" "{name}" {_unknown(name)}')
+    one: tuple[ValueType, ...] = ("i32",)
+    expected = FunctionType(one * takes, one * gives)
+    if type_ != expected:
+        raise LinkError(f'incompatible import type: "curta" "{name}" is {expected}, not {type_}')
+
+
+def _unknown(name: str) -> str:
+    """Why there is no such instruction, and what to do."""
+    from curta.machine.extensions import built_in
+
+    if name in built_in():
+        return (
+            f"is an extension, which this machine does not have; build one that does: "
+            f"Machine(extensions=[{name.upper()}]), with {name.upper()} from {built_in()[name]} "
+            f"(--extension {name})"
+        )
+    return (
+        f"is no native instruction; there are {', '.join(sorted(_NATIVES))}; machines can have "
+        f"others as extensions (--extension), of which there are {', '.join(built_in())}"
+    )

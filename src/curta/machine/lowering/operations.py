@@ -1,0 +1,83 @@
+"""Operations as the passes see them: which sources they have, and what else they do."""
+
+from __future__ import annotations
+
+from curta.machine.instructions import KINDS, kind_of
+from curta.machine.lowering.code import Call, Code, Step, Value
+
+GET, SET = "get", "set"
+PRIVATE = ("peek8", "peek32", "poke8", "poke32")
+"""Accesses that have no bounds and no index."""
+_ALL_ONES = 0xFFFF_FFFF
+_SOURCES = {
+    **dict.fromkeys(("clz", "ctz", "popcnt", "extend8", "extend16"), "a"),
+    **dict.fromkeys(("copy", "write_out", "write_err"), "b"),
+    **dict.fromkeys(("select", "add3", "sub3", "funnel_shl", "funnel_shr"), "abc"),
+    **dict.fromkeys((GET, "read", "await"), ""),
+    SET: "c",
+}
+_OF_KIND = {"load": "a", "store": "ac"}
+
+
+def sources(operation: str) -> str | None:
+    """The sources that an operation has; None for extensions, each of which has its own.
+
+    Loads and stores of the program's memory may have b, too.
+    """
+    if operation in _SOURCES:
+        return _SOURCES[operation]
+    if operation in KINDS:
+        return _OF_KIND.get(KINDS[operation], "ab")
+    return None
+
+
+def gives_value(operation: str) -> bool:
+    """Whether an operation computes a word from its sources, and does nothing else; all extensions
+    do.
+    """
+    return operation not in (GET, SET) and kind_of(operation) == "value"
+
+
+def may_trap(step: Step, code: Code) -> bool:
+    """Whether a step can end the program."""
+    match kind_of(step.operation):
+        case "load" | "store":
+            return step.operation not in PRIVATE
+        case "divide":
+            divisor = None if step.b is None else code.constants.get(step.b)
+            return divisor in (None, 0, _ALL_ONES)
+    return False
+
+
+def is_needless(step: Step | Call, code: Code) -> bool:
+    """Whether a step may be left out if nobody reads what it writes."""
+    if isinstance(step, Call) or step.d is None:
+        return False
+    return kind_of(step.operation) != "read" and not may_trap(step, code)
+
+
+def takes_immediate(operation: str) -> bool:
+    """Whether a constant b is part of the instruction: an access has its offset there."""
+    return kind_of(operation) not in ("load", "store")
+
+
+def replaced(step: Step | Call, names: dict[Value, Value]) -> Step | Call:
+    """The step with other sources; those that have no other name keep theirs."""
+    if isinstance(step, Call):
+        if not any(v in names for v in step.arguments) and step.pointer not in names:
+            return step
+        pointer = step.pointer if step.pointer is None else names.get(step.pointer, step.pointer)
+        arguments = tuple(names.get(v, v) for v in step.arguments)
+        return step._replace(arguments=arguments, pointer=pointer)
+    operation, d, a, b, c, immediate, place = step
+    if a not in names and b not in names and c not in names:
+        return step
+    return Step(
+        operation,
+        d,
+        None if a is None else names.get(a, a),
+        None if b is None else names.get(b, b),
+        None if c is None else names.get(c, c),
+        immediate,
+        place,
+    )

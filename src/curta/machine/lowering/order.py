@@ -1,0 +1,90 @@
+"""Order: functions that call each other often lie near each other.
+
+A jump of up to 2048 instructions is one token, a longer one two. How often a call happens is
+guessed: eight times as often as the function, for every loop around it. Pairs are joined into
+chains, the hottest first (Pettis and Hansen, 1990).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from curta.machine.lowering.code import Callee
+from curta.machine.lowering.flat import Flat
+
+_ROUNDS = 4
+_MOST = 1e12
+
+
+def order(
+    functions: Sequence[Flat], roots: Sequence[Callee], in_tables: Sequence[Callee]
+) -> list[Flat]:
+    """The same functions; those that no call connects stay in their order."""
+    calls = {function.callee: count_calls(function, in_tables) for function in functions}
+    often = _frequencies(calls, roots)
+    pairs: dict[tuple[Callee, Callee], float] = {}
+    for caller, counts in calls.items():
+        for callee, count in counts.items():
+            if caller != callee:
+                pair = (caller, callee) if caller < callee else (callee, caller)
+                pairs[pair] = pairs.get(pair, 0.0) + count * often[caller]
+    chains = {callee: [callee] for callee in calls}
+    sizes = {function.callee: len(function.lines) for function in functions}
+    for first, second in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
+        one, other = chains[first], chains[second]
+        if one is not other:
+            joined = _join(one, other, first, second, sizes)
+            for callee in joined:
+                chains[callee] = joined
+    found = {function.callee: function for function in functions}
+    ordered: dict[Callee, Flat] = {}
+    for function in functions:
+        for callee in chains[function.callee]:
+            ordered.setdefault(callee, found[callee])
+    return list(ordered.values())
+
+
+def _join(
+    one: list[Callee],
+    other: list[Callee],
+    first: Callee,
+    second: Callee,
+    sizes: dict[Callee, int],
+) -> list[Callee]:
+    """Both chains, turned so that a function of each are as near as possible."""
+
+    def between(chain: list[Callee]) -> int:
+        low, high = sorted((chain.index(first), chain.index(second)))
+        return sum(sizes[callee] for callee in chain[low + 1 : high])
+
+    back = other[::-1]
+    ways = (one + other, one + back, one[::-1] + other, other + one)
+    return min(ways, key=between)
+
+
+def count_calls(function: Flat, in_tables: Sequence[Callee]) -> dict[Callee, float]:
+    """How often each callee is called, at a guess, when the function runs once.
+
+    An indirect call leads to each function of the tables as often as to the others.
+    """
+    counts = {callee: often for callee, often in function.calls.items() if callee is not None}
+    for callee in in_tables:
+        shared = function.calls.get(None, 0.0) / len(in_tables)
+        counts[callee] = counts.get(callee, 0.0) + shared
+    return counts
+
+
+def _frequencies(
+    calls: dict[Callee, dict[Callee, float]], roots: Sequence[Callee]
+) -> dict[Callee, float]:
+    """How often functions run, at a guess; recursion counts a few times."""
+    often = dict.fromkeys(calls, 1.0)
+    for _ in range(_ROUNDS):
+        following = dict.fromkeys(calls, 0.0)
+        for callee in roots:
+            following[callee] = 1.0
+        for caller, counts in calls.items():
+            for callee, count in counts.items():
+                following[callee] = min(_MOST, following[callee] + count * often[caller])
+        often = following
+    return often
