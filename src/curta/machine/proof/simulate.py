@@ -115,6 +115,16 @@ class FunctionProof:
         } | {start}
         return {at: _following(at, after, meetings) for at in sorted(meetings)}
 
+    def _is_meeting(self, at: int) -> bool:
+        """Ends are reached on every way by itself, and so is what jumps lead to, if not to jumps
+        round and round.
+        """
+        instructions, seen = self.target.instructions, set()
+        while instructions[at].operation == "jump" and at not in seen:
+            seen.add(at)
+            at = instructions[at].target
+        return at in seen if seen else instructions[at].operation not in _ENDS
+
     def _find_calls(self, visited: Iterable[int]) -> set[int]:
         """Where the functions begin that this one calls or ends with."""
         found = set()
@@ -223,7 +233,10 @@ class FunctionProof:
         state = _with_words(meeting.state, meeting.words)
         way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1])
         for ending in self.run.follow(way, self.places):
-            self._compare(meeting.at, state, ending)
+            try:
+                self._compare(meeting.at, state, ending)
+            except Refused as refused:
+                raise Refused(f"from {meeting.at} to {ending.way.at}: {refused}") from None
 
     # -- comparing --------------------------------------------------------------------------------
 

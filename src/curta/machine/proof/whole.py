@@ -123,7 +123,7 @@ class ProgramProof:
         first, dispatch = instructions[:2]
         if first.operation != "await" or dispatch.operation != "jump_table":
             raise Refused("it does not begin by waiting for the number of an entry")
-        if dispatch.a != first.d or first.d != SCRATCH or dispatch.b is not None:
+        if dispatch.a != first.d or first.d in shared_registers(user) or dispatch.b is not None:
             raise Refused("it chooses by another word than the one it waited for")
         stubs = []
         for number in range(dispatch.immediate + 1):
@@ -170,10 +170,16 @@ class ProgramProof:
         expected = [
             *(Instruction("await", d=n, b=0) for n in range(takes)),
             self._call_of((USER, index) if isinstance(callee, str) else callee, takes, gives),
-            *(Instruction("copy", b=n, d=SCRATCH) for n in range(gives)),
         ]
-        if not _same(self._straight(stubs[entry.number]), expected):
-            raise Refused(f"entry {entry.number} does not call its function and say its results")
+        found = self._straight(stubs[entry.number])
+        if not _same(found[: takes + 1], expected) or len(found) != takes + 1 + gives:
+            raise Refused(f"entry {entry.number} does not call its function")
+        taken = set(shared_registers(user))
+        for number, copy in enumerate(found[takes + 1 :]):
+            if copy.operation != "copy" or copy.b != number or copy.d in taken:
+                raise Refused(f"entry {entry.number} does not say the results")
+            if number < copy.d < gives:
+                raise Refused(f"entry {entry.number} says a result that it has written over")
 
     def _call_of(self, callee: Callee, takes: int, gives: int) -> Instruction:
         if callee not in self.claims.functions:
