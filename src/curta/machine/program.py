@@ -87,6 +87,8 @@ class Claims:
     its length, or 0 if no instruction refers to it.
     """
     elements: tuple[tuple[int, int], ...] = ()
+    blocks: Mapping[int, Place] = field(default_factory=dict)
+    """Where WebAssembly is before the first instruction of a block, by its number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,6 +59,7 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
             user.global_registers,
             tuple((passive.address, passive.length_register) for passive in user.data),
             tuple((passive.address, passive.length_register) for passive in user.elements),
+            placed.blocks,
         ),
     )
 

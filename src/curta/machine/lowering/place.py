@@ -18,11 +18,14 @@ class Placed:
     origins: tuple[Origin, ...]
     starts: Mapping[Callee, int]
     """Where functions begin."""
+    blocks: Mapping[int, Place]
+    """Where WebAssembly is when a block begins, by its first instruction."""
 
 
 def place(functions: Sequence[Flat]) -> Placed:
     starts: dict[Callee, int] = {}
     labels: list[dict[Label, int]] = []
+    blocks: dict[int, Place] = {}
     at = 0
     for function in functions:
         starts[function.callee] = at
@@ -30,6 +33,8 @@ def place(functions: Sequence[Flat]) -> Placed:
         for line in function.lines:
             if isinstance(line, Mark):
                 places[line.label] = at
+                if line.place is not None:
+                    blocks[at] = line.place
             elif line.instruction is not None:
                 at += 1 + len(line.ways)
         labels.append(places)
@@ -56,7 +61,7 @@ def place(functions: Sequence[Flat]) -> Placed:
             instructions.append(line.instruction)
             instructions += [Instruction("jump", target=places[label]) for label in line.ways]
             origins += [origin] * (1 + len(line.ways))
-    return Placed(tuple(instructions), tuple(origins), starts)
+    return Placed(tuple(instructions), tuple(origins), starts, blocks)
 
 
 def _origin(function: Flat, place: Place | None) -> Origin:

@@ -67,7 +67,7 @@ class FunctionProof:
     target: Target
     callee: Callee
     start: int
-    place_of: Callable[[int], Place]
+    place_of: Callable[[int, bool], Place]
     inlined: Mapping[Place, Callee]
     lemmas: set[str] = field(default_factory=set)
 
@@ -252,7 +252,7 @@ class FunctionProof:
             reached.moved = ending.how[0] == "meet" and way.at != origin
             try:
                 if ending.how[0] == "meet":
-                    self.source.run(reached, self.place_of(way.at))
+                    self.source.run(reached, self.place_of(way.at, True))
                     self._arrive(origin, self.meetings[way.at], reached, way.registers, way.world)
                 else:
                     self.source.run(reached, None)
@@ -295,7 +295,7 @@ class FunctionProof:
                     raise Refused(f"shared register {register} is something else at the end")
 
     def _type(self, at: int) -> FunctionType:
-        place = self.place_of(at)
+        place = self.place_of(at, False)
         function = self.sources.function(place.callee)
         instruction = function.body[place.instruction]
         if instruction.opcode != "call_indirect":

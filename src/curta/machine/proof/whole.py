@@ -35,6 +35,8 @@ from curta.machine.proof.target import Target
 from curta.machine.proof.terms import Terms
 from curta.machine.wasm.module import Module
 
+_MARKERS = ("block", "loop", "end", "nop")
+"""They do nothing: being before one is being behind it."""
 _WRITERS = ("value", "divide", "load", "read")
 
 
@@ -321,11 +323,19 @@ class ProgramProof:
             tuple(sorted(self.starts[at] for at in proof.called)),
         )
 
-    def _place(self, at: int) -> Place:
-        place = self.places[at] if at < len(self.places) else None
+    def _place(self, at: int, meeting: bool) -> Place:
+        """What an instruction is for; at a meeting, where WebAssembly is when one comes there."""
+        place = self.claims.blocks.get(at) if meeting else None
+        place = place or self.places[at]
         if place is None:
             raise Refused(f"nothing says what instruction {at} is for")
-        return place
+        body = self.sources.function(place.callee).body
+        index = place.instruction
+        if not 0 <= index < len(body):
+            raise Refused(f"instruction {at} is for one that there is not")
+        while body[index].opcode in _MARKERS and index < len(body) - 1:
+            index += 1
+        return place._replace(instruction=index)
 
 
 class Image:
