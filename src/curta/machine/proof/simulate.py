@@ -107,12 +107,9 @@ class FunctionProof:
             for following in after[at]:
                 count[following] = count.get(following, 0) + 1
                 waiting.append(following)
-        instructions = target.instructions
         self.visited = after.keys()
         self.called = self._find_calls(after)
-        meetings = {
-            at for at, ways in count.items() if ways > 1 and instructions[at].operation not in _ENDS
-        } | {start}
+        meetings = {at for at, ways in count.items() if ways > 1 and self._is_meeting(at)} | {start}
         return {at: _following(at, after, meetings) for at in sorted(meetings)}
 
     def _is_meeting(self, at: int) -> bool:
@@ -331,7 +328,7 @@ class FunctionProof:
     def _show(self, term: object, depth: int = 4) -> str:
         if isinstance(term, tuple):
             return f"({' '.join(self._show(part, depth) for part in term)})"
-        if not isinstance(term, int):
+        if not isinstance(term, int) or term >= len(self.terms.nodes):
             return str(term)
         if term < 0:
             return f"{~term:#x}"
