@@ -80,7 +80,7 @@ def _memory_grow(b: Builder) -> None:
     if b.live:
         b.set(MEMORY_PAGES, b.value("add", before, pages))
         b.jump(done, before)
-    b.push(*b.begin(done))
+    b.push(*b.begin(done, after=1))
 
 
 # -- whole stretches: functions of the library ----------------------------------------------------

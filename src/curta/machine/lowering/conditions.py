@@ -19,7 +19,7 @@ def compare(b: Builder, name: str, *sources: Value) -> None:
     if isinstance(reduced, Operation) and b.body[b.index + 1].opcode in _TAKERS:
         b.stack.append(b.defer(reduced))
     else:
-        b.push(reduced if isinstance(reduced, Value) else value_of(b, reduced))
+        b.push(reduced if isinstance(reduced, Value) else value_of(b, reduced, after=1))
 
 
 def pop_condition(b: Builder) -> Operation | Value:
@@ -72,8 +72,8 @@ def _of_low_words(name: str) -> str:
     return name if name in ("eq", "ne") else name[:-1] + "u"
 
 
-def value_of(b: Builder, condition: Operation) -> Value:
-    """1 if the condition holds, else 0."""
+def value_of(b: Builder, condition: Operation, after: int = 0) -> Value:
+    """1 if the condition holds, else 0; `after` is 1 if that is all that the instruction does."""
     name = condition.name.removeprefix(WIDE)
     if name == condition.name:
         return b.value(name, *condition.sources)
@@ -85,5 +85,5 @@ def value_of(b: Builder, condition: Operation) -> Value:
     if b.live:
         different = b.constant(int(name == "ne"))
         b.jump(done, different if name in ("eq", "ne") else b.value(name, ah, bh))
-    (value,) = b.begin(done)
+    (value,) = b.begin(done, after=after)
     return value

@@ -202,11 +202,15 @@ class _Writer:
                 moves[d] = source
         return moves
 
-    def follow(self, edge: Edge, place: Place | None) -> None:
-        """Copy what the edge wants, and jump."""
+    def follow(self, edge: Edge) -> None:
+        """Copy what the edge wants, and jump: then WebAssembly is where the edge leads."""
+        place = self.place_of(edge)
         self.move(self.edge_moves(edge), place)
         taken = (edge,) if edge.arguments else ()
         self.lines.append(Line(Instruction("jump", target=edge.label), place, taken=taken))
+
+    def place_of(self, edge: Edge) -> Place | None:
+        return self.code.blocks[edge.label].place
 
     def branch(self, end: Branch) -> None:
         then, otherwise = end.then, end.otherwise
@@ -234,20 +238,20 @@ class _Writer:
         )
         self.lines.append(Line(instruction, end.place, end, taken))
         if not needs_moves:
-            self.follow(otherwise, end.place)
+            self.follow(otherwise)
         elif aside:
-            self.follow(otherwise, end.place)
-            self.aside(label, then, end.place)
+            self.follow(otherwise)
+            self.aside(label, then)
         else:
-            self.follow(otherwise, end.place)
-            self.lines.append(Mark(label, end.place))
-            self.follow(then, end.place)
+            self.follow(otherwise)
+            self.lines.append(Mark(label, self.place_of(then)))
+            self.follow(then)
 
-    def aside(self, label: int, edge: Edge, place: Place | None) -> None:
+    def aside(self, label: int, edge: Edge) -> None:
         """What an edge copies, behind all else."""
         lines, self.lines = self.lines, self.late
-        self.lines.append(Mark(label, place))
-        self.follow(edge, place)
+        self.lines.append(Mark(label, self.place_of(edge)))
+        self.follow(edge)
         self.lines = lines
 
     def table(self, end: Table) -> None:
@@ -262,8 +266,8 @@ class _Writer:
         self.lines.append(Line(instruction, end.place, end, ways=ways))
         for edge, label in landings.items():
             if edge.arguments:
-                self.lines.append(Mark(label, end.place))
-                self.follow(edge, end.place)
+                self.lines.append(Mark(label, self.place_of(edge)))
+                self.follow(edge)
 
     def new_label(self) -> int:
         label, self.next_label = self.next_label, self.next_label + 1

@@ -77,7 +77,7 @@ def _write(b: Builder) -> None:
     b.begin(output.join)
     _say(b, "write_out", byte)
     b.jump(done)
-    b.begin(done)
+    b.begin(done, after=1)
 
 
 def _read(b: Builder) -> None:
@@ -96,7 +96,7 @@ def _string_byte(length: int, place: int, b: Builder) -> None:
     b.jump(done, b.constant(_END_OF_BYTES))
     b.begin(within.join)
     b.jump(done, b.load("peek8", index, place))
-    b.push(*b.begin(done))
+    b.push(*b.begin(done, after=1))
 
 
 def _private_place(b: Builder, base: int, shift: int, place: Value) -> tuple[Value, int]:

@@ -102,7 +102,7 @@ def _choose_by_branch(b: Builder, stays: Operation, choice: Values, other: Value
     branch(b, stays, To(done, choice), To(copied))
     b.begin(copied)
     b.jump(done, *other)
-    b.push(*b.begin(done))
+    b.push(*b.begin(done, after=1))
 
 
 VARIABLES: dict[str, Callable[..., None]] = {

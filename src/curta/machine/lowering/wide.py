@@ -77,7 +77,7 @@ def count_zeros(name: str, b: Builder) -> None:
     b.begin(none)
     if b.live:
         b.jump(done, b.value("add", b.value(name, second), b.constant(_HALF)))
-    b.push(*b.begin(done), b.constant(0))
+    b.push(*b.begin(done, after=1), b.constant(0))
 
 
 # -- shifts ---------------------------------------------------------------------------------------
@@ -104,7 +104,7 @@ def _shift_by_value(b: Builder, name: str, words: Words, amount: Value) -> tuple
     b.jump(done, *_shift_many(b, name, words, amount))
     b.begin(few.join)
     b.jump(done, *_shift_few(b, name, words, amount))
-    return b.begin(done)
+    return b.begin(done, after=1)
 
 
 def _shift_few(b: Builder, name: str, words: Words, amount: Value) -> Words:
@@ -165,7 +165,7 @@ def divide(name: str, b: Builder) -> None:
     if b.live:
         word = b.value(f"{name[:3]}_u", low, b.constant(divisor))
         b.jump(done, word, b.constant(0))
-    b.push(*b.begin(done))
+    b.push(*b.begin(done, after=1))
 
 
 def multiply_doubles(b: Builder) -> None:
