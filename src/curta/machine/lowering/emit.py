@@ -174,7 +174,7 @@ class _Writer:
         place = end.place
         match end:
             case Jump():
-                self.follow(end.edge, place)
+                self.follow(end.edge)
             case Branch():
                 self.branch(end)
             case Table():
