@@ -32,6 +32,8 @@ from curta.machine.wasm.module import FunctionType
 
 _MOST_ROUNDS = 60
 _MOST_FORKS = 50
+_MOST_FACTS = 16
+"""That are kept at a meeting, the newest."""
 _ENDS = ("trap", "return", "exit")
 
 
@@ -41,6 +43,7 @@ class Arrival:
 
     words: tuple[Term, ...]
     registers: Registers
+    facts: dict[Term, bool]
 
 
 @dataclass(slots=True)
@@ -51,6 +54,8 @@ class Meeting:
     state: State | None = None
     words: tuple[Term, ...] = ()
     registers: Registers = field(default_factory=dict)
+    facts: dict[Term, bool] = field(default_factory=dict)
+    """What is known on all ways that lead here."""
     arrivals: dict[int, list[Arrival]] = field(default_factory=dict)
     """By the meeting that they come from."""
     own: set[Term] = field(default_factory=set)
@@ -141,22 +146,25 @@ class FunctionProof:
         registers: Registers = {**dict(enumerate(words)), **shared}
         registers[max(takes, word_count(type_.results))] = self.returns_by
         state = State(start_frame(self.function, words), shared, node("world"))
-        self._arrive(-1, self.meetings[self.start], state, registers)
+        self._arrive(-1, self.meetings[self.start], state, registers, {})
 
     # -- visiting ---------------------------------------------------------------------------------
 
     def _visit(self, order: tuple[int | Component, ...]) -> None:
         for item in order:
-            if isinstance(item, int):
-                self._settle(self.meetings[item])
-                self._explore(self.meetings[item])
+            meeting = self.meetings[item if isinstance(item, int) else item.head]
+            if isinstance(item, Component):
+                for member in item.members():
+                    meeting.arrivals.pop(member, None)
+            if not any(meeting.arrivals.values()):
+                continue  # no way leads here, as values say
+            if isinstance(item, Component):
+                self._visit_loop(item, meeting)
             else:
-                self._visit_loop(item)
+                self._settle(meeting)
+                self._explore(meeting)
 
-    def _visit_loop(self, loop: Component) -> None:
-        head = self.meetings[loop.head]
-        for member in loop.members():
-            head.arrivals.pop(member, None)
+    def _visit_loop(self, loop: Component, head: Meeting) -> None:
         for _ in range(_MOST_ROUNDS):
             if not self._settle(head):
                 return
@@ -167,16 +175,21 @@ class FunctionProof:
     def _settle(self, meeting: Meeting) -> bool:
         """What all arrivals agree on; whether that is new."""
         arrivals = [one for ways in meeting.arrivals.values() for one in ways]
-        if not arrivals:
-            raise Refused(f"nothing leads to the meeting at {meeting.at}")
-        before = meeting.words, meeting.registers
+        self.terms.facts = {}
+        before = meeting.words, meeting.registers, meeting.facts
         if meeting.settled:
             self._refresh(meeting, arrivals[0])
         else:
             meeting.words, meeting.registers = arrivals[0].words, arrivals[0].registers
         for arrival in arrivals:
             self._agree(meeting, arrival)
-        changed = not meeting.settled or before != (meeting.words, meeting.registers)
+        common = arrivals[0].facts.items()
+        for arrival in arrivals[1:]:
+            common = common & arrival.facts.items()
+        newest = [fact for fact in arrivals[0].facts.items() if fact in common][-_MOST_FACTS:]
+        meeting.facts = dict(newest)
+        now = meeting.words, meeting.registers, meeting.facts
+        changed = not meeting.settled or before != now
         meeting.settled = True
         return changed
 
@@ -201,26 +214,55 @@ class FunctionProof:
         new = [*arrival.words, *(registers[register] for register in common)]
         if old == new and len(common) == len(meeting.registers):
             return
-        own = meeting.own
-        held: dict[Term, Term | None] = {}
-        """What each symbol of the meeting is here; None if it is several things."""
-        for symbol, term in zip(old, new, strict=True):
-            if symbol in own and held.setdefault(symbol, term) != term:
-                held[symbol] = None
-        symbols: dict[tuple[Term, Term], Term] = {}
-        joined = []
-        for one, other in zip(old, new, strict=True):
-            if one == other or (one in own and held[one] is not None):
-                joined.append(one)
-                continue
-            if (one, other) not in symbols:
-                symbol = self.terms.node("symbol", meeting.at, len(own))
-                symbols[one, other] = symbol
-                own.add(symbol)
-            joined.append(symbols[one, other])
+        joined = self._joined(meeting, old, new)
         count = len(meeting.words)
         meeting.words = tuple(joined[:count])
         meeting.registers = dict(zip(common, joined[count:], strict=True))
+
+    def _joined(self, meeting: Meeting, old: list[Term], new: list[Term]) -> list[Term]:
+        """A word for every pair: the old one if nothing tells it from others of its symbol."""
+        terms, own = self.terms, meeting.own
+        turned = [self._is_turned(meeting, one, other) for one, other in zip(old, new, strict=True)]
+        pairs = [
+            (terms.negate(one), terms.negate(other)) if turn else (one, other)
+            for one, other, turn in zip(old, new, turned, strict=True)
+        ]
+        held: dict[Term, Term | None] = {}
+        """What each symbol of the meeting is here; None if it is several things."""
+        for symbol, term in pairs:
+            if symbol in own:
+                differs = held.setdefault(symbol, term) != term
+                if differs or (terms.truth[symbol] and not terms.is_truth(term)):
+                    held[symbol] = None
+        symbols: dict[tuple[Term, Term], Term] = {}
+        joined = []
+        for pair, turn in zip(pairs, turned, strict=True):
+            word, other = pair
+            if word != other and not (word in own and held[word] is not None):
+                word = symbols.get(pair) or self._symbol(meeting, pair, symbols)
+            joined.append(terms.negate(word) if turn else word)
+        return joined
+
+    def _is_turned(self, meeting: Meeting, old: Term, new: Term) -> bool:
+        """Whether a word is the contrary of a symbol, and still a truth value."""
+        if old < 0 or self.terms.nodes[old][0] != "not":
+            return False
+        return self.terms.nodes[old][1] in meeting.own and self.terms.is_truth(new)
+
+    def _symbol(
+        self, meeting: Meeting, pair: tuple[Term, Term], symbols: dict[tuple[Term, Term], Term]
+    ) -> Term:
+        """A new symbol, or the contrary of one, for words that are such a pair."""
+        terms = self.terms
+        truths = terms.is_truth(pair[0]) and terms.is_truth(pair[1])
+        if truths:
+            contrary = symbols.get((terms.negate(pair[0]), terms.negate(pair[1])))
+            if contrary is not None:
+                return terms.negate(contrary)
+        symbol = symbols[pair] = terms.node("symbol", meeting.at, len(meeting.own))
+        terms.truth[symbol] = truths
+        meeting.own.add(symbol)
+        return symbol
 
     def _explore(self, meeting: Meeting) -> None:
         """Follow all ways from a meeting."""
@@ -228,16 +270,16 @@ class FunctionProof:
             self.meetings[following].arrivals.pop(meeting.at, None)
         assert meeting.state is not None
         state = _with_words(meeting.state, meeting.words)
-        way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1])
+        way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1], meeting.facts)
         for ending in self.run.follow(way, self.places):
             try:
-                self._compare(meeting.at, state, ending)
+                self._compare(meeting, state, ending)
             except Refused as refused:
                 raise Refused(f"from {meeting.at} to {ending.way.at}: {refused}") from None
 
     # -- comparing --------------------------------------------------------------------------------
 
-    def _compare(self, origin: int, state: State, ending: Ending) -> None:
+    def _compare(self, origin: Meeting, state: State, ending: Ending) -> None:
         """Bring the source to where a way of the program has come, and compare."""
         way = ending.way
         facts = [way.facts]
@@ -246,14 +288,16 @@ class FunctionProof:
                 break
             self.terms.facts = facts.pop()
             reached = state.copy()
-            reached.moved = ending.how[0] == "meet" and way.at != origin
+            reached.moved = ending.how[0] == "meet" and way.at != origin.at
             try:
                 if ending.how[0] == "meet":
-                    self.source.run(reached, self.place_of(way.at, True))
-                    self._arrive(origin, self.meetings[way.at], reached, way.registers, way.world)
+                    place = self.place_of(way.at, True)
+                    needed = way.facts.keys() - origin.facts.keys()
+                    reached = self.source.run(reached, place, way.world, needed)
+                    meeting = self.meetings[way.at]
+                    self._arrive(origin.at, meeting, reached, way.registers, self.terms.facts)
                 else:
-                    self.source.run(reached, None)
-                    self._check_end(way, ending.how, reached)
+                    self._check_end(way, ending.how, self.source.run(reached))
             except Undecided as undecided:
                 known = self.terms.facts
                 node = self.terms.nodes[undecided.truth]
@@ -269,15 +313,13 @@ class FunctionProof:
         meeting: Meeting,
         state: State,
         registers: Registers,
-        world: Term | None = None,
+        facts: dict[Term, bool],
     ) -> None:
-        if world is not None and world != state.world:
-            raise Refused(self._difference(meeting.at, world, state.world))
         words = _words_of(state)
         if meeting.state is not None and len(_words_of(meeting.state)) != len(words):
             raise Refused(f"WebAssembly comes to {meeting.at} with other operands")
         meeting.state = state
-        meeting.arrivals.setdefault(origin, []).append(Arrival(words, registers))
+        meeting.arrivals.setdefault(origin, []).append(Arrival(words, registers, facts))
 
     def _check_end(self, way: Way, how: tuple[object, ...], state: State) -> None:
         if how != state.ended:

@@ -8,7 +8,7 @@ can trap is part of it, together with the shared registers, since their values c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,19 +125,40 @@ class SourceRun:
         }
         self._value = self.terms.value
 
-    def run(self, state: State, place: Place | None) -> None:
-        """Go on to a place, or, if there is none, to the end of the function."""
+    def run(
+        self,
+        state: State,
+        place: Place | None = None,
+        world: Term = ZERO,
+        needed: Set[Term] = frozenset(),
+    ) -> State:
+        """Go on to a place with this world, or, if there is none, to the end of the function.
+
+        A loop may come by several times: then it is the time by which all facts were needed that
+        the way brought; if there is none, the first.
+        """
         self.state = state
-        for _ in range(3 * len(state.frame.function.body) + _MORE_STEPS):
-            if state.ended is not None:
-                if place is None:
-                    return
-                raise Refused(f"WebAssembly ends ({state.ended[0]}) where the program goes on")
-            if place is not None and state.moved and state.frame.is_at(place):
-                return
-            self.step(state)
-            state.moved = True
-        raise Refused(f"WebAssembly does not get to {place}")
+        self.terms.used = set()
+        first: State | None = None
+        try:
+            for _ in range(3 * len(state.frame.function.body) + _MORE_STEPS):
+                if state.ended is not None:
+                    if place is None:
+                        return state
+                    raise Refused(f"WebAssembly ends ({state.ended[0]}) where the program goes on")
+                if place is not None and state.moved and state.frame.is_at(place):
+                    if state.world == world and needed <= self.terms.used:
+                        return state
+                    if state.world == world and first is None:
+                        first = state.copy()
+                self.step(state)
+                state.moved = True
+        except (Refused, Undecided):
+            if first is None:
+                raise
+        if first is None:
+            raise Refused(f"WebAssembly does not get to {place} with all that the program does")
+        return first
 
     def step(self, state: State) -> None:
         frame = state.frame

@@ -51,6 +51,8 @@ class Terms:
         self.truth: list[bool] = []
         """Which nodes are 0 or 1."""
         self.facts: dict[Term, bool] = {}
+        self.used: set[Term] = set()
+        """Which of them made a difference."""
         self._numbers: dict[Key, Term] = {}
         self._build: dict[str, Callable[[Term, Term, Term], Term]] = {
             "copy": lambda a, b, c: b,
@@ -116,11 +118,13 @@ class Terms:
         if truth < 0:
             return truth
         node = self.nodes[truth]
-        if node[0] == "not":
-            fact = self.facts.get(node[1])  # type: ignore[arg-type]
-            return truth if fact is None else ~int(not fact)
-        fact = self.facts.get(truth)
-        return truth if fact is None else ~int(fact)
+        turned = node[0] == "not"
+        atom: Term = node[1] if turned else truth  # type: ignore[assignment]
+        fact = self.facts.get(atom)
+        if fact is None:
+            return truth
+        self.used.add(atom)
+        return ~int(fact != turned)
 
     # -- sums -----------------------------------------------------------------------------------
 
