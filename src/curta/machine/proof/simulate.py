@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from curta.machine.program import Callee, Place
+from curta.machine.proof.join import Joining
 from curta.machine.proof.modules import SourceFunction, Sources
 from curta.machine.proof.order import Component, visiting_order
 from curta.machine.proof.source import (
@@ -27,7 +28,7 @@ from curta.machine.proof.source import (
     word_count,
 )
 from curta.machine.proof.target import Ending, Registers, Target, TargetRun, Way
-from curta.machine.proof.terms import Term, Terms
+from curta.machine.proof.terms import ZERO, Term, Terms
 from curta.machine.wasm.module import FunctionType
 
 _MOST_ROUNDS = 60
@@ -177,92 +178,30 @@ class FunctionProof:
         arrivals = [one for ways in meeting.arrivals.values() for one in ways]
         self.terms.facts = {}
         before = meeting.words, meeting.registers, meeting.facts
+        common = [
+            register
+            for register in (meeting.registers if meeting.settled else arrivals[0].registers)
+            if all(register in arrival.registers for arrival in arrivals)
+        ]
+        columns = [*zip(*(arrival.words for arrival in arrivals), strict=True)]
+        columns += [tuple(one.registers[register] for one in arrivals) for register in common]
+        old: list[Term] = [ZERO] * len(columns)
         if meeting.settled:
-            self._refresh(meeting, arrivals[0])
-        else:
-            meeting.words, meeting.registers = arrivals[0].words, arrivals[0].registers
-        for arrival in arrivals:
-            self._agree(meeting, arrival)
-        common = arrivals[0].facts.items()
+            old = [*meeting.words, *(meeting.registers[register] for register in common)]
+        words = Joining(self.terms, meeting.at, meeting.own).words(columns, old)
+        count = len(arrivals[0].words)
+        meeting.words = tuple(words[:count])
+        meeting.registers = dict(zip(common, words[count:], strict=True))
+        known = arrivals[0].facts.items()
         for arrival in arrivals[1:]:
-            common = common & arrival.facts.items()
-        newest = [fact for fact in arrivals[0].facts.items() if fact in common][-_MOST_FACTS:]
+            known = known & arrival.facts.items()
+        newest = [fact for fact in arrivals[0].facts.items() if fact in known][-_MOST_FACTS:]
         meeting.facts = dict(newest)
-        now = meeting.words, meeting.registers, meeting.facts
-        changed = not meeting.settled or before != now
+        changed = not meeting.settled or before != (
+            *(meeting.words, meeting.registers, meeting.facts),
+        )
         meeting.settled = True
         return changed
-
-    def _refresh(self, meeting: Meeting, first: Arrival) -> None:
-        """Words that are no symbols of the meeting are what they are this time."""
-        own = meeting.own
-        meeting.words = tuple(
-            old if old in own else new
-            for old, new in zip(meeting.words, first.words, strict=True)
-        )
-        meeting.registers = {
-            register: old if old in own else first.registers[register]
-            for register, old in meeting.registers.items()
-            if register in first.registers
-        }
-
-    def _agree(self, meeting: Meeting, arrival: Arrival) -> None:
-        """Find new symbols for what one more arrival tells apart."""
-        registers = arrival.registers
-        common = [register for register in meeting.registers if register in registers]
-        old = [*meeting.words, *(meeting.registers[register] for register in common)]
-        new = [*arrival.words, *(registers[register] for register in common)]
-        if old == new and len(common) == len(meeting.registers):
-            return
-        joined = self._joined(meeting, old, new)
-        count = len(meeting.words)
-        meeting.words = tuple(joined[:count])
-        meeting.registers = dict(zip(common, joined[count:], strict=True))
-
-    def _joined(self, meeting: Meeting, old: list[Term], new: list[Term]) -> list[Term]:
-        """A word for every pair: the old one if nothing tells it from others of its symbol."""
-        terms, own = self.terms, meeting.own
-        turned = [self._is_turned(meeting, one, other) for one, other in zip(old, new, strict=True)]
-        pairs = [
-            (terms.negate(one), terms.negate(other)) if turn else (one, other)
-            for one, other, turn in zip(old, new, turned, strict=True)
-        ]
-        held: dict[Term, Term | None] = {}
-        """What each symbol of the meeting is here; None if it is several things."""
-        for symbol, term in pairs:
-            if symbol in own:
-                differs = held.setdefault(symbol, term) != term
-                if differs or (terms.truth[symbol] and not terms.is_truth(term)):
-                    held[symbol] = None
-        symbols: dict[tuple[Term, Term], Term] = {}
-        joined = []
-        for pair, turn in zip(pairs, turned, strict=True):
-            word, other = pair
-            if word != other and not (word in own and held[word] is not None):
-                word = symbols.get(pair) or self._symbol(meeting, pair, symbols)
-            joined.append(terms.negate(word) if turn else word)
-        return joined
-
-    def _is_turned(self, meeting: Meeting, old: Term, new: Term) -> bool:
-        """Whether a word is the contrary of a symbol, and still a truth value."""
-        if old < 0 or self.terms.nodes[old][0] != "not":
-            return False
-        return self.terms.nodes[old][1] in meeting.own and self.terms.is_truth(new)
-
-    def _symbol(
-        self, meeting: Meeting, pair: tuple[Term, Term], symbols: dict[tuple[Term, Term], Term]
-    ) -> Term:
-        """A new symbol, or the contrary of one, for words that are such a pair."""
-        terms = self.terms
-        truths = terms.is_truth(pair[0]) and terms.is_truth(pair[1])
-        if truths:
-            contrary = symbols.get((terms.negate(pair[0]), terms.negate(pair[1])))
-            if contrary is not None:
-                return terms.negate(contrary)
-        symbol = symbols[pair] = terms.node("symbol", meeting.at, len(meeting.own))
-        terms.truth[symbol] = truths
-        meeting.own.add(symbol)
-        return symbol
 
     def _explore(self, meeting: Meeting) -> None:
         """Follow all ways from a meeting."""

@@ -1,0 +1,110 @@
+"""Where ways meet: one word for what a place holds on each of them.
+
+A *column* is what a place (a local, an operand, a register, the world) holds on all ways that have
+come. A column that is one term all along keeps it; places with the same column share a symbol. What
+was a symbol stays one, and places that were told apart are never put together again: so every loop
+comes to an end. A truth value that is the contrary of another stays that, and a comparison of
+places on every way is the comparison of their words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from curta.machine.proof.terms import Term, Terms
+
+Column = tuple[Term, ...]
+_COMPARISONS = ("eq", "lt_u", "lt_s")
+
+
+@dataclass
+class Joining:
+    """`own` are the symbols that were made at this meeting; new ones are added."""
+
+    terms: Terms
+    at: int
+    own: set[Term]
+    symbols: dict[tuple[Term | None, Column], Term] = field(default_factory=dict)
+    by_column: dict[Column, Term] = field(default_factory=dict)
+
+    def words(self, columns: Sequence[Column], old: Sequence[Term]) -> list[Term]:
+        """A word for each column; `old` is what they were, of which only symbols count."""
+        held: dict[Term, Column | None] = {}
+        cases = []
+        for column, word in zip(columns, old, strict=True):
+            symbol, turned = self._symbol_of(word, column)
+            if turned:
+                column = tuple(map(self.terms.negate, column))
+            if symbol is not None and held.setdefault(symbol, column) != column:
+                held[symbol] = None
+            cases.append((column, symbol, turned))
+        for symbol, found in held.items():
+            if found is not None and (not self.terms.truth[symbol] or self._are_truths(found)):
+                self.symbols[symbol, found] = symbol
+                self.by_column[found] = symbol
+        joined: dict[int, Term] = {}
+        order = sorted(range(len(cases)), key=lambda n: self._are_truths(cases[n][0]))
+        for number in order:  # truth values last: they may be comparisons of others
+            column, symbol, turned = cases[number]
+            word = self._word(column, symbol)
+            self.by_column.setdefault(column, word)
+            joined[number] = self.terms.negate(word) if turned else word
+        return [joined[number] for number in range(len(cases))]
+
+    def _symbol_of(self, word: Term, column: Column) -> tuple[Term | None, bool]:
+        """The symbol that a word was, or that it was the contrary of."""
+        if word in self.own:
+            return word, False
+        node = self.terms.nodes[word] if word >= 0 else ("",)
+        if node[0] == "not" and node[1] in self.own and self._are_truths(column):
+            return node[1], True  # type: ignore[return-value]
+        return None, False
+
+    def _word(self, column: Column, symbol: Term | None) -> Term:
+        if symbol is None and all(term == column[0] for term in column):
+            return column[0]
+        key = symbol, column
+        if key not in self.symbols:
+            self.symbols[key] = self._new(column, symbol)
+        return self.symbols[key]
+
+    def _new(self, column: Column, symbol: Term | None) -> Term:
+        truths = self._are_truths(column)
+        if truths:
+            contrary = self.symbols.get((symbol, tuple(map(self.terms.negate, column))))
+            if contrary is not None:
+                return self.terms.negate(contrary)
+            compared = self._comparison(column) if symbol is None else None
+            if compared is not None:
+                return compared
+        new = self.terms.node("symbol", self.at, len(self.own))
+        self.terms.truth[new] = truths
+        self.own.add(new)
+        return new
+
+    def _comparison(self, column: Column) -> Term | None:
+        """The comparison of words that is each of these terms on its way."""
+        if min(column) < 0:
+            return None
+        nodes = [self.terms.nodes[term] for term in column]
+        name = nodes[0][0]
+        if any(node[0] != name for node in nodes):
+            return None
+        if name == "not":
+            inner: Column = tuple(node[1] for node in nodes)  # type: ignore[misc]
+            word = self.by_column.get(inner) or self._comparison(inner)
+            return None if word is None else self.terms.negate(word)
+        if name not in _COMPARISONS:
+            return None
+        sides: list[Term] = []
+        for side in (1, 2):
+            terms: Column = tuple(node[side] for node in nodes)  # type: ignore[misc]
+            one = terms[0] if len(set(terms)) == 1 else self.by_column.get(terms)
+            if one is None:
+                return None
+            sides.append(one)
+        return self.terms.value(str(name), *sides)
+
+    def _are_truths(self, column: Column) -> bool:
+        return all(map(self.terms.is_truth, column))
