@@ -16,6 +16,7 @@ from curta.machine.proof.terms import Term, Terms
 
 Column = tuple[Term, ...]
 _COMPARISONS = ("eq", "lt_u", "lt_s")
+_MOST_FACTS = 16
 
 
 @dataclass
@@ -105,6 +106,54 @@ class Joining:
                 return None
             sides.append(one)
         return self.terms.value(str(name), *sides)
+
+    def facts(self, known: Sequence[dict[Term, bool]]) -> dict[Term, bool]:
+        """What is known on every way, of the words that there are now."""
+        first, *others = known
+        places: dict[Term, list[Column]] = {}
+        for column in self.by_column:
+            if any(term != column[0] for term in column):
+                places.setdefault(column[0], []).append(column)
+        found = {}
+        for atom, holds in list(first.items())[-_MOST_FACTS:]:
+            if all(facts.get(atom) == holds for facts in others):
+                found[atom] = holds
+            elif self.terms.nodes[atom][0] in _COMPARISONS:
+                found.update(self._facts_like(atom, holds, places, others))
+        return found
+
+    def _facts_like(
+        self,
+        atom: Term,
+        holds: bool,
+        places: dict[Term, list[Column]],
+        others: Sequence[dict[Term, bool]],
+    ) -> dict[Term, bool]:
+        """The same comparison of places, as far as it is known on the other ways."""
+        terms, found = self.terms, {}
+        name, *sides = terms.nodes[atom]
+        alone = [(side,) * (1 + len(others)) for side in sides]
+        for one in (*places.get(sides[0], ()), alone[0]):  # type: ignore[call-overload]
+            for other in (*places.get(sides[1], ()), alone[1]):  # type: ignore[call-overload]
+                if all(
+                    self._is_known(str(name), one[way], other[way], holds, facts)
+                    for way, facts in enumerate(others, 1)
+                ):
+                    words = [self.by_column.get(column, column[0]) for column in (one, other)]
+                    truth = terms.value(str(name), *words)
+                    if truth >= 0:
+                        node = terms.nodes[truth]
+                        turned = node[0] == "not"
+                        found[node[1] if turned else truth] = holds != turned
+        return found  # type: ignore[return-value]
+
+    def _is_known(
+        self, name: str, a: Term, b: Term, holds: bool, facts: dict[Term, bool]
+    ) -> bool:
+        self.terms.facts = facts
+        truth = self.terms.value(name, a, b)
+        self.terms.facts = {}
+        return truth == ~int(holds)
 
     def _are_truths(self, column: Column) -> bool:
         return all(map(self.terms.is_truth, column))

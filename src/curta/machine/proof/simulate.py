@@ -188,15 +188,13 @@ class FunctionProof:
         old: list[Term] = [ZERO] * len(columns)
         if meeting.settled:
             old = [*meeting.words, *(meeting.registers[register] for register in common)]
-        words = Joining(self.terms, meeting.at, meeting.own).words(columns, old)
+        joining = Joining(self.terms, meeting.at, meeting.own)
+        words = joining.words(columns, old)
         count = len(arrivals[0].words)
         meeting.words = tuple(words[:count])
         meeting.registers = dict(zip(common, words[count:], strict=True))
-        known = arrivals[0].facts.items()
-        for arrival in arrivals[1:]:
-            known = known & arrival.facts.items()
-        newest = [fact for fact in arrivals[0].facts.items() if fact in known][-_MOST_FACTS:]
-        meeting.facts = dict(newest)
+        facts = joining.facts([arrival.facts for arrival in arrivals])
+        meeting.facts = dict(list(facts.items())[-_MOST_FACTS:])
         changed = not meeting.settled or before != (
             *(meeting.words, meeting.registers, meeting.facts),
         )
