@@ -61,6 +61,7 @@ class _Writer:
         """What is rare."""
         self.next_label = code.next_label
         self.read = _all_read(code)
+        self.landings: dict[Edge, int] = {}
 
     def write(self, block: Block) -> None:
         self.lines.append(Mark(block.label, block.place))
@@ -227,8 +228,9 @@ class _Writer:
             aside = end.rare == -1
         label, taken = then.label, (then,) if then.arguments else ()
         needs_moves = bool(self.edge_moves(then))
+        written = then in self.landings
         if needs_moves:
-            label, taken = self.new_label(), ()
+            label, taken = self.landing(then), ()
         instruction = Instruction(
             comparison,
             self.register(a),
@@ -237,7 +239,7 @@ class _Writer:
             target=label,
         )
         self.lines.append(Line(instruction, end.place, end, taken))
-        if not needs_moves:
+        if not needs_moves or written:
             self.follow(otherwise)
         elif aside:
             self.follow(otherwise)
@@ -254,19 +256,22 @@ class _Writer:
         self.follow(edge)
         self.lines = lines
 
+    def landing(self, edge: Edge) -> int:
+        """Where the copies of an edge are, which branches share."""
+        if edge not in self.landings:
+            self.landings[edge] = self.new_label()
+        return self.landings[edge]
+
     def table(self, end: Table) -> None:
-        landings: dict[Edge, int] = {}
-        for edge in end.edges:
-            if edge not in landings:
-                landings[edge] = self.new_label() if edge.arguments else edge.label
-        ways = tuple(landings[edge] for edge in end.edges)
+        new = {edge for edge in end.edges if edge.arguments and edge not in self.landings}
+        ways = tuple(self.landing(e) if e.arguments else e.label for e in end.edges)
         instruction = Instruction(
             "jump_table", self.register(end.chosen), immediate=len(end.edges) - 1
         )
         self.lines.append(Line(instruction, end.place, end, ways=ways))
-        for edge, label in landings.items():
-            if edge.arguments:
-                self.lines.append(Mark(label, self.place_of(edge)))
+        for edge in dict.fromkeys(end.edges):
+            if edge in new:
+                self.lines.append(Mark(self.landings[edge], self.place_of(edge)))
                 self.follow(edge)
 
     def new_label(self) -> int:

@@ -26,7 +26,7 @@ from curta.machine.lowering.conflicts import Conflicts, Site, find_conflicts
 from curta.machine.lowering.flow import Flow, find_flow
 from curta.machine.lowering.liveness import members
 
-Wish = tuple[int, Value, Value | None, int]
+Wish = tuple[float, Value, Value | None, int]
 """How often it matters, a value, and another one or a register that it wants to share."""
 
 
