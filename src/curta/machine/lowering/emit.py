@@ -33,7 +33,7 @@ from curta.machine.lowering.code import (
     return_register,
 )
 from curta.machine.lowering.context import SharedRegisters
-from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark
+from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, Way
 from curta.machine.lowering.layout import SCRATCH
 from curta.machine.lowering.moves import Word, in_turn
 from curta.machine.lowering.operations import GET, SET, takes_immediate
@@ -256,9 +256,7 @@ class _Writer:
         if end.rare == -1 or (not end.rare and self.cost(other, jumped) < self.cost(jumped, other)):
             comparison, jumped, other = INVERTED[comparison], other, jumped
         behind = self.needs_room(jumped)
-        label, taken = jumped.label, (jumped,) if jumped.arguments else ()
-        if self.edge_moves(jumped):
-            label, taken = self.landing(jumped, aside=end.rare != 0), ()
+        label, taken = self.way(jumped, aside=end.rare != 0)
         word = self.code.constants.get(b)
         instruction = Instruction(
             comparison,
@@ -299,8 +297,10 @@ class _Writer:
             and self.edge_moves(edge)
         )
 
-    def landing(self, edge: Edge, *, aside: bool = False) -> Label:
-        """The label of the copies of an edge."""
+    def way(self, edge: Edge, *, aside: bool = False) -> Way:
+        """Where to jump: to the copies of the edge, if there are any."""
+        if not self.edge_moves(edge):
+            return Way(edge.label, (edge,) if edge.arguments else ())
         if edge not in self.landings:
             behind = self.needs_room(edge)
             self.landings[edge] = self.new_label()
@@ -312,7 +312,7 @@ class _Writer:
                 self.lines = lines
             elif not behind:
                 self.before.setdefault(edge.label, []).append(edge)
-        return self.landings[edge]
+        return Way(self.landings[edge])
 
     def land(self, edge: Edge) -> None:
         """Put the copies of an edge here."""
@@ -321,10 +321,10 @@ class _Writer:
 
     def table(self, end: Table) -> None:
         new = [e for e in dict.fromkeys(end.edges) if e.arguments and e not in self.landings]
-        behind = [edge for edge in new if self.needs_room(edge) or not self.edge_moves(edge)]
+        behind = [edge for edge in new if self.needs_room(edge)]
         for edge in behind:
             self.landings[edge] = self.new_label()
-        ways = tuple(self.landing(e) if e.arguments else e.label for e in end.edges)
+        ways = tuple(self.way(edge) for edge in end.edges)
         instruction = Instruction(
             "jump_table", self.register(end.chosen), immediate=len(end.edges) - 1
         )
