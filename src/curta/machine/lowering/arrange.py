@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from curta.machine.instructions import Instruction
 from curta.machine.lowering.code import Call, Edge, Label
-from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, with_target
+from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, Way, with_target
 
 Lines = list[Line | Mark]
 _LONGEST_CONDITION = 6
@@ -56,7 +56,7 @@ def _turn_loops(flat: Flat) -> Lines:
     for index, line in enumerate(lines):
         turned.append([line])
         if isinstance(line, Line) and line.goes_on:
-            start = starts[line.labels[0]]
+            start = starts[line.leads[0].label]
             end = _condition_end(lines, start) if start < index else None
             if end is not None:
                 turned[-1] = _second_condition(flat, line, start, end, entries)
@@ -119,14 +119,14 @@ def _jump_back_first(lines: Lines) -> Lines:
         if not first.branches or not second.goes_on:
             continue
         assert first.instruction is not None
-        out = places[first.labels[0]]
+        out = places[first.leads[0].label]
         leaves = out > index or _is(lines[out], "return")
-        if leaves and places[second.labels[0]] <= index:
+        if leaves and places[second.leads[0].label] <= index:
             operation = INVERTED[first.instruction.operation]
-            lines[index] = with_target(first, second.labels[0], operation)._replace(
+            lines[index] = with_target(first, second.leads[0].label, operation)._replace(
                 taken=second.taken
             )
-            lines[index + 1] = with_target(second, first.labels[0])._replace(taken=first.taken)
+            lines[index + 1] = with_target(second, first.leads[0].label)._replace(taken=first.taken)
     return lines
 
 
@@ -145,41 +145,32 @@ def _thread(lines: Lines) -> Lines:
     """Let jumps lead to where they end up."""
     places = _places(lines)
 
-    def last(label: Label) -> tuple[Label, tuple[object, ...]]:
-        """Where one ends up, and what happens on the way."""
-        happens: tuple[object, ...] = ()
+    def last(way: Way) -> Way:
+        """Where one ends up, with all that happens on the way there."""
         seen = set()
-        while label not in seen and places[label] < len(lines):
-            seen.add(label)
-            line = lines[places[label]]
+        while way.label not in seen and places[way.label] < len(lines):
+            seen.add(way.label)
+            line = lines[places[way.label]]
             if isinstance(line, Mark) or not line.goes_on:
                 break
-            happens += line.taken
-            label = line.labels[0]
-        return label, happens
+            (further,) = line.leads
+            way = Way(further.label, way.taken + further.taken)
+        return way
 
     threaded: Lines = []
     for line in lines:
-        if isinstance(line, Line) and (line.branches or line.goes_on):
-            label, happens = last(line.labels[0])
-            if label != line.labels[0]:
-                line = with_target(line, label)._replace(taken=line.taken + happens)
+        if isinstance(line, Line) and line.ways:
+            line = line._replace(ways=tuple(last(way) for way in line.ways))
+        elif isinstance(line, Line) and line.leads:
+            label, taken = last(line.leads[0])
+            line = with_target(line, label)._replace(taken=taken)
             if line.goes_on and places[label] < len(lines):
                 there = lines[places[label]]
                 if isinstance(there, Line) and _is_short_end(there):
-                    threaded += [Line(None, line.place, event) for event in line.taken]
+                    threaded += [Line(None, line.place, event) for event in taken]
                     line = there
-        elif isinstance(line, Line) and line.ways:
-            line = line._replace(ways=tuple(_way(last, label) for label in line.ways))
         threaded.append(line)
     return threaded
-
-
-def _way(last: object, label: Label) -> Label:
-    """Where an entry of a table ends up, if nothing happens on the way."""
-    assert callable(last)
-    found, happens = last(label)
-    return label if happens else found
 
 
 def _is_short_end(line: Line) -> bool:
@@ -188,7 +179,7 @@ def _is_short_end(line: Line) -> bool:
 
 def _reached(lines: Lines) -> Lines:
     """Without what comes after an end and before a label that is used."""
-    used = {label for line in lines if isinstance(line, Line) for label in line.labels}
+    used = {label for line in lines if isinstance(line, Line) for label, _ in line.leads}
     kept: Lines = []
     live = True
     for line in lines:
@@ -207,21 +198,21 @@ def _without_detours(lines: Lines) -> Lines:
     kept: Lines = []
     for index, line in enumerate(lines):
         if isinstance(line, Line) and line.goes_on:
-            if _is_next(lines, index + 1, line.labels[0]):
+            if _is_next(lines, index + 1, line.leads[0].label):
                 kept += [Line(None, line.place, event) for event in line.taken]
                 continue
             before = kept[-1] if kept else None
             if isinstance(before, Line) and before.branches:
                 assert before.instruction is not None
-                if _is_next(lines, index + 1, before.labels[0]):
+                if _is_next(lines, index + 1, before.leads[0].label):
                     operation = INVERTED[before.instruction.operation]
-                    kept[-1] = with_target(before, line.labels[0], operation)._replace(
+                    kept[-1] = with_target(before, line.leads[0].label, operation)._replace(
                         taken=line.taken
                     )
                     kept += [Line(None, line.place, event) for event in before.taken]
                     continue
         elif isinstance(line, Line) and line.branches and not line.taken:
-            if _is_next(lines, index + 1, line.labels[0]):
+            if _is_next(lines, index + 1, line.leads[0].label):
                 continue
         kept.append(line)
     return kept

@@ -1,7 +1,7 @@
 """Check: what every pass has to leave behind, and what the next one may rest on.
 
 - every value is written once, and no constant is
-- on every way to a read, the value was written before it
+- on every way to a read, the value was written before it: the block that writes it dominates
 - edges lead to blocks of the function, with an argument for every parameter
 - operations are known, and have the sources that they should have
 """
@@ -14,13 +14,17 @@ from curta.machine.lowering.code import (
     Branch,
     Call,
     Code,
-    Step,
+    Label,
     Value,
     edges,
-    writes,
+    end_reads,
+    reads,
 )
-from curta.machine.lowering.liveness import live_before, members
+from curta.machine.lowering.flow import find_dominators, reverse_postorder
 from curta.machine.lowering.operations import PRIVATE, SET, sources
+
+Form = tuple[bool, bool, bool, bool]
+"""Whether there are d, a, b, c."""
 
 
 class CodeError(Exception):
@@ -29,72 +33,102 @@ class CodeError(Exception):
 
 def check(code: Code, behind: str) -> Code:
     """The same code, if it keeps the rules; else an error that names what is wrong."""
-    problem = find_problem(code)
-    if problem is not None:
-        raise CodeError(f"{code.name} behind {behind}: {problem}")
+    try:
+        _Checked(code).check()
+    except CodeError as error:
+        raise CodeError(f"{code.name} behind {behind}: {error}") from None
     return code
 
 
-def find_problem(code: Code) -> str | None:
-    """What is wrong with the code, if anything is."""
-    written: set[Value] = set(code.constants)
-    known: dict[str, str | None] = {}
-    for label, block in code.blocks.items():
-        if label != block.label:
-            return f"block {label} says that it is block {block.label}"
+class _Checked:
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.forms: dict[str, set[Form]] = {}
+        self.home: dict[Value, Label] = {}
+        """The block that writes a value."""
+        self.wanted: dict[Label, set[Value]] = {}
+        """What a block reads, and other blocks write."""
+
+    def check(self) -> None:
+        for label, block in self.code.blocks.items():
+            if label != block.label:
+                raise CodeError(f"block {label} says that it is block {block.label}")
+            self.check_steps(block)
+            self.check_ways(block)
+        self.check_order()
+
+    def check_steps(self, block: Block) -> None:
+        label, home = block.label, self.home
+        wanted: set[Value] = set()
+        written = list(block.parameters)
+        here = set(written)
         for step in block.steps:
-            if not isinstance(step, Call) and (problem := _problem_of(step, known)):
-                return f"{problem} in block {label}: {step}"
-        for value in _written_in(block):
-            if value in written:
-                return f"value {value} is written once more in block {label}"
-            written.add(value)
-        if problem := _problem_of_ways(code, block):
-            return f"{problem} in block {label}: {block.end}"
-    unwritten = live_before(code)[code.entry.label]
-    if unwritten:
-        return f"value {next(members(unwritten))} may be read before it is written"
-    return None
+            if isinstance(step, Call):
+                wanted.update(value for value in reads(step) if value not in here)
+                written += step.results
+                here.update(step.results)
+                continue
+            name, d, a, b, c, _, _ = step
+            forms = self.forms.get(name) or self.find_forms(name)
+            if forms and (d is not None, a is not None, b is not None, c is not None) not in forms:
+                raise CodeError(f"{step} in block {label} has sources that it should not have")
+            for value in (a, b, c):
+                if value is not None and value not in here:
+                    wanted.add(value)
+            if d is not None:
+                written.append(d)
+                here.add(d)
+        for value in written:
+            if value in home or value in self.code.constants:
+                raise CodeError(f"value {value} is written once more in block {label}")
+            home[value] = label
+        wanted.update(end_reads(block.end))
+        for edge in edges(block.end):
+            wanted.update(edge.arguments)
+        self.wanted[label] = wanted - here - self.code.constants.keys()
 
+    def find_forms(self, name: str) -> set[Form]:
+        """The forms that steps of an operation may have; none if it is an extension's."""
+        kind, expected = kind_of(name), sources(name)
+        if kind in ("jump", "end"):
+            raise CodeError(f"{name} is no step")
+        found: set[Form] = set()
+        if expected is not None:
+            gives = kind in ("value", "divide", "load", "read") and name != SET
+            a, b, c = (source in expected for source in "abc")
+            found.add((gives, a, b, c))
+            if kind in ("load", "store") and name not in PRIVATE:
+                found.add((gives, a, True, c))
+        self.forms[name] = found
+        return found
 
-def _written_in(block: Block) -> list[Value]:
-    written = list(block.parameters)
-    for step in block.steps:
-        written += writes(step)
-    return written
+    def check_ways(self, block: Block) -> None:
+        end, code = block.end, self.code
+        if isinstance(end, Branch) and end.comparison not in COMPARISONS:
+            raise CodeError(f"{end.comparison} is no comparison")
+        for edge in edges(end):
+            there = code.blocks.get(edge.label)
+            if there is None:
+                raise CodeError(f"an edge leads from block {block.label} to none, {edge.label}")
+            if len(there.parameters) != len(edge.arguments):
+                raise CodeError(f"an edge of block {block.label} gives {len(edge.arguments)} words")
+            if there is code.entry and there.parameters:
+                raise CodeError("an edge leads to the entry of a function that takes something")
 
-
-def _problem_of(step: Step, known: dict[str, str | None]) -> str | None:
-    name = step.operation
-    if name not in known:
-        known[name] = sources(name)
-    expected = known[name]
-    kind = kind_of(name)
-    gives = kind in ("value", "divide", "load", "read") and name != SET
-    if gives != (step.d is not None):
-        return "a value too few or too many is written"
-    if kind in ("jump", "end"):
-        return "a jump is no step"
-    if expected is None:
-        return None
-    if kind in ("load", "store") and step.b is not None and name not in PRIVATE:
-        expected += "b"
-    for source, value in zip("abc", step[2:5], strict=True):
-        if (value is not None) != (source in expected):
-            return f"source {source} is {value}"
-    return None
-
-
-def _problem_of_ways(code: Code, block: Block) -> str | None:
-    end = block.end
-    if isinstance(end, Branch) and end.comparison not in COMPARISONS:
-        return f"{end.comparison} is no comparison"
-    for edge in edges(end):
-        there = code.blocks.get(edge.label)
-        if there is None:
-            return f"there is no block {edge.label}"
-        if len(there.parameters) != len(edge.arguments):
-            return f"{len(edge.arguments)} arguments for {len(there.parameters)} parameters"
-        if there is code.entry and there.parameters:
-            return "an edge leads to the entry of a function that takes something"
-    return None
+    def check_order(self) -> None:
+        """Of the blocks that are reached: those that dominate a block are above it in a tree."""
+        order, before = reverse_postorder(self.code)
+        dominators = find_dominators(order, before)
+        depths: dict[Label, int] = {order[0]: 0}
+        for label in order:
+            depths.setdefault(label, depths[dominators[label]] + 1)
+        for label in order:
+            at, depth = label, depths[label]
+            for value in sorted(self.wanted[label], key=self.depth_of(depths), reverse=True):
+                home = self.home.get(value)
+                if home is None or home not in depths:
+                    raise CodeError(f"value {value} is read in block {label} and written nowhere")
+                while depth > depths[home]:
+                    at, depth = dominators[at], depth - 1
+                if at != home:
+                    raise CodeError(f"value {value} may be read in block {label} without a write")

@@ -109,9 +109,9 @@ class _Checker:
         changed = set()
         for line in lines:
             self._do(line, held)
-            for label in line.labels:
-                there = dict(held) if line.taken else held
-                for event in line.taken:
+            for label, taken in line.leads:
+                there = dict(held) if taken else held
+                for event in taken:
                     self._happen(event, line, there)
                 if self._arrive(label, there):
                     changed.add(label)

@@ -7,6 +7,7 @@ edge copies comes right behind the jump that does not take it, or behind all els
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from curta.machine.instructions import Instruction
 from curta.machine.lowering.code import (
@@ -18,6 +19,7 @@ from curta.machine.lowering.code import (
     End,
     Exit,
     Jump,
+    Label,
     Place,
     Return,
     Step,
@@ -31,13 +33,13 @@ from curta.machine.lowering.code import (
     return_register,
 )
 from curta.machine.lowering.context import SharedRegisters
-from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark
+from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, Way
 from curta.machine.lowering.layout import SCRATCH
 from curta.machine.lowering.moves import Word, in_turn
 from curta.machine.lowering.operations import GET, SET, takes_immediate
 from curta.machine.lowering.registers import Registers
+from curta.machine.lowering.rules import SWAPPED
 
-_SWAPPED = str.maketrans({"l": "g", "g": "l"})
 _MOVED_SOURCE = 1
 """Beyond the frame lie a register to break circles, and one for the pointer of a call."""
 
@@ -61,8 +63,34 @@ class _Writer:
         """What is rare."""
         self.next_label = code.next_label
         self.read = _all_read(code)
+        self.landings: dict[Edge, Label] = {}
+        self.before: dict[Label, list[Edge]] = {}
+        """Edges whose copies come right before blocks."""
+        blocks = list(code.blocks.values())
+        self.next = {block.label: after.label for block, after in pairwise(blocks)}
+        self.following: Label | None = None
+        self.fallen_into = {
+            after.label
+            for block, after in pairwise(blocks)
+            if any(edge.label == after.label for edge in edges(block.end))
+        }
+        branched = {
+            e for block in blocks if not isinstance(block.end, Jump) for e in edges(block.end)
+        }
+        self.jumps = {
+            block.end.edge
+            for block in blocks
+            if isinstance(block.end, Jump) and block.end.edge in branched
+        }
+        """Edges that others branch to, and that are still to be written."""
+        self.jumps = {edge for edge in self.jumps if self.edge_moves(edge)}
+        self.written: set[Label] = set()
 
     def write(self, block: Block) -> None:
+        for edge in self.before.get(block.label, ()):
+            self.land(edge)
+        self.written.add(block.label)
+        self.following = self.next.get(block.label)
         self.lines.append(Mark(block.label, block.place))
         if block is self.code.entry and block.parameters:
             self.move(self.found_at(block.parameters, 0), block.place)
@@ -174,7 +202,7 @@ class _Writer:
         place = end.place
         match end:
             case Jump():
-                self.follow(end.edge)
+                self.jump(end.edge)
             case Branch():
                 self.branch(end)
             case Table():
@@ -209,65 +237,100 @@ class _Writer:
         taken = (edge,) if edge.arguments else ()
         self.lines.append(Line(Instruction("jump", target=edge.label), place, taken=taken))
 
+    def jump(self, edge: Edge) -> None:
+        if edge in self.jumps:
+            self.jumps.remove(edge)
+            if edge not in self.landings:
+                self.landings[edge] = self.new_label()
+            self.land(edge)
+        else:
+            self.follow(edge)
+
     def place_of(self, edge: Edge) -> Place | None:
         return self.code.blocks[edge.label].place
 
     def branch(self, end: Branch) -> None:
-        then, otherwise = end.then, end.otherwise
-        comparison, a, b = f"jump_{end.comparison}", end.a, end.b
-        constants = self.code.constants
-        if a in constants and b not in constants:
-            name, _, sign = comparison.removeprefix("jump_").partition("_")
-            name = name if name in ("eq", "ne") else name.translate(_SWAPPED)
-            comparison = f"jump_{name}_{sign}" if sign else f"jump_{name}"
-            a, b = b, a
-        aside = end.rare == 1
-        if end.rare == -1 or (self.edge_moves(then) and not aside):
-            comparison, then, otherwise = INVERTED[comparison], otherwise, then
-            aside = end.rare == -1
-        label, taken = then.label, (then,) if then.arguments else ()
-        needs_moves = bool(self.edge_moves(then))
-        if needs_moves:
-            label, taken = self.new_label(), ()
+        """Jump one way, and go on the other."""
+        comparison, a, b = self.compared(end)
+        jumped, other = end.then, end.otherwise
+        if end.rare == -1 or (not end.rare and self.cost(other, jumped) < self.cost(jumped, other)):
+            comparison, jumped, other = INVERTED[comparison], other, jumped
+        behind = self.needs_room(jumped)
+        label, taken = self.way(jumped, aside=end.rare != 0)
+        word = self.code.constants.get(b)
         instruction = Instruction(
             comparison,
             self.register(a),
-            self.register(b) if b not in constants else None,
-            immediate=constants.get(b, 0),
+            self.register(b) if word is None else None,
+            immediate=word or 0,
             target=label,
         )
         self.lines.append(Line(instruction, end.place, end, taken))
-        if not needs_moves:
-            self.follow(otherwise)
-        elif aside:
-            self.follow(otherwise)
-            self.aside(label, then)
-        else:
-            self.follow(otherwise)
-            self.lines.append(Mark(label, self.place_of(then)))
-            self.follow(then)
+        self.follow(other)
+        if behind and not end.rare:
+            self.land(jumped)
 
-    def aside(self, label: int, edge: Edge) -> None:
-        """What an edge copies, behind all else."""
-        lines, self.lines = self.lines, self.late
-        self.lines.append(Mark(label, self.place_of(edge)))
+    def compared(self, end: Branch) -> tuple[str, Value, Value]:
+        """The jump's operation and sources; if one is constant, it is the second."""
+        constants = self.code.constants
+        if end.a in constants and end.b not in constants:
+            return f"jump_{SWAPPED[end.comparison]}", end.b, end.a
+        return f"jump_{end.comparison}", end.a, end.b
+
+    def cost(self, jumped: Edge, other: Edge) -> int:
+        """How many jumps a branch needs besides its own."""
+        behind = self.needs_room(jumped)
+        return (other.label != self.following or behind) + (
+            behind and jumped.label != self.following
+        )
+
+    # -- landings: where the copies of an edge are, to which branches jump ------------------------
+
+    def needs_room(self, edge: Edge) -> bool:
+        """Whether the copies of an edge have to be right behind the branch: they are nowhere else,
+        and what lies before the block that it leads to goes on into it.
+        """
+        return bool(
+            edge not in self.landings
+            and edge not in self.jumps
+            and (edge.label in self.written or edge.label in self.fallen_into)
+            and self.edge_moves(edge)
+        )
+
+    def way(self, edge: Edge, *, aside: bool = False) -> Way:
+        """Where to jump: to the copies of the edge, if there are any."""
+        if not self.edge_moves(edge):
+            return Way(edge.label, (edge,) if edge.arguments else ())
+        if edge not in self.landings:
+            behind = self.needs_room(edge)
+            self.landings[edge] = self.new_label()
+            if edge in self.jumps:
+                pass  # where the jump is written
+            elif aside:
+                lines, self.lines = self.lines, self.late
+                self.land(edge)
+                self.lines = lines
+            elif not behind:
+                self.before.setdefault(edge.label, []).append(edge)
+        return Way(self.landings[edge])
+
+    def land(self, edge: Edge) -> None:
+        """Put the copies of an edge here."""
+        self.lines.append(Mark(self.landings[edge], self.place_of(edge)))
         self.follow(edge)
-        self.lines = lines
 
     def table(self, end: Table) -> None:
-        landings: dict[Edge, int] = {}
-        for edge in end.edges:
-            if edge not in landings:
-                landings[edge] = self.new_label() if edge.arguments else edge.label
-        ways = tuple(landings[edge] for edge in end.edges)
+        new = [e for e in dict.fromkeys(end.edges) if e.arguments and e not in self.landings]
+        behind = [edge for edge in new if self.needs_room(edge)]
+        for edge in behind:
+            self.landings[edge] = self.new_label()
+        ways = tuple(self.way(edge) for edge in end.edges)
         instruction = Instruction(
             "jump_table", self.register(end.chosen), immediate=len(end.edges) - 1
         )
         self.lines.append(Line(instruction, end.place, end, ways=ways))
-        for edge, label in landings.items():
-            if edge.arguments:
-                self.lines.append(Mark(label, self.place_of(edge)))
-                self.follow(edge)
+        for edge in behind:
+            self.land(edge)
 
     def new_label(self) -> int:
         label, self.next_label = self.next_label, self.next_label + 1

@@ -35,9 +35,16 @@ class Mark(NamedTuple):
     place: Place | None = None
 
 
+class Way(NamedTuple):
+    """Where a jump leads, and what happens then."""
+
+    label: Label
+    taken: tuple[Step | Edge, ...] = ()
+
+
 class Line(NamedTuple):
-    """`taken` happens if the instruction jumps, after what it does; `ways` are the labels of a
-    jump_table, `callee` is the function that a call or a jump leads to.
+    """`taken` happens if the instruction jumps, after what it does; `ways` are those of a jump_table,
+    `callee` is the function that a call or a jump leads to.
     """
 
     instruction: Instruction | None
@@ -45,7 +52,7 @@ class Line(NamedTuple):
     does: Step | Call | End | Edge | None = None
     taken: tuple[Step | Edge, ...] = ()
     callee: Callee | None = None
-    ways: tuple[Label, ...] = ()
+    ways: tuple[Way, ...] = ()
 
     @property
     def ends(self) -> bool:
@@ -66,13 +73,11 @@ class Line(NamedTuple):
         return self.instruction is not None and self.instruction.operation in INVERTED
 
     @property
-    def labels(self) -> tuple[Label, ...]:
+    def leads(self) -> tuple[Way, ...]:
         """Where it may jump, within the function."""
-        if self.ways:
-            return self.ways
         if self.instruction is not None and (self.branches or self.goes_on):
-            return (self.instruction.target,)
-        return ()
+            return (Way(self.instruction.target, self.taken),)
+        return self.ways
 
 
 @dataclass(slots=True)

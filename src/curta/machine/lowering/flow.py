@@ -9,6 +9,7 @@ from curta.machine.lowering.code import Branch, Code, Edge, Label, edges
 TURNS = 8
 """Of a loop, at a guess."""
 _DEEPEST = 4
+_SELDOM = 1 / 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +25,13 @@ class Flow:
     dominators: dict[Label, Label]
     depths: dict[Label, int]
     rare: frozenset[Label]
+    shares: dict[Label, float]
+    """How often blocks run, at a guess, if loops did only once."""
 
-    def often(self, label: Label) -> int:
+    def often(self, label: Label) -> float:
         """How often a block runs when the function does, at a guess."""
-        if label in self.rare:
-            return 1
-        return int(TURNS ** min(self.depths.get(label, 0), _DEEPEST))
+        turns: int = TURNS ** min(self.depths.get(label, 0), _DEEPEST)
+        return turns * self.shares.get(label, 0.0)
 
 
 def find_flow(code: Code) -> Flow:
@@ -44,7 +46,8 @@ def find_flow(code: Code) -> Flow:
             before[following].append(label)
     dominators = _dominators(order, before)
     depths = _depths(order, before, dominators)
-    return Flow(order, before, dominators, depths, _rare(code, order))
+    rare = _rare(code, order)
+    return Flow(order, before, dominators, depths, rare, _shares(code, order, depths, rare))
 
 
 def _reverse_postorder(entry: Label, after: dict[Label, tuple[Label, ...]]) -> tuple[Label, ...]:
@@ -132,3 +135,24 @@ def _rare(code: Code, order: tuple[Label, ...]) -> frozenset[Label]:
 
 def _is_rare(end: Branch, edge: Edge) -> bool:
     return edge is (end.then if end.rare == 1 else end.otherwise if end.rare == -1 else None)
+
+
+def _shares(
+    code: Code, order: tuple[Label, ...], depths: dict[Label, int], rare: frozenset[Label]
+) -> dict[Label, float]:
+    """A branch goes one way as often as the other, unless one is rare, or leaves a loop."""
+    shares = dict.fromkeys(order, 0.0)
+    shares[order[0]] = 1.0
+    number = {label: n for n, label in enumerate(order)}
+    for label in order:
+        here = shares[label]
+        ways = {edge.label for edge in edges(code.blocks[label].end)}
+        usual = [way for way in ways if way not in rare and depths[way] == depths[label]]
+        for way in ways:
+            if number[way] <= number[label]:
+                continue
+            if way in rare and label not in rare:
+                shares[way] += here * _SELDOM
+            else:
+                shares[way] += here / (len(usual) if way in usual else 1)
+    return shares

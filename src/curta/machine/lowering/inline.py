@@ -34,7 +34,7 @@ from curta.machine.lowering.operations import replaced
 
 _LONGEST = 80
 """Steps of a function that is put in line: not sums of floats, but products and comparisons."""
-_MOST = 1600
+_MOST = 1300
 """Steps in one function: an instruction is 16 tokens of the prompt, and calls should stay near."""
 
 

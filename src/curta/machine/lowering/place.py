@@ -59,7 +59,7 @@ def place(functions: Sequence[Flat]) -> Placed:
                 origin = known[line.place] = _origin(function, line.place)
             assert line.instruction is not None
             instructions.append(line.instruction)
-            instructions += [Instruction("jump", target=places[label]) for label in line.ways]
+            instructions += [Instruction("jump", target=places[way.label]) for way in line.ways]
             origins += [origin] * (1 + len(line.ways))
     return Placed(tuple(instructions), tuple(origins), starts, blocks)
 

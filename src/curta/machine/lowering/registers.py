@@ -26,8 +26,7 @@ from curta.machine.lowering.conflicts import Conflicts, Site, find_conflicts
 from curta.machine.lowering.flow import Flow, find_flow
 from curta.machine.lowering.liveness import members
 
-_MOST_TRIES = 12
-Wish = tuple[int, Value, Value | None, int]
+Wish = tuple[float, Value, Value | None, int]
 """How often it matters, a value, and another one or a register that it wants to share."""
 
 
@@ -50,26 +49,25 @@ def choose_registers(code: Code) -> Registers:
     flow = find_flow(code)
     conflicts = find_conflicts(code)
     back = return_register(code.parameters, code.results)
-    sites = [
-        (label, index, step)
+    calls = {
+        (label, index): step
         for label, block in code.blocks.items()
         for index, step in enumerate(block.steps)
         if isinstance(step, Call)
-    ]
-    slots = {(label, index): code.first_cell + step.height for label, index, step in sites}
-    for turn in range(_MOST_TRIES):
-        joined = _Joined(code, conflicts, slots, back)
+    }
+    room = 0
+    higher = 1
+    while higher:
+        slots = {site: code.first_cell + room + call.height for site, call in calls.items()}
+        joined = _Joined(code, conflicts, slots, back, room)
         for wish in _wishes(code, flow, slots):
             joined.grant(wish)
         chosen, higher = joined.choose()
-        if not higher:
-            break
-        for site, slot in higher.items():
-            slots[site] = slot if turn < _MOST_TRIES - 2 else len(conflicts.of) + back + 1
+        room += higher
     frame = max([back, *(r for r in chosen.values() if r < GLOBALS)]) + 1
-    for label, index, call in sites:
+    for site, call in calls.items():
         needed = return_register(len(call.arguments), len(call.results)) + 1
-        frame = max(frame, slots[label, index] + needed)
+        frame = max(frame, slots[site] + needed)
     return Registers(chosen, slots, back, frame, _count_calls(code, flow))
 
 
@@ -121,9 +119,11 @@ class _Joined:
     them, whose conflicts and limits are those of all.
     """
 
-    def __init__(self, code: Code, conflicts: Conflicts, slots: dict[Site, int], back: int) -> None:
-        self.slots, self.across = slots, conflicts.across
-        self.home = code.home
+    def __init__(
+        self, code: Code, conflicts: Conflicts, slots: dict[Site, int], back: int, room: int
+    ) -> None:
+        first = code.first_cell
+        self.home = {v: r if r < first else r + room for v, r in code.home.items()}
         self.in_shared = conflicts.in_shared
         self.conflicts = {v: c for v, c in conflicts.of.items() if v not in self.in_shared}
         self.heads = {value: value for value in self.conflicts}
@@ -184,21 +184,20 @@ class _Joined:
         self.heads[other] = one
         self.conflicts[one], self.limits[one], self.members[one] = conflicts, limit, together
 
-    def choose(self) -> tuple[dict[Value, int], dict[Site, int]]:
-        """A register for every value, and frames that would have to be higher for that."""
+    def choose(self) -> tuple[dict[Value, int], int]:
+        """A register for every value, and by how much frames would have to be higher for that."""
         heads = [value for value in self.heads if self.heads[value] == value]
         chosen = {value: self.pins[value] for value in heads if value in self.pins}
         waiting = [value for value in heads if value not in chosen]
         homes = {value: self._home(value) for value in waiting}
         waiting.sort(key=lambda value: (self.limits[value], homes[value]))
-        higher: dict[Site, int] = {}
+        higher = 0
         for value in waiting:
             taken = set(self._taken(value, chosen))
             register = homes[value]
             if register in taken or register >= self.limits[value]:
                 register = next(r for r in range(len(taken) + 1) if r not in taken)
-            if register >= self.limits[value]:
-                self._raise(value, register, higher)
+            higher = max(higher, register + 1 - self.limits[value])
             chosen[value] = register
         found = {value: chosen[self.head(value)] for value in self.heads}
         return {**found, **self.in_shared}, higher
@@ -215,8 +214,3 @@ class _Joined:
                 register = chosen.get(self.head(other))
                 if register is not None:
                     yield register
-
-    def _raise(self, value: Value, register: int, higher: dict[Site, int]) -> None:
-        for site, across in self.across.items():
-            if across & self.members[value] and self.slots[site] <= register:
-                higher[site] = max(higher.get(site, 0), register + 1)

@@ -1,0 +1,42 @@
+"""Sink: a value is computed when what it is made from has been read for the last time.
+
+`next = i + 4` is often written before `i` is read again. Behind that both can share a register, and
+a loop need not copy the one to the other. Nothing lives longer: of the sources one dies there
+anyway, and the others are read later still.
+"""
+
+from __future__ import annotations
+
+from curta.machine.lowering.code import Block, Code, Step, Value, edges, end_reads, reads
+from curta.machine.lowering.operations import gives_value
+
+
+def sink(code: Code) -> Code:
+    """The code with pure steps of a block behind later ones of the same block."""
+    for block in code.blocks.values():
+        _sink_within(block, code)
+    return code
+
+
+def _sink_within(block: Block, code: Code) -> None:
+    steps = block.steps
+    order = [float(index) for index in range(len(steps))]
+    first_read = dict.fromkeys(end_reads(block.end), len(steps))
+    last_read = dict(first_read)
+    given = {value for edge in edges(block.end) for value in edge.arguments}
+    for index in range(len(steps) - 1, -1, -1):
+        step = steps[index]
+        used = [value for value in reads(step) if value not in code.constants]
+        if used and isinstance(step, Step) and step.d in given and gives_value(step.operation):
+            behind = min(last_read.get(value, -1) for value in used)
+            if index < behind < min(len(steps), _first(step.d, first_read, len(steps))):
+                order[index] = int(behind) + 0.5
+                steps[index] = step._replace(place=steps[int(behind)].place)
+        for value in used:
+            first_read[value] = index
+            last_read[value] = max(last_read.get(value, -1), order[index])
+    block.steps = [steps[index] for index in sorted(range(len(steps)), key=order.__getitem__)]
+
+
+def _first(value: Value | None, first_read: dict[Value, int], never: int) -> int:
+    return never if value is None else first_read.get(value, never)
