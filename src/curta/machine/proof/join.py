@@ -130,7 +130,8 @@ class Joining:
         others: Sequence[dict[Term, bool]],
     ) -> dict[Term, bool]:
         """The same comparison of places, as far as it is known on the other ways."""
-        terms, found = self.terms, {}
+        terms = self.terms
+        found: dict[Term, bool] = {}
         name, *sides = terms.nodes[atom]
         alone = [(side,) * (1 + len(others)) for side in sides]
         for one in (*places.get(sides[0], ()), alone[0]):  # type: ignore[call-overload]
@@ -142,10 +143,9 @@ class Joining:
                     words = [self.by_column.get(column, column[0]) for column in (one, other)]
                     truth = terms.value(str(name), *words)
                     if truth >= 0:
-                        node = terms.nodes[truth]
-                        turned = node[0] == "not"
-                        found[node[1] if turned else truth] = holds != turned
-        return found  # type: ignore[return-value]
+                        fact, positive = terms.fact(truth)
+                        found[fact] = holds == positive
+        return found
 
     def _is_known(
         self, name: str, a: Term, b: Term, holds: bool, facts: dict[Term, bool]

@@ -237,9 +237,8 @@ class FunctionProof:
                     self._check_end(way, ending.how, self.source.run(reached))
             except Undecided as undecided:
                 known = self.terms.facts
-                node = self.terms.nodes[undecided.truth]
-                truth: Term = node[1] if node[0] == "not" else undecided.truth  # type: ignore[assignment]
-                facts += [{**known, truth: True}, {**known, truth: False}]
+                fact, _ = self.terms.fact(undecided.truth)
+                facts += [{**known, fact: True}, {**known, fact: False}]
         else:
             raise Refused(f"WebAssembly forks too often on the way to {way.at}")
         self.terms.facts = way.facts

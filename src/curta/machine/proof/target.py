@@ -71,10 +71,8 @@ class Way:
     said: Term | None = None
     """The word that was said last."""
 
-    def fork(self, truth: Term, holds: bool) -> Way:
-        return Way(
-            self.at, self.registers.copy(), self.world, {**self.facts, truth: holds}, self.said
-        )
+    def fork_to(self, at: int) -> Way:
+        return Way(at, self.registers.copy(), self.world, self.facts.copy(), self.said)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,24 +229,26 @@ class TargetRun:
         if truth < 0:
             way.at = there if truth == ONE else way.at + 1
             return None
-        node = self.terms.nodes[truth]
-        fact, holds = (node[1], False) if node[0] == "not" else (truth, True)
-        taken, passed = way.fork(fact, holds), way.fork(fact, not holds)  # type: ignore[arg-type]
-        taken.at, passed.at = there, way.at + 1
+        fact, holds = self.terms.fact(truth)
+        taken, passed = way.fork_to(there), way.fork_to(way.at + 1)
+        taken.facts[fact], passed.facts[fact] = holds, not holds
         return [taken, passed]
 
     def _table(self, way: Way, index: Term, count: int) -> list[Way] | None:
         if index < 0:
             way.at += 1 + min(~index, count)
             return None
-        ways, left = [], way.fork(index, True)
-        del left.facts[index]
+        ways, left = [], way.fork_to(way.at + 1 + count)
         for number in range(count):
             truth = self.terms.equal(index, constant(number))
-            ways.append(way.fork(truth, True))
-            ways[-1].at += 1 + number
-            left.facts[truth] = False
-        left.at += 1 + count
+            if truth == ZERO:
+                continue
+            taken = way.fork_to(way.at + 1 + number)
+            if truth == ONE:
+                return [*ways, taken]
+            fact, holds = self.terms.fact(truth)
+            taken.facts[fact], left.facts[fact] = holds, not holds
+            ways.append(taken)
         return [*ways, left]
 
     # -- calls ------------------------------------------------------------------------------------

@@ -126,6 +126,11 @@ class Terms:
         self.used.add(atom)
         return ~int(fact != turned)
 
+    def fact(self, truth: Term) -> tuple[Term, bool]:
+        """The fact that a truth value holds: an atom, and what it is."""
+        node = self.nodes[truth]
+        return (node[1], False) if node[0] == "not" else (truth, True)  # type: ignore[return-value]
+
     # -- sums -----------------------------------------------------------------------------------
 
     def _summands(self, term: Term) -> tuple[int, dict[Term, int]]:
@@ -186,6 +191,8 @@ class Terms:
             simple = _BY_CONSTANT.get((name, ~b))
             if simple is not None:
                 return a if simple == "itself" else ~int(simple)
+            if b == ONE and self.is_truth(a) and name in ("and", "xor"):
+                return a if name == "and" else self.negate(a)
         elif a == b and name in ("and", "or"):
             return a
         elif a == b and name == "xor":
