@@ -251,11 +251,14 @@ class FunctionProof:
         registers: Registers,
         facts: dict[Term, bool],
     ) -> None:
-        words = _words_of(state)
+        known = self.terms.as_known
+        words = tuple(map(known, _words_of(state)))
         if meeting.state is not None and len(_words_of(meeting.state)) != len(words):
             raise Refused(f"WebAssembly comes to {meeting.at} with other operands")
         meeting.state = state
-        meeting.arrivals.setdefault(origin, []).append(Arrival(words, registers, facts))
+        meeting.arrivals.setdefault(origin, []).append(
+            Arrival(words, {r: known(term) for r, term in registers.items()}, facts)
+        )
 
     def _check_end(self, way: Way, how: tuple[object, ...], state: State) -> None:
         if how != state.ended:

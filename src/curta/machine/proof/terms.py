@@ -126,6 +126,10 @@ class Terms:
         self.used.add(atom)
         return ~int(fact != turned)
 
+    def as_known(self, term: Term) -> Term:
+        """A word, or the constant that the facts say it is."""
+        return self.known(term) if term >= 0 and self.truth[term] else term
+
     def fact(self, truth: Term) -> tuple[Term, bool]:
         """The fact that a truth value holds: an atom, and what it is."""
         node = self.nodes[truth]
