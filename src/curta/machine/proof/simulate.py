@@ -236,12 +236,26 @@ class FunctionProof:
                 else:
                     self._check_end(way, ending.how, self.source.run(reached))
             except Undecided as undecided:
-                known = self.terms.facts
-                fact, _ = self.terms.fact(undecided.truth)
-                facts += [{**known, fact: True}, {**known, fact: False}]
+                facts += self._cases(undecided.truth)
         else:
             raise Refused(f"WebAssembly forks too often on the way to {way.at}")
         self.terms.facts = way.facts
+
+    def _cases(self, truth: Term) -> list[dict[Term, bool]]:
+        """What a way of the source may bring: the facts in other words, or what is undecided."""
+        known = self.terms.facts
+        more = known.copy()
+        for atom, holds in known.items():
+            if self.terms.chosen[atom]:
+                self.terms.facts = {fact: value for fact, value in known.items() if fact != atom}
+                again = self.terms.as_known(atom)
+                if again >= 0:
+                    fact, positive = self.terms.fact(again)
+                    more.setdefault(fact, holds == positive)
+        if len(more) > len(known):
+            return [more]
+        fact, _ = self.terms.fact(truth)
+        return [{**known, fact: True}, {**known, fact: False}]
 
     def _arrive(
         self,

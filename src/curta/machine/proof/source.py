@@ -259,11 +259,17 @@ class SourceRun:
     def _return(self, frame: Frame) -> None:
         results = len(frame.function.type.results)
         values = frame.stack[len(frame.stack) - results :]
+        words = tuple(word for value in values for word in value)
         parent = frame.parent
         if parent is None:
-            self._end("return", tuple(word for value in values for word in value))
+            self._end("return", words)
             return
-        parent.stack += values
+        caller = parent.function.body[parent.index]
+        if caller.opcode == "call":
+            types = parent.function.module.functions[caller.operands[0]].results
+            parent.stack += split(words, types)
+        else:  # an instruction that is a function of the library
+            parent.stack.append(words)
         parent.index += 1
         self.state.frame = parent
 

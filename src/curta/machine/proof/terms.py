@@ -50,6 +50,8 @@ class Terms:
         self.nodes: list[Key] = []
         self.truth: list[bool] = []
         """Which nodes are 0 or 1."""
+        self.chosen: list[bool] = []
+        """Which nodes have a choice in them."""
         self.facts: dict[Term, bool] = {}
         self.used: set[Term] = set()
         """Which of them made a difference."""
@@ -100,7 +102,18 @@ class Terms:
             number = self._numbers[key] = len(self.nodes)
             self.nodes.append(key)
             self.truth.append(key[0] in _TRUTHS)
+            self.chosen.append(self._is_chosen(key))
         return number
+
+    def _is_chosen(self, key: Key) -> bool:
+        """Whether facts could make it something simpler."""
+        if key[0] == "ite":
+            return True
+        if key[0] == "sum":
+            return any(self.chosen[term] for term, _ in key[2])  # type: ignore[attr-defined]
+        if key[0] not in self._build and key[0] not in ("not", "ite"):
+            return False
+        return any(term >= 0 and self.chosen[term] for term in key[1:])  # type: ignore[operator,index]
 
     def value(self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO) -> Term:
         """The word that an operation gives; those of extensions are only themselves."""
@@ -127,8 +140,34 @@ class Terms:
         return ~int(fact != turned)
 
     def as_known(self, term: Term) -> Term:
-        """A word, or the constant that the facts say it is."""
+        """A word as it is once the facts are known."""
+        if term < 0:
+            return term
+        if self.chosen[term] and self.facts:
+            term = self._again(term, {})
         return self.known(term) if term >= 0 and self.truth[term] else term
+
+    def _again(self, term: Term, done: dict[Term, Term]) -> Term:
+        """Build a word once more, now that more is known."""
+        if term < 0 or not self.chosen[term]:
+            return self.known(term) if term >= 0 and self.truth[term] else term
+        if term not in done:
+            name, *parts = self.nodes[term]
+            if name == "sum":
+                total, summands = parts
+                built = ~int(total)  # type: ignore[call-overload]
+                for one, factor in summands:  # type: ignore[attr-defined]
+                    built = self._add(built, self._scaled(self._again(one, done), factor))
+            else:
+                words = [self._again(part, done) for part in parts]  # type: ignore[arg-type]
+                built = self._rebuilt(str(name), words)
+            done[term] = built
+        return done[term]
+
+    def _rebuilt(self, name: str, words: list[Term]) -> Term:
+        if name == "ite":
+            return self.choose(*words)
+        return self.negate(*words) if name == "not" else self.value(name, *words)
 
     def fact(self, truth: Term) -> tuple[Term, bool]:
         """The fact that a truth value holds: an atom, and what it is."""
