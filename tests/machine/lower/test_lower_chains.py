@@ -20,7 +20,7 @@ from curta.machine.wasm import Module
 CALLS = 6
 PACK = 96
 """Functions in a module: the functions of the library are lowered once for each module."""
-SAMPLE = 70
+SAMPLE = 40
 BLOCKS = 50
 MOST_TURNS = 8
 
@@ -46,6 +46,7 @@ def check(modules: Iterator[Module], random: Random) -> Tally:
     for module in modules:
         compare(module, draw_arguments, random, CALLS, tally)
     print(tally)
+    assert tally.nans <= tally.calls / 2000
     return tally
 
 
@@ -61,7 +62,7 @@ def test_pairs_do_what_wasmtime_does() -> None:
 
 def test_longer_chains_do_what_wasmtime_does() -> None:
     random = Random("longer")
-    nodes = [random_node(random, 3 + number % 3) for number in range(600)]
+    nodes = [random_node(random, 3 + number % 3) for number in range(400)]
     tally = check(packed(nodes, random), random)
     assert not tally.differences, "\n".join(map(str, tally.differences))
 
@@ -69,11 +70,11 @@ def test_longer_chains_do_what_wasmtime_does() -> None:
 def test_the_meter_counts_what_is_there() -> None:
     """More pairs, drawn and read; nothing is run."""
     random, meter = Random("meter"), Meter()
-    table = pairs()[::40]
+    table = pairs()[::80]
     for _ in modules_for(table, random, meter):
         pass
     print(meter.report())
-    assert meter.share(table)[0] == meter.share(table)[1] > 9_000
+    assert meter.share(table)[0] == meter.share(table)[1] > 4_500
 
 
 @pytest.mark.slow
