@@ -137,6 +137,7 @@ def random_node(
         for row in steps()
         if row.parameters[:1] == (type_,)
         and row.types <= {*types}
+        and row.opcode != "return"
         and (result is None or row.results == (result,))
     ]
     if not rows:  # nothing makes this of that
