@@ -87,6 +87,9 @@ def test_a_baked_program_does_what_the_prompted_one_does(folder: Path, capsys: C
         (("run", "none.safetensors"), "none.safetensors: no such file"),
         (("run", "torn.safetensors"), "not a complete safetensors file"),
         (("run", "torn.safetensors", "--extension", "nothing"), "no extension 'nothing'"),
+        (("run", "torn.safetensors", "--extension", "byte_swap"), "byte_swap (--extension) means"),
+        (("verify", "torn.safetensors", "--extension", "byte_swap"), "give it to `curta bake`"),
+        (("disasm", "torn.safetensors", "--extension", "byte_swap"), "baked with: byte_swap"),
         (("disasm", "torn.safetensors", "upper.c"), "is a whole program; name no other file"),
     ],
 )

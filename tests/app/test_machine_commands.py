@@ -127,6 +127,22 @@ def test_input_from_a_file(folder: Path, capsys: Capture) -> None:
     assert (code, err) == (2, "curta: --stdin-file missing: No such file or directory\n")
 
 
+FIRST_LINE = """
+#include <stdio.h>
+int main(void) {
+    char line[10];
+    fgets(line, sizeof line, stdin);
+    return line[0] != 0;
+}
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no /dev/zero")
+def test_a_file_without_an_end(folder: Path, capsys: Capture) -> None:
+    Path("first.c").write_text(FIRST_LINE)
+    assert run(capsys, "first.c", "--stdin-file", "/dev/zero", "--stats", "none") == (0, "", "")
+
+
 def test_input_of_curta_itself(
     folder: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +193,7 @@ def test_invoking_a_function(folder: Path, capsys: Capture) -> None:
         (["--max-tokns", "100", "echo.c"], "no option --max-tokns; did you mean --max-tokens?"),
         (["echo.c", "--max-tokens", "x"], "invalid int value"),
         (["echo.c", "--max-tokens", "-1"], "max_tokens=-1"),
+        (["echo.c", "--max-tokens", "67108865"], "is certified for 67,108,864 tokens"),
         ([], "PROG is missing"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from contextlib import suppress
 from pathlib import Path
 from unittest.mock import Mock
@@ -13,7 +14,7 @@ from curta.compiler.derived import bends_of
 from curta.engine import load
 from curta.errors import FileError, LimitError, UserError
 from curta.gallery import PROGRAMS
-from curta.machine.bake import MOST_BAKED, BakedMachine, bake, load_baked, with_stores
+from curta.machine.bake import MOST_BAKED, PROGRAM_NOTE, BakedMachine, bake, load_baked, with_stores
 from curta.machine.encode import encode_word
 from curta.machine.instructions import MEMORY_PAGES, Instruction
 from curta.machine.loaded import LoadedProgram
@@ -142,6 +143,20 @@ def test_other_models_are_no_baked_programs(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-100])
     with pytest.raises(FileError, match=r"not a complete safetensors file .* `curta bake`"):
         load_baked(path)
+
+
+def test_extensions_are_the_ones_that_a_file_was_baked_with(tmp_path: Path) -> None:
+    from curta.compiler import compile
+    from curta.machine.extensions.byte_swap import BYTE_SWAP
+
+    note = base64.b64encode(LoadedProgram.from_core(PROGRAM).to_bytes()).decode()
+    path = tmp_path / "model.safetensors"
+    model = compile(next(iter(PROGRAMS.values())).build(), 100)
+    model.save(path, notes={PROGRAM_NOTE: note})
+    with pytest.raises(UserError, match=r"byte_swap \(--extension\) means nothing to it"):
+        load_baked(path, extensions=[BYTE_SWAP])
+    with pytest.raises(UserError, match="was baked without the extension byte_swap"):
+        load_baked(path, "reference", [BYTE_SWAP])
 
 
 def test_baked_files_are_no_programs_for_other_machines(tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ import json
 import os
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from curta.errors import ProgramError, Trap, UserError
@@ -31,11 +33,17 @@ BETWEEN_SECONDS = 0.2
 
 def run(options: argparse.Namespace) -> int:
     """Run a program, or invoke one of its functions, and show the figures."""
+    with standard_input(options) as stdin:
+        return run_with(options, stdin)
+
+
+def run_with(options: argparse.Namespace, stdin: Input) -> int:
+    """The same with its input at hand."""
     screen = Screen(show_output=not options.trace)
     started = time.perf_counter()
     code, failure, instance = 1, None, None
     try:
-        instance = begin(options, screen)
+        instance = begin(options, screen, stdin)
         if options.invoke is not None:
             for line in invoke(instance, options.invoke, options.arguments):
                 screen.write(f"{line}\n".encode())
@@ -56,9 +64,9 @@ def run(options: argparse.Namespace) -> int:
     return code if 0 <= code < 256 else 1
 
 
-def begin(options: argparse.Namespace, screen: Screen) -> Instance:
+def begin(options: argparse.Namespace, screen: Screen, stdin: Input) -> Instance:
     """The conversation, up to where the program can be run or invoked."""
-    settings = run_options(options, screen)
+    settings = run_options(options, screen, stdin)
     if is_baked(options.program):
         talk = talk_options(options, settings)
         baked = open_baked(options, options.level)
@@ -71,10 +79,10 @@ def begin(options: argparse.Namespace, screen: Screen) -> Instance:
     return machine.begin(options.program, **settings)
 
 
-def run_options(options: argparse.Namespace, screen: Screen) -> RunOptions:
+def run_options(options: argparse.Namespace, screen: Screen, stdin: Input) -> RunOptions:
     """What the command line says about a run."""
     settings: RunOptions = {
-        "stdin": standard_input(options),
+        "stdin": stdin,
         "env": dict(assignment(text) for text in options.env),
         "cflags": split_flags(options.cflags),
         "seed": options.seed,
@@ -130,20 +138,26 @@ def chosen(options: argparse.Namespace) -> list[Extension]:
         sys.path.pop(0)
 
 
-def standard_input(options: argparse.Namespace) -> Input:
-    """The text, the file, or what curta itself is given, read as the program asks for it."""
+@contextmanager
+def standard_input(options: argparse.Namespace) -> Iterator[Input]:
+    """The text, the file, or what curta itself is given.
+
+    Files are read as the program asks for their bytes: they may have no end.
+    """
     if options.stdin is not None and options.stdin_file is not None:
         raise UserError("--stdin and --stdin-file: give one of them")
     if options.stdin is not None:
         text = os.fsencode(options.stdin)
-        return text if text.endswith(b"\n") or not text else text + b"\n"
-    if options.stdin_file is not None:
+        yield text if text.endswith(b"\n") or not text else text + b"\n"
+    elif options.stdin_file is not None:
         try:
-            with open(options.stdin_file, "rb") as file:
-                return file.read()
+            file = open(options.stdin_file, "rb")  # noqa: SIM115 (errors of the program are not its)
         except OSError as error:
             raise UserError(f"--stdin-file {options.stdin_file}: {error.strerror}") from error
-    return sys.stdin.buffer if sys.stdin is not None else b""
+        with file:
+            yield file
+    else:
+        yield sys.stdin.buffer if sys.stdin is not None else b""
 
 
 def assignment(text: str) -> tuple[str, str]:

@@ -138,7 +138,12 @@ def add_surroundings(command: argparse.ArgumentParser) -> None:
 
 
 def add_limits(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--max-tokens", type=int, metavar="N", help="the longest conversation")
+    command.add_argument(
+        "--max-tokens",
+        type=int,
+        metavar="N",
+        help="the longest conversation (default, and at most: what the level is certified for)",
+    )
     command.add_argument(
         "--max-memory", type=int, metavar="PAGES", help="of 64 KiB (default: 16384, 1 GiB)"
     )

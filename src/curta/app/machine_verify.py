@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import stat
 import sys
 import time
 from importlib.util import find_spec
@@ -50,9 +52,10 @@ def verify(options: argparse.Namespace) -> int:
     """Run, replay, run elsewhere; a ProgramError names the first difference."""
     options.level = level_there_is(options.level)
     screen = Screen(show_output=False)
-    recorder = Recorder(standard_input(options))
     try:
-        instance, ours, call = run_once(options, screen, recorder)
+        with standard_input(options) as stdin:
+            recorder = Recorder(stdin)
+            instance, ours, call = run_once(options, screen, recorder)
         screen.clear()
         print(describe_run(instance.figures), flush=True)
         compared = replay(options, screen, instance)
@@ -77,33 +80,49 @@ def level_there_is(asked: Level | None) -> Level | None:
 
 
 class Recorder:
-    """Input that is remembered, so that it can be given a second time."""
+    """Input that is remembered, so that it can be given a second time.
+
+    Of what may have no end (a terminal, a pipe, a device) that is what the program asked for; of a
+    regular file all.
+    """
 
     def __init__(self, source: Input) -> None:
-        self.given = b""
+        self.kept = bytearray()
         self.place = 0
         self.live: Readable | None = None
         if source is None or isinstance(source, bytes | bytearray | memoryview):
-            self.given = bytes(source or b"")
-        elif source is sys.stdin.buffer and sys.stdin.isatty():
-            self.live = source
+            self.kept += source or b""
+        elif is_regular(source):
+            self.kept += source.read(-1) or b""
         else:
-            self.given = source.read(-1) or b""
+            self.live = source
+
+    @property
+    def given(self) -> bytes:
+        """All that is known of it."""
+        return bytes(self.kept)
 
     def read(self, size: int, /) -> bytes:
         if self.live is not None:
-            self.given += self.live.read(size) or b""
-        found = self.given[self.place : self.place + size]
+            self.kept += self.live.read(size) or b""
+        found = bytes(self.kept[self.place : self.place + size])
         self.place += len(found)
         return found
+
+
+def is_regular(source: Readable) -> bool:
+    """Is it a file that has an end?"""
+    try:
+        return stat.S_ISREG(os.fstat(source.fileno()).st_mode)  # type: ignore[attr-defined]
+    except (AttributeError, OSError):  # nothing that the system knows of
+        return False
 
 
 def run_once(
     options: argparse.Namespace, screen: Screen, recorder: Recorder
 ) -> tuple[Instance, Outcome, Call | None]:
     """The run that is checked, with all its tokens kept; the call, if a function is invoked."""
-    settings = run_options(options, screen)
-    settings["stdin"] = recorder
+    settings = run_options(options, screen, recorder)
     settings["keep_trace"] = True
     instance, call = begin(options, screen, settings), None
     code, trap, results = None, "", tuple[str, ...]()

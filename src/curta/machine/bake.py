@@ -186,6 +186,12 @@ def load_baked(
 
     They know what its extensions do; only level "reference" has to be told.
     """
+    if extensions and level != "reference":
+        names = ", ".join(extension.name for extension in extensions)
+        raise UserError(
+            f"{path} is in the weights, with the extensions that it was baked with: {names} "
+            "(--extension) means nothing to it; leave it out, or give it to `curta bake`"
+        )
     notes = file_notes(path, "curta bake")
     if PROGRAM_NOTE not in notes:
         raise FileError(f"{path} is a model, but no baked program; `curta bake` makes one")
@@ -194,6 +200,12 @@ def load_baked(
     except ValueError as error:
         raise FileError(f"{path}: the program in it cannot be read; bake it again") from error
     program = replace(LoadedProgram.from_bytes(content), baked=True)
+    for extension in extensions:
+        if extension.name not in program.operations:
+            raise UserError(
+                f"{path} was baked without the extension {extension.name}; leave it out, or give "
+                "it to `curta bake` (--extension)"
+            )
     return BakedMachine(
         program,
         notes.get(NAME_NOTE, Path(path).name),

@@ -102,6 +102,7 @@ class Conversation:
     """One program, and all that was said since its prompt."""
 
     def __init__(self, talker: Talker, program: LoadedProgram, host: Host, limits: Limits) -> None:
+        check_max_tokens(limits.max_tokens, talker.max_tokens)
         self.talker = talker
         self.program = program
         self.host = host
@@ -249,6 +250,15 @@ class Conversation:
             kept += written
             if tell is not None:
                 tell(written)
+
+
+def check_max_tokens(limit: int | None, certified: int) -> None:
+    """Refuse a promise of more tokens than the machine at this level is proved exact for."""
+    if limit is not None and limit > certified:
+        raise UserError(
+            f"max_tokens={limit:,} (--max-tokens): the machine is certified for {certified:,} "
+            "tokens at this level; give that number or less, or leave it out"
+        )
 
 
 def _next_byte(stdin: Input) -> Callable[[], int]:

@@ -18,6 +18,7 @@ from curta.errors import FileError, LimitError
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.wasm.module import MAX_PAGES, Module
+from curta.machine.wasm.validate import validate
 
 HERE = Path(__file__).parent
 LOWERING = ("lower/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
@@ -64,9 +65,13 @@ def lowering_digest() -> bytes:
 
 
 def check_memory(module: Module, pages: int) -> None:
-    """Refuse what needs more from the beginning. (Growing beyond fails, as it may.)"""
+    """Refuse what needs more from the beginning. (Growing beyond fails, as it may.)
+
+    No limit would help a module that is wrong in itself: that is said first.
+    """
     for memory in module.memories:
         if memory.limits.minimum > pages:
+            validate(module)
             raise LimitError(
                 f"the program begins with {memory.limits.minimum:,} pages of memory, the limit is "
                 f"{pages:,}; allow more with max_memory (--max-memory)"

@@ -39,6 +39,23 @@ FIRST_REFUSED_CODE = 126
 """wasmtime takes no exit code from here on: it traps, and does not say which one it was."""
 
 
+AS_TERMINALS = """
+(module
+  (import "program" "memory" (memory 0))
+  (import "wasi" "fd_fdstat_get" (func $asked (param i32 i32) (result i32)))
+  (export "memory" (memory 0))
+  (func (export "fd_fdstat_get") (param $file i32) (param $answer i32) (result i32)
+    (local $error i32)
+    (local.set $error (call $asked (local.get $file) (local.get $answer)))
+    (if (i32.eqz (local.get $error)) (then
+      (i32.store8 (local.get $answer) (i32.const 2)) ;; a character device
+      (i64.store offset=8 (local.get $answer) ;; that cannot be sought (4), nor says where (32)
+        (i64.and (i64.load offset=8 (local.get $answer)) (i64.const -37)))))
+    (local.get $error)))
+"""
+"""wasmtime's answer to what a stream is, with the kind of file that the machine says it is."""
+
+
 class VerifyError(ProgramError):
     """Two ways of running a program that do not agree."""
 
@@ -202,14 +219,17 @@ def run_on_wasmtime(
 ) -> Outcome:
     """The program on wasmtime's own WASI. The first argument is the program's name.
 
-    Extensions are functions of the host, by their meaning in Python. Where there is a call, C++
-    constructs its globals before it.
+    Its streams are files, and it is told that they are terminals, as the machine tells it: the C
+    library then hands on every line of output, and what it has not when there is a trap is the same
+    on both. Extensions are functions of the host, by their meaning in Python. Where there is a
+    call, C++ constructs its globals before it.
     """
     import wasmtime
 
     engine = wasmtime.Engine()
     store, linker = wasmtime.Store(engine), wasmtime.Linker(engine)
     linker.define_wasi()
+    _call_streams_terminals(wasmtime, store, linker)
     for extension in extensions:
         words = [wasmtime.ValType.i32()] * extension.parameters
         type_ = wasmtime.FuncType(words, [wasmtime.ValType.i32()])
@@ -224,6 +244,26 @@ def run_on_wasmtime(
         code, trap, results = _start(wasmtime, store, linker, module, call)
         del store
         return Outcome(out.read_bytes(), err.read_bytes(), code, trap, results)
+
+
+def _call_streams_terminals(wasmtime: Any, store: Any, linker: Any) -> None:
+    """Put AS_TERMINALS before WASI's own function; it needs the memory of whoever calls it."""
+    place = ("wasi_snapshot_preview1", "fd_fdstat_get")
+    asked = linker.get(store, *place)
+    module = wasmtime.Module(store.engine, AS_TERMINALS)
+
+    def answer(caller: Any, file: int, address: int) -> int:
+        memory = caller.get("memory")
+        if memory is None:
+            raise wasmtime.WasmtimeError("missing required memory export")
+        instance = wasmtime.Instance(caller, module, [memory, asked])
+        return int(instance.exports(caller)["fd_fdstat_get"](caller, file, address))
+
+    word = wasmtime.ValType.i32()
+    type_ = wasmtime.FuncType([word, word], [word])
+    linker.allow_shadowing = True
+    linker.define_func(*place, type_, answer, access_caller=True)
+    linker.allow_shadowing = False
 
 
 def _on_words(extension: Extension) -> Callable[..., int]:

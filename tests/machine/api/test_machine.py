@@ -68,8 +68,43 @@ def test_a_limit_on_memory_hides_no_mistake_and_may_be_larger_than_any_memory() 
     assert too_large != MODULE
     with pytest.raises(InvalidModuleError, match="65537 pages"):
         MACHINE.instantiate(too_large)
+    for limits in ("65537", "1 65537", "4294967295"):
+        with pytest.raises(InvalidModuleError, match="memory size must be at most 65536 pages"):
+            MACHINE.instantiate(assemble(f"(module (memory {limits}))"))
+    with pytest.raises(InvalidModuleError, match="type mismatch"):
+        MACHINE.instantiate(assemble("(module (memory 20000) (func (i32.const 1)))"))
+    with pytest.raises(LimitError, match="begins with 65,536 pages"):
+        MACHINE.instantiate(assemble("(module (memory 65536))"))
     instance = MACHINE.instantiate(MODULE, max_memory=1 << 40)
     assert [instance.invoke("grow", n) for n in (65_536, 65_535, 1)] == [-1, 1, -1]
+
+
+def test_as_many_tokens_as_are_certified_can_be_asked_for() -> None:
+    instance = MACHINE.instantiate(MODULE, max_tokens=2**26)
+    assert instance.invoke("kept") == 0
+
+
+class Endless(io.RawIOBase):
+    """The same line for ever; who reads much more than a line wants its end."""
+
+    def __init__(self) -> None:
+        self.left = 10_000
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:
+        assert self.left > 0, "the input is read to its end"
+        count = min(len(buffer), 100)
+        buffer[:count] = (b"a line and more words, forty letters...\n" * 3)[:count]
+        self.left -= count
+        return count
+
+
+def test_input_without_an_end_is_read_as_far_as_it_is_asked_for(tmp_path: Path) -> None:
+    program = tmp_path / "first.c"
+    program.write_text("#include <stdio.h>\nint main(void) { return getchar(); }")
+    assert MACHINE.run(program, stdin=Endless()).exit_code == ord("a")
 
 
 def test_what_has_no_start() -> None:
@@ -84,6 +119,7 @@ def test_what_has_no_start() -> None:
         ({"args": [3]}, "3, expected text"),
         ({"env": {"A=B": "c"}}, "no name for an environment variable"),
         ({"max_tokens": -1}, "max_tokens=-1"),
+        ({"max_tokens": 2**26 + 1}, "max_tokens=67,108,865 .*certified for 67,108,864 tokens"),
         ({"args": "6"}, "expected a list of texts"),
         ({"cflags": "-O0"}, "expected a list of texts"),
         ({"stdin": "text"}, "give bytes"),

@@ -322,3 +322,51 @@ def test_without_pytorch_there_are_hull_caches(
     assert machine_verify.level_there_is("hull") == "hull"
     with pytest.raises(UserError, match="needs PyTorch"):
         machine_verify.level_there_is("plain")
+
+
+def test_softmax_is_certified_for_fewer_tokens(plain: Engine) -> None:
+    machine = Machine("plain")
+    machine.__dict__["engine"] = plain
+    with pytest.raises(UserError, match=r"max_tokens=65,535 .*certified for 65,534 tokens at this"):
+        machine.run(assemble(TEXT), max_tokens=65_535)
+
+
+class Live(io.RawIOBase):
+    """A pipe that stays open: one line comes, and then whoever reads on waits for ever."""
+
+    def __init__(self) -> None:
+        self.left = b"one line\n"
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:
+        assert self.left, "what was not asked for is waited for"
+        count = min(len(buffer), len(self.left))
+        buffer[:count], self.left = self.left[:count], self.left[count:]
+        return count
+
+
+LINES = """
+#include <stdio.h>
+int main(void) {
+    char line[100];
+    fgets(line, sizeof line, stdin);
+    printf("%sin upper case\\nhalf a li", line);
+    fputs("error", stderr);
+    __builtin_trap();
+}
+"""
+
+
+def test_what_was_printed_before_a_trap_is_whole_lines_on_both(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And input that does not end is given to both as far as the program asked for it."""
+    pytest.importorskip("wasmtime")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(Live()))
+    path = tmp_path / "lines.c"
+    path.write_text(LINES)
+    assert main(["verify", str(path)]) == 0
+    said = capsys.readouterr().out
+    assert "wasmtime: the same output (23 bytes), errors (5 bytes), and a trap too (" in said

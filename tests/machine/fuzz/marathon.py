@@ -1,0 +1,133 @@
+"""Long runs on one core, beyond what a test suite can take:
+
+    python tests/machine/fuzz/marathon.py modules 100000
+    python tests/machine/fuzz/marathon.py calls 1000000
+
+`modules` are of four functions each: chains that go through the pairs of instructions, longer
+chains, random modules of every construct, and wasm-smith's. `calls` are of C functions, in
+libraries of idioms. Both say now and then how far they are, and every difference at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import cycle
+from pathlib import Path
+from random import Random
+
+HERE = Path(__file__).parent
+for folder in ("wasm", "lower", "runtime"):
+    sys.path.insert(0, str(HERE.parent / folder))
+
+from chain_draw import chain_module, draw_arguments, node_of, random_node  # noqa: E402
+from chain_meter import Meter  # noqa: E402
+from chain_table import pairs  # noqa: E402
+from differences import Tally, compare  # noqa: E402
+from idiom_runs import Idioms, LibraryRun  # noqa: E402
+from smith import PROGRAM, compare_smith  # noqa: E402
+
+from curta import Machine  # noqa: E402
+from curta.machine.wasm import Module  # noqa: E402
+
+FUNCTIONS = 4
+CALLS = 4
+FLOATS = 0.3
+REPORT_SECONDS = 60.0
+LIBRARY_FUNCTIONS = 150
+LIBRARY_CALLS = 400
+QUADS_EVERY = 8
+"""One library in so many has `long double`."""
+
+
+def chain_modules(random: Random) -> Iterator[Module]:
+    """Four chains of one pair. Of those with floats, whose functions of the library are lowered
+    once for each module, there are fewer.
+    """
+    table = [*pairs()]
+    random.shuffle(table)
+    for pair in cycle(table):
+        floats = any(type_[0] == "f" for type_ in pair.producer.types | pair.consumer.types)
+        if floats and random.random() > FLOATS:
+            continue
+        nodes = [node_of(pair, random) for _ in range(FUNCTIONS)]
+        yield chain_module(nodes, random)
+
+
+def longer_modules(random: Random) -> Iterator[Module]:
+    while True:
+        floats = random.random() < 0.2
+        depth = random.randrange(3, 6)
+        nodes = [random_node(random, depth, floats=floats) for _ in range(FUNCTIONS)]
+        yield chain_module(nodes, random)
+
+
+class Progress:
+    """Says how far a run is, once a minute."""
+
+    def __init__(self) -> None:
+        self.started = self.said = time.monotonic()
+
+    def tell(self, tally: object, *, now: bool = False) -> None:
+        clock = time.monotonic()
+        if now or clock - self.said > REPORT_SECONDS:
+            self.said = clock
+            print(f"{clock - self.started:,.0f} s: {tally}", flush=True)
+
+
+def run_modules(count: int, seed: int) -> int:
+    """Of ten modules, five are chains of pairs, three longer ones, two wasm-smith's if it is
+    there.
+    """
+    random, tally, meter, progress = Random(seed), Tally(), Meter(), Progress()
+    sources = chain_modules(random), longer_modules(random)
+    told = number = 0
+    while tally.modules < count:
+        kind = number % 10
+        if kind >= 8 and PROGRAM is not None:
+            compare_smith(f"{seed} {number}", tally)
+        else:
+            module = next(sources[kind in (1, 3, 5)])
+            meter.read(module)
+            compare(module, draw_arguments, random, CALLS, tally)
+        number += 1
+        for difference in tally.differences[told:]:
+            print(f"seed {seed}, module {number - 1}: {difference}", flush=True)
+        told = len(tally.differences)
+        progress.tell(tally)
+    progress.tell(tally, now=True)
+    print(meter.report())
+    return bool(tally.differences)
+
+
+def run_calls(count: int, seed: int) -> int:
+    tally, machine, progress, told = Idioms(), Machine(), Progress(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        while tally.calls < count:
+            number = tally.libraries
+            given = (f"{seed} {number}", LIBRARY_FUNCTIONS, LIBRARY_CALLS)
+            quads = number % QUADS_EVERY == QUADS_EVERY - 1
+            LibraryRun(machine, Path(folder), *given, quads).check(tally)
+            for difference in tally.differences[told:]:
+                print(difference, flush=True)
+            told = len(tally.differences)
+            progress.tell(tally)
+    progress.tell(tally, now=True)
+    return bool(tally.differences)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("what", choices=("modules", "calls"))
+    parser.add_argument("count", type=int)
+    parser.add_argument("--seed", type=int, default=1)
+    given = parser.parse_args()
+    run = run_modules if given.what == "modules" else run_calls
+    return run(given.count, given.seed)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

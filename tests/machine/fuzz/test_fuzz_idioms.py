@@ -1,0 +1,24 @@
+"""Idioms of C, chained: in the weights, in wasmtime and in native code they give the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from idiom_runs import Idioms, LibraryRun
+from rounds import seeds
+
+from curta import Machine
+
+
+@seeds()
+@pytest.mark.parametrize("quads", [False, True], ids=["doubles", "quads"])
+def test_idioms_give_the_same_everywhere(
+    machine: Machine, seed: int, quads: bool, tmp_path: Path
+) -> None:
+    """With `long double`, which is another type in native code, there is no native code."""
+    tally = Idioms()
+    functions, calls = (40, 40) if seed == 0 else (150, 200)
+    LibraryRun(machine, tmp_path, f"{seed} {quads}", functions, calls, quads).check(tally)
+    print(tally)
+    assert not tally.differences, "\n\n".join(tally.differences)
