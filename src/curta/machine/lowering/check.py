@@ -20,7 +20,7 @@ from curta.machine.lowering.code import (
     end_reads,
     reads,
 )
-from curta.machine.lowering.flow import find_dominators, reverse_postorder
+from curta.machine.lowering.flow import find_dominators, find_order
 from curta.machine.lowering.operations import PRIVATE, SET, sources
 
 Form = tuple[bool, bool, bool, bool]
@@ -44,65 +44,65 @@ class _Checked:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.forms: dict[str, set[Form]] = {}
-        self.home: dict[Value, Label] = {}
-        """The block that writes a value."""
+        self.home: dict[Value, Label] = dict.fromkeys(code.constants, code.entry.label)
+        """The block that writes a value; constants are there from the beginning."""
         self.wanted: dict[Label, set[Value]] = {}
-        """What a block reads, and other blocks write."""
+        """What a block reads before it writes it itself."""
 
     def check(self) -> None:
         for label, block in self.code.blocks.items():
             if label != block.label:
                 raise CodeError(f"block {label} says that it is block {block.label}")
-            self.check_steps(block)
-            self.check_ways(block)
+            self.check_block(block)
         self.check_order()
 
-    def check_steps(self, block: Block) -> None:
-        label, home = block.label, self.home
-        wanted: set[Value] = set()
-        written = list(block.parameters)
-        here = set(written)
+    def check_block(self, block: Block) -> None:
+        label, home, forms = block.label, self.home, self.forms
+        wanted = self.wanted[label] = set()
+        for value in block.parameters:
+            self.write(value, label)
         for step in block.steps:
             if isinstance(step, Call):
-                wanted.update(value for value in reads(step) if value not in here)
-                written += step.results
-                here.update(step.results)
+                wanted.update(value for value in reads(step) if home.get(value) != label)
+                for value in step.results:
+                    self.write(value, label)
                 continue
             name, d, a, b, c, _, _ = step
-            forms = self.forms.get(name) or self.find_forms(name)
-            if forms and (d is not None, a is not None, b is not None, c is not None) not in forms:
+            form = d is not None, a is not None, b is not None, c is not None
+            if form not in (forms.get(name) or self.find_forms(name)):
                 raise CodeError(f"{step} in block {label} has sources that it should not have")
-            for value in (a, b, c):
-                if value is not None and value not in here:
-                    wanted.add(value)
+            if a is not None and home.get(a) != label:
+                wanted.add(a)
+            if b is not None and home.get(b) != label:
+                wanted.add(b)
+            if c is not None and home.get(c) != label:
+                wanted.add(c)
             if d is not None:
-                written.append(d)
-                here.add(d)
-        for value in written:
-            if value in home or value in self.code.constants:
-                raise CodeError(f"value {value} is written once more in block {label}")
-            home[value] = label
-        wanted.update(end_reads(block.end))
-        for edge in edges(block.end):
-            wanted.update(edge.arguments)
-        self.wanted[label] = wanted - here - self.code.constants.keys()
+                self.write(d, label)
+        wanted.update(value for value in end_reads(block.end) if home.get(value) != label)
+        self.check_ways(block, wanted)
+
+    def write(self, value: Value, label: Label) -> None:
+        if value in self.home:
+            raise CodeError(f"value {value} is written once more in block {label}")
+        self.home[value] = label
 
     def find_forms(self, name: str) -> set[Form]:
-        """The forms that steps of an operation may have; none if it is an extension's."""
+        """The forms that steps of an operation may have; an extension has its own."""
         kind, expected = kind_of(name), sources(name)
         if kind in ("jump", "end"):
             raise CodeError(f"{name} is no step")
-        found: set[Form] = set()
+        found = {(True, True, b, c) for b in (False, True) for c in (False, True)}
         if expected is not None:
             gives = kind in ("value", "divide", "load", "read") and name != SET
             a, b, c = (source in expected for source in "abc")
-            found.add((gives, a, b, c))
+            found = {(gives, a, b, c)}
             if kind in ("load", "store") and name not in PRIVATE:
                 found.add((gives, a, True, c))
         self.forms[name] = found
         return found
 
-    def check_ways(self, block: Block) -> None:
+    def check_ways(self, block: Block, wanted: set[Value]) -> None:
         end, code = block.end, self.code
         if isinstance(end, Branch) and end.comparison not in COMPARISONS:
             raise CodeError(f"{end.comparison} is no comparison")
@@ -114,21 +114,26 @@ class _Checked:
                 raise CodeError(f"an edge of block {block.label} gives {len(edge.arguments)} words")
             if there is code.entry and there.parameters:
                 raise CodeError("an edge leads to the entry of a function that takes something")
+            wanted.update(v for v in edge.arguments if self.home.get(v) != block.label)
 
     def check_order(self) -> None:
-        """Of the blocks that are reached: those that dominate a block are above it in a tree."""
-        order, before = reverse_postorder(self.code)
+        """Blocks that are reached read what is written in blocks that dominate them."""
+        order, before = find_order(self.code)
         dominators = find_dominators(order, before)
-        depths: dict[Label, int] = {order[0]: 0}
+        home, entry = self.home, order[0]
+        depths: dict[Label, int] = {}
         for label in order:
-            depths.setdefault(label, depths[dominators[label]] + 1)
+            depths[label] = depths.get(dominators[label], 0) + 1
         for label in order:
-            at, depth = label, depths[label]
-            for value in sorted(self.wanted[label], key=self.depth_of(depths), reverse=True):
-                home = self.home.get(value)
-                if home is None or home not in depths:
-                    raise CodeError(f"value {value} is read in block {label} and written nowhere")
-                while depth > depths[home]:
-                    at, depth = dominators[at], depth - 1
-                if at != home:
-                    raise CodeError(f"value {value} may be read in block {label} without a write")
+            wanted = self.wanted[label]
+            homes = {home.get(value, label) for value in wanted}
+            if label == entry:
+                homes = {label} if wanted - self.code.constants.keys() else set()
+            if not homes.isdisjoint((label, *(homes - depths.keys()))):
+                raise CodeError(f"of values {wanted} some are unwritten in block {label}")
+            above = label
+            for found in sorted(homes - {entry}, key=depths.__getitem__, reverse=True):
+                while depths[above] > depths[found]:
+                    above = dominators[above]
+                if found != above:
+                    raise CodeError(f"of values {wanted} some may be unwritten in block {label}")

@@ -35,6 +35,7 @@ from curta.machine.lowering.code import (
 from curta.machine.lowering.context import SharedRegisters
 from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, Way
 from curta.machine.lowering.layout import SCRATCH
+from curta.machine.lowering.liveness import members
 from curta.machine.lowering.moves import Word, in_turn
 from curta.machine.lowering.operations import GET, SET, takes_immediate
 from curta.machine.lowering.registers import Registers
@@ -255,8 +256,12 @@ class _Writer:
         jumped, other = end.then, end.otherwise
         if end.rare == -1 or (not end.rare and self.cost(other, jumped) < self.cost(jumped, other)):
             comparison, jumped, other = INVERTED[comparison], other, jumped
-        behind = self.needs_room(jumped)
-        label, taken = self.way(jumped, aside=end.rare != 0)
+        if not end.rare and self.may_copy_first(jumped, other, (a, b)):
+            self.move(self.edge_moves(jumped), end.place)
+            label, taken, behind = jumped.label, (jumped,), False
+        else:
+            behind = self.needs_room(jumped)
+            label, taken = self.way(jumped, aside=end.rare != 0)
         word = self.code.constants.get(b)
         instruction = Instruction(
             comparison,
@@ -269,6 +274,18 @@ class _Writer:
         self.follow(other)
         if behind and not end.rare:
             self.land(jumped)
+
+    def may_copy_first(self, jumped: Edge, other: Edge, read: tuple[Value, Value]) -> bool:
+        """Whether the copy of an edge does no harm if it is done before the branch, on both ways."""
+        moves = self.edge_moves(jumped)
+        if len(moves) != 1 or not self.needs_room(jumped):
+            return False
+        depths = self.registers.flow.depths
+        if depths[jumped.label] < depths[other.label]:
+            return False
+        live = self.registers.conflicts.live[other.label]
+        kept = {self.of.get(value) for value in (*members(live), *other.arguments, *read)}
+        return kept.isdisjoint(moves)
 
     def compared(self, end: Branch) -> tuple[str, Value, Value]:
         """The jump's operation and sources; if one is constant, it is the second."""

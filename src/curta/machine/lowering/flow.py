@@ -35,6 +35,15 @@ class Flow:
 
 
 def find_flow(code: Code) -> Flow:
+    order, before = find_order(code)
+    dominators = find_dominators(order, before)
+    depths = _depths(order, before, dominators)
+    rare = _rare(code, order)
+    return Flow(order, before, dominators, depths, rare, _shares(code, order, depths, rare))
+
+
+def find_order(code: Code) -> tuple[tuple[Label, ...], dict[Label, list[Label]]]:
+    """The blocks that are reached, in the reverse of a postorder, and what leads to each."""
     after = {
         block.label: tuple(dict.fromkeys(edge.label for edge in edges(block.end)))
         for block in code.blocks.values()
@@ -44,10 +53,7 @@ def find_flow(code: Code) -> Flow:
     for label in order:
         for following in after[label]:
             before[following].append(label)
-    dominators = _dominators(order, before)
-    depths = _depths(order, before, dominators)
-    rare = _rare(code, order)
-    return Flow(order, before, dominators, depths, rare, _shares(code, order, depths, rare))
+    return order, before
 
 
 def _reverse_postorder(entry: Label, after: dict[Label, tuple[Label, ...]]) -> tuple[Label, ...]:
@@ -67,7 +73,9 @@ def _reverse_postorder(entry: Label, after: dict[Label, tuple[Label, ...]]) -> t
     return tuple(reversed(found))
 
 
-def _dominators(order: tuple[Label, ...], before: dict[Label, list[Label]]) -> dict[Label, Label]:
+def find_dominators(
+    order: tuple[Label, ...], before: dict[Label, list[Label]]
+) -> dict[Label, Label]:
     """The immediate dominators (Cooper, Harvey and Kennedy, 2001); the entry's is itself."""
     number = {label: n for n, label in enumerate(order)}
     found = {order[0]: order[0]}
