@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from curta.machine.instructions import Instruction
+from curta.machine.layout import SCRATCH
 from curta.machine.lowering.code import (
     Block,
     Branch,
@@ -34,7 +35,6 @@ from curta.machine.lowering.code import (
 )
 from curta.machine.lowering.context import SharedRegisters
 from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, Way
-from curta.machine.lowering.layout import SCRATCH
 from curta.machine.lowering.liveness import members
 from curta.machine.lowering.moves import Word, in_turn
 from curta.machine.lowering.operations import GET, SET, takes_immediate

@@ -11,16 +11,16 @@ from functools import partial
 
 from curta.errors import LinkError
 from curta.machine.instructions import TRAPS, WORD
-from curta.machine.lowering.builder import Builder, To
-from curta.machine.lowering.code import Exit, Step, Value
-from curta.machine.lowering.conditions import branch
-from curta.machine.lowering.layout import (
+from curta.machine.layout import (
     ARGUMENTS,
     ARGUMENTS_LENGTH,
     ENVIRONMENT,
     ENVIRONMENT_LENGTH,
     STATE,
 )
+from curta.machine.lowering.builder import Builder, To
+from curta.machine.lowering.code import Exit, Step, Value
+from curta.machine.lowering.conditions import branch
 from curta.machine.lowering.rules import Operation
 from curta.machine.parts.operations import Extension
 from curta.machine.wasm.module import FunctionType
