@@ -40,6 +40,8 @@ class Conflicts:
     across: dict[Site, int] = field(default_factory=dict)
     in_shared: dict[Value, int] = field(default_factory=dict)
     """The shared registers of values that lie in one."""
+    live: dict[Label, int] = field(default_factory=dict)
+    """The values that are read from each block on."""
 
 
 def find_conflicts(code: Code) -> Conflicts:
@@ -62,7 +64,7 @@ class _Finder:
 
     def run(self) -> Conflicts:
         code, found = self.code, self.found
-        live = live_before(code)
+        live = found.live = live_before(code)
         back = 1 << found.returned
         returning = self._returning()
         for label, block in code.blocks.items():

@@ -42,6 +42,8 @@ class Registers:
     back: int
     frame: int
     calls: dict[Callee | None, float]
+    flow: Flow
+    conflicts: Conflicts
 
 
 def choose_registers(code: Code) -> Registers:
@@ -68,7 +70,7 @@ def choose_registers(code: Code) -> Registers:
     for site, call in calls.items():
         needed = return_register(len(call.arguments), len(call.results)) + 1
         frame = max(frame, slots[site] + needed)
-    return Registers(chosen, slots, back, frame, _count_calls(code, flow))
+    return Registers(chosen, slots, back, frame, _count_calls(code, flow), flow, conflicts)
 
 
 def _count_calls(code: Code, flow: Flow) -> dict[Callee | None, float]:

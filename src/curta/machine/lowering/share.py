@@ -7,7 +7,7 @@ read. Divisions are shared too: the first one has not trapped.
 from __future__ import annotations
 
 from curta.machine.instructions import kind_of
-from curta.machine.lowering.code import Call, Code, Label, Step, Value
+from curta.machine.lowering.code import Call, Code, Label, Step, Value, edges, end_reads, reads
 from curta.machine.lowering.drop import rename
 from curta.machine.lowering.flow import find_flow
 from curta.machine.lowering.operations import gives_value, replaced
@@ -50,6 +50,22 @@ class _Known:
             if words.setdefault(word, value) != value
         }
         """Values that are the same as others."""
+        self.given: set[Value] = set()
+        """Values that calls take."""
+        self.used: set[Value] = set()
+        """Values that anything but a call takes."""
+        for block in code.blocks.values():
+            for step in block.steps:
+                (self.given if isinstance(step, Call) else self.used).update(reads(step))
+            self.used.update(end_reads(block.end))
+            for edge in edges(block.end):
+                self.used.update(edge.arguments)
+
+    def _is_for_calls(self, known: Value, step: Step) -> bool:
+        """Whether calls alone take a value, each in a register of its own: then it is computed there
+        as soon as copied.
+        """
+        return known in self.given and step.d not in self.used and gives_value(step.operation)
 
     def walk(self, label: Label) -> list[Key]:
         """Leave out of a block what is known; the keys of what it adds."""
@@ -64,10 +80,11 @@ class _Known:
                     continue
                 key = _key(step)
                 same = self.values.setdefault(key, step.d)
-                if same != step.d:
+                if same != step.d and not self._is_for_calls(same, step):
                     self.names[step.d] = same
                     continue
-                learnt.append(key)
+                if same == step.d:
+                    learnt.append(key)
             kept.append(step)
         block.steps = kept
         return learnt
