@@ -212,7 +212,10 @@ class FunctionProof:
             try:
                 self._compare(meeting, state, ending)
             except Refused as refused:
-                raise Refused(f"from {meeting.at} to {ending.way.at}: {refused}") from None
+                why = str(refused)
+                if self.source.other_world is not None:
+                    why = self._difference(ending.way.world, self.source.other_world)
+                raise Refused(f"from {meeting.at} to {ending.way.at}: {why}") from None
 
     # -- comparing --------------------------------------------------------------------------------
 
@@ -280,7 +283,7 @@ class FunctionProof:
                 f"the program ends by {self._show(how)}, WebAssembly by {self._show(state.ended)}"
             )
         if way.world != state.world:
-            raise Refused(self._difference(way.at, way.world, state.world))
+            raise Refused(self._difference(way.world, state.world))
         if how[0] != "exit":
             for register, term in state.shared.items():
                 if way.registers[register] != term:
@@ -296,18 +299,18 @@ class FunctionProof:
 
     # -- what is said of a difference -------------------------------------------------------------
 
-    def _difference(self, at: int, world: Term, other: Term) -> str:
+    def _difference(self, world: Term, other: Term) -> str:
         """The first event that differs."""
         ours, theirs = self._events(world), self._events(other)
         for one, another in zip(ours, theirs, strict=False):
             if one != another:
                 return (
-                    f"before {at} the program does {self._show(one)}, "
+                    f"the program does {self._show(one)}, "
                     f"WebAssembly {self._show(another)}"
                 )
         more = ours[len(theirs) :] or theirs[len(ours) :]
         who = "the program" if len(ours) > len(theirs) else "WebAssembly"
-        return f"before {at} {who} does more: {self._show(more[0]) if more else 'nothing'}"
+        return f"{who} does more: {self._show(more[0]) if more else 'nothing'}"
 
     def _events(self, world: Term) -> list[tuple[object, ...]]:
         events: list[tuple[object, ...]] = []
@@ -316,7 +319,7 @@ class FunctionProof:
             if len(node) < 2 or node[0] == "symbol":
                 events.append(node)
                 break
-            events.append((node[0], *node[2:]))
+            events.append((node[0], *node[2:-1]))
             world = node[1]  # type: ignore[assignment]
         return events[::-1]
 

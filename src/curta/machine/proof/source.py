@@ -109,6 +109,8 @@ class SourceRun:
     """Calls of the library that the program has in line."""
     lemmas: set[str] = field(default_factory=set)
     state: State = field(init=False)
+    other_world: Term | None = None
+    """What had happened at the place where the program has come, if it was something else."""
 
     def __post_init__(self) -> None:
         own: dict[str, Callable[..., None]] = {
@@ -140,6 +142,7 @@ class SourceRun:
         self.state = state
         self.terms.used = set()
         first: State | None = None
+        self.other_world = None
         try:
             for _ in range(3 * len(state.frame.function.body) + _MORE_STEPS):
                 if state.ended is not None:
@@ -149,7 +152,9 @@ class SourceRun:
                 if place is not None and state.moved and state.frame.is_at(place):
                     if state.world == world and needed <= self.terms.used:
                         return state
-                    if state.world == world and first is None:
+                    if state.world != world:
+                        self.other_world = self.other_world or state.world
+                    elif first is None:
                         first = state.copy()
                 self.step(state)
                 state.moved = True
@@ -157,7 +162,7 @@ class SourceRun:
             if first is None:
                 raise
         if first is None:
-            raise Refused(f"WebAssembly does not get to {place} with all that the program does")
+            raise Refused(f"WebAssembly does not get to {place}")
         return first
 
     def step(self, state: State) -> None:
