@@ -216,7 +216,8 @@ class FunctionProof:
         for following in self.successors[meeting.at]:
             self.meetings[following].arrivals.pop(meeting.at, None)
         assert meeting.state is not None
-        self.source.since = len(self.terms.nodes) if self.is_thorough else None
+        if self.is_thorough:
+            self.source.leaves = {*meeting.words, *meeting.registers.values()}
         state = _with_words(meeting.state, meeting.words)
         way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1], meeting.facts)
         for ending in self.run.follow(way, self.places):
@@ -259,9 +260,10 @@ class FunctionProof:
         """What a way of the source may bring: the facts in other words, or what is undecided."""
         known = self.terms.facts
         more = known.copy()
-        for atom, holds in known.items() if self.source.since is not None else ():
+        leaves = self.source.leaves
+        for atom, holds in known.items() if leaves is not None else ():
             self.terms.facts = {fact: value for fact, value in known.items() if fact != atom}
-            again = self.terms.as_known([atom], self.source.since or 0)[atom]
+            again = self.terms.as_known([atom], leaves or set())[atom]
             if again >= 0:
                 fact, positive = self.terms.fact(again)
                 more.setdefault(fact, holds == positive)
@@ -280,8 +282,8 @@ class FunctionProof:
         facts: dict[Term, bool],
     ) -> None:
         words, registers = _words_of(state), registers.copy()
-        if self.source.since is not None:
-            known = self.terms.as_known((*words, *registers.values()), self.source.since)
+        if self.source.leaves is not None:
+            known = self.terms.as_known((*words, *registers.values()), self.source.leaves)
             words = tuple(known[word] for word in words)
             registers = {register: known[term] for register, term in registers.items()}
         if meeting.state is not None and len(_words_of(meeting.state)) != len(words):

@@ -109,8 +109,8 @@ class SourceRun:
     """Calls of the library that the program has in line."""
     lemmas: set[str] = field(default_factory=set)
     state: State = field(init=False)
-    since: Term | None = None
-    """The first node of the present way, if worlds are compared with all facts in mind."""
+    leaves: Set[Term] | None = None
+    """What the present way began with, if words are compared with all facts in mind."""
     other_world: Term | None = None
     """What had happened at the place where the program has come, if it was something else."""
 
@@ -168,8 +168,8 @@ class SourceRun:
         return first
 
     def is_same(self, a: Term, b: Term) -> bool:
-        if a != b and self.since is not None:
-            known = self.terms.as_known((a, b), self.since)
+        if a != b and self.leaves is not None:
+            known = self.terms.as_known((a, b), self.leaves)
             a, b = known[a], known[b]
         return a == b
 

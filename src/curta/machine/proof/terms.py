@@ -17,7 +17,7 @@ Every such step is a theorem about words of 32 bits; tests/machine/theorems prov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from curta.machine.instructions import WORD
@@ -130,18 +130,19 @@ class Terms:
         self.used.add(atom)
         return ~int(fact != turned)
 
-    def as_known(self, roots: Iterable[Term], since: Term) -> dict[Term, Term]:
-        """Words as they are once the facts are known, built again from nodes made since then.
+    def as_known(self, roots: Iterable[Term], leaves: Set[Term]) -> dict[Term, Term]:
+        """Words as they are once the facts are known, built again from what they were made of.
 
         Both sides learn facts at different times; with all of them in mind they say the same.
         """
         found: set[Term] = set()
-        waiting = [term for term in roots if term >= since]
+        waiting = [term for term in roots if term >= 0 and term not in leaves]
         while waiting:
             term = waiting.pop()
             if term not in found:
                 found.add(term)
-                waiting += [part for part in self._parts(term) if part >= since]
+                parts = self._parts(term)
+                waiting += [part for part in parts if part >= 0 and part not in leaves]
         done: dict[Term, Term] = {}
         for term in sorted(found):  # parts are older than what they are parts of
             done[term] = self._again(term, done)
