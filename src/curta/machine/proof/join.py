@@ -147,9 +147,7 @@ class Joining:
                         found[fact] = holds == positive
         return found
 
-    def _is_known(
-        self, name: str, a: Term, b: Term, holds: bool, facts: dict[Term, bool]
-    ) -> bool:
+    def _is_known(self, name: str, a: Term, b: Term, holds: bool, facts: dict[Term, bool]) -> bool:
         self.terms.facts = facts
         truth = self.terms.value(name, a, b)
         self.terms.facts = {}

@@ -85,7 +85,14 @@ class FunctionProof:
         self.returns_by = self.terms.node("return address")
         results = word_count(type_.results)
         self.run = TargetRun(
-            self.terms, self.sources, self.target, self.start, self.returns_by, results, self._type
+            self.terms,
+            self.sources,
+            self.target,
+            self.start,
+            self.returns_by,
+            results,
+            self._catch_up,
+            self._type,
         )
 
     def prove(self) -> None:
@@ -219,19 +226,33 @@ class FunctionProof:
         if self.is_thorough:
             self.source.leaves = {*meeting.words, *meeting.registers.values()}
         state = _with_words(meeting.state, meeting.words)
-        way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1], meeting.facts)
+        facts = meeting.facts.copy()
+        way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1], facts)
+        way.state, way.facts_then = state, len(facts)
         for ending in self.run.follow(way, self.places):
             try:
-                self._compare(meeting, state, ending)
+                self._compare(meeting, ending)
             except Refused as refused:
                 why = str(refused)
                 if self.source.other_world is not None:
                     why = self._difference(ending.way.world, self.source.other_world)
                 raise Refused(f"from {meeting.at} to {ending.way.at}: {why}") from None
 
+    def _catch_up(self, way: Way) -> None:
+        """Bring WebAssembly to where a way forks, so that both sides know as much; or leave it."""
+        assert way.state is not None
+        state = way.state.copy()
+        place = self.place_of(way.at, False)
+        try:
+            if not state.frame.is_at(place) or state.world != way.world:
+                state = self.source.run(state, place, way.world, way.new_facts, exactly=True)
+        except (Refused, Undecided):
+            return
+        way.state, way.facts_then = state, len(way.facts)
+
     # -- comparing --------------------------------------------------------------------------------
 
-    def _compare(self, origin: Meeting, state: State, ending: Ending) -> None:
+    def _compare(self, origin: Meeting, ending: Ending) -> None:
         """Bring the source to where a way of the program has come, and compare."""
         way = ending.way
         facts = [way.facts]
@@ -239,13 +260,13 @@ class FunctionProof:
             if not facts:
                 break
             self.terms.facts = facts.pop()
-            reached = state.copy()
-            reached.moved = ending.how[0] == "meet" and way.at != origin.at
+            assert way.state is not None
+            reached = way.state.copy()
+            reached.moved = reached.moved or way.at != origin.at
             try:
                 if ending.how[0] == "meet":
                     place = self.place_of(way.at, True)
-                    needed = way.facts.keys() - origin.facts.keys()
-                    reached = self.source.run(reached, place, way.world, needed)
+                    reached = self.source.run(reached, place, way.world, way.new_facts)
                     meeting = self.meetings[way.at]
                     self._arrive(origin.at, meeting, reached, way.registers, self.terms.facts)
                 else:
@@ -286,6 +307,9 @@ class FunctionProof:
             known = self.terms.as_known((*words, *registers.values()), self.source.leaves)
             words = tuple(known[word] for word in words)
             registers = {register: known[term] for register, term in registers.items()}
+        else:
+            words = tuple(map(self.terms.learned, words))
+            registers = {one: self.terms.learned(term) for one, term in registers.items()}
         if meeting.state is not None and len(_words_of(meeting.state)) != len(words):
             raise Refused(f"WebAssembly comes to {meeting.at} with other operands")
         meeting.state = state
@@ -323,10 +347,7 @@ class FunctionProof:
         ours, theirs = self._events(world), self._events(other)
         for one, another in zip(ours, theirs, strict=False):
             if one != another:
-                return (
-                    f"the program does {self._show(one)}, "
-                    f"WebAssembly {self._show(another)}"
-                )
+                return f"the program does {self._show(one)}, WebAssembly {self._show(another)}"
         more = ours[len(theirs) :] or theirs[len(ours) :]
         who = "the program" if len(ours) > len(theirs) else "WebAssembly"
         return f"{who} does more: {self._show(more[0]) if more else 'nothing'}"
@@ -365,9 +386,7 @@ def _numbers(how: tuple[object, ...]) -> list[Term]:
     return found if how[0] != "trap" else [~found[0]]
 
 
-def _following(
-    at: int, after: Mapping[int, tuple[int, ...]], meetings: set[int]
-) -> list[int]:
+def _following(at: int, after: Mapping[int, tuple[int, ...]], meetings: set[int]) -> list[int]:
     """The meetings that ways from `at` lead to."""
     found: dict[int, None] = {}
     waiting = list(after[at][::-1])

@@ -135,11 +135,13 @@ class SourceRun:
         place: Place | None = None,
         world: Term = ZERO,
         needed: Set[Term] = frozenset(),
+        *,
+        exactly: bool = False,
     ) -> State:
         """Go on to a place with this world, or, if there is none, to the end of the function.
 
         A loop may come by several times: then it is the time by which all facts were needed that
-        the way brought; if there is none, the first.
+        the way brought; if there is none, the first, unless it is to be `exactly` that.
         """
         self.state = state
         self.terms.used = set()
@@ -156,7 +158,7 @@ class SourceRun:
                         self.other_world = self.other_world or state.world
                     elif needed <= self.terms.used:
                         return state
-                    elif first is None:
+                    elif first is None and not exactly:
                         first = state.copy()
                 self.step(state)
                 state.moved = True

@@ -32,9 +32,7 @@ _ONES = WORD - 1
 _SIGN = WORD >> 1
 _HALF = 32
 _MOST_SUMMANDS = 16
-_LEAVES = frozenset(
-    ("symbol", "parameter", "world", "junk", "return address", "shared at start")
-)
+_LEAVES = frozenset(("symbol", "parameter", "world", "junk", "return address", "shared at start"))
 _TRUTHS = frozenset(("eq", "lt_u", "lt_s", "not", "carry"))
 
 
@@ -126,7 +124,10 @@ class Terms:
         atom: Term = node[1] if turned else truth  # type: ignore[assignment]
         fact = self.facts.get(atom)
         if fact is None:
-            return truth
+            chosen = self.learned(atom) if self.nodes[atom][0] == "ite" else atom
+            if chosen == atom:
+                return truth
+            return self.negate(chosen) if turned else chosen
         self.used.add(atom)
         return ~int(fact != turned)
 
@@ -147,7 +148,7 @@ class Terms:
         for term in sorted(found):  # parts are older than what they are parts of
             done[term] = self._again(term, done)
         for term in roots:
-            done.setdefault(term, self._learned(term))
+            done.setdefault(term, self.learned(term))
         return done
 
     def _parts(self, term: Term) -> Iterator[Term]:
@@ -161,22 +162,31 @@ class Terms:
                 elif isinstance(part, tuple) and part and not isinstance(part[0], str):
                     yield from (one for one in part if isinstance(one, int))
 
-    def _learned(self, term: Term) -> Term:
-        return self.known(term) if term >= 0 and self.truth[term] else term
+    def learned(self, term: Term) -> Term:
+        """A word, or what it is chosen to be if that is known, or the constant that it is."""
+        while term >= 0:
+            node = self.nodes[term]
+            if node[0] != "ite":
+                return self.known(term) if self.truth[term] else term
+            truth = self.known(node[1])  # type: ignore[arg-type]
+            if truth >= 0:
+                return term
+            term = node[2] if truth == ONE else node[3]  # type: ignore[assignment]
+        return term
 
     def _again(self, term: Term, done: dict[Term, Term]) -> Term:
         """A node with parts that were built again."""
 
         def new(part: object) -> Any:
             if isinstance(part, int):
-                return done[part] if part in done else self._learned(part)
+                return done[part] if part in done else self.learned(part)
             if isinstance(part, tuple) and part and not isinstance(part[0], str):
                 return tuple(map(new, part))
             return part
 
         name, *parts = self.nodes[term]
         if name in _LEAVES:
-            return self._learned(term)
+            return self.learned(term)
         if name == "sum":
             built = ~int(parts[0])  # type: ignore[call-overload]
             for one, factor in parts[1]:  # type: ignore[attr-defined]
@@ -320,7 +330,9 @@ class Terms:
             if a < 0:
                 return ZERO
             if self.truth[a]:
-                return self.negate(self.known(a)) if b == ZERO else self.known(a) if b == ONE else ZERO
+                return (
+                    self.negate(self.known(a)) if b == ZERO else self.known(a) if b == ONE else ZERO
+                )
         elif a > b:
             a, b = b, a
         return self.known(self.node("eq", a, b))
@@ -350,7 +362,9 @@ class Terms:
             return truth
         if a == ZERO and b == ONE:
             return self.negate(truth)
-        return self.node("ite", truth, a, b)
+        chosen = self.node("ite", truth, a, b)
+        self.truth[chosen] = self.is_truth(a) and self.is_truth(b)
+        return chosen
 
 
 _BY_CONSTANT: dict[tuple[str, int], int | str] = {
