@@ -215,7 +215,7 @@ class SourceRun:
     def decide(self, truth: Term) -> bool:
         known = self.terms.known(truth)
         if known >= 0:
-            raise Undecided(known)
+            raise Undecided(self.terms.undecided(known))
         return known == ONE
 
     def divide(self, operation: str, a: Term, b: Term) -> Term:

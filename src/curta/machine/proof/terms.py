@@ -170,7 +170,8 @@ class Terms:
                 return self.known(term) if self.truth[term] else term
             truth = self.known(node[1])  # type: ignore[arg-type]
             if truth >= 0:
-                return term
+                one, other = self.learned(node[2]), self.learned(node[3])  # type: ignore[arg-type]
+                return one if one == other else term
             term = node[2] if truth == ONE else node[3]  # type: ignore[assignment]
         return term
 
@@ -203,6 +204,16 @@ class Terms:
         """The fact that a truth value holds: an atom, and what it is."""
         node = self.nodes[truth]
         return (node[1], False) if node[0] == "not" else (truth, True)  # type: ignore[return-value]
+
+    def undecided(self, truth: Term) -> Term:
+        """The atom that has to be known first to know a truth value."""
+        atom, _ = self.fact(truth)
+        while self.nodes[atom][0] == "ite":
+            condition = self.known(self.nodes[atom][1])  # type: ignore[arg-type]
+            if condition < 0:
+                condition = self.known(self.nodes[atom][2 if condition == ONE else 3])  # type: ignore[arg-type]
+            atom, _ = self.fact(condition)
+        return atom
 
     # -- sums -----------------------------------------------------------------------------------
 
