@@ -307,9 +307,6 @@ class FunctionProof:
             known = self.terms.as_known((*words, *registers.values()), self.source.leaves)
             words = tuple(known[word] for word in words)
             registers = {register: known[term] for register, term in registers.items()}
-        else:
-            words = tuple(map(self.terms.learned, words))
-            registers = {one: self.terms.learned(term) for one, term in registers.items()}
         if meeting.state is not None and len(_words_of(meeting.state)) != len(words):
             raise Refused(f"WebAssembly comes to {meeting.at} with other operands")
         meeting.state = state

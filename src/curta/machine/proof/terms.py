@@ -85,6 +85,7 @@ class Terms:
             self._add_comparisons(sign)
         for name in ("clz", "ctz", "popcnt", "extend8", "extend16"):
             self._build[name] = lambda a, b, c, name=name: self._unary(name, a)  # type: ignore[misc]
+        self.pure = frozenset((*self._build, "ite", "not"))
 
     def _add_comparisons(self, sign: str) -> None:
         less = f"lt_{sign}"
@@ -189,16 +190,23 @@ class Terms:
         if name in _LEAVES:
             return self.learned(term)
         if name == "sum":
-            built = ~int(parts[0])  # type: ignore[call-overload]
-            for one, factor in parts[1]:  # type: ignore[attr-defined]
-                built = self._add(built, self._scaled(new(one), factor))
-            return built
+            total, summands = parts
+            return self.total(total, ((new(one), factor) for one, factor in summands))  # type: ignore[arg-type,attr-defined]
         words = [new(part) for part in parts]
+        return self.rebuilt(str(name), words) if name in self.pure else self.node(name, *words)
+
+    def rebuilt(self, name: str, words: list[Term]) -> Term:
+        """An operation of other words."""
         if name == "ite":
             return self.choose(*words)
-        if name == "not":
-            return self.negate(*words)
-        return self.value(str(name), *words) if name in self._build else self.node(name, *words)
+        return self.negate(*words) if name == "not" else self.value(name, *words)
+
+    def total(self, constant: int, summands: Iterable[tuple[Term, int]]) -> Term:
+        """A constant and words with their coefficients."""
+        built = ~constant
+        for term, factor in summands:
+            built = self._add(built, self._scaled(term, factor))
+        return built
 
     def fact(self, truth: Term) -> tuple[Term, bool]:
         """The fact that a truth value holds: an atom, and what it is."""
