@@ -75,8 +75,11 @@ class Line(NamedTuple):
     @property
     def leads(self) -> tuple[Way, ...]:
         """Where it may jump, within the function."""
-        if self.instruction is not None and (self.branches or self.goes_on):
-            return (Way(self.instruction.target, self.taken),)
+        instruction = self.instruction
+        if instruction is None or not instruction.operation.startswith("jump"):
+            return ()
+        if self.branches or self.goes_on:
+            return (Way(instruction.target, self.taken),)
         return self.ways
 
 

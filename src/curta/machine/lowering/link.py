@@ -6,7 +6,7 @@ from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.lowering.addresses import add_in_accesses
 from curta.machine.lowering.arrange import arrange
-from curta.machine.lowering.check import check
+from curta.machine.lowering.check import Checker, check
 from curta.machine.lowering.check_registers import check_registers
 from curta.machine.lowering.code import USER, Callee, Code
 from curta.machine.lowering.context import ModuleContext, SharedRegisters
@@ -48,6 +48,7 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
     flats = [allocate(code, registers) for code in reached]
     functions = order(flats, roots, tuple(in_tables.values()))
     entries = make_entries(user, state)
+    check(entries.code, "entries")
     placed = place([allocate(entries.code, registers), *functions])
     table_starts = {index: placed.starts[callee] for index, callee in in_tables.items()}
     return CoreProgram(
@@ -66,7 +67,6 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
 
 def allocate(code: Code, registers: SharedRegisters) -> Flat:
     """The instructions of a function, in their order; targets of jumps are still labels."""
-    check(code, "all passes")
     flat = arrange(emit(code, choose_registers(code), registers))
     if flat.frame > LARGEST_FRAME:
         raise UnsupportedFeatureError(
@@ -122,11 +122,14 @@ class Functions:
         context = self.contexts[name]
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
-        check(code, "translation")
+        checker = Checker(code)
+        checker.check("translation")
         if context is self.user:
-            check(inline_in_loops(code, self.lowered), "inlining")
+            inline_in_loops(code, self.lowered)
+            checker.check("inlining")
         for improve in PASSES:
-            check(improve(code), improve.__name__)
+            improve(code)
+            checker.check(improve.__name__)
         return code
 
     def _find(self, context: ModuleContext, index: int) -> tuple[Function, FunctionInfo]:
