@@ -35,7 +35,7 @@ from curta.machine.lowering.code import (
     words,
 )
 from curta.machine.lowering.context import ModuleContext
-from curta.machine.lowering.rules import Facts, Operation, Term, rewrite
+from curta.machine.lowering.rules import Facts, Operation, reduce
 from curta.machine.wasm.module import Expression, Function
 from curta.machine.wasm.validate_code import Chain, FunctionInfo
 
@@ -95,8 +95,6 @@ class Builder:
         self.pending: dict[Value, Operation] = {}
         """Values that are not computed, because the next instruction takes them."""
         self.facts = Facts(self.code.constants, self.pending)
-        self.numbers: dict[int, Value] = {}
-        """Constants by their words."""
         parameters = words(info.type.parameters)
         self.locals: Values = tuple(
             self.code.new_value(register) if word < parameters else self.constant(0)
@@ -129,11 +127,7 @@ class Builder:
     # -- values -----------------------------------------------------------------------------------
 
     def constant(self, word: int) -> Value:
-        value = self.numbers.get(word)
-        if value is None:
-            value = self.numbers[word] = self.code.new_value()
-            self.code.constants[value] = word
-        return value
+        return self.code.constant(word)
 
     def word(self, value: Value) -> int | None:
         """What a constant is."""
@@ -141,24 +135,7 @@ class Builder:
 
     def reduce(self, operation: Operation) -> Operation | Value:
         """The same by the rules: a value that is there already, or an operation."""
-        while (found := rewrite(operation, self.facts)) is not None:
-            result, binding = found
-            if not isinstance(result, tuple):
-                return self._build(result, binding)
-            name, *sources = result
-            operation = Operation(
-                str(name), tuple(self._build(source, binding) for source in sources)
-            )
-        return operation
-
-    def _build(self, term: Term, binding: dict[str, Value]) -> Value:
-        """The value that a term is."""
-        if isinstance(term, str):
-            return binding[term]
-        if isinstance(term, int):
-            return self.constant(term)
-        name, *sources = term
-        return self.value(str(name), *(self._build(source, binding) for source in sources))
+        return reduce(operation, self.facts, self.constant)
 
     def value(self, name: str, *sources: Value) -> Value:
         """What an operation gives, which is computed if it has to be."""
