@@ -32,8 +32,8 @@ Site = tuple[Label, int]
 @dataclass(slots=True)
 class Conflicts:
     """Sets of values are numbers (liveness.py). `of` has those that are read later, when a value is
-    written: it conflicts with these, and they with it. `across` has a set for every call, by its block and
-    its place there; `returned` stands for where to return to, as if it were a value.
+    written: it conflicts with these, and they with it. `across` has a set for every call, by its
+    block and its place there; `returned` is where to return to, as if that were a value.
     """
 
     returned: Value

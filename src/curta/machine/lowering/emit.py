@@ -276,7 +276,7 @@ class _Writer:
             self.land(jumped)
 
     def may_copy_first(self, jumped: Edge, other: Edge, read: tuple[Value, ...] = ()) -> bool:
-        """Whether the copy of an edge does no harm if it is done before the branch, on both ways."""
+        """Whether the copy of an edge does no harm if it is done before the branch already."""
         moves = self.edge_moves(jumped)
         depths = self.registers.flow.depths
         if len(moves) != 1 or depths[jumped.label] < depths[other.label]:

@@ -43,8 +43,8 @@ class Way(NamedTuple):
 
 
 class Line(NamedTuple):
-    """`taken` happens if the instruction jumps, after what it does; `ways` are those of a jump_table,
-    `callee` is the function that a call or a jump leads to.
+    """`taken` happens if the instruction jumps, after what it does; `ways` are those of a
+    jump_table, `callee` is the function that a call or a jump leads to.
     """
 
     instruction: Instruction | None

@@ -22,6 +22,7 @@ from curta.machine.lowering.place import place
 from curta.machine.lowering.registers import choose_registers
 from curta.machine.lowering.segments import InitialState, all_segments, find_initial_state
 from curta.machine.lowering.share import share
+from curta.machine.lowering.simplify import simplify
 from curta.machine.lowering.sink import sink
 from curta.machine.lowering.tails import leave_for_last_calls, return_early
 from curta.machine.lowering.translate import translate
@@ -31,7 +32,7 @@ from curta.machine.wasm.validate import validate
 from curta.machine.wasm.validate_code import BodyValidator, FunctionInfo
 
 _ORDER = (USER, "bulk", "wasi", "arithmetic")
-PASSES = (drop, return_early, leave_for_last_calls, share, add_in_accesses, drop, sink)
+PASSES = (drop, simplify, return_early, leave_for_last_calls, share, add_in_accesses, drop, sink)
 """What is done to every function; what comes first makes more of it possible for others."""
 
 

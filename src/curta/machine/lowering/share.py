@@ -62,8 +62,8 @@ class _Known:
                 self.used.update(edge.arguments)
 
     def _is_for_calls(self, known: Value, step: Step) -> bool:
-        """Whether calls alone take a value, each in a register of its own: then it is computed there
-        as soon as copied.
+        """Whether only calls take a value, each in a register of its own: it is computed there as
+        soon as copied.
         """
         return known in self.given and step.d not in self.used and gives_value(step.operation)
 
