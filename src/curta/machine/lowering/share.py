@@ -43,12 +43,7 @@ class _Known:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.values: dict[Key, Value] = {}
-        words: dict[int, Value] = {}
-        self.names = {
-            value: words[word]
-            for value, word in code.constants.items()
-            if words.setdefault(word, value) != value
-        }
+        self.names: dict[Value, Value] = {}
         """Values that are the same as others."""
         self.given: set[Value] = set()
         """Values that calls take."""
