@@ -76,9 +76,10 @@ class Line(NamedTuple):
     def leads(self) -> tuple[Way, ...]:
         """Where it may jump, within the function."""
         instruction = self.instruction
-        if instruction is None or not instruction.operation.startswith("jump"):
+        if instruction is None:
             return ()
-        if self.branches or self.goes_on:
+        operation = instruction.operation
+        if operation in INVERTED or (operation == "jump" and self.callee is None):
             return (Way(instruction.target, self.taken),)
         return self.ways
 
