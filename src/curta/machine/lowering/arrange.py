@@ -7,6 +7,8 @@ instead of a jump back to the first.
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from curta.machine.instructions import Instruction
 from curta.machine.lowering.code import Call, Edge, Label
 from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, Way, with_target
@@ -93,12 +95,12 @@ def _second_condition(
     """The condition, a jump into the loop, and one out of it."""
     if end + 1 not in entries:
         entries[end + 1] = flat.new_label()
-    label = flat.lines[start].label if isinstance(flat.lines[start], Mark) else None
-    assert label is not None
-    arrived: Lines = [Line(None, back.place, event) for event in back.taken or (Edge(label),)]
+    head = back.leads[0].label
+    arrived: Lines = [Line(None, back.place, event) for event in back.taken or (Edge(head),)]
     condition = [line for line in flat.lines[start:end] if isinstance(line, Line)]
     leaves = flat.lines[end]
-    assert isinstance(leaves, Line) and leaves.instruction is not None
+    assert isinstance(leaves, Line)
+    assert leaves.instruction is not None
     goes_on = with_target(leaves, entries[end + 1], INVERTED[leaves.instruction.operation])
     out = Line(
         Instruction("jump", target=leaves.instruction.target), leaves.place, taken=leaves.taken
@@ -113,7 +115,7 @@ def _jump_back_first(lines: Lines) -> Lines:
     """
     places = _places(lines)
     lines = lines.copy()
-    for index, (first, second) in enumerate(zip(lines, lines[1:], strict=False)):
+    for index, (first, second) in enumerate(pairwise(lines)):
         if not isinstance(first, Line) or not isinstance(second, Line):
             continue
         if not first.branches or not second.goes_on:
@@ -211,11 +213,18 @@ def _without_detours(lines: Lines) -> Lines:
                     )
                     kept += [Line(None, line.place, event) for event in before.taken]
                     continue
-        elif isinstance(line, Line) and line.branches and not line.taken:
-            if _is_next(lines, index + 1, line.leads[0].label):
-                continue
+        elif _leads_on(lines, index):
+            continue
         kept.append(line)
     return kept
+
+
+def _leads_on(lines: Lines, index: int) -> bool:
+    """Whether a branch leads to the next line anyway."""
+    line = lines[index]
+    if not isinstance(line, Line) or not line.branches or line.taken:
+        return False
+    return _is_next(lines, index + 1, line.leads[0].label)
 
 
 def _is_next(lines: Lines, index: int, label: Label) -> bool:

@@ -8,6 +8,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import NamedTuple
+
 from curta.machine.instructions import COMPARISONS, kind_of
 from curta.machine.lowering.code import (
     Block,
@@ -33,59 +36,96 @@ class CodeError(Exception):
 
 def check(code: Code, behind: str) -> Code:
     """The same code, if it keeps the rules; else an error that names what is wrong."""
-    try:
-        _Checked(code).check()
-    except CodeError as error:
-        raise CodeError(f"{code.name} behind {behind}: {error}") from None
+    Checker(code).check(behind)
     return code
 
 
-class _Checked:
+class _Summary(NamedTuple):
+    """A block as it was, what it writes, what it reads of others, where it leads with how many
+    arguments.
+    """
+
+    block: Block
+    written: tuple[Value, ...]
+    wanted: frozenset[Value]
+    ways: tuple[tuple[Label, int], ...]
+
+
+class Checker:
+    """Checks a function behind every pass; of blocks that have not changed it knows all."""
+
     def __init__(self, code: Code) -> None:
         self.code = code
         self.forms: dict[str, set[Form]] = {}
-        self.home: dict[Value, Label] = dict.fromkeys(code.constants, code.entry.label)
-        """The block that writes a value; constants are there from the beginning."""
-        self.wanted: dict[Label, set[Value]] = {}
-        """What a block reads before it writes it itself."""
+        self.known: dict[Label, _Summary] = {}
+        self.ways: dict[Label, tuple[tuple[Label, int], ...]] = {}
+        self.order: tuple[Label, ...] = ()
+        self.dominators: dict[Label, Label] = {}
+        self.depths: dict[Label, int] = {}
 
-    def check(self) -> None:
+    def check(self, behind: str) -> None:
+        """Stop if the code breaks a rule."""
+        try:
+            self.check_blocks()
+            self.check_reads()
+        except CodeError as error:
+            raise CodeError(f"{self.code.name} behind {behind}: {error}") from None
+
+    def check_blocks(self) -> None:
+        known = self.known
         for label, block in self.code.blocks.items():
-            if label != block.label:
-                raise CodeError(f"block {label} says that it is block {block.label}")
-            self.check_block(block)
-        self.check_order()
+            if label not in known or known[label].block != block:
+                if label != block.label:
+                    raise CodeError(f"block {label} says that it is block {block.label}")
+                known[label] = self.summary(block)
+        ways = {label: known[label].ways for label in self.code.blocks}
+        counts = {label: len(block.parameters) for label, block in self.code.blocks.items()}
+        for label, out in ways.items():
+            for there, given in out:
+                if counts.get(there) != given:
+                    raise CodeError(f"an edge from block {label} to {there} gives {given} words")
+        if ways != self.ways:
+            self.ways = ways
+            self.find_order()
 
-    def check_block(self, block: Block) -> None:
-        label, home, forms = block.label, self.home, self.forms
-        wanted = self.wanted[label] = set()
-        for value in block.parameters:
-            self.write(value, label)
+    def find_order(self) -> None:
+        self.order, before = find_order(self.code)
+        entry = self.code.entry
+        if before[entry.label] and entry.parameters:
+            raise CodeError("an edge leads to the entry of a function that takes something")
+        self.dominators = find_dominators(self.order, before)
+        self.depths = {}
+        for label in self.order:
+            self.depths[label] = self.depths.get(self.dominators[label], 0) + 1
+
+    def summary(self, block: Block) -> _Summary:
+        forms = self.forms
+        written = list(block.parameters)
+        here = set(written)
+        wanted: set[Value] = set()
         for step in block.steps:
             if isinstance(step, Call):
-                wanted.update(value for value in reads(step) if home.get(value) != label)
-                for value in step.results:
-                    self.write(value, label)
+                wanted.update(value for value in reads(step) if value not in here)
+                written += step.results
+                here.update(step.results)
                 continue
             name, d, a, b, c, _, _ = step
             form = d is not None, a is not None, b is not None, c is not None
             if form not in (forms.get(name) or self.find_forms(name)):
-                raise CodeError(f"{step} in block {label} has sources that it should not have")
-            if a is not None and home.get(a) != label:
-                wanted.add(a)
-            if b is not None and home.get(b) != label:
-                wanted.add(b)
-            if c is not None and home.get(c) != label:
-                wanted.add(c)
+                raise CodeError(f"{step} in block {block.label} has sources that it must not have")
+            wanted.update(v for v in (a, b, c) if v is not None and v not in here)
             if d is not None:
-                self.write(d, label)
-        wanted.update(value for value in end_reads(block.end) if home.get(value) != label)
-        self.check_ways(block, wanted)
-
-    def write(self, value: Value, label: Label) -> None:
-        if value in self.home:
-            raise CodeError(f"value {value} is written once more in block {label}")
-        self.home[value] = label
+                written.append(d)
+                here.add(d)
+        end = block.end
+        if isinstance(end, Branch) and end.comparison not in COMPARISONS:
+            raise CodeError(f"{end.comparison} is no comparison")
+        out = edges(end)
+        for values in (end_reads(end), *(edge.arguments for edge in out)):
+            wanted.update(value for value in values if value not in here)
+        ways = tuple((edge.label, len(edge.arguments)) for edge in out)
+        kept = replace(block, steps=block.steps.copy())
+        return _Summary(kept, tuple(written), frozenset(wanted), ways)
 
     def find_forms(self, name: str) -> set[Form]:
         """The forms that steps of an operation may have; an extension has its own."""
@@ -102,38 +142,34 @@ class _Checked:
         self.forms[name] = found
         return found
 
-    def check_ways(self, block: Block, wanted: set[Value]) -> None:
-        end, code = block.end, self.code
-        if isinstance(end, Branch) and end.comparison not in COMPARISONS:
-            raise CodeError(f"{end.comparison} is no comparison")
-        for edge in edges(end):
-            there = code.blocks.get(edge.label)
-            if there is None:
-                raise CodeError(f"an edge leads from block {block.label} to none, {edge.label}")
-            if len(there.parameters) != len(edge.arguments):
-                raise CodeError(f"an edge of block {block.label} gives {len(edge.arguments)} words")
-            if there is code.entry and there.parameters:
-                raise CodeError("an edge leads to the entry of a function that takes something")
-            wanted.update(v for v in edge.arguments if self.home.get(v) != block.label)
-
-    def check_order(self) -> None:
+    def check_reads(self) -> None:
         """Blocks that are reached read what is written in blocks that dominate them."""
-        order, before = find_order(self.code)
-        dominators = find_dominators(order, before)
-        home, entry = self.home, order[0]
-        depths: dict[Label, int] = {}
-        for label in order:
-            depths[label] = depths.get(dominators[label], 0) + 1
-        for label in order:
-            wanted = self.wanted[label]
-            homes = {home.get(value, label) for value in wanted}
-            if label == entry:
-                homes = {label} if wanted - self.code.constants.keys() else set()
-            if not homes.isdisjoint((label, *(homes - depths.keys()))):
-                raise CodeError(f"of values {wanted} some are unwritten in block {label}")
-            above = label
-            for found in sorted(homes - {entry}, key=depths.__getitem__, reverse=True):
-                while depths[above] > depths[found]:
-                    above = dominators[above]
-                if found != above:
-                    raise CodeError(f"of values {wanted} some may be unwritten in block {label}")
+        known, constants = self.known, self.code.constants
+        home: dict[Value, Label] = dict.fromkeys(constants, self.code.entry.label)
+        count = len(home)
+        for label in self.code.blocks:
+            home.update(dict.fromkeys(known[label].written, label))
+            count += len(known[label].written)
+        if count != len(home):
+            raise CodeError(f"{count - len(home)} values are written twice")
+        for label in self.order:
+            homes = {home.get(value, label) for value in known[label].wanted}
+            if label == self.order[0]:
+                homes = {label} if known[label].wanted - constants.keys() else set()
+            if homes and not self.are_above(homes, label):
+                raise CodeError(
+                    f"block {label} may read what is not written: {known[label].wanted}"
+                )
+
+    def are_above(self, homes: set[Label], label: Label) -> bool:
+        """Whether all these other blocks dominate a block."""
+        depths, dominators = self.depths, self.dominators
+        if label in homes or not homes <= depths.keys():
+            return False
+        above = label
+        for found in sorted(homes, key=depths.__getitem__, reverse=True):
+            while depths[above] > depths[found]:
+                above = dominators[above]
+            if found != above:
+                return False
+        return True

@@ -150,6 +150,8 @@ class Code:
     """In the order in which they are to lie."""
     first_cell: int
     constants: dict[Value, int] = field(default_factory=dict)
+    numbers: dict[int, Value] = field(default_factory=dict)
+    """Constants by their words."""
     home: dict[Value, int] = field(default_factory=dict)
     next_value: int = 0
     next_label: int = 0
@@ -177,6 +179,13 @@ class Code:
         value, self.next_value = self.next_value, self.next_value + 1
         if home is not None:
             self.home[value] = home
+        return value
+
+    def constant(self, word: int) -> Value:
+        value = self.numbers.get(word)
+        if value is None:
+            value = self.numbers[word] = self.new_value()
+            self.constants[value] = word
         return value
 
     def new_label(self) -> Label:

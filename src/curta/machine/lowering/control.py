@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from curta.machine.instructions import MEMORY_PAGES, TRAPS
 from curta.machine.layout import ENTRY_BYTES, TABLE
-from curta.machine.lowering.builder import Builder, Join, To, Values
-from curta.machine.lowering.code import Return, words
+from curta.machine.lowering.builder import Builder, Join, Loop, To
+from curta.machine.lowering.code import Return, Trap, words
 from curta.machine.lowering.conditions import branch, pop_condition
 from curta.machine.lowering.natives import call_native
 from curta.machine.lowering.rules import Operation
@@ -20,83 +20,51 @@ UNINITIALIZED = TRAPS.index("uninitialized element")
 MISMATCH = TRAPS.index("indirect call type mismatch")
 
 
-@dataclass(frozen=True, slots=True)
-class Construct:
+class Construct(NamedTuple):
     """A block, loop or if that is open. Branches bring `arity` words to its label."""
 
     join: Join
     arity: int
-    results: int
-    is_loop: bool = False
     other: To | None = None
     """Where an if goes on when its condition does not hold, if it has an else."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
-    """What may change in a construct: words of locals, shared registers."""
-
-    locals: set[int]
-    registers: set[int]
-
-
 class Constructs:
-    """The constructs that are open, what is assigned within loops, and ways out of the function."""
+    """The constructs that are open, and ways out of the function that branches share."""
 
-    def __init__(self, b: Builder) -> None:
+    def __init__(self) -> None:
         self.open: list[Construct] = []
-        self.changes = find_changes(b)
-        self.returns: dict[Values, Join] = {}
-        """Where certain values are given back."""
-        self.traps: dict[int, Join] = {}
+        self.out: dict[Return | Trap, Join] = {}
 
-    def trap(self, b: Builder, number: int) -> To:
-        """To where the function traps."""
-        if number not in self.traps:
-            self.traps[number] = b.new_join()
-        return To(self.traps[number])
-
-    def give_back(self, b: Builder, values: Values) -> To:
-        """To where the function returns."""
-        if values not in self.returns:
-            self.returns[values] = b.new_join()
-        return To(self.returns[values])
+    def leave(self, b: Builder, end: Return | Trap) -> To:
+        """To where the function returns or traps."""
+        if end not in self.out:
+            self.out[end] = b.new_join()
+        return To(self.out[end])
 
     def target(self, b: Builder, depth: int) -> To:
         """Where a branch leads, with the values on the stack."""
         if depth == len(self.open):
-            return self.give_back(b, _top(b, b.code.results))
+            return self.leave(b, Return(b.top(b.code.results)))
         construct = self.open[-1 - depth]
-        return To(construct.join, _top(b, construct.arity))
+        return To(construct.join, b.top(construct.arity))
 
 
-def _top(b: Builder, count: int) -> Values:
-    return tuple(b.stack[len(b.stack) - count :])
-
-
-def find_changes(b: Builder) -> dict[int, Change]:
-    """What may change in each construct, by its index."""
-    found: dict[int, Change] = {}
-    open_ = [Change(set(), set())]
-    context = b.context
-    for index, instruction in enumerate(b.body):
-        match instruction.opcode:
-            case "block" | "loop" | "if":
-                open_.append(Change(set(), set()))
-                found[index] = open_[-1]
-            case "end" if len(open_) > 1:
-                inner = open_.pop()
-                open_[-1].locals.update(inner.locals)
-                open_[-1].registers.update(inner.registers)
+def find_changes(b: Builder, last: int) -> tuple[set[int], set[int]]:
+    """Words of locals, and shared registers, that instructions up to the last one may change."""
+    locals_: set[int] = set()
+    registers: set[int] = set()
+    for opcode, operands in ((i.opcode, i.operands) for i in b.body[b.index : last]):
+        match opcode:
             case "local.set" | "local.tee":
-                open_[-1].locals.update(b.local_words[instruction.operands[0]])
+                locals_.update(b.local_words[operands[0]])
             case "global.set":
-                open_[-1].registers.update(context.global_registers[instruction.operands[0]])
+                registers.update(b.context.global_registers[operands[0]])
             case "call" | "call_indirect" | "data.drop" | "elem.drop":
-                open_[-1].registers.update(context.mutable)
+                registers |= b.context.mutable
             case "memory.grow":
-                open_[-1].registers.add(MEMORY_PAGES)
-    return found
+                registers.add(MEMORY_PAGES)
+    return locals_, registers
 
 
 # -- constructs -----------------------------------------------------------------------------------
@@ -108,15 +76,15 @@ def enter(b: Builder, constructs: Constructs, written: BlockType, going_on: int)
     type_ = b.context.module.block_type(written)
     takes, gives = words(type_.parameters), words(type_.results)
     if opcode == "loop":
-        change = constructs.changes[b.index]
-        loop = b.begin_loop(tuple(sorted(change.locals)), change.registers, takes)
-        constructs.open.append(Construct(loop, takes, gives, is_loop=True))
+        locals_, registers = find_changes(b, going_on)
+        loop = b.begin_loop(tuple(sorted(locals_)), registers, takes)
+        constructs.open.append(Construct(loop, takes))
         return
     condition = pop_condition(b) if opcode == "if" else None
     arguments = b.pop_words(takes)
     join = b.new_join()
     if condition is None:
-        constructs.open.append(Construct(join, gives, gives))
+        constructs.open.append(Construct(join, gives))
         b.stack += arguments
         return
     inside = To(b.new_join(), arguments)
@@ -124,7 +92,7 @@ def enter(b: Builder, constructs: Constructs, written: BlockType, going_on: int)
     other = To(b.new_join() if has_else else join, arguments)
     branch(b, condition, inside, other)
     b.stack += b.begin(inside.join, after=1)
-    constructs.open.append(Construct(join, gives, gives, other=other if has_else else None))
+    constructs.open.append(Construct(join, gives, other if has_else else None))
 
 
 def otherwise(b: Builder, constructs: Constructs, _: int) -> None:
@@ -132,7 +100,7 @@ def otherwise(b: Builder, constructs: Constructs, _: int) -> None:
     construct = constructs.open[-1]
     assert construct.other is not None  # it was an if
     if b.live:
-        b.jump(construct.join, *b.pop_words(construct.results))
+        b.jump(construct.join, *b.pop_words(construct.arity))
     b.stack += b.begin(construct.other.join, after=1)
 
 
@@ -142,31 +110,27 @@ def leave(b: Builder, constructs: Constructs) -> None:
         finish(b, constructs)
         return
     construct = constructs.open.pop()
-    if construct.is_loop:
+    if isinstance(construct.join, Loop):
         return
     if b.live:
-        b.jump(construct.join, *b.pop_words(construct.results))
-    values = b.begin(construct.join, after=1)
-    b.push(*values)
+        b.jump(construct.join, *b.pop_words(construct.arity))
+    b.push(*b.begin(construct.join, after=1))
 
 
 def finish(b: Builder, constructs: Constructs) -> None:
     """The end of the function."""
     if b.live:
         return_(b, constructs)
-    for values, join in constructs.returns.items():
-        b.begin_end(join)
-        b.end(Return(values, b.place))
-    for number, join in constructs.traps.items():
-        b.begin_end(join, rare=True)
-        b.trap(number)
+    for end, join in constructs.out.items():
+        b.open((), join.label, rare=isinstance(end, Trap))
+        b.end(end._replace(place=b.place))
 
 
 # -- branches -------------------------------------------------------------------------------------
 
 
 def return_(b: Builder, _: Constructs) -> None:
-    b.end(Return(_top(b, b.code.results), b.place))
+    b.end(Return(b.top(b.code.results), b.place))
 
 
 def br(b: Builder, constructs: Constructs, depth: int) -> None:
@@ -225,7 +189,7 @@ def call_indirect(b: Builder, constructs: Constructs, type_index: int, _: int) -
     index = b.pop()
     within, right, wrong = (To(b.new_join()) for _ in range(3))
     outside = Operation("ge_u", (index, b.constant(context.table_size)))
-    branch(b, outside, constructs.trap(b, UNDEFINED), within, rare=1)
+    branch(b, outside, constructs.leave(b, Trap(UNDEFINED)), within, rare=1)
     b.begin(within.join)
     if not b.live:
         return
@@ -235,7 +199,7 @@ def call_indirect(b: Builder, constructs: Constructs, type_index: int, _: int) -
     branch(b, Operation("ne", (signature, expected)), wrong, right, rare=1)
     b.begin(wrong.join, rare=True)
     null = Operation("eq", (signature, b.constant(0)))
-    branch(b, null, constructs.trap(b, UNINITIALIZED), constructs.trap(b, MISMATCH))
+    branch(b, null, constructs.leave(b, Trap(UNINITIALIZED)), constructs.leave(b, Trap(MISMATCH)))
     b.begin(right.join)
     pointer = b.load("peek32", entry, TABLE + 4)
     b.call(None, words(type_.parameters), words(type_.results), pointer)

@@ -26,7 +26,6 @@ from curta.machine.lowering.code import (
     Step,
     Table,
     Trap,
-    Value,
     words,
 )
 from curta.machine.lowering.context import ModuleContext
@@ -99,7 +98,7 @@ def _initialise(code: Code, context: ModuleContext, state: InitialState, top: La
     for word, register in context.registers.constants.items():
         initial[register] = word
     steps: list[Step | Call] = [
-        Step(SET, c=_constant(code, word), immediate=register)
+        Step(SET, c=code.constant(word), immediate=register)
         for register, word in initial.items()
         if word
     ]
@@ -109,11 +108,5 @@ def _initialise(code: Code, context: ModuleContext, state: InitialState, top: La
     elif module.start is not None:
         steps.append(Call(function_callee(context, module.start), (), (), 0))
     if not steps and state.trap is None:
-        steps.append(Step(SET, c=_constant(code, 0), immediate=SCRATCH))
+        steps.append(Step(SET, c=code.constant(0), immediate=SCRATCH))
     return Block(code.new_label(), (), steps, end)
-
-
-def _constant(code: Code, word: int) -> Value:
-    value = code.new_value()
-    code.constants[value] = word
-    return value

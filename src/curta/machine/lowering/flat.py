@@ -43,8 +43,8 @@ class Way(NamedTuple):
 
 
 class Line(NamedTuple):
-    """`taken` happens if the instruction jumps, after what it does; `ways` are those of a jump_table,
-    `callee` is the function that a call or a jump leads to.
+    """`taken` happens if the instruction jumps, after what it does; `ways` are those of a
+    jump_table, `callee` is the function that a call or a jump leads to.
     """
 
     instruction: Instruction | None
@@ -75,8 +75,12 @@ class Line(NamedTuple):
     @property
     def leads(self) -> tuple[Way, ...]:
         """Where it may jump, within the function."""
-        if self.instruction is not None and (self.branches or self.goes_on):
-            return (Way(self.instruction.target, self.taken),)
+        instruction = self.instruction
+        if instruction is None:
+            return ()
+        operation = instruction.operation
+        if operation in INVERTED or (operation == "jump" and self.callee is None):
+            return (Way(instruction.target, self.taken),)
         return self.ways
 
 

@@ -109,7 +109,8 @@ class _Copy:
         """Names for all values of the function."""
         code, function = self.code, self.function
         first = code.first_cell + self.call.height
-        values = [*function.constants]
+        self.names |= {v: code.constant(word) for v, word in function.constants.items()}
+        values: list[Value] = []
         for block in function.blocks.values():
             values += block.parameters
             for step in block.steps:
@@ -118,8 +119,6 @@ class _Copy:
             if value not in self.names:
                 home = function.home.get(value)
                 self.names[value] = code.new_value(None if home is None else first + home)
-        for value, word in function.constants.items():
-            code.constants[self.names[value]] = word
 
     def place(self, place: Place | None) -> Place | None:
         """A place in the function, in the place of the call."""

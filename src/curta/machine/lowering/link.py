@@ -6,7 +6,7 @@ from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.lowering.addresses import add_in_accesses
 from curta.machine.lowering.arrange import arrange
-from curta.machine.lowering.check import check
+from curta.machine.lowering.check import Checker, check
 from curta.machine.lowering.check_registers import check_registers
 from curta.machine.lowering.code import USER, Callee, Code
 from curta.machine.lowering.context import ModuleContext, SharedRegisters
@@ -22,6 +22,7 @@ from curta.machine.lowering.place import place
 from curta.machine.lowering.registers import choose_registers
 from curta.machine.lowering.segments import InitialState, all_segments, find_initial_state
 from curta.machine.lowering.share import share
+from curta.machine.lowering.simplify import simplify
 from curta.machine.lowering.sink import sink
 from curta.machine.lowering.tails import leave_for_last_calls, return_early
 from curta.machine.lowering.translate import translate
@@ -31,7 +32,7 @@ from curta.machine.wasm.validate import validate
 from curta.machine.wasm.validate_code import BodyValidator, FunctionInfo
 
 _ORDER = (USER, "bulk", "wasi", "arithmetic")
-PASSES = (drop, return_early, leave_for_last_calls, share, add_in_accesses, drop, sink)
+PASSES = (drop, simplify, return_early, leave_for_last_calls, share, add_in_accesses, drop, sink)
 """What is done to every function; what comes first makes more of it possible for others."""
 
 
@@ -48,6 +49,7 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
     flats = [allocate(code, registers) for code in reached]
     functions = order(flats, roots, tuple(in_tables.values()))
     entries = make_entries(user, state)
+    check(entries.code, "entries")
     placed = place([allocate(entries.code, registers), *functions])
     table_starts = {index: placed.starts[callee] for index, callee in in_tables.items()}
     return CoreProgram(
@@ -67,7 +69,6 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
 
 def allocate(code: Code, registers: SharedRegisters) -> Flat:
     """The instructions of a function, in their order; targets of jumps are still labels."""
-    check(code, "all passes")
     flat = arrange(emit(code, choose_registers(code), registers))
     if flat.frame > LARGEST_FRAME:
         raise UnsupportedFeatureError(
@@ -123,11 +124,14 @@ class Functions:
         context = self.contexts[name]
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
-        check(code, "translation")
+        checker = Checker(code)
+        checker.check("translation")
         if context is self.user:
-            check(inline_in_loops(code, self.lowered), "inlining")
+            inline_in_loops(code, self.lowered)
+            checker.check("inlining")
         for improve in PASSES:
-            check(improve(code), improve.__name__)
+            improve(code)
+            checker.check(improve.__name__)
         return code
 
     def _find(self, context: ModuleContext, index: int) -> tuple[Function, FunctionInfo]:

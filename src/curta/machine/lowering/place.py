@@ -52,8 +52,8 @@ def place(functions: Sequence[Flat]) -> Placed:
                 continue
             if line.callee is not None:
                 line = with_target(line, starts[line.callee])
-            elif line.branches or line.goes_on:
-                line = with_target(line, places[line.instruction.target])
+            elif line.leads and not line.ways:
+                line = with_target(line, places[line.leads[0].label])
             origin = known.get(line.place)
             if origin is None:
                 origin = known[line.place] = _origin(function, line.place)

@@ -43,12 +43,7 @@ class _Known:
     def __init__(self, code: Code) -> None:
         self.code = code
         self.values: dict[Key, Value] = {}
-        words: dict[int, Value] = {}
-        self.names = {
-            value: words[word]
-            for value, word in code.constants.items()
-            if words.setdefault(word, value) != value
-        }
+        self.names: dict[Value, Value] = {}
         """Values that are the same as others."""
         self.given: set[Value] = set()
         """Values that calls take."""
@@ -62,8 +57,8 @@ class _Known:
                 self.used.update(edge.arguments)
 
     def _is_for_calls(self, known: Value, step: Step) -> bool:
-        """Whether calls alone take a value, each in a register of its own: then it is computed there
-        as soon as copied.
+        """Whether only calls take a value, each in a register of its own: it is computed there as
+        soon as copied.
         """
         return known in self.given and step.d not in self.used and gives_value(step.operation)
 

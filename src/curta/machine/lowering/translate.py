@@ -27,7 +27,7 @@ def translate(
 ) -> Code:
     """A function of this index, not yet optimised."""
     b = Builder(context, index, function, info, name)
-    constructs = Constructs(b)
+    constructs = Constructs()
     while b.index < len(b.body):
         instruction = b.body[b.index]
         opcode = instruction.opcode

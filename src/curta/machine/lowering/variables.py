@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from curta.machine.lowering.builder import Builder, Values
 from curta.machine.lowering.conditions import choose, invert, pop_condition, value_of
-from curta.machine.lowering.rules import Operation
+from curta.machine.lowering.rules import WIDE, Operation
 
 
 def local_get(b: Builder, index: int) -> None:
@@ -66,8 +66,6 @@ def select(b: Builder) -> None:
     if not isinstance(condition, Operation):
         b.push(*(first if b.word(condition) else second))
         return
-    if fused and all(b.word(value) is not None for value in first):
-        condition, first, second = invert(condition), second, first
     if fused and first != second:
         # Copying the other choice, or not, is less work than `select`.
         if _is_there(b, second):
@@ -80,6 +78,9 @@ def select(b: Builder) -> None:
         chooser = sources[0]
         first, second = (first, second) if name == "ne" else (second, first)
     else:
+        constant = all(b.word(value) is not None for value in first)
+        if constant and not name.startswith(WIDE):
+            condition, first, second = invert(condition), second, first
         chooser = value_of(b, condition)
     b.push(*(b.value("select", x, y, chooser) for x, y in zip(first, second, strict=True)))
 
