@@ -91,9 +91,10 @@ class _Copy:
         late: list[Block] = []
         for label, inner in self.function.blocks.items():
             (late if label in rare else usual).append(self.copied(inner))
-        behind = Block(
-            self.behind, self.call.results, block.steps[index + 1 :], block.end, self.call.place
-        )
+        place = self.call.place
+        after = place and place._replace(instruction=place.instruction + 1)
+        rest = block.steps[index + 1 :]
+        behind = Block(self.behind, self.call.results, rest, block.end, after)
         entry = usual.pop(0)
         block.steps = block.steps[:index] + entry.steps
         block.end = entry.end
