@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from curta.machine.instructions import GLOBALS, Instruction
-from curta.machine.lowering.arrange import arrange
-from curta.machine.lowering.check import CodeError, check
-from curta.machine.lowering.check_registers import check_registers
-from curta.machine.lowering.code import (
+from curta.machine.lower.arrange import arrange
+from curta.machine.lower.check import CodeError, check
+from curta.machine.lower.check_registers import check_registers
+from curta.machine.lower.code import (
     Block,
     Branch,
     Call,
@@ -26,12 +26,12 @@ from curta.machine.lowering.code import (
     Step,
     Value,
 )
-from curta.machine.lowering.context import SharedRegisters
-from curta.machine.lowering.emit import emit
-from curta.machine.lowering.flat import Flat, Line
-from curta.machine.lowering.moves import Word, in_turn
-from curta.machine.lowering.place import place
-from curta.machine.lowering.registers import choose_registers
+from curta.machine.lower.context import SharedRegisters
+from curta.machine.lower.emit import emit
+from curta.machine.lower.flat import Flat, Line
+from curta.machine.lower.moves import Word, in_turn
+from curta.machine.lower.place import place
+from curta.machine.lower.registers import choose_registers
 from curta.machine.program import CoreProgram
 from curta.machine.reference import CoreMachine
 

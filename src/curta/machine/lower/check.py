@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, kind_of
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Block,
     Branch,
     Call,
@@ -23,8 +23,8 @@ from curta.machine.lowering.code import (
     end_reads,
     reads,
 )
-from curta.machine.lowering.flow import find_dominators, find_order
-from curta.machine.lowering.operations import PRIVATE, SET, sources
+from curta.machine.lower.flow import find_dominators, find_order
+from curta.machine.lower.operations import PRIVATE, SET, sources
 
 Form = tuple[bool, bool, bool, bool]
 """Whether there are d, a, b, c."""

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from itertools import compress
 
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Branch,
     Call,
     Code,
@@ -27,7 +27,7 @@ from curta.machine.lowering.code import (
     reads,
     with_edges,
 )
-from curta.machine.lowering.operations import is_needless, replaced
+from curta.machine.lower.operations import is_needless, replaced
 
 _NONE: frozenset[Value] = frozenset()
 

@@ -7,8 +7,8 @@ register may be wanted for something else between the two, as far as one can gue
 from __future__ import annotations
 
 from curta.machine.instructions import kind_of
-from curta.machine.lowering.code import Block, Call, Code, Step, Value, reads, writes
-from curta.machine.lowering.operations import PRIVATE
+from curta.machine.lower.code import Block, Call, Code, Step, Value, reads, writes
+from curta.machine.lower.operations import PRIVATE
 
 
 def add_in_accesses(code: Code) -> Code:

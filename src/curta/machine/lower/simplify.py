@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from curta.machine.instructions import kind_of
-from curta.machine.lowering.code import Branch, Call, Code, Jump, Step, Value
-from curta.machine.lowering.drop import rename
-from curta.machine.lowering.flow import find_order
-from curta.machine.lowering.operations import replaced
-from curta.machine.lowering.rules import Facts, Operation, reduce
+from curta.machine.lower.code import Branch, Call, Code, Jump, Step, Value
+from curta.machine.lower.drop import rename
+from curta.machine.lower.flow import find_order
+from curta.machine.lower.operations import replaced
+from curta.machine.lower.rules import Facts, Operation, reduce
 
 _CHANGED = ("value", "divide")
 

@@ -23,7 +23,7 @@ from functools import cache
 from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, WORD
-from curta.machine.lowering.code import Value
+from curta.machine.lower.code import Value
 from curta.machine.reference import VALUES, compared
 
 Term = str | int | tuple["Term", ...]

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from curta.machine.instructions import Instruction
 from curta.machine.layout import SCRATCH
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Block,
     Branch,
     Call,
@@ -33,13 +33,13 @@ from curta.machine.lowering.code import (
     reads,
     return_register,
 )
-from curta.machine.lowering.context import SharedRegisters
-from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, Way
-from curta.machine.lowering.liveness import members
-from curta.machine.lowering.moves import Word, in_turn
-from curta.machine.lowering.operations import GET, SET, takes_immediate
-from curta.machine.lowering.registers import Registers
-from curta.machine.lowering.rules import SWAPPED
+from curta.machine.lower.context import SharedRegisters
+from curta.machine.lower.flat import INVERTED, Flat, Line, Mark, Way
+from curta.machine.lower.liveness import members
+from curta.machine.lower.moves import Word, in_turn
+from curta.machine.lower.operations import GET, SET, takes_immediate
+from curta.machine.lower.registers import Registers
+from curta.machine.lower.rules import SWAPPED
 
 _MOVED_SOURCE = 1
 """Beyond the frame lie a register to break circles, and one for the pointer of a call."""

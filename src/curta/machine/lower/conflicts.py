@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Block,
     Call,
     Code,
@@ -23,8 +23,8 @@ from curta.machine.lowering.code import (
     reads,
     writes,
 )
-from curta.machine.lowering.liveness import bits_of, live_before
-from curta.machine.lowering.operations import GET, SET, may_trap
+from curta.machine.lower.liveness import bits_of, live_before
+from curta.machine.lower.operations import GET, SET, may_trap
 
 Site = tuple[Label, int]
 

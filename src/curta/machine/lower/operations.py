@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from curta.machine.instructions import KINDS, kind_of
-from curta.machine.lowering.code import Call, Code, Step, Value
+from curta.machine.lower.code import Call, Code, Step, Value
 
 GET, SET = "get", "set"
 PRIVATE = ("peek8", "peek32", "poke8", "poke32")

@@ -13,7 +13,7 @@ from itertools import count
 from typing import NamedTuple
 
 from curta.machine.instructions import GLOBALS
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Call,
     Callee,
     Code,
@@ -23,9 +23,9 @@ from curta.machine.lowering.code import (
     edges,
     return_register,
 )
-from curta.machine.lowering.conflicts import Conflicts, Site, find_conflicts
-from curta.machine.lowering.flow import Flow, find_flow
-from curta.machine.lowering.liveness import members
+from curta.machine.lower.conflicts import Conflicts, Site, find_conflicts
+from curta.machine.lower.flow import Flow, find_flow
+from curta.machine.lower.liveness import members
 
 Wish = tuple[float, Value, Value | None, int]
 """How often it matters, a value, and another one or a register that it wants to share."""

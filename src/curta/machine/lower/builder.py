@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Block,
     Branch,
     Call,
@@ -34,8 +34,8 @@ from curta.machine.lowering.code import (
     with_edges,
     words,
 )
-from curta.machine.lowering.context import ModuleContext
-from curta.machine.lowering.rules import Facts, Operation, reduce
+from curta.machine.lower.context import ModuleContext
+from curta.machine.lower.rules import Facts, Operation, reduce
 from curta.machine.wasm.module import Expression, Function
 from curta.machine.wasm.validate_code import Chain, FunctionInfo
 

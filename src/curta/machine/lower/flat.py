@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, Instruction
-from curta.machine.lowering.code import Call, Callee, Edge, End, Label, Place, Step
+from curta.machine.lower.code import Call, Callee, Edge, End, Label, Place, Step
 
 INVERTED = {
     "jump_eq": "jump_ne",
