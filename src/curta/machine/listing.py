@@ -7,6 +7,7 @@ beside the instructions that it executed, one line for each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +35,9 @@ from curta.machine.vocabulary import (
 from curta.machine.wasm.execute import MARKERS
 from curta.machine.wasm.module import Expression, Module
 from curta.machine.wasm.module import Instruction as WasmInstruction
+
+if TYPE_CHECKING:
+    from curta.machine.proof import Proved
 
 ONE_SOURCE = frozenset({"clz", "ctz", "popcnt", "extend8", "extend16"})
 THREE_SOURCES = frozenset({"select", "add3", "sub3", "funnel_shl", "funnel_shr"})
@@ -186,6 +190,17 @@ def _bodies(module: Module) -> dict[str, Expression]:
         known.get(index, f"function {index}"): function.body
         for index, function in enumerate(module.functions, first)
     }
+
+
+def proof_lines(functions: Sequence[Proved]) -> Iterator[str]:
+    """What was proved, function by function, and the lemmas that it rests on."""
+    total = sum(function.instructions for function in functions)
+    yield f"{len(functions)} functions, {total:,} core instructions: each does what its"
+    yield "WebAssembly does, as the prompt says it; what a proof rests on: docs/proofs.md"
+    for function in functions:
+        at = f"{function.start:>7}  {function.instructions:>6} instructions"
+        lemmas = f"  by {', '.join(function.lemmas)}" if function.lemmas else ""
+        yield f"{at}  {function.name:<32}{lemmas}".rstrip()
 
 
 # -- traces ---------------------------------------------

@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from curta.engine.model_cache import write_atomically
 from curta.engine.settings import read_settings
@@ -20,38 +21,68 @@ from curta.machine.parts.operations import Extension, Operations
 from curta.machine.wasm.module import MAX_PAGES, Module
 from curta.machine.wasm.validate import validate
 
+if TYPE_CHECKING:
+    from curta.machine.proof import Proved
+
 HERE = Path(__file__).parent
 LOWERING = ("lower/*.py", "proof/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
 """What a lowered program depends on besides its module."""
 
 
 def load_program(
-    content: bytes, max_memory: int = MAX_PAGES, extensions: Sequence[Extension] = ()
+    content: bytes,
+    max_memory: int = MAX_PAGES,
+    extensions: Sequence[Extension] = (),
+    *,
+    unproved: bool = False,
 ) -> LoadedProgram:
-    """The module, lowered; its memory can grow to `max_memory` pages at most."""
+    """The module, lowered, and the lowering proved unless that is not wanted; its memory can grow
+    to `max_memory` pages at most.
+    """
     names = [[extension.name, extension.parameters] for extension in extensions]
-    settings = json.dumps([max_memory, names]).encode()
+    settings = json.dumps([max_memory, names, unproved]).encode()
     key = hashlib.sha256(lowering_digest() + settings + content)
     path = read_settings().cache_directory / "lowered" / f"{key.hexdigest()[:32]}.program"
     with suppress(OSError, FileError):
         return LoadedProgram.from_bytes(path.read_bytes())
-    program = lower_program(content, max_memory, extensions)
+    program = lower_program(content, max_memory, extensions, unproved=unproved)
     with suppress(OSError):
         write_atomically(path, program.to_bytes())
     return program
 
 
 def lower_program(
-    content: bytes, max_memory: int = MAX_PAGES, extensions: Sequence[Extension] = ()
+    content: bytes,
+    max_memory: int = MAX_PAGES,
+    extensions: Sequence[Extension] = (),
+    *,
+    unproved: bool = False,
 ) -> LoadedProgram:
     """The same without a cache."""
+    return lower_and_prove(content, max_memory, extensions, unproved=unproved)[0]
+
+
+def lower_and_prove(
+    content: bytes,
+    max_memory: int = MAX_PAGES,
+    extensions: Sequence[Extension] = (),
+    *,
+    unproved: bool = False,
+) -> tuple[LoadedProgram, tuple[Proved, ...]]:
+    """The program, and what was proved of it, function by function."""
     from curta.machine.lower import LowerOptions, lower
+    from curta.machine.proof import prove
     from curta.machine.wasm import decode
 
     module = decode(content)
     check_memory(module, max_memory)
     options = LowerOptions(min(max_memory, MAX_PAGES), extensions=tuple(extensions))
-    return LoadedProgram.from_core(lower(module, options), Operations(extensions).names)
+    core, operations = lower(module, options), Operations(extensions).names
+    program = LoadedProgram.from_core(core, operations)
+    if unproved:
+        return program, ()
+    pages = options.max_memory_pages
+    return program, prove(module, core, program.prompt(), pages, operations)
 
 
 def lowering_digest() -> bytes:
