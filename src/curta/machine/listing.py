@@ -37,7 +37,7 @@ from curta.machine.wasm.module import Expression, Module
 from curta.machine.wasm.module import Instruction as WasmInstruction
 
 if TYPE_CHECKING:
-    from curta.machine.proof import Proved
+    from curta.machine.proof import Verdict
 
 ONE_SOURCE = frozenset({"clz", "ctz", "popcnt", "extend8", "extend16"})
 THREE_SOURCES = frozenset({"select", "add3", "sub3", "funnel_shl", "funnel_shr"})
@@ -192,15 +192,17 @@ def _bodies(module: Module) -> dict[str, Expression]:
     }
 
 
-def proof_lines(functions: Sequence[Proved]) -> Iterator[str]:
-    """What was proved, function by function, and the lemmas that it rests on."""
-    total = sum(function.instructions for function in functions)
-    yield f"{len(functions)} functions, {total:,} core instructions: each does what its"
-    yield "WebAssembly does, as the prompt says it; what a proof rests on: docs/proofs.md"
-    for function in functions:
-        at = f"{function.start:>7}  {function.instructions:>6} instructions"
-        lemmas = f"  by {', '.join(function.lemmas)}" if function.lemmas else ""
-        yield f"{at}  {function.name:<32}{lemmas}".rstrip()
+def proof_lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """What is proved, function by function, and the lemmas that it rests on."""
+    refused = sum(verdict.refused is not None for verdict in verdicts)
+    yield f"{len(verdicts) - refused} of {len(verdicts)} functions are proved: what the prompt says"
+    yield "does what the WebAssembly does; what a proof rests on is said in docs/proofs.md"
+    for verdict in verdicts:
+        yield f"{verdict.start:>8}  {verdict.instructions:>6} instructions  {verdict.name}"
+        if verdict.refused is not None:
+            yield f"{'':>10}not proved: {verdict.refused}"
+        elif verdict.lemmas:
+            yield f"{'':>10}by {', '.join(verdict.lemmas)}"
 
 
 # -- traces ---------------------------------------------
