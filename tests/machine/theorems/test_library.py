@@ -6,13 +6,10 @@ What needs a decomposition has files of its own: sums of floats, products, quoti
 from __future__ import annotations
 
 import dataclasses
-import sys
-from pathlib import Path
 
 import pytest
 
 pytest.importorskip("z3")
-sys.path.append(str(Path(__file__).parent.parent / "runtime"))
 from library import arithmetic, claim_of, operand_words, prove_function
 from proving import RefutedError, prove
 from runtime_operations import OPERATIONS, Operation
