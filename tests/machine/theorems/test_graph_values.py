@@ -13,6 +13,8 @@ import pytest
 
 z3 = pytest.importorskip("z3")
 from graph_terms import Evaluator, Term
+from proving import prove
+from words import Exact, low_word, word
 
 from curta.compiler import Graph, Node
 from curta.machine.instructions import COMPARISONS, WORD
@@ -86,6 +88,7 @@ def give(evaluator: Evaluator, word: Word, name: str, known: dict[str, int]) -> 
     evaluator.given[word.sign.index] = is_high
 
 
+@pytest.mark.slow
 def test_a_number_is_split_into_its_digits() -> None:
     """The highest digit of what is left, eight times: `rest` are the places below."""
     graph = Graph(["a token"])
@@ -148,24 +151,25 @@ def test_comparisons(name: str) -> None:
     assert graph.node(comparisons(now.sources["a"], now.sources["b"])[name]) is now.results[name]
 
 
+@pytest.mark.slow
 def test_bits_digit_by_digit() -> None:
     """The result is a sum, of which each summand depends on the two digits of one place."""
     now = setting("and")
     for place in range(8):
-        others = {f"{s}{n}": 0 for s in "ab" for n in range(8) if n != place}
         for x in range(16):
             for y in range(16):
-                found = setting_digits(now, {**others, f"a{place}": x, f"b{place}": y})
+                found = results_of(now, {f"a{place}": x, f"b{place}": y}, "and", "or", "xor")
                 for name, value in found.items():
                     assert value == 16**place * VALUES[name](x, y, 0)
 
 
-def setting_digits(now: Setting, known: dict[str, int]) -> dict[str, int]:
-    """The results for known words."""
+def results_of(now: Setting, known: dict[str, int], *names: str) -> dict[str, Term]:
+    """Results where some digits are known and the others are 0."""
     evaluator = Evaluator(now.evaluator.graph, {}, groups=now.evaluator.groups)
     for source in "abc":
-        give(evaluator, now.sources[source], source, {**{f"c{n}": 0 for n in range(8)}, **known})
-    return {name: evaluator.term(now.results[name]) for name in ("and", "or", "xor")}
+        zeros = {f"{source}{place}": 0 for place in range(8)}
+        give(evaluator, now.sources[source], source, zeros | known)
+    return {name: evaluator.term(now.results[name]) for name in names}
 
 
 # -- shifts and products --------------------------------------------------------------------------
@@ -176,11 +180,13 @@ SHIFTS = {
     "shr_s": lambda a, c, n: (signed(a) / 2**n) % WORD,
     "rotl": lambda a, c, n: a * 2**n % WORD + a / 2 ** (32 - n),
     "rotr": lambda a, c, n: a * 2 ** ((32 - n) % 32) % WORD + (a / 2**n if n else 0),
-    "funnel_shl": lambda a, c, n: (a * WORD + c) * 2**n / WORD % WORD,
-    "funnel_shr": lambda a, c, n: (a * WORD + c) / 2**n % WORD,
+    "funnel_shl": lambda a, c, n: a * 2**n % WORD + c / 2 ** (32 - n),
+    "funnel_shr": lambda a, c, n: a * 2 ** (32 - n) % WORD + c / 2**n,
 }
+"""By an amount. That the funnels are these sums is proved below, as bit vectors."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*LEFT, *RIGHT])
 @pytest.mark.parametrize("part", range(2))
 def test_shifts(name: str, part: int) -> None:
@@ -191,6 +197,18 @@ def test_shifts(name: str, part: int) -> None:
         now.check(now.result(name) == intended)
 
 
+@pytest.mark.parametrize("amount", range(32))
+def test_a_funnel_is_a_sum_of_shifts(amount: int) -> None:
+    a, c = z3.BitVecs("a c", 32)
+    words = Exact()
+    left = words.value("funnel_shl", a, word(amount), c)
+    right = words.value("funnel_shr", a, word(amount), c)
+    pair = z3.ZeroExt(32, a), z3.ZeroExt(32, c)
+    prove(left == low_word((pair[0] << amount) + z3.LShR(pair[1], 32 - amount)))
+    prove(right == low_word((pair[0] << 32 - amount) + z3.LShR(pair[1], amount)))
+
+
+@pytest.mark.slow
 def test_amounts_count_modulo_32() -> None:
     """All that shifts read of b are its two lowest digits, and of the second one its parity."""
     for amount in range(256):
@@ -235,17 +253,22 @@ def test_leading_zeros() -> None:
     now.check(z3.Or(z3.And(a == 0, count == 32), *found))
 
 
+@pytest.mark.slow
 def test_trailing_zeros() -> None:
-    """The lowest digit that is not 0 has the lowest 1."""
+    """The lowest digit that is not 0 has the lowest 1; the ones above may be any."""
+    now = setting("ctz")
     for first in range(9):
         for digit in range(1, 16) if first < 8 else (0,):
-            known = {f"a{n}": 0 for n in range(first)} | ({f"a{first}": digit} if digit else {})
-            now = setting("ctz", known)
+            evaluator = Evaluator(now.evaluator.graph, {}, groups=now.evaluator.groups)
+            known = {f"a{n}": 0 for n in range(first)} | {f"a{first}": digit}
+            give(evaluator, now.sources["a"], "a", known)
             zeros = 4 * first + ((digit & -digit).bit_length() - 1 if digit else 0)
-            now.check(now.result("ctz") == zeros)
+            evaluator.check(evaluator.term(now.results["ctz"]) == zeros)
 
 
 def test_ones() -> None:
+    """The sum of what stands in a table for each digit."""
     now = setting("popcnt")
-    bits = [digit / 2**place % 2 for digit in now.digits("a") for place in range(4)]
-    now.check(now.result("popcnt") == z3.Sum(bits))
+    for place in range(8):
+        for digit in range(16):
+            assert results_of(now, {f"a{place}": digit}, "popcnt") == {"popcnt": digit.bit_count()}
