@@ -103,7 +103,7 @@ def test_building_a_term_is_the_operation(with_facts: bool) -> None:
 @pytest.mark.parametrize("with_facts", [False, True])
 @pytest.mark.parametrize("seed", range(4))
 def test_building_a_term_is_the_operation_in_full(seed: int, with_facts: bool) -> None:
-    prove_shapes(5000, 10 + seed, with_facts)
+    prove_shapes(1000, 10 + seed, with_facts)
 
 
 # -- meanings -------------------------------------------------------------------------------------
