@@ -53,14 +53,9 @@ class Steps:
 
 @cache
 def steps_of(bends: Bends) -> tuple[Steps, ...] | None:
-    """The steps that the sum of weight * relu(y - place) is; None if its last slope is not 0."""
-    places = dict(bends)
-    slope, single = 0, []
-    for place in range(min(places), max(places) + 1) if few(places) else sorted(places):
-        slope += places.get(place, 0)
-        if slope:
-            single.append((place + 1, slope))
-    if slope:
+    """The steps that the sum of weight * relu(y - place) is; None if that takes too many."""
+    single = single_steps(bends)
+    if single is None:
         return None
     runs: list[Steps] = []
     for at, height in single:
@@ -75,8 +70,19 @@ def steps_of(bends: Bends) -> tuple[Steps, ...] | None:
     return tuple(runs)
 
 
-def few(places: Mapping[int, int]) -> bool:
-    return max(places) - min(places) < 1 << 12
+LONGEST_LINE = 300
+"""Of a longer stretch with a slope the relus stay as they are."""
+
+
+def single_steps(bends: Bends) -> list[tuple[int, int]] | None:
+    """(where y is one step further, its height)."""
+    slope, single = 0, []
+    for (place, weight), (following, _) in zip(bends, (*bends[1:], (bends[-1][0], 0)), strict=True):
+        slope += weight
+        if slope and following - place > LONGEST_LINE:
+            return None
+        single += [(at + 1, slope) for at in range(place, following) if slope]
+    return None if slope else single
 
 
 def step_term(y: Term, steps: Steps) -> Term:
