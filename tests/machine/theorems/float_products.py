@@ -65,7 +65,9 @@ def halves(significand: z3.BitVecRef) -> list[Word]:
 class Products(Settled):
     """Words whose products are unknown where they are those of significands."""
 
-    def __init__(self, form: Format, x: Normalized, y: Normalized, *assumptions: z3.BoolRef) -> None:
+    def __init__(
+        self, form: Format, x: Normalized, y: Normalized, *assumptions: z3.BoolRef
+    ) -> None:
         super().__init__(*assumptions)
         self.form = form
         self.facts: list[z3.BoolRef] = []
@@ -146,5 +148,3 @@ def rounded_product(
     number = z3.fpFP(x.sign ^ y.sign, exponent, fraction)
     assert number.sort() == roomy
     return form.bits(z3.fpFPToFP(NEAREST, number, form.sort))
-
-

@@ -59,7 +59,5 @@ def described(model: z3.ModelRef) -> str:
     found = {}
     for variable in model.decls():
         value = model[variable]
-        found[variable.name()] = (
-            f"{value.as_long():#x}" if z3.is_bv_value(value) else str(value)
-        )
+        found[variable.name()] = f"{value.as_long():#x}" if z3.is_bv_value(value) else str(value)
     return ", ".join(f"{name} = {found[name]}" for name in sorted(found))

@@ -177,7 +177,11 @@ def intended(name: str, *operands: z3.BitVecRef) -> z3.BitVecRef:
         return bit(found) if z3.is_bool(found) else found
     if short == "eqz":
         return bit(operands[0] == 0)
-    return Exact().value(short.removesuffix("_s") if "extend" in short else short, *operands, *[word(0)][: 2 - len(operands)])
+    return Exact().value(
+        short.removesuffix("_s") if "extend" in short else short,
+        *operands,
+        *[word(0)][: 2 - len(operands)],
+    )
 
 
 @pytest.mark.parametrize("name", in_words())
