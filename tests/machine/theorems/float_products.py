@@ -2,7 +2,7 @@
 
 A circuit for 53 by 53 bits is out of reach, and not needed: the library multiplies words and adds
 what comes out. With x and y the significands, their leading bits at the top of 32 or 64 bits, cut
-into words, the four (for f32 one) products of words are unknown numbers; all that is said of them is
+into words, the four (of f32 one) products of words are unknown; all that is said of them are
 their bounds and which of their lowest bits are 0. Their sum, each in its place, is x times y by
 the distributive law. IEEE's product is that number, rounded: a float of a format that has room for
 all its bits, which z3's theory converts. So what is proved holds for whatever the products of words
@@ -21,7 +21,7 @@ from words import Word, high_word, leading_zeros, low_word
 
 @dataclass(frozen=True)
 class Normalized:
-    """A nonzero finite float: its significand, leading bit at the top, and its exponent (signed)."""
+    """A nonzero finite float: its significand, leading bit at the top; a signed exponent."""
 
     sign: z3.BitVecRef
     exponent: z3.BitVecRef

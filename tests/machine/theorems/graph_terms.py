@@ -18,7 +18,6 @@ Products of two unknowns are unknowns themselves, of which only the bounds are k
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
@@ -198,9 +197,9 @@ class Evaluator:
         if isinstance(y, int) or steps.count == 1:
             return step_term(y, steps)
         whole_units, rest = divided(y - steps.first + steps.unit, steps.unit)
-        if self.holds(z3.And(rest >= 0, rest < steps.unit)):
-            if self.holds(z3.And(whole_units >= 0, whole_units <= steps.count)):
-                return steps.height * whole_units
+        fits = z3.And(rest >= 0, rest < steps.unit)
+        if self.holds(fits) and self.holds(z3.And(whole_units >= 0, whole_units <= steps.count)):
+            return steps.height * whole_units
         return step_term(y, steps)
 
     def gate(self, condition: Term, value: Term) -> Term:

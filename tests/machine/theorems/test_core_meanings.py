@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import pytest
 
-z3 = pytest.importorskip("z3")
+pytest.importorskip("z3")
+import z3
 from proving import RefutedError, prove
 from symbolic_python import Number, cases_of, widened
 from words import Exact

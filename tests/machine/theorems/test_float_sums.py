@@ -14,7 +14,8 @@ from __future__ import annotations
 
 import pytest
 
-z3 = pytest.importorskip("z3")
+pytest.importorskip("z3")
+import z3
 from float_sums import distance_is, exact_sum, leads_at, parts, rounded_at, rounded_sum
 from library import arithmetic, claim_of, operand_words, prove_function
 from proving import prove

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import pytest
 
-z3 = pytest.importorskip("z3")
+pytest.importorskip("z3")
+import z3
 from graph_terms import Evaluator, Term
 from proving import prove
 from words import Exact, low_word, word
@@ -20,7 +21,7 @@ from curta.compiler import Graph, Node
 from curta.machine.instructions import COMPARISONS, WORD
 from curta.machine.parts.arithmetic import LEFT, RIGHT, comparisons, results
 from curta.machine.parts.operations import Sources
-from curta.machine.parts.words import Word, digits_of, from_digits
+from curta.machine.parts.words import Word, digits_of
 from curta.machine.reference import VALUES
 
 HALF = WORD // 2

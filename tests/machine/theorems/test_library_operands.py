@@ -1,7 +1,7 @@
 """Products, quotients and roots beside the processor's own, and f32.sqrt for all floats.
 
-What no decomposition proves in full (docs/proofs.md) is tested: the library's WebAssembly runs under
-wasmtime beside native instructions, results compared bit for bit, NaNs too.
+What no decomposition proves in full (docs/proofs.md) is tested: the library's WebAssembly runs
+under wasmtime beside native instructions, results compared bit for bit, NaNs too.
 """
 
 from __future__ import annotations
@@ -9,7 +9,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-wasmtime = pytest.importorskip("wasmtime")
+pytest.importorskip("wasmtime")
+import wasmtime
+
 pytest.importorskip("z3")
 from float_operands import Words, draw, draw_quotients, draw_words
 from runtime_harness import CAPACITY

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-z3 = pytest.importorskip("z3")
+pytest.importorskip("z3")
+import z3
 from float_products import Products, normalized, rounded_product
 from library import arithmetic, claim_of, operand_words, prove_function
 from proving import prove

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-z3 = pytest.importorskip("z3")
-rules = pytest.importorskip("curta.machine.lowering.rules", exc_type=ImportError)
+pytest.importorskip("z3")
+import z3
+
+pytest.importorskip("curta.machine.lowering.rules", exc_type=ImportError)
+from curta.machine.lowering import rules
 from proving import RefutedError, prove
 from symbolic_python import Number, cases_of, widened
 from words import COMPARISONS, Exact, Word, bit, wide, word

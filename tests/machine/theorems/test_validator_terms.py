@@ -12,11 +12,16 @@ import random
 
 import pytest
 
-z3 = pytest.importorskip("z3")
-terms = pytest.importorskip("curta.machine.proof.terms", exc_type=ImportError)
-meanings = pytest.importorskip("curta.machine.proof.meanings", exc_type=ImportError)
+pytest.importorskip("z3")
+import z3
+
+pytest.importorskip("curta.machine.proof.terms", exc_type=ImportError)
+from curta.machine.proof import terms
+
+pytest.importorskip("curta.machine.proof.meanings", exc_type=ImportError)
+from curta.machine.proof import meanings
 from proving import RefutedError, prove
-from specifications import INTEGERS, F32, F64, signs
+from specifications import F32, F64, INTEGERS, signs
 from words import Exact, Word, bit, choose, high_word, low_word, truth, wide, word
 
 from curta.machine.instructions import COMPARISONS
