@@ -2,7 +2,7 @@
 
 A float is a sign, an exponent and a fraction, each drawn on its own. Exponents: all alike, near
 that of 1, and at both ends of the range. Fractions: all alike, and those where carries run far and
-ties lie: a few bits at the top, a run of ones, one bit, and all but one; each one place up or down too.
+ties lie: a few bits at the top, a run of ones, one bit, all but one; each a place up or down too.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ def farthest(form: Format) -> int:
     return form.fraction + 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", SMALL, ids=str)
 def test_rounded_sum_is_the_sum_of_the_theory(form: Format) -> None:
     larger, smaller = z3.BitVecs("larger smaller", form.width)
