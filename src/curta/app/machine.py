@@ -309,7 +309,7 @@ def disasm(options: argparse.Namespace) -> int:
     if is_baked(options.program):
         if options.proof:
             raise UserError(
-                "--proof: of a baked program the module is not known; give the program that was baked"
+                "--proof: the module of a baked program is not known; give what was baked"
             )
         for line in disassembly(open_baked(options, "native").program, None):
             print(line)

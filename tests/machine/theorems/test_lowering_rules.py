@@ -7,8 +7,8 @@ import pytest
 pytest.importorskip("z3")
 import z3
 
-pytest.importorskip("curta.machine.lowering.rules", exc_type=ImportError)
-from curta.machine.lowering import rules
+pytest.importorskip("curta.machine.lower.rules", exc_type=ImportError)
+from curta.machine.lower import rules
 from proving import RefutedError, prove
 from symbolic_python import Number, cases_of, widened
 from words import COMPARISONS, Exact, Word, bit, wide, word
