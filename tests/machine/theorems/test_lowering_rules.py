@@ -8,10 +8,11 @@ pytest.importorskip("z3")
 import z3
 
 pytest.importorskip("curta.machine.lower.rules", exc_type=ImportError)
-from curta.machine.lower import rules
 from proving import RefutedError, prove
 from symbolic_python import Number, cases_of, widened
 from words import COMPARISONS, Exact, Word, bit, wide, word
+
+from curta.machine.lower import rules
 
 DIVISIONS = ("div_u", "div_s", "rem_u", "rem_s")
 

@@ -19,12 +19,12 @@ pytest.importorskip("curta.machine.proof.terms", exc_type=ImportError)
 from curta.machine.proof import terms
 
 pytest.importorskip("curta.machine.proof.meanings", exc_type=ImportError)
-from curta.machine.proof import meanings
 from proving import RefutedError, prove
 from specifications import F32, F64, INTEGERS, signs
 from words import Exact, Word, bit, choose, high_word, low_word, truth, wide, word
 
 from curta.machine.instructions import COMPARISONS
+from curta.machine.proof import meanings
 from curta.machine.reference import VALUES
 
 EDGES = (0, 1, 2, 3, 5, 31, 32, 33, 255, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1)

@@ -59,7 +59,7 @@ class Joining:
             return word, False
         node = self.terms.nodes[word] if word >= 0 else ("",)
         if node[0] == "not" and node[1] in self.own and self._are_truths(column):
-            return node[1], True  # type: ignore[return-value]
+            return node[1], True
         return None, False
 
     def _word(self, column: Column, symbol: Term | None) -> Term:

@@ -355,7 +355,8 @@ class FunctionProof:
         instruction = function.body[place.instruction]
         if instruction.opcode != "call_indirect":
             raise Refused(f"instruction {at} calls indirectly, WebAssembly does not")
-        return function.module.module.types[instruction.operands[0]]
+        number: int = instruction.operands[0]
+        return function.module.module.types[number]
 
     # -- what is said of a difference -------------------------------------------------------------
 

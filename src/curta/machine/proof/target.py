@@ -20,7 +20,8 @@ from curta.machine.instructions import (
     Instruction,
     kind_of,
 )
-from curta.machine.proof.modules import Callee, Sources
+from curta.machine.program import Callee
+from curta.machine.proof.modules import Sources
 from curta.machine.proof.source import Refused, State, divided, located, word_count, written
 from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant
 from curta.machine.wasm.module import FunctionType
@@ -236,7 +237,8 @@ class TargetRun:
                 raise Refused(f"a call of {instruction.target}, where no function begins")
             self._call(way, instruction, callee, callee)
             return None
-        return self._call_pointer(way, instruction)
+        self._call_pointer(way, instruction)
+        return None
 
     def _fork(self, way: Way, truth: Term, there: int) -> list[Way] | None:
         if truth < 0:
@@ -253,7 +255,8 @@ class TargetRun:
             way.at += 1 + min(~index, count)
             return None
         self.catch_up(way)
-        ways, left = [], way.fork_to(way.at + 1 + count)
+        ways: list[Way] = []
+        left = way.fork_to(way.at + 1 + count)
         for number in range(count):
             truth = self.terms.equal(index, constant(number))
             if truth == ZERO:

@@ -204,14 +204,11 @@ class ProgramProof:
                     expected[register] = ~term
         for memory in user.module.memories:
             expected[MEMORY_PAGES] = memory.limits.minimum
-        for places, segments in (
-            (user.data, user.module.data),
-            (user.elements, user.module.elements),
-        ):
-            for place, segment in zip(places, segments, strict=True):
-                if place.register:
-                    length = len(getattr(segment, "content", getattr(segment, "functions", ())))
-                    expected[place.register] = length if segment.mode == "passive" else 0
+        for place, data in zip(user.data, user.module.data, strict=True):
+            expected[place.register] = len(data.content) if data.mode == "passive" else 0
+        for place, element in zip(user.elements, user.module.elements, strict=True):
+            expected[place.register] = len(element.functions) if element.mode == "passive" else 0
+        expected.pop(0, None)  # of segments that no instruction refers to
         held_now: dict[int, int] = {}
         rest: list[Instruction] = []
         for instruction in setting_up:
@@ -262,12 +259,12 @@ class ProgramProof:
         expected = Image()
         for piece in pieces.values():
             expected.put(int.from_bytes(piece[:4], "little"), piece[4:])
-        for place, index in table.items():
-            expected.put(PRIVATE + TABLE + ENTRY_BYTES * place, self._entry(user, index))
+        for number, index in table.items():
+            expected.put(PRIVATE + TABLE + ENTRY_BYTES * number, self._entry(user, index))
         taken: list[tuple[int, int]] = [(TABLE, TABLE + ENTRY_BYTES * user.table_size)]
-        for place, segment in zip(user.elements, user.module.elements, strict=True):
-            if place.register and segment.mode == "passive":
-                content = b"".join(self._entry(user, index) for index in segment.functions)
+        for place, element in zip(user.elements, user.module.elements, strict=True):
+            if place.register and element.mode == "passive":
+                content = b"".join(self._entry(user, index) for index in element.functions)
                 expected.put(PRIVATE + place.address, content)
                 taken.append((place.address, place.address + len(content)))
         for place, data in zip(user.data, user.module.data, strict=True):

@@ -1,0 +1,135 @@
+"""Proofs of programs: what the lowering says is proved, and what is changed in it is refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+
+import pytest
+from lower_cases import LOWER_CASES
+from wasm_cases import CASES
+
+from curta.errors import ProofError
+from curta.machine.instructions import COMPARISONS, Instruction, kind_of
+from curta.machine.loaded import LoadedProgram
+from curta.machine.lower import lower
+from curta.machine.program import CoreProgram
+from curta.machine.proof import Verdict, prove
+from curta.machine.wasm import Module, assemble, decode
+from curta.machine.wasm.module import MAX_PAGES
+
+TEXTS = {name: text for name, (text, _) in CASES.items()}
+TEXTS |= {f"lower: {name}": text for name, (text, _) in LOWER_CASES.items()}
+EUCLID = """(module (func $gcd (export "gcd") (param i64 i64) (result i64)
+    (loop $again (result i64)
+      (if (result i64) (i64.eqz (local.get 1))
+        (then (local.get 0))
+        (else
+          (local.get 1)
+          (i64.add (i64.shl (local.get 0) (local.get 1)) (i64.mul (local.get 1) (i64.const 3)))
+          (local.set 1)
+          (local.set 0)
+          (br $again))))))"""
+
+
+def verdicts(module: Module, program: CoreProgram) -> tuple[Verdict, ...]:
+    return prove(module, program, LoadedProgram.from_core(program).prompt(), MAX_PAGES)
+
+
+def is_refused(module: Module, program: CoreProgram) -> bool:
+    try:
+        return any(verdict.refused for verdict in verdicts(module, program))
+    except ProofError:
+        return True
+
+
+def test_some_programs_are_proved() -> None:
+    check_proved(list(TEXTS)[::8])
+
+
+@pytest.mark.slow
+def test_programs_are_proved() -> None:
+    check_proved(list(TEXTS))
+
+
+def check_proved(names: list[str]) -> None:
+    refused = {}
+    for name in names:
+        text = TEXTS[name]
+        module = decode(assemble(text))
+        for verdict in verdicts(module, lower(module)):
+            if verdict.refused is not None:
+                refused[name, verdict.name] = verdict.refused
+    assert refused == {}
+
+
+CHANGES = ("register", "source", "immediate", "operation", "target")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_what_is_changed_is_refused(change: str) -> None:
+    """Of these changes none leaves the function what it was."""
+    module = decode(assemble(EUCLID))
+    program = lower(module)
+    start = program.claims.functions["user", 0]
+    end = min(
+        (at for at in program.claims.functions.values() if at > start),
+        default=len(program.instructions),
+    )
+    assert not is_refused(module, program)
+    tried = 0
+    for at in range(start, end):
+        changed = changed_in(program.instructions[at], change, Random(at))
+        if changed is None:
+            continue
+        instructions = [*program.instructions]
+        instructions[at] = changed
+        assert is_refused(module, replace(program, instructions=tuple(instructions))), (at, changed)
+        tried += 1
+    assert tried > 3
+
+
+def changed_in(instruction: Instruction, change: str, random: Random) -> Instruction | None:
+    """The instruction with one thing changed that matters; None if it has no such thing."""
+    name, kind = instruction.operation, kind_of(instruction.operation)
+    match change:
+        case "register" if kind == "value":
+            return replace(instruction, d=instruction.d + 40)
+        case "source" if kind == "value" and name != "copy":
+            return replace(instruction, a=instruction.a + 40)
+        case "immediate" if instruction.b is None and (kind == "value" or "jump_" in name):
+            return replace(instruction, immediate=instruction.immediate ^ 1)
+        case "operation" if name.removeprefix("jump_") in COMPARISONS and name.startswith("jump_"):
+            other = random.choice([one for one in ("eq", "ne") if one not in name])
+            return replace(instruction, operation=f"jump_{other}")
+        case "target" if name.startswith("jump_") and name != "jump_table":
+            return replace(instruction, target=instruction.target + 1)
+    return None
+
+
+def test_another_byte_of_memory_is_refused() -> None:
+    module = decode(assemble('(module (memory 1) (data (i32.const 8) "abc"))'))
+    program = lower(module)
+    assert not is_refused(module, program)
+    (segment,) = program.segments
+    other = replace(segment, content=b"abd")
+    assert is_refused(module, replace(program, segments=(other,)))
+
+
+def test_a_loop_that_is_entered_elsewhere_is_not_passed_over() -> None:
+    """A jump into the middle of a loop that no other way leads to."""
+    text, _ = LOWER_CASES["loops right behind one another"]
+    module = decode(assemble(text))
+    program = lower(module)
+    start = program.claims.functions["user", 0]
+    for at in range(start, len(program.instructions)):
+        instruction = program.instructions[at]
+        if not instruction.operation.startswith("jump_"):
+            continue
+        for target in range(start, len(program.instructions)):
+            if target in (instruction.target, at + 1):
+                continue
+            instructions = [*program.instructions]
+            instructions[at] = replace(instruction, target=target)
+            assert is_refused(module, replace(program, instructions=tuple(instructions))), target
+        return
