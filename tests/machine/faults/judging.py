@@ -1,0 +1,206 @@
+"""Judges: what notices a fault, each alone.
+
+- the checkers inside the lowering: they are heard, and the lowering goes on
+- the validator: it refuses one of the programs that the fault changes
+- the corpus: one of these programs does something else than without the fault
+
+A fault that gives no program at all (the lowering breaks down, or does not end) is not judged.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+from corpus import Program, agrees
+from fault import Fault, Mismatch, replaced_attribute
+from running import ROOM, Behaviour, behave
+
+from curta.errors import ProofError
+from curta.machine.loaded import LoadedProgram
+from curta.machine.lowering import LowerOptions, link
+from curta.machine.lowering.code import Code
+from curta.machine.lowering.context import SharedRegisters
+from curta.machine.lowering.flat import Flat
+from curta.machine.program import CoreProgram
+from curta.machine.proof.decode import decode_prompt
+from curta.machine.proof.whole import ProgramProof
+from curta.machine.wasm.module import MAX_PAGES
+
+LOWERING_SECONDS, PROOF_SECONDS = 20, 60
+MOST_PROVED = 16
+"""Programs that a fault changes, after which an accepting validator is not asked any more."""
+
+
+class TooLongError(BaseException):
+    """Not to be caught by what takes too long."""
+
+
+@dataclass
+class Verdict:
+    """What each judge says of a fault; empty if it notices nothing. `changed` are the programs that
+    it changes, `proved` those that the validator has accepted.
+    """
+
+    fault: Fault
+    changed: list[str] = field(default_factory=list)
+    proved: list[str] = field(default_factory=list)
+    checkers: str = ""
+    validator: str = ""
+    corpus: str = ""
+    differing: str = ""
+    """The program that the corpus fails on."""
+    breakdown: str = ""
+    holes: list[str] = field(default_factory=list)
+    """Programs that the validator accepts, and that do something else."""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Right:
+    """A program of the corpus as it is lowered without a fault, and what it does."""
+
+    program: Program
+    core: CoreProgram
+    behaviour: Behaviour
+
+
+@dataclass
+class Judge:
+    """The corpus without faults, and why programs are not in it."""
+
+    rights: list[Right] = field(default_factory=list)
+    left_out: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, programs: Sequence[Program]) -> Judge:
+        judge = cls()
+        for program in programs:
+            heard: list[str] = []
+            core = lowered(program, heard)
+            refusal = heard[0] if heard else refused(program, core)
+            if refusal:
+                judge.left_out[program.name] = refusal
+                continue
+            behaviour = behave(program, core)
+            if agrees(program, behaviour.outcomes):
+                judge.rights.append(Right(program, core, behaviour))
+            else:
+                judge.left_out[program.name] = "it does not do what wasmtime does"
+        return judge
+
+    def judge(self, fault: Fault) -> Verdict:
+        """Both judges look at every program that is changed, until both have noticed."""
+        verdict, begun = Verdict(fault), time.monotonic()
+        for right in self.rights:
+            if fault.may_change(right.program.name):
+                self._judge_program(verdict, right)
+            if (verdict.validator and verdict.corpus) or len(verdict.proved) >= MOST_PROVED:
+                break
+        verdict.seconds = time.monotonic() - begun
+        return verdict
+
+    def _judge_program(self, verdict: Verdict, right: Right) -> None:
+        fault, program = verdict.fault, right.program
+        heard: list[str] = []
+        try:
+            with fault.planted():
+                core = fault.change(lowered(program, heard))
+        except Mismatch:
+            return
+        except (Exception, TooLongError) as error:  # whatever a fault does to the lowering
+            verdict.breakdown = verdict.breakdown or f"{program.name}: {error!r}"
+            return
+        verdict.checkers = verdict.checkers or (heard[0] if heard else "")
+        if same_code(core, right.core):
+            return
+        verdict.changed.append(program.name)
+        most = 4 * right.behaviour.steps + ROOM
+        told = behave(program, core, most).first_difference(right.behaviour)
+        if told and not verdict.corpus:
+            verdict.corpus, verdict.differing = told, program.name
+        if verdict.validator and not told:
+            return
+        refusal = refused(program, core)
+        if refusal:
+            verdict.validator = verdict.validator or f"{program.name}: {refusal}"
+        else:
+            verdict.proved.append(program.name)
+            if told:
+                verdict.holes.append(f"{program.name}: {told}")
+
+
+def same_code(one: CoreProgram, other: CoreProgram) -> bool:
+    """Whether two programs are told and called alike."""
+    return (one.instructions, one.segments, one.entries) == (
+        other.instructions,
+        other.segments,
+        other.entries,
+    )
+
+
+def lowered(program: Program, heard: list[str]) -> CoreProgram:
+    """The program lowered; `heard` gets what the checkers complain of."""
+
+    def check(code: Code, behind: str) -> Code:
+        try:
+            return inner_check(code, behind)
+        except Exception as error:  # any complaint
+            heard.append(str(error))
+            return code
+
+    def check_registers(code: Code, flat: Flat, shared: SharedRegisters) -> Flat:
+        try:
+            return inner_check_registers(code, flat, shared)
+        except Exception as error:  # any complaint
+            heard.append(str(error))
+            return flat
+
+    inner_check, inner_check_registers = link.check, link.check_registers
+    with (
+        replaced_attribute(link, "check", check),
+        replaced_attribute(link, "check_registers", check_registers),
+        limited(LOWERING_SECONDS),
+    ):
+        return link.lower(program.module, LowerOptions())
+
+
+def refused(program: Program, core: CoreProgram) -> str:
+    """Why the validator does not accept a program; empty if it does."""
+    try:
+        decoded = decode_prompt(LoadedProgram.from_core(core).prompt())
+    except Exception as error:  # a field that no token can say
+        return f"cannot be said: {error!r}"
+    asked = [origin.asked for origin in core.origins]
+    try:
+        with limited(PROOF_SECONDS):
+            ProgramProof(
+                decoded, core.entries, core.claims, asked, program.module, MAX_PAGES
+            ).prove()
+    except ProofError as error:
+        return str(error)
+    except TooLongError:
+        return f"the validator takes more than {PROOF_SECONDS} seconds"
+    except Exception as error:  # the validator breaks down, and so accepts nothing
+        return f"the validator fails: {error!r}"
+    return ""
+
+
+@contextmanager
+def limited(seconds: int) -> Iterator[None]:
+    """Raise TooLongError after so many seconds."""
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise TooLongError(f"more than {seconds} seconds")
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.alarm(seconds)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
