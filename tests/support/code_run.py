@@ -73,7 +73,7 @@ class CodeMachine:
                     holds = VALUES[end.comparison](values[end.a], values[end.b], 0)
                     edge = end.then if holds else end.otherwise
                 case Table():
-                    edge = end.edges[min(values[end.index], len(end.edges) - 1)]
+                    edge = end.edges[min(values[end.chosen], len(end.edges) - 1)]
                 case Return():
                     return tuple(values[value] for value in end.values)
                 case TailCall():

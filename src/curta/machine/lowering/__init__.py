@@ -1,6 +1,6 @@
 """Lowering: from WebAssembly to core instructions."""
 
-from curta.machine.lowering.layout import host_segments
+from curta.machine.layout import host_segments
 from curta.machine.lowering.link import lower
 from curta.machine.lowering.options import LowerOptions
 

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from functools import partial
 
 from curta.machine.instructions import MEMORY_PAGES, TRAPS, WORD
-from curta.machine.lowering.builder import Builder, To
+from curta.machine.lowering.builder import Builder, Values
 from curta.machine.lowering.code import Value
-from curta.machine.lowering.conditions import branch
+from curta.machine.lowering.conditions import choose
 from curta.machine.lowering.rules import Operation
 
 OUT_OF_BOUNDS = TRAPS.index("out of bounds memory access")
@@ -71,16 +71,12 @@ def _memory_grow(b: Builder) -> None:
     """The size before, or -1."""
     pages, before = b.pop(), b.get(MEMORY_PAGES)
     room = b.value("sub", b.constant(b.context.most_pages), before)
-    few, many, done = To(b.new_join()), To(b.new_join()), b.new_join()
-    branch(b, Operation("gt_u", (pages, room)), many, few, rare=1)
-    b.begin(many.join, rare=True)
-    if b.live:
-        b.jump(done, b.constant(WORD - 1))
-    b.begin(few.join)
-    if b.live:
+
+    def grow() -> Values:
         b.set(MEMORY_PAGES, b.value("add", before, pages))
-        b.jump(done, before)
-    b.push(*b.begin(done, after=1))
+        return (before,)
+
+    b.push(*choose(b, Operation("gt_u", (pages, room)), (b.constant(WORD - 1),), grow, rare=1))
 
 
 # -- whole stretches: functions of the library ----------------------------------------------------

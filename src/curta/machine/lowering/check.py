@@ -126,14 +126,14 @@ class _Checked:
             depths[label] = depths.get(dominators[label], 0) + 1
         for label in order:
             wanted = self.wanted[label]
+            homes = {home.get(value, label) for value in wanted}
             if label == entry:
-                wanted = wanted - self.code.constants.keys()
-            homes = {home.get(value) for value in wanted}
+                homes = {label} if wanted - self.code.constants.keys() else set()
+            if not homes.isdisjoint((label, *(homes - depths.keys()))):
+                raise CodeError(f"of values {wanted} some are unwritten in block {label}")
             above = label
-            for found in sorted(homes - {entry}, key=lambda found: -depths.get(found, 0)):
-                while depths[above] > depths.get(found, 0):
+            for found in sorted(homes - {entry}, key=depths.__getitem__, reverse=True):
+                while depths[above] > depths[found]:
                     above = dominators[above]
-                if found != above or found == label:
+                if found != above:
                     raise CodeError(f"of values {wanted} some may be unwritten in block {label}")
-            if label == entry and homes:
-                raise CodeError(f"values {wanted} are read before they are written")

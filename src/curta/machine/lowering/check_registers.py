@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from curta.machine.instructions import GLOBALS, Instruction
+from curta.machine.layout import SCRATCH
 from curta.machine.lowering.check import CodeError
 from curta.machine.lowering.code import (
     Branch,
@@ -30,7 +31,6 @@ from curta.machine.lowering.code import (
 )
 from curta.machine.lowering.context import SharedRegisters
 from curta.machine.lowering.flat import Flat, Line, Mark
-from curta.machine.lowering.layout import SCRATCH
 from curta.machine.lowering.liveness import bits_of, live_before
 from curta.machine.lowering.operations import GET, SET, may_trap
 

@@ -6,10 +6,14 @@ branch. Of two numbers of 64 bits the high words decide, unless they are equal, 
 
 from __future__ import annotations
 
-from curta.machine.lowering.builder import Builder, To
+from collections.abc import Callable
+
+from curta.machine.lowering.builder import Builder, To, Values
 from curta.machine.lowering.code import Value
 from curta.machine.lowering.rules import INVERTED, WIDE, Operation
 
+Arm = Values | Callable[[], Values]
+"""Words, or what computes them."""
 _TAKERS = ("br_if", "if", "i32.eqz", "select")
 
 
@@ -78,12 +82,35 @@ def value_of(b: Builder, condition: Operation, after: int = 0) -> Value:
     if name == condition.name:
         return b.value(name, *condition.sources)
     al, ah, bl, bh = condition.sources
-    other, done = b.new_join(), b.new_join()
-    found = b.value(_of_low_words(name), al, bl)
-    branch(b, Operation("eq", (ah, bh)), To(done, (found,)), To(other))
-    b.begin(other)
-    if b.live:
-        different = b.constant(int(name == "ne"))
-        b.jump(done, different if name in ("eq", "ne") else b.value(name, ah, bh))
-    (value,) = b.begin(done, after=after)
+
+    def different() -> Values:
+        if name in ("eq", "ne"):
+            return (b.constant(int(name == "ne")),)
+        return (b.value(name, ah, bh),)
+
+    level = b.value(_of_low_words(name), al, bl)
+    (value,) = choose(b, Operation("eq", (ah, bh)), (level,), different, after=after)
     return value
+
+
+def choose(
+    b: Builder,
+    condition: Operation | Value,
+    then: Arm,
+    otherwise: Arm,
+    rare: int = 0,
+    after: int = 1,
+) -> Values:
+    """The words that one piece of code gives if a condition holds, else another one.
+
+    `after` is 1 if nothing else is left to do for the instruction.
+    """
+    done = b.new_join()
+    ways = [To(b.new_join()) if callable(arm) else To(done, arm) for arm in (then, otherwise)]
+    branch(b, condition, ways[0], ways[1], rare)
+    for way, arm, seldom in zip(ways, (then, otherwise), (rare == 1, rare == -1), strict=True):
+        if callable(arm):
+            b.begin(way.join, rare=seldom)
+            if b.live:
+                b.jump(done, *arm())
+    return b.begin(done, after=after)

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import GLOBALS, ZERO
+from curta.machine.layout import FIRST_FREE
 from curta.machine.lowering.code import Callee
-from curta.machine.lowering.layout import FIRST_FREE
 from curta.machine.parts.operations import Extension
 from curta.machine.wasm.module import FunctionType, Module
 

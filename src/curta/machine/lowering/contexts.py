@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from curta.errors import LinkError, UnsupportedFeatureError
 from curta.machine.instructions import MEMORY_PAGES, PAGE
+from curta.machine.layout import DATA, ELEMENTS, ENTRY_BYTES, MOST_TABLE_ELEMENTS
 from curta.machine.lowering.code import USER, Callee, words
 from curta.machine.lowering.context import ModuleContext, PassiveSegment, SharedRegisters
-from curta.machine.lowering.layout import DATA, ELEMENTS, ENTRY_BYTES, MOST_TABLE_ELEMENTS
 from curta.machine.lowering.library import (
     WASI_MODULES,
     instruction_function,

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from curta.machine.instructions import MEMORY_PAGES, TRAPS
+from curta.machine.layout import ENTRY_BYTES, TABLE
 from curta.machine.lowering.builder import Builder, Join, To, Values
 from curta.machine.lowering.code import Return, words
 from curta.machine.lowering.conditions import branch, pop_condition
-from curta.machine.lowering.layout import ENTRY_BYTES, TABLE
 from curta.machine.lowering.natives import call_native
 from curta.machine.lowering.rules import Operation
 from curta.machine.wasm.module import BlockType

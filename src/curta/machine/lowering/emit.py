@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from curta.machine.instructions import Instruction
+from curta.machine.layout import SCRATCH
 from curta.machine.lowering.code import (
     Block,
     Branch,
@@ -34,7 +35,6 @@ from curta.machine.lowering.code import (
 )
 from curta.machine.lowering.context import SharedRegisters
 from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, Way
-from curta.machine.lowering.layout import SCRATCH
 from curta.machine.lowering.liveness import members
 from curta.machine.lowering.moves import Word, in_turn
 from curta.machine.lowering.operations import GET, SET, takes_immediate
@@ -256,32 +256,30 @@ class _Writer:
         jumped, other = end.then, end.otherwise
         if end.rare == -1 or (not end.rare and self.cost(other, jumped) < self.cost(jumped, other)):
             comparison, jumped, other = INVERTED[comparison], other, jumped
-        if not end.rare and self.may_copy_first(jumped, other, (a, b)):
+        behind = not end.rare and self.needs_room(jumped)
+        if behind and self.may_copy_first(jumped, other, (a, b)):
             self.move(self.edge_moves(jumped), end.place)
-            label, taken, behind = jumped.label, (jumped,), False
+            way, behind = Way(jumped.label, (jumped,)), False
         else:
-            behind = self.needs_room(jumped)
-            label, taken = self.way(jumped, aside=end.rare != 0)
+            way = self.way(jumped, aside=end.rare != 0)
         word = self.code.constants.get(b)
         instruction = Instruction(
             comparison,
             self.register(a),
             self.register(b) if word is None else None,
             immediate=word or 0,
-            target=label,
+            target=way.label,
         )
-        self.lines.append(Line(instruction, end.place, end, taken))
+        self.lines.append(Line(instruction, end.place, end, way.taken))
         self.follow(other)
-        if behind and not end.rare:
+        if behind:
             self.land(jumped)
 
-    def may_copy_first(self, jumped: Edge, other: Edge, read: tuple[Value, Value]) -> bool:
+    def may_copy_first(self, jumped: Edge, other: Edge, read: tuple[Value, ...] = ()) -> bool:
         """Whether the copy of an edge does no harm if it is done before the branch, on both ways."""
         moves = self.edge_moves(jumped)
-        if len(moves) != 1 or not self.needs_room(jumped):
-            return False
         depths = self.registers.flow.depths
-        if depths[jumped.label] < depths[other.label]:
+        if len(moves) != 1 or depths[jumped.label] < depths[other.label]:
             return False
         live = self.registers.conflicts.live[other.label]
         kept = {self.of.get(value) for value in (*members(live), *other.arguments, *read)}
@@ -295,11 +293,13 @@ class _Writer:
         return f"jump_{end.comparison}", end.a, end.b
 
     def cost(self, jumped: Edge, other: Edge) -> int:
-        """How many jumps a branch needs besides its own."""
-        behind = self.needs_room(jumped)
-        return (other.label != self.following or behind) + (
-            behind and jumped.label != self.following
-        )
+        """How many instructions a branch needs besides its own, and what is copied anyway."""
+        on = other.label != self.following
+        if not self.needs_room(jumped):
+            return int(on)
+        if self.may_copy_first(jumped, other):
+            return int(on)
+        return 1 + (jumped.label != self.following)
 
     # -- landings: where the copies of an edge are, to which branches jump ------------------------
 

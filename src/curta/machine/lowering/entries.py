@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from curta.machine.instructions import MEMORY_PAGES
+from curta.machine.layout import SCRATCH
 from curta.machine.lowering.code import (
     USER,
     Block,
@@ -29,7 +30,6 @@ from curta.machine.lowering.code import (
     words,
 )
 from curta.machine.lowering.context import ModuleContext
-from curta.machine.lowering.layout import SCRATCH
 from curta.machine.lowering.operations import SET
 from curta.machine.lowering.segments import InitialState
 from curta.machine.program import INITIALISE, Entry

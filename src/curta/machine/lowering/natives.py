@@ -11,16 +11,16 @@ from functools import partial
 
 from curta.errors import LinkError
 from curta.machine.instructions import TRAPS, WORD
-from curta.machine.lowering.builder import Builder, To
-from curta.machine.lowering.code import Exit, Step, Value
-from curta.machine.lowering.conditions import branch
-from curta.machine.lowering.layout import (
+from curta.machine.layout import (
     ARGUMENTS,
     ARGUMENTS_LENGTH,
     ENVIRONMENT,
     ENVIRONMENT_LENGTH,
     STATE,
 )
+from curta.machine.lowering.builder import Builder, To, Values
+from curta.machine.lowering.code import Exit, Step, Value
+from curta.machine.lowering.conditions import branch, choose
 from curta.machine.lowering.rules import Operation
 from curta.machine.parts.operations import Extension
 from curta.machine.wasm.module import FunctionType
@@ -58,9 +58,10 @@ def _exit(b: Builder) -> None:
     b.end(Exit(b.pop(), b.place))
 
 
-def _say(b: Builder, name: str, byte: Value) -> None:
+def _say(b: Builder, name: str, byte: Value) -> Values:
     word = b.word(byte)
     b.steps.append(Step(name, b=byte if word is None else b.constant(word % 256), place=b.place))
+    return ()
 
 
 def _write(b: Builder) -> None:
@@ -69,15 +70,8 @@ def _write(b: Builder) -> None:
     if word is not None:
         _say(b, "write_err" if word == _ERRORS_FILE else "write_out", byte)
         return
-    errors, output, done = To(b.new_join()), To(b.new_join()), b.new_join()
-    branch(b, Operation("eq", (file, b.constant(_ERRORS_FILE))), errors, output, rare=1)
-    b.begin(errors.join, rare=True)
-    _say(b, "write_err", byte)
-    b.jump(done)
-    b.begin(output.join)
-    _say(b, "write_out", byte)
-    b.jump(done)
-    b.begin(done, after=1)
+    to_errors = Operation("eq", (file, b.constant(_ERRORS_FILE)))
+    choose(b, to_errors, lambda: _say(b, "write_err", byte), lambda: _say(b, "write_out", byte), 1)
 
 
 def _read(b: Builder) -> None:
@@ -89,14 +83,10 @@ def _read(b: Builder) -> None:
 def _string_byte(length: int, place: int, b: Builder) -> None:
     """A byte of the arguments or the environment, or the end."""
     index = b.pop()
-    within, beyond, done = To(b.new_join()), To(b.new_join()), b.new_join()
     limit = b.load("peek32", b.constant(0), length)
-    branch(b, Operation("lt_u", (index, limit)), within, beyond)
-    b.begin(beyond.join)
-    b.jump(done, b.constant(_END_OF_BYTES))
-    b.begin(within.join)
-    b.jump(done, b.load("peek8", index, place))
-    b.push(*b.begin(done, after=1))
+    beyond = Operation("ge_u", (index, limit))
+    end = (b.constant(_END_OF_BYTES),)
+    b.push(*choose(b, beyond, end, lambda: (b.load("peek8", index, place),)))
 
 
 def _private_place(b: Builder, base: int, shift: int, place: Value) -> tuple[Value, int]:

@@ -22,7 +22,7 @@ def _sink_within(block: Block, code: Code) -> None:
     steps = block.steps
     order = [float(index) for index in range(len(steps))]
     first_read = dict.fromkeys(end_reads(block.end), len(steps))
-    last_read = dict(first_read)
+    last_read: dict[Value, float] = {value: len(steps) for value in first_read}
     given = {value for edge in edges(block.end) for value in edge.arguments}
     for index in range(len(steps) - 1, -1, -1):
         step = steps[index]

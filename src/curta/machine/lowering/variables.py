@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from curta.machine.lowering.builder import Builder, To, Values
-from curta.machine.lowering.conditions import branch, invert, pop_condition, value_of
+from curta.machine.lowering.builder import Builder, Values
+from curta.machine.lowering.conditions import choose, invert, pop_condition, value_of
 from curta.machine.lowering.rules import Operation
 
 
@@ -69,11 +69,11 @@ def select(b: Builder) -> None:
     if fused and all(b.word(value) is not None for value in first):
         condition, first, second = invert(condition), second, first
     if fused and first != second:
-        if _is_there(b, first):
-            _choose_by_branch(b, condition, first, second)
-            return
+        # Copying the other choice, or not, is less work than `select`.
         if _is_there(b, second):
-            _choose_by_branch(b, invert(condition), second, first)
+            condition, first, second = invert(condition), second, first
+        if _is_there(b, first):
+            b.push(*choose(b, condition, first, lambda: second))
             return
     name, sources = condition
     if name in ("eq", "ne") and b.word(sources[1]) == 0:
@@ -94,15 +94,6 @@ def _is_there(b: Builder, choice: Values) -> bool:
         return b.locals[place.start : place.stop] == choice
     homes = [b.code.home.get(value) for value in choice]
     return homes == [b.cell(word) for word in range(len(choice))]
-
-
-def _choose_by_branch(b: Builder, stays: Operation, choice: Values, other: Values) -> None:
-    """Copying the other one, or not, is less work than `select`."""
-    copied, done = b.new_join(), b.new_join()
-    branch(b, stays, To(done, choice), To(copied))
-    b.begin(copied)
-    b.jump(done, *other)
-    b.push(*b.begin(done, after=1))
 
 
 VARIABLES: dict[str, Callable[..., None]] = {

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from curta.machine.lowering.builder import Builder, To
+from curta.machine.lowering.builder import Builder, Values
 from curta.machine.lowering.code import Value
-from curta.machine.lowering.conditions import branch
+from curta.machine.lowering.conditions import choose
 from curta.machine.lowering.rules import Operation
 
 _HALF = 32
@@ -71,13 +71,13 @@ def count_zeros(name: str, b: Builder) -> None:
     """Those of one word, unless there are only zeros in it."""
     low, high = b.pop_wide()
     first, second = (high, low) if name == "clz" else (low, high)
-    none, done = b.new_join(), b.new_join()
     count = b.value(name, first)
-    branch(b, Operation("ne", (first, b.constant(0))), To(done, (count,)), To(none))
-    b.begin(none)
-    if b.live:
-        b.jump(done, b.value("add", b.value(name, second), b.constant(_HALF)))
-    b.push(*b.begin(done, after=1), b.constant(0))
+
+    def none() -> Values:
+        return (b.value("add", b.value(name, second), b.constant(_HALF)),)
+
+    some = Operation("ne", (first, b.constant(0)))
+    b.push(*choose(b, some, (count,), none), b.constant(0))
 
 
 # -- shifts ---------------------------------------------------------------------------------------
@@ -95,16 +95,16 @@ def shift(name: str, b: Builder) -> None:
         b.push(*shifted(b, name, (low, high), b.constant(count % _HALF)))
 
 
-def _shift_by_value(b: Builder, name: str, words: Words, amount: Value) -> tuple[Value, ...]:
+def _shift_by_value(b: Builder, name: str, words: Words, amount: Value) -> Values:
     """Amounts of less than 32 go straight on; the others exchange the words."""
-    few, many, done = To(b.new_join()), To(b.new_join()), b.new_join()
     bit = b.value("and", amount, b.constant(_HALF))
-    branch(b, Operation("ne", (bit, b.constant(0))), many, few, rare=1)
-    b.begin(many.join, rare=True)
-    b.jump(done, *_shift_many(b, name, words, amount))
-    b.begin(few.join)
-    b.jump(done, *_shift_few(b, name, words, amount))
-    return b.begin(done, after=1)
+    return choose(
+        b,
+        Operation("ne", (bit, b.constant(0))),
+        lambda: _shift_many(b, name, words, amount),
+        lambda: _shift_few(b, name, words, amount),
+        rare=1,
+    )
 
 
 def _shift_few(b: Builder, name: str, words: Words, amount: Value) -> Words:
@@ -151,21 +151,19 @@ def divide(name: str, b: Builder) -> None:
         return
     b.pop_wide()
     low, high = b.pop_wide()
-    small, large, done = To(b.new_join()), To(b.new_join()), b.new_join()
-    branch(b, Operation("eq", (high, b.constant(0))), small, large)
-    b.begin(large.join)
-    if b.live:
+
+    def large() -> Values:
         amount = _HALF - divisor.bit_length()
         inverse = ((1 << 64) - 1) // (divisor << amount) % (1 << 32)
         numbers = (b.constant(word) for word in (divisor << amount, inverse, amount))
         b.push(low, high, *numbers)
         b.call_library(f"i64.{name}#", 5, 2)
-        b.jump(done, *b.pop_words(2))
-    b.begin(small.join)
-    if b.live:
-        word = b.value(f"{name[:3]}_u", low, b.constant(divisor))
-        b.jump(done, word, b.constant(0))
-    b.push(*b.begin(done, after=1))
+        return b.pop_words(2)
+
+    def small() -> Values:
+        return b.value(f"{name[:3]}_u", low, b.constant(divisor)), b.constant(0)
+
+    b.push(*choose(b, Operation("ne", (high, b.constant(0))), large, small))
 
 
 def multiply_doubles(b: Builder) -> None:

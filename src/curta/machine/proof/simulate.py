@@ -76,6 +76,7 @@ class FunctionProof:
     place_of: Callable[[int, bool], Place]
     inlined: Mapping[Place, Callee]
     lemmas: set[str] = field(default_factory=set)
+    is_thorough: bool = False
 
     def __post_init__(self) -> None:
         self.function: SourceFunction = self.sources.function(self.callee)
@@ -88,7 +89,16 @@ class FunctionProof:
         )
 
     def prove(self) -> None:
-        """Raises Refused where it cannot."""
+        """Raises Refused where it cannot. What one side learns later than the other is compared
+        with all facts in mind only if it has to be: it takes time.
+        """
+        try:
+            self._prove()
+        except Refused:
+            self.is_thorough = True
+            self._prove()
+
+    def _prove(self) -> None:
         self.successors = self._find_meetings()
         self.meetings = {at: Meeting(at) for at in self.successors}
         self.places = frozenset(self.successors)
@@ -206,13 +216,17 @@ class FunctionProof:
         for following in self.successors[meeting.at]:
             self.meetings[following].arrivals.pop(meeting.at, None)
         assert meeting.state is not None
+        self.source.since = len(self.terms.nodes) if self.is_thorough else None
         state = _with_words(meeting.state, meeting.words)
         way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1], meeting.facts)
         for ending in self.run.follow(way, self.places):
             try:
                 self._compare(meeting, state, ending)
             except Refused as refused:
-                raise Refused(f"from {meeting.at} to {ending.way.at}: {refused}") from None
+                why = str(refused)
+                if self.source.other_world is not None:
+                    why = self._difference(ending.way.world, self.source.other_world)
+                raise Refused(f"from {meeting.at} to {ending.way.at}: {why}") from None
 
     # -- comparing --------------------------------------------------------------------------------
 
@@ -245,13 +259,13 @@ class FunctionProof:
         """What a way of the source may bring: the facts in other words, or what is undecided."""
         known = self.terms.facts
         more = known.copy()
-        for atom, holds in known.items():
-            if self.terms.chosen[atom]:
-                self.terms.facts = {fact: value for fact, value in known.items() if fact != atom}
-                again = self.terms.as_known(atom)
-                if again >= 0:
-                    fact, positive = self.terms.fact(again)
-                    more.setdefault(fact, holds == positive)
+        for atom, holds in known.items() if self.source.since is not None else ():
+            self.terms.facts = {fact: value for fact, value in known.items() if fact != atom}
+            again = self.terms.as_known([atom], self.source.since or 0)[atom]
+            if again >= 0:
+                fact, positive = self.terms.fact(again)
+                more.setdefault(fact, holds == positive)
+        self.terms.facts = known
         if len(more) > len(known):
             return [more]
         fact, _ = self.terms.fact(truth)
@@ -265,26 +279,32 @@ class FunctionProof:
         registers: Registers,
         facts: dict[Term, bool],
     ) -> None:
-        known = self.terms.as_known
-        words = tuple(map(known, _words_of(state)))
+        words, registers = _words_of(state), registers.copy()
+        if self.source.since is not None:
+            known = self.terms.as_known((*words, *registers.values()), self.source.since)
+            words = tuple(known[word] for word in words)
+            registers = {register: known[term] for register, term in registers.items()}
         if meeting.state is not None and len(_words_of(meeting.state)) != len(words):
             raise Refused(f"WebAssembly comes to {meeting.at} with other operands")
         meeting.state = state
-        meeting.arrivals.setdefault(origin, []).append(
-            Arrival(words, {r: known(term) for r, term in registers.items()}, facts)
-        )
+        meeting.arrivals.setdefault(origin, []).append(Arrival(words, registers, facts))
 
     def _check_end(self, way: Way, how: tuple[object, ...], state: State) -> None:
-        if how != state.ended:
-            raise Refused(
-                f"the program ends by {self._show(how)}, WebAssembly by {self._show(state.ended)}"
-            )
-        if way.world != state.world:
-            raise Refused(self._difference(way.at, way.world, state.world))
-        if how[0] != "exit":
-            for register, term in state.shared.items():
-                if way.registers[register] != term:
-                    raise Refused(f"shared register {register} is something else at the end")
+        shared = [way.registers[register] for register in state.shared]
+        ours = [way.world, *_numbers(how), *(shared if how[0] != "exit" else ())]
+        ended = state.ended or ()
+        theirs = [state.world, *_numbers(ended), *(state.shared.values() if shared else ())]
+        theirs = theirs[: len(ours)] if how[0] == "exit" else theirs
+        if how[0] != ended[0] or len(ours) != len(theirs):
+            raise Refused(f"the program ends by {how[0]}, WebAssembly by {ended[0]}")
+        for one, other in zip(ours, theirs, strict=True):
+            if not self.source.is_same(one, other):
+                if one == way.world:
+                    raise Refused(self._difference(way.world, state.world))
+                raise Refused(
+                    f"at the end ({how[0]}) the program has {self._show(one)}, "
+                    f"WebAssembly {self._show(other)}"
+                )
 
     def _type(self, at: int) -> FunctionType:
         place = self.place_of(at, False)
@@ -296,18 +316,18 @@ class FunctionProof:
 
     # -- what is said of a difference -------------------------------------------------------------
 
-    def _difference(self, at: int, world: Term, other: Term) -> str:
+    def _difference(self, world: Term, other: Term) -> str:
         """The first event that differs."""
         ours, theirs = self._events(world), self._events(other)
         for one, another in zip(ours, theirs, strict=False):
             if one != another:
                 return (
-                    f"before {at} the program does {self._show(one)}, "
+                    f"the program does {self._show(one)}, "
                     f"WebAssembly {self._show(another)}"
                 )
         more = ours[len(theirs) :] or theirs[len(ours) :]
         who = "the program" if len(ours) > len(theirs) else "WebAssembly"
-        return f"before {at} {who} does more: {self._show(more[0]) if more else 'nothing'}"
+        return f"{who} does more: {self._show(more[0]) if more else 'nothing'}"
 
     def _events(self, world: Term) -> list[tuple[object, ...]]:
         events: list[tuple[object, ...]] = []
@@ -316,7 +336,7 @@ class FunctionProof:
             if len(node) < 2 or node[0] == "symbol":
                 events.append(node)
                 break
-            events.append((node[0], *node[2:]))
+            events.append((node[0], *node[2:-1]))
             world = node[1]  # type: ignore[assignment]
         return events[::-1]
 
@@ -333,6 +353,14 @@ class FunctionProof:
         if node[0] in ("symbol", "parameter", "world", "junk", "result"):
             return f"{node[0]}{node[1:]}"
         return f"({node[0]} {' '.join(self._show(part, depth - 1) for part in node[1:])})"
+
+
+def _numbers(how: tuple[object, ...]) -> list[Term]:
+    """What a way ends with, as terms."""
+    found: list[Term] = []
+    for part in how[1:]:
+        found += part if isinstance(part, tuple) else [part]  # type: ignore[list-item]
+    return found if how[0] != "trap" else [~found[0]]
 
 
 def _following(

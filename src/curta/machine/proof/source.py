@@ -109,6 +109,10 @@ class SourceRun:
     """Calls of the library that the program has in line."""
     lemmas: set[str] = field(default_factory=set)
     state: State = field(init=False)
+    since: Term | None = None
+    """The first node of the present way, if worlds are compared with all facts in mind."""
+    other_world: Term | None = None
+    """What had happened at the place where the program has come, if it was something else."""
 
     def __post_init__(self) -> None:
         own: dict[str, Callable[..., None]] = {
@@ -140,6 +144,7 @@ class SourceRun:
         self.state = state
         self.terms.used = set()
         first: State | None = None
+        self.other_world = None
         try:
             for _ in range(3 * len(state.frame.function.body) + _MORE_STEPS):
                 if state.ended is not None:
@@ -147,9 +152,11 @@ class SourceRun:
                         return state
                     raise Refused(f"WebAssembly ends ({state.ended[0]}) where the program goes on")
                 if place is not None and state.moved and state.frame.is_at(place):
-                    if state.world == world and needed <= self.terms.used:
+                    if not self.is_same(state.world, world):
+                        self.other_world = self.other_world or state.world
+                    elif needed <= self.terms.used:
                         return state
-                    if state.world == world and first is None:
+                    elif first is None:
                         first = state.copy()
                 self.step(state)
                 state.moved = True
@@ -157,8 +164,14 @@ class SourceRun:
             if first is None:
                 raise
         if first is None:
-            raise Refused(f"WebAssembly does not get to {place} with all that the program does")
+            raise Refused(f"WebAssembly does not get to {place}")
         return first
+
+    def is_same(self, a: Term, b: Term) -> bool:
+        if a != b and self.since is not None:
+            known = self.terms.as_known((a, b), self.since)
+            a, b = known[a], known[b]
+        return a == b
 
     def step(self, state: State) -> None:
         frame = state.frame
@@ -220,7 +233,7 @@ class SourceRun:
         """One more event; the term of its result."""
         state = self.state
         state.world = self.terms.node(what, state.world, *arguments)
-        return self.terms.node("result", state.world, 0)
+        return self.terms.node("result", state.world, ZERO)
 
     def seen(self) -> Term:
         """The shared registers, as a trap would leave them."""
@@ -229,11 +242,11 @@ class SourceRun:
     def call(self, callee: Callee | Term, words: Words, results: int) -> Words:
         """A function of the module changes what is shared, one of a library does not."""
         state = self.state
-        state.world = self.terms.node("call", state.world, callee, words, results, self.seen())
+        state.world = self.terms.node("call", state.world, callee, words, ~results, self.seen())
         if not isinstance(callee, tuple) or self.sources.changes_shared(callee):
             for register in state.shared:
-                state.shared[register] = self.terms.node("shared after", state.world, register)
-        return tuple(self.terms.node("result", state.world, n) for n in range(results))
+                state.shared[register] = self.terms.node("shared after", state.world, ~register)
+        return tuple(self.terms.node("result", state.world, ~n) for n in range(results))
 
     def _enter(self, callee: Callee, words: Words) -> None:
         """Execute a library function in line."""
@@ -567,9 +580,9 @@ class SourceRun:
 # -- what both sides have in common -------------------------------------------------------------
 
 
-def located(base: Term, offset: int) -> tuple[Term, int]:
-    """Where an access is: a constant is part of the offset."""
-    return (ZERO, ~base + offset) if base < 0 else (base, offset)
+def located(base: Term, offset: int) -> tuple[Term, Term]:
+    """Where an access is, and an offset to it, as a constant; a constant base is part of that."""
+    return (ZERO, ~(~base + offset)) if base < 0 else (base, ~offset)
 
 
 def written(byte: Term) -> Term:

@@ -137,7 +137,7 @@ class TargetRun:
         """One more event; the term of its result."""
         way = self.way
         way.world = self.terms.node(what, way.world, *arguments)
-        return self.terms.node("result", way.world, 0)
+        return self.terms.node("result", way.world, ZERO)
 
     def seen(self) -> Term:
         registers = self.way.registers
@@ -289,11 +289,11 @@ class TargetRun:
         way = self.way
         if isinstance(callee, tuple):
             callee, words = self.sources.plain_call(callee, words)
-        way.world = self.terms.node("call", way.world, callee, words, gives, self.seen())
+        way.world = self.terms.node("call", way.world, callee, words, ~gives, self.seen())
         if not isinstance(callee, tuple) or self.sources.changes_shared(callee):
             for register in self.target.shared:
-                way.registers[register] = self.terms.node("shared after", way.world, register)
-        return tuple(self.terms.node("result", way.world, n) for n in range(gives))
+                way.registers[register] = self.terms.node("shared after", way.world, ~register)
+        return tuple(self.terms.node("result", way.world, ~n) for n in range(gives))
 
     def _take(self, way: Way, slot: int, results: tuple[Term, ...]) -> None:
         """Behind a call: nothing is left of the registers from its slot on but the results."""

@@ -17,7 +17,8 @@ Every such step is a theorem about words of 32 bits; tests/machine/theorems prov
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from curta.machine.instructions import WORD
 from curta.machine.reference import VALUES
@@ -31,6 +32,9 @@ _ONES = WORD - 1
 _SIGN = WORD >> 1
 _HALF = 32
 _MOST_SUMMANDS = 16
+_LEAVES = frozenset(
+    ("symbol", "parameter", "world", "junk", "return address", "shared at start")
+)
 _TRUTHS = frozenset(("eq", "lt_u", "lt_s", "not", "carry"))
 
 
@@ -50,8 +54,6 @@ class Terms:
         self.nodes: list[Key] = []
         self.truth: list[bool] = []
         """Which nodes are 0 or 1."""
-        self.chosen: list[bool] = []
-        """Which nodes have a choice in them."""
         self.facts: dict[Term, bool] = {}
         self.used: set[Term] = set()
         """Which of them made a difference."""
@@ -102,18 +104,7 @@ class Terms:
             number = self._numbers[key] = len(self.nodes)
             self.nodes.append(key)
             self.truth.append(key[0] in _TRUTHS)
-            self.chosen.append(self._is_chosen(key))
         return number
-
-    def _is_chosen(self, key: Key) -> bool:
-        """Whether facts could make it something simpler."""
-        if key[0] == "ite":
-            return True
-        if key[0] == "sum":
-            return any(self.chosen[term] for term, _ in key[2])  # type: ignore[attr-defined]
-        if key[0] not in self._build and key[0] not in ("not", "ite"):
-            return False
-        return any(term >= 0 and self.chosen[term] for term in key[1:])  # type: ignore[operator,index]
 
     def value(self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO) -> Term:
         """The word that an operation gives; those of extensions are only themselves."""
@@ -139,35 +130,63 @@ class Terms:
         self.used.add(atom)
         return ~int(fact != turned)
 
-    def as_known(self, term: Term) -> Term:
-        """A word as it is once the facts are known."""
-        if term < 0:
-            return term
-        if self.chosen[term] and self.facts:
-            term = self._again(term, {})
+    def as_known(self, roots: Iterable[Term], since: Term) -> dict[Term, Term]:
+        """Words as they are once the facts are known, built again from nodes made since then.
+
+        Both sides learn facts at different times; with all of them in mind they say the same.
+        """
+        found: set[Term] = set()
+        waiting = [term for term in roots if term >= since]
+        while waiting:
+            term = waiting.pop()
+            if term not in found:
+                found.add(term)
+                waiting += [part for part in self._parts(term) if part >= since]
+        done: dict[Term, Term] = {}
+        for term in sorted(found):  # parts are older than what they are parts of
+            done[term] = self._again(term, done)
+        for term in roots:
+            done.setdefault(term, self._learned(term))
+        return done
+
+    def _parts(self, term: Term) -> Iterator[Term]:
+        name, *parts = self.nodes[term]
+        if name == "sum":
+            yield from (one for one, _ in parts[1])  # type: ignore[attr-defined]
+        elif name not in _LEAVES:
+            for part in parts:
+                if isinstance(part, int):
+                    yield part
+                elif isinstance(part, tuple) and part and not isinstance(part[0], str):
+                    yield from (one for one in part if isinstance(one, int))
+
+    def _learned(self, term: Term) -> Term:
         return self.known(term) if term >= 0 and self.truth[term] else term
 
     def _again(self, term: Term, done: dict[Term, Term]) -> Term:
-        """Build a word once more, now that more is known."""
-        if term < 0 or not self.chosen[term]:
-            return self.known(term) if term >= 0 and self.truth[term] else term
-        if term not in done:
-            name, *parts = self.nodes[term]
-            if name == "sum":
-                total, summands = parts
-                built = ~int(total)  # type: ignore[call-overload]
-                for one, factor in summands:  # type: ignore[attr-defined]
-                    built = self._add(built, self._scaled(self._again(one, done), factor))
-            else:
-                words = [self._again(part, done) for part in parts]  # type: ignore[arg-type]
-                built = self._rebuilt(str(name), words)
-            done[term] = built
-        return done[term]
+        """A node with parts that were built again."""
 
-    def _rebuilt(self, name: str, words: list[Term]) -> Term:
+        def new(part: object) -> Any:
+            if isinstance(part, int):
+                return done[part] if part in done else self._learned(part)
+            if isinstance(part, tuple) and part and not isinstance(part[0], str):
+                return tuple(map(new, part))
+            return part
+
+        name, *parts = self.nodes[term]
+        if name in _LEAVES:
+            return self._learned(term)
+        if name == "sum":
+            built = ~int(parts[0])  # type: ignore[call-overload]
+            for one, factor in parts[1]:  # type: ignore[attr-defined]
+                built = self._add(built, self._scaled(new(one), factor))
+            return built
+        words = [new(part) for part in parts]
         if name == "ite":
             return self.choose(*words)
-        return self.negate(*words) if name == "not" else self.value(name, *words)
+        if name == "not":
+            return self.negate(*words)
+        return self.value(str(name), *words) if name in self._build else self.node(name, *words)
 
     def fact(self, truth: Term) -> tuple[Term, bool]:
         """The fact that a truth value holds: an atom, and what it is."""
