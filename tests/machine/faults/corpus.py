@@ -12,6 +12,8 @@ from itertools import islice, product
 from pathlib import Path
 from random import Random
 
+from c_programs import CALLS as C_CALLS
+from c_programs import compile_freestanding
 from chain_draw import chain_module, draw_arguments, nodes_of, random_node
 from chain_table import pairs
 from differences import IntegerCalls, differ_in_nans
@@ -33,9 +35,9 @@ Outcome = object
 """Results, or the reason of a trap; for a whole program what it writes, and its exit code."""
 TESTS = Path(__file__).parents[1]
 C_PROGRAMS = ("lower/programs/sha256.c", "lower/programs/wide.c")
-CHAINS, LONGEST_CHAIN = 14, 5
-PAIRS, RANDOM_MODULES, CALLS = 8, 14, 6
-OPERAND_CALLS = 12
+CHAINS, LONGEST_CHAIN = 24, 5
+PAIRS, RANDOM_MODULES, CALLS = 12, 16, 24
+OPERAND_CALLS = 40
 FUEL = "refuel"
 
 
@@ -130,7 +132,7 @@ def _random_modules() -> Iterator[Program]:
         module = decode(binary)
         names = [entry.name for entry in module.exports if entry.name.startswith("f")]
         calls: list[Call] = []
-        for turn, name in enumerate([*names, *names, *names]):
+        for turn, name in enumerate(names * 8):
             kinds = function_type(module, name).parameters
             arguments = tuple(CONSTANTS[kind][turn % len(CONSTANTS[kind])] for kind in kinds)
             calls += [(FUEL, ()), (name, arguments)]
@@ -140,11 +142,11 @@ def _random_modules() -> Iterator[Program]:
 def _chains() -> Iterator[Program]:
     random = Random("faults")
     for number in range(CHAINS):
-        depth, floats = 3 + number % (LONGEST_CHAIN - 2), number % 4 == 3
-        nodes = [random_node(random, depth, floats=floats) for _ in range(8)]
+        depth, floats = 3 + number % (LONGEST_CHAIN - 2), number % 6 == 3
+        nodes = [random_node(random, depth, floats=floats) for _ in range(5)]
         yield _chain_program(f"chain {number}", chain_module(nodes, random), random)
     for number, pair in enumerate(random.sample(pairs(), PAIRS)):
-        nodes = list(nodes_of(pair, random, 1))[:8]
+        nodes = list(nodes_of(pair, random, 1))[:6]
         yield _chain_program(f"pair {number}", chain_module(nodes, random), random)
 
 
@@ -164,6 +166,8 @@ def _chain_program(name: str, module: Module, random: Random) -> Program:
 
 
 def _c_programs() -> Iterator[Program]:
+    freestanding = compile_freestanding()
+    yield _program("freestanding C", freestanding, list(C_CALLS))
     for name in C_PROGRAMS:
         binary = read_program(TESTS / name)
         said = run_on_wasmtime(binary, [name], {}, b"")
