@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import partial
 from random import Random
 
-from fault import Fault, Mismatch, replaced_attribute
+from fault import Fault, MismatchError, replaced_attribute
 from source_faults import SIBLINGS
 
 from curta.machine.instructions import COMPARISONS, TRAPS, kind_of
@@ -70,7 +70,7 @@ def _planted(behind: str, callee: Callee, seed: float) -> Iterator[None]:
         with replaced_attribute(link, "PASSES", passes):
             yield
     if not done:
-        raise Mismatch
+        raise MismatchError
 
 
 def _spoil(code: Code, random: Random) -> str:
@@ -80,7 +80,7 @@ def _spoil(code: Code, random: Random) -> str:
         for kind, change in (*_of_steps(code, block, random), *_of_end(code, block, random)):
             found.setdefault(kind, []).append(change)
     if not found:
-        raise Mismatch
+        raise MismatchError
     kind = random.choice(sorted(found))
     random.choice(found[kind])()
     return kind

@@ -54,7 +54,7 @@ class Program:
 
 def make_corpus() -> list[Program]:
     """All programs, in a fixed order."""
-    return [*_cases(), *_operands(), *_random_modules(), *_chains(), *_c_programs()]
+    return [*make_cases(), *_operands(), *_random_modules(), *_chains(), *_c_programs()]
 
 
 def _program(name: str, binary: bytes, calls: list[Call]) -> Program:
@@ -87,7 +87,7 @@ def _differ_in_nans(got: Outcome, expected: Outcome) -> bool:
     return both and len(got) == len(expected) and differ_in_nans(got, expected)  # type: ignore
 
 
-def _cases() -> Iterator[Program]:
+def make_cases() -> Iterator[Program]:
     """Those of both tables that wasmtime can set up, and that do not recurse without end."""
     for name, (text, calls) in LOWER_CASES.items():
         yield from _case(f"case {name}", text, list(calls))

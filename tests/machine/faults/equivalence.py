@@ -47,8 +47,14 @@ def _essence(one: Instruction) -> tuple[object, ...]:
     third = one.c if name in _THREE or kind == "store" else 0
     immediate = one.immediate if one.b is None or kind in ("load", "store", "jump") else 0
     jumps = kind == "jump" and name not in ("call_to", "return", "jump_table")
-    return name, reads, ordered, third, one.d if kind != "store" else 0, immediate, (
-        one.target if jumps else 0
+    return (
+        name,
+        reads,
+        ordered,
+        third,
+        one.d if kind != "store" else 0,
+        immediate,
+        (one.target if jumps else 0),
     )
 
 
@@ -91,7 +97,7 @@ def _reachable(core: CoreProgram) -> set[int]:
 
 def _live_after(core: CoreProgram, place: int) -> set[int]:
     """The registers that may be read behind an instruction, within its function."""
-    starts = sorted({*core.claims.functions.values(), len(core.instructions)})
+    starts = sorted({0, *core.claims.functions.values(), len(core.instructions)})
     begin = max(start for start in starts if start <= place)
     end = min(start for start in starts if start > place)
     live: dict[int, set[int]] = {at: set() for at in range(begin, end)}

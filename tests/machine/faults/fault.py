@@ -11,7 +11,7 @@ from curta.machine.program import CoreProgram
 Planted = Callable[[], AbstractContextManager[object]]
 
 
-class Mismatch(Exception):
+class MismatchError(Exception):
     """The fault has no place to be planted in this program."""
 
 

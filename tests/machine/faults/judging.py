@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from corpus import Program, agrees
-from fault import Fault, Mismatch, replaced_attribute
+from equivalence import explain
+from fault import Fault, MismatchError, replaced_attribute
 from running import ROOM, Behaviour, behave
 
 from curta.errors import ProofError
@@ -31,7 +32,7 @@ from curta.machine.proof.decode import decode_prompt
 from curta.machine.proof.whole import ProgramProof
 from curta.machine.wasm.module import MAX_PAGES
 
-LOWERING_SECONDS, PROOF_SECONDS = 20, 60
+LOWERING_SECONDS, PROOF_SECONDS = 10, 60
 MOST_PROVED = 16
 """Programs that a fault changes, after which an accepting validator is not asked any more."""
 
@@ -55,9 +56,19 @@ class Verdict:
     differing: str = ""
     """The program that the corpus fails on."""
     breakdown: str = ""
+    endless: bool = False
+    """Whether the lowering of a program does not end."""
     holes: list[str] = field(default_factory=list)
     """Programs that the validator accepts, and that do something else."""
+    reason: str = ""
+    """Why a changed instruction changes nothing, if that can be said without the validator."""
     seconds: float = 0.0
+
+    @property
+    def has_decided(self) -> bool:
+        """Whether other programs would not say more."""
+        noticed = bool(self.validator and self.corpus)
+        return noticed or self.endless or len(self.proved) >= MOST_PROVED
 
 
 @dataclass(frozen=True)
@@ -99,7 +110,7 @@ class Judge:
         for right in self.rights:
             if fault.may_change(right.program.name):
                 self._judge_program(verdict, right)
-            if (verdict.validator and verdict.corpus) or len(verdict.proved) >= MOST_PROVED:
+            if verdict.has_decided:
                 break
         verdict.seconds = time.monotonic() - begun
         return verdict
@@ -110,9 +121,12 @@ class Judge:
         try:
             with fault.planted():
                 core = fault.change(lowered(program, heard))
-        except Mismatch:
+        except MismatchError:
             return
-        except (Exception, TooLongError) as error:  # whatever a fault does to the lowering
+        except TooLongError:
+            verdict.endless, verdict.breakdown = True, f"{program.name}: lowering does not end"
+            return
+        except Exception as error:  # whatever a fault does to the lowering
             verdict.breakdown = verdict.breakdown or f"{program.name}: {error!r}"
             return
         verdict.checkers = verdict.checkers or (heard[0] if heard else "")
@@ -130,6 +144,7 @@ class Judge:
             verdict.validator = verdict.validator or f"{program.name}: {refusal}"
         else:
             verdict.proved.append(program.name)
+            verdict.reason = explain(right.core, core)
             if told:
                 verdict.holes.append(f"{program.name}: {told}")
 

@@ -211,9 +211,9 @@ def _users_leave(inner, code):  # type: ignore[no-untyped-def]
     """A last call whose results are given back in another order leaves for the callee, too."""
     for block in code.blocks.values():
         call = block.steps[-1] if block.steps else None
-        if isinstance(call, Call) and isinstance(block.end, tails.Return):
-            if sorted(call.results) == sorted(block.end.values):
-                block.end = block.end._replace(values=call.results)
+        returns = isinstance(call, Call) and isinstance(block.end, tails.Return)
+        if returns and sorted(call.results) == sorted(block.end.values):
+            block.end = block.end._replace(values=call.results)
     return inner(code)
 
 

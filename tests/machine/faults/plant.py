@@ -21,8 +21,8 @@ for _folder in (_MACHINE / "faults", _MACHINE / "wasm", _MACHINE / "lower"):
 
 from corpus import make_corpus  # noqa: E402
 from drawing import Plan, draw_faults  # noqa: E402
+from fault_table import lists, record, recorded, table  # noqa: E402
 from judging import Judge, Verdict  # noqa: E402
-from report import lists, record, table  # noqa: E402
 
 
 def main() -> None:
@@ -31,7 +31,13 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=[""])
     parser.add_argument("--out", type=Path, help="a file that gets a line of JSON for each fault")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="when to stop")
+    parser.add_argument("--read", type=Path, nargs="*", help="only count what such files say")
     options = parser.parse_args()
+    if options.read:
+        lines = [line for path in options.read for line in path.read_text().splitlines()]
+        read = [recorded(line) for line in lines]
+        print(lists(read), table(read), sep="\n\n")
+        return
     os.environ.setdefault("CURTA_CACHE", str(Path.home() / ".cache" / "curta"))
     begun = time.monotonic()
     judge = Judge.of(make_corpus())

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from fault import Fault, Mismatch
+from fault import Fault, MismatchError
 from judging import Right
 from source_faults import SIBLINGS
 
@@ -67,7 +67,11 @@ def _changes(core: CoreProgram, one: Instruction, random: Random):  # type: igno
     elif kind in ("value", "divide", "store", "load") or compares:
         yield "register or immediate", replace(one, b=one.a)
     if kind in ("load", "store") or (one.b is None and (kind == "value" or compares)):
-        for word in (one.immediate + 1, one.immediate - 1, one.immediate ^ 1 << random.randrange(32)):
+        for word in (
+            one.immediate + 1,
+            one.immediate - 1,
+            one.immediate ^ 1 << random.randrange(32),
+        ):
             yield "immediate", replace(one, immediate=word % (1 << 32))
     if name == "trap":
         yield "immediate", replace(one, immediate=(one.immediate + 1) % 10)
@@ -143,7 +147,7 @@ def _of_entries(core: CoreProgram, program: str, random: Random) -> Fault:
 
 def _exchange_entries(one: str, other: str, core: CoreProgram) -> CoreProgram:
     if one == other:
-        raise Mismatch
+        raise MismatchError
     first, second = core.entries[one], core.entries[other]
     changed: dict[str, Entry] = {
         **core.entries,

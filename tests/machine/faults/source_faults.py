@@ -17,36 +17,36 @@ from types import CodeType, FunctionType, ModuleType
 from fault import Fault
 
 SIBLINGS = {
-    **{"add": "sub", "sub": "add", "mul": "mul_high", "mul_high": "mul", "carry": "lt_u"},
-    **{"and": "or", "or": "xor", "xor": "and", "add3": "sub3", "sub3": "add3"},
-    **{"shl": "shr_u", "shr_u": "shr_s", "shr_s": "shr_u", "rotl": "rotr", "rotr": "rotl"},
-    **{"funnel_shl": "funnel_shr", "funnel_shr": "funnel_shl", "clz": "ctz", "ctz": "clz"},
-    **{"popcnt": "clz", "extend8": "extend16", "extend16": "extend8", "select": "add3"},
-    **{"eq": "ne", "ne": "eq", "lt_u": "lt_s", "lt_s": "lt_u", "ge_u": "gt_u", "ge_s": "ge_u"},
-    **{"gt_u": "ge_u", "gt_s": "gt_u", "le_u": "lt_u", "le_s": "le_u", "copy": "clz"},
-    **{"div_u": "div_s", "div_s": "div_u", "rem_u": "rem_s", "rem_s": "rem_u"},
-    **{"load32": "load16_u", "load8_u": "load8_s", "load8_s": "load8_u", "load16_u": "load16_s"},
-    **{"load16_s": "load8_s", "store32": "store16", "store16": "store8", "store8": "store16"},
-    **{"peek32": "peek8", "peek8": "peek32", "poke32": "poke8", "poke8": "poke32"},
-    **{"local.set": "nop", "local.tee": "local.get", "call_indirect": "nop", "end": "nop"},
+    "add": "sub", "sub": "add", "mul": "mul_high", "mul_high": "mul", "carry": "lt_u",
+    "and": "or", "or": "xor", "xor": "and", "add3": "sub3", "sub3": "add3",
+    "shl": "shr_u", "shr_u": "shr_s", "shr_s": "shr_u", "rotl": "rotr", "rotr": "rotl",
+    "funnel_shl": "funnel_shr", "funnel_shr": "funnel_shl", "clz": "ctz", "ctz": "clz",
+    "popcnt": "clz", "extend8": "extend16", "extend16": "extend8", "select": "add3",
+    "eq": "ne", "ne": "eq", "lt_u": "lt_s", "lt_s": "lt_u", "ge_u": "gt_u", "ge_s": "ge_u",
+    "gt_u": "ge_u", "gt_s": "gt_u", "le_u": "lt_u", "le_s": "le_u", "copy": "clz",
+    "div_u": "div_s", "div_s": "div_u", "rem_u": "rem_s", "rem_s": "rem_u",
+    "load32": "load16_u", "load8_u": "load8_s", "load8_s": "load8_u", "load16_u": "load16_s",
+    "load16_s": "load8_s", "store32": "store16", "store16": "store8", "store8": "store16",
+    "peek32": "peek8", "peek8": "peek32", "poke32": "poke8", "poke8": "poke32",
+    "local.set": "nop", "local.tee": "local.get", "call_indirect": "nop", "end": "nop",
 }
 """For every operation one that it might be mistaken for."""
 EXCHANGED = {
-    **{"al": "ah", "ah": "al", "bl": "bh", "bh": "bl", "low": "high", "high": "low"},
-    **{"first": "second", "second": "first", "then": "otherwise", "otherwise": "then"},
-    **{"few": "many", "many": "few", "d": "source", "label": "following", "index": "label"},
-    **{"jumped": "other", "other": "jumped", "one": "other", "parameter": "value"},
-    **{"top": "cross", "bottom": "high", "shifted": "low", "amount": "low", "carry": "al"},
+    "al": "ah", "ah": "al", "bl": "bh", "bh": "bl", "low": "high", "high": "low",
+    "first": "second", "second": "first", "then": "otherwise", "otherwise": "then",
+    "few": "many", "many": "few", "d": "source", "label": "following", "index": "label",
+    "jumped": "other", "other": "jumped", "one": "other", "parameter": "value",
+    "top": "cross", "bottom": "high", "shifted": "low", "amount": "low", "carry": "al",
 }
 _COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    **{ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt},
-    **{ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In},
-    **{ast.Is: ast.IsNot, ast.IsNot: ast.Is},
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
+    ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In,
+    ast.Is: ast.IsNot, ast.IsNot: ast.Is,
 }
 _OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    **{ast.Add: ast.Sub, ast.Sub: ast.Add, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr},
-    **{ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv, ast.LShift: ast.RShift},
-    **{ast.RShift: ast.LShift},
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.BitOr: ast.BitAnd, ast.BitAnd: ast.BitOr,
+    ast.Mult: ast.Add, ast.FloorDiv: ast.Mult, ast.Mod: ast.FloorDiv, ast.LShift: ast.RShift,
+    ast.RShift: ast.LShift,
 }
 Change = Callable[[], str]
 """Changes a node of a tree where it is; says how."""

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
+from fault import Fault
 from judging import Verdict
 
 
 @dataclass
 class Row:
-    """Counts of one kind. `alone` are those that only this judge notices."""
+    """Counts of faults of one kind; those that change no code are not counted further on."""
 
-    faults: int = 0
+    drawn: int = 0
     no_program: int = 0
     changed: int = 0
     checkers: int = 0
@@ -21,36 +22,27 @@ class Row:
     corpus: int = 0
     both: int = 0
     validator_alone: int = 0
+    corpus_alone: int = 0
     proved: int = 0
+    reasoned: int = 0
     holes: int = 0
 
     def count(self, verdict: Verdict) -> None:
-        self.faults += 1
+        refused, failed = bool(verdict.validator), bool(verdict.corpus)
+        self.drawn += 1
         if not verdict.changed:
             self.no_program += bool(verdict.breakdown)
             return
         self.changed += 1
         self.checkers += bool(verdict.checkers)
-        self.validator += bool(verdict.validator)
-        self.corpus += bool(verdict.corpus)
-        self.both += bool(verdict.validator and verdict.corpus)
-        self.validator_alone += bool(verdict.validator and not verdict.corpus)
-        self.proved += not verdict.validator and not verdict.corpus
+        self.validator += refused
+        self.corpus += failed
+        self.both += refused and failed
+        self.validator_alone += refused and not failed
+        self.corpus_alone += failed and not refused
+        self.proved += not refused and not failed
+        self.reasoned += bool(verdict.reason and not refused and not failed)
         self.holes += bool(verdict.holes)
-
-
-_COLUMNS = {
-    "faults": "drawn",
-    "no_program": "no program",
-    "changed": "change code",
-    "checkers": "checkers",
-    "validator": "validator",
-    "corpus": "corpus",
-    "both": "validator and corpus",
-    "validator_alone": "validator, not corpus",
-    "proved": "proved equal",
-    "holes": "holes",
-}
 
 
 def table(verdicts: Iterable[Verdict]) -> str:
@@ -61,9 +53,11 @@ def table(verdicts: Iterable[Verdict]) -> str:
         for name in (kind, "all"):
             rows.setdefault(name, Row()).count(verdict)
     rows["all"] = rows.pop("all", Row())
-    lines = [f"| kind | {' | '.join(_COLUMNS.values())} |", "|---" * (1 + len(_COLUMNS)) + "|"]
+    columns = [one.name for one in fields(Row)]
+    titles = [name.replace("_", " ") for name in columns]
+    lines = [f"| kind | {' | '.join(titles)} |", "|---" * (1 + len(columns)) + "|"]
     for kind, row in rows.items():
-        lines.append(f"| {kind} | {' | '.join(str(getattr(row, c)) for c in _COLUMNS)} |")
+        lines.append(f"| {kind} | {' | '.join(str(getattr(row, c)) for c in columns)} |")
     return "\n".join(lines)
 
 
@@ -72,7 +66,7 @@ def lists(verdicts: Sequence[Verdict]) -> str:
     parts = ["# Holes: accepted, and another result"]
     parts += [f"{v.fault}\n    {hole}" for v in verdicts for hole in v.holes]
     parts.append("# Proved equal: nobody notices, and the validator accepts")
-    parts += [f"{v.fault}\n    {', '.join(v.proved)}" for v in verdicts if _is_equal(v)]
+    parts += [f"{v.fault}\n    {v.reason or ', '.join(v.proved)}" for v in verdicts if _is_equal(v)]
     parts.append("# The validator alone")
     parts += [
         f"{v.fault}\n    {v.validator[:300]}"
@@ -88,5 +82,11 @@ def _is_equal(verdict: Verdict) -> bool:
 
 def record(verdict: Verdict) -> str:
     """One line of JSON."""
-    fields = {name: value for name, value in vars(verdict).items() if name != "fault"}
-    return json.dumps({"kind": verdict.fault.kind, "fault": verdict.fault.name, **fields})
+    said = {name: value for name, value in vars(verdict).items() if name != "fault"}
+    return json.dumps({"kind": verdict.fault.kind, "name": verdict.fault.name, **said})
+
+
+def recorded(line: str) -> Verdict:
+    """What `record` gave; the fault itself cannot be planted any more."""
+    said = json.loads(line)
+    return Verdict(Fault(said.pop("kind"), said.pop("name")), **said)
