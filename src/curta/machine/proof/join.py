@@ -45,8 +45,8 @@ class Joining:
                 self.symbols[symbol, found] = symbol
                 self.by_column[found] = symbol
         joined: dict[int, Term] = {}
-        order = sorted(range(len(cases)), key=lambda n: self._are_truths(cases[n][0]))
-        for number in order:  # truth values last: they may be comparisons of others
+        order = sorted(range(len(cases)), key=lambda number: max(cases[number][0]))
+        for number in order:  # parts are older than what is made of them
             column, symbol, turned = cases[number]
             word = self._word(column, symbol)
             self.by_column.setdefault(column, word)
@@ -76,36 +76,50 @@ class Joining:
             contrary = self.symbols.get((symbol, tuple(map(self.terms.negate, column))))
             if contrary is not None:
                 return self.terms.negate(contrary)
-            compared = self._comparison(column) if symbol is None else None
-            if compared is not None:
-                return compared
+        made = self._made(column) if symbol is None else None
+        if made is not None:
+            return made
         new = self.terms.node("symbol", self.at, len(self.own))
         self.terms.truth[new] = truths
         self.own.add(new)
         return new
 
-    def _comparison(self, column: Column) -> Term | None:
-        """The comparison of words that is each of these terms on its way."""
+    def _made(self, column: Column) -> Term | None:
+        """The word that is made of others in the way in which each of these terms is."""
         if min(column) < 0:
             return None
         nodes = [self.terms.nodes[term] for term in column]
-        name = nodes[0][0]
-        if any(node[0] != name for node in nodes):
+        name, *parts = nodes[0]
+        if any(node[0] != name or len(node) != len(nodes[0]) for node in nodes):
             return None
-        if name == "not":
-            inner: Column = tuple(node[1] for node in nodes)  # type: ignore[misc]
-            word = self.by_column.get(inner) or self._comparison(inner)
-            return None if word is None else self.terms.negate(word)
-        if name not in _COMPARISONS:
+        if name == "sum":
+            return self._sum(nodes)
+        if name not in self.terms.pure:
             return None
-        sides: list[Term] = []
-        for side in (1, 2):
-            terms: Column = tuple(node[side] for node in nodes)  # type: ignore[misc]
-            one = terms[0] if len(set(terms)) == 1 else self.by_column.get(terms)
-            if one is None:
+        words = []
+        for place in range(1, 1 + len(parts)):
+            word = self._part(tuple(node[place] for node in nodes))  # type: ignore[misc]
+            if word is None:
                 return None
-            sides.append(one)
-        return self.terms.value(str(name), *sides)
+            words.append(word)
+        return self.terms.rebuilt(str(name), words)
+
+    def _sum(self, nodes: Sequence[tuple[object, ...]]) -> Term | None:
+        """A sum of as many words, with the same coefficients."""
+        shapes = {(node[1], tuple(factor for _, factor in node[2])) for node in nodes}  # type: ignore[attr-defined]
+        if len(shapes) != 1:
+            return None
+        ((total, factors),) = shapes
+        columns = zip(*((term for term, _ in node[2]) for node in nodes), strict=True)  # type: ignore[attr-defined]
+        words = [self._part(column) for column in columns]
+        if None in words:
+            return None
+        return self.terms.total(total, zip(words, factors, strict=True))  # type: ignore[arg-type]
+
+    def _part(self, column: Column) -> Term | None:
+        if all(term == column[0] for term in column):
+            return column[0]
+        return self.by_column.get(column) or self._made(column)
 
     def facts(self, known: Sequence[dict[Term, bool]]) -> dict[Term, bool]:
         """What is known on every way, of the words that there are now."""
@@ -147,9 +161,7 @@ class Joining:
                         found[fact] = holds == positive
         return found
 
-    def _is_known(
-        self, name: str, a: Term, b: Term, holds: bool, facts: dict[Term, bool]
-    ) -> bool:
+    def _is_known(self, name: str, a: Term, b: Term, holds: bool, facts: dict[Term, bool]) -> bool:
         self.terms.facts = facts
         truth = self.terms.value(name, a, b)
         self.terms.facts = {}

@@ -85,7 +85,14 @@ class FunctionProof:
         self.returns_by = self.terms.node("return address")
         results = word_count(type_.results)
         self.run = TargetRun(
-            self.terms, self.sources, self.target, self.start, self.returns_by, results, self._type
+            self.terms,
+            self.sources,
+            self.target,
+            self.start,
+            self.returns_by,
+            results,
+            self._catch_up,
+            self._type,
         )
 
     def prove(self) -> None:
@@ -216,21 +223,36 @@ class FunctionProof:
         for following in self.successors[meeting.at]:
             self.meetings[following].arrivals.pop(meeting.at, None)
         assert meeting.state is not None
-        self.source.since = len(self.terms.nodes) if self.is_thorough else None
+        if self.is_thorough:
+            self.source.leaves = {*meeting.words, *meeting.registers.values()}
         state = _with_words(meeting.state, meeting.words)
-        way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1], meeting.facts)
+        facts = meeting.facts.copy()
+        way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1], facts)
+        way.state, way.facts_then = state, len(facts)
         for ending in self.run.follow(way, self.places):
             try:
-                self._compare(meeting, state, ending)
+                self._compare(meeting, ending)
             except Refused as refused:
                 why = str(refused)
                 if self.source.other_world is not None:
                     why = self._difference(ending.way.world, self.source.other_world)
                 raise Refused(f"from {meeting.at} to {ending.way.at}: {why}") from None
 
+    def _catch_up(self, way: Way) -> None:
+        """Bring WebAssembly to where a way forks, so that both sides know as much; or leave it."""
+        assert way.state is not None
+        state = way.state.copy()
+        place = self.place_of(way.at, False)
+        try:
+            if not state.frame.is_at(place) or state.world != way.world:
+                state = self.source.run(state, place, way.world, way.new_facts, exactly=True)
+        except (Refused, Undecided):
+            return
+        way.state, way.facts_then = state, len(way.facts)
+
     # -- comparing --------------------------------------------------------------------------------
 
-    def _compare(self, origin: Meeting, state: State, ending: Ending) -> None:
+    def _compare(self, origin: Meeting, ending: Ending) -> None:
         """Bring the source to where a way of the program has come, and compare."""
         way = ending.way
         facts = [way.facts]
@@ -238,13 +260,13 @@ class FunctionProof:
             if not facts:
                 break
             self.terms.facts = facts.pop()
-            reached = state.copy()
-            reached.moved = ending.how[0] == "meet" and way.at != origin.at
+            assert way.state is not None
+            reached = way.state.copy()
+            reached.moved = reached.moved or way.at != origin.at
             try:
                 if ending.how[0] == "meet":
                     place = self.place_of(way.at, True)
-                    needed = way.facts.keys() - origin.facts.keys()
-                    reached = self.source.run(reached, place, way.world, needed)
+                    reached = self.source.run(reached, place, way.world, way.new_facts)
                     meeting = self.meetings[way.at]
                     self._arrive(origin.at, meeting, reached, way.registers, self.terms.facts)
                 else:
@@ -259,9 +281,10 @@ class FunctionProof:
         """What a way of the source may bring: the facts in other words, or what is undecided."""
         known = self.terms.facts
         more = known.copy()
-        for atom, holds in known.items() if self.source.since is not None else ():
+        leaves = self.source.leaves
+        for atom, holds in known.items() if leaves is not None else ():
             self.terms.facts = {fact: value for fact, value in known.items() if fact != atom}
-            again = self.terms.as_known([atom], self.source.since or 0)[atom]
+            again = self.terms.as_known([atom], leaves or set())[atom]
             if again >= 0:
                 fact, positive = self.terms.fact(again)
                 more.setdefault(fact, holds == positive)
@@ -280,8 +303,8 @@ class FunctionProof:
         facts: dict[Term, bool],
     ) -> None:
         words, registers = _words_of(state), registers.copy()
-        if self.source.since is not None:
-            known = self.terms.as_known((*words, *registers.values()), self.source.since)
+        if self.source.leaves is not None:
+            known = self.terms.as_known((*words, *registers.values()), self.source.leaves)
             words = tuple(known[word] for word in words)
             registers = {register: known[term] for register, term in registers.items()}
         if meeting.state is not None and len(_words_of(meeting.state)) != len(words):
@@ -321,10 +344,7 @@ class FunctionProof:
         ours, theirs = self._events(world), self._events(other)
         for one, another in zip(ours, theirs, strict=False):
             if one != another:
-                return (
-                    f"the program does {self._show(one)}, "
-                    f"WebAssembly {self._show(another)}"
-                )
+                return f"the program does {self._show(one)}, WebAssembly {self._show(another)}"
         more = ours[len(theirs) :] or theirs[len(ours) :]
         who = "the program" if len(ours) > len(theirs) else "WebAssembly"
         return f"{who} does more: {self._show(more[0]) if more else 'nothing'}"
@@ -363,9 +383,7 @@ def _numbers(how: tuple[object, ...]) -> list[Term]:
     return found if how[0] != "trap" else [~found[0]]
 
 
-def _following(
-    at: int, after: Mapping[int, tuple[int, ...]], meetings: set[int]
-) -> list[int]:
+def _following(at: int, after: Mapping[int, tuple[int, ...]], meetings: set[int]) -> list[int]:
     """The meetings that ways from `at` lead to."""
     found: dict[int, None] = {}
     waiting = list(after[at][::-1])

@@ -109,8 +109,8 @@ class SourceRun:
     """Calls of the library that the program has in line."""
     lemmas: set[str] = field(default_factory=set)
     state: State = field(init=False)
-    since: Term | None = None
-    """The first node of the present way, if worlds are compared with all facts in mind."""
+    leaves: Set[Term] | None = None
+    """What the present way began with, if words are compared with all facts in mind."""
     other_world: Term | None = None
     """What had happened at the place where the program has come, if it was something else."""
 
@@ -135,11 +135,13 @@ class SourceRun:
         place: Place | None = None,
         world: Term = ZERO,
         needed: Set[Term] = frozenset(),
+        *,
+        exactly: bool = False,
     ) -> State:
         """Go on to a place with this world, or, if there is none, to the end of the function.
 
         A loop may come by several times: then it is the time by which all facts were needed that
-        the way brought; if there is none, the first.
+        the way brought; if there is none, the first, unless it is to be `exactly` that.
         """
         self.state = state
         self.terms.used = set()
@@ -156,7 +158,7 @@ class SourceRun:
                         self.other_world = self.other_world or state.world
                     elif needed <= self.terms.used:
                         return state
-                    elif first is None:
+                    elif first is None and not exactly:
                         first = state.copy()
                 self.step(state)
                 state.moved = True
@@ -168,8 +170,8 @@ class SourceRun:
         return first
 
     def is_same(self, a: Term, b: Term) -> bool:
-        if a != b and self.since is not None:
-            known = self.terms.as_known((a, b), self.since)
+        if a != b and self.leaves is not None:
+            known = self.terms.as_known((a, b), self.leaves)
             a, b = known[a], known[b]
         return a == b
 
@@ -213,7 +215,7 @@ class SourceRun:
     def decide(self, truth: Term) -> bool:
         known = self.terms.known(truth)
         if known >= 0:
-            raise Undecided(known)
+            raise Undecided(self.terms.undecided(known))
         return known == ONE
 
     def divide(self, operation: str, a: Term, b: Term) -> Term:

@@ -8,8 +8,9 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
+from itertools import islice
 
 from curta.machine.instructions import (
     ACCESSES,
@@ -20,7 +21,7 @@ from curta.machine.instructions import (
     kind_of,
 )
 from curta.machine.proof.modules import Callee, Sources
-from curta.machine.proof.source import Refused, divided, located, word_count, written
+from curta.machine.proof.source import Refused, State, divided, located, word_count, written
 from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant
 from curta.machine.wasm.module import FunctionType
 
@@ -70,9 +71,19 @@ class Way:
     facts: dict[Term, bool] = field(default_factory=dict)
     said: Term | None = None
     """The word that was said last."""
+    state: State | None = None
+    """Where WebAssembly was the last time that it was brought here, and the facts by then."""
+    facts_then: int = 0
 
     def fork_to(self, at: int) -> Way:
-        return Way(at, self.registers.copy(), self.world, self.facts.copy(), self.said)
+        facts = self.facts.copy()
+        return Way(
+            at, self.registers.copy(), self.world, facts, self.said, self.state, self.facts_then
+        )
+
+    @property
+    def new_facts(self) -> Set[Term]:
+        return set(islice(self.facts, self.facts_then, None))
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +105,8 @@ class TargetRun:
     returns_by: Term
     """What the return address is."""
     results: int
+    catch_up: Callable[[Way], None]
+    """Brings WebAssembly to where a way forks."""
     indirect_type: Callable[[int], FunctionType]
     """The type that the call_indirect has for which an instruction is said to be there."""
     way: Way = field(init=False)
@@ -229,6 +242,7 @@ class TargetRun:
         if truth < 0:
             way.at = there if truth == ONE else way.at + 1
             return None
+        self.catch_up(way)
         fact, holds = self.terms.fact(truth)
         taken, passed = way.fork_to(there), way.fork_to(way.at + 1)
         taken.facts[fact], passed.facts[fact] = holds, not holds
@@ -238,6 +252,7 @@ class TargetRun:
         if index < 0:
             way.at += 1 + min(~index, count)
             return None
+        self.catch_up(way)
         ways, left = [], way.fork_to(way.at + 1 + count)
         for number in range(count):
             truth = self.terms.equal(index, constant(number))

@@ -17,7 +17,7 @@ Every such step is a theorem about words of 32 bits; tests/machine/theorems prov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Set
 from typing import Any
 
 from curta.machine.instructions import WORD
@@ -32,9 +32,7 @@ _ONES = WORD - 1
 _SIGN = WORD >> 1
 _HALF = 32
 _MOST_SUMMANDS = 16
-_LEAVES = frozenset(
-    ("symbol", "parameter", "world", "junk", "return address", "shared at start")
-)
+_LEAVES = frozenset(("symbol", "parameter", "world", "junk", "return address", "shared at start"))
 _TRUTHS = frozenset(("eq", "lt_u", "lt_s", "not", "carry"))
 
 
@@ -87,6 +85,7 @@ class Terms:
             self._add_comparisons(sign)
         for name in ("clz", "ctz", "popcnt", "extend8", "extend16"):
             self._build[name] = lambda a, b, c, name=name: self._unary(name, a)  # type: ignore[misc]
+        self.pure = frozenset((*self._build, "ite", "not"))
 
     def _add_comparisons(self, sign: str) -> None:
         less = f"lt_{sign}"
@@ -126,27 +125,31 @@ class Terms:
         atom: Term = node[1] if turned else truth  # type: ignore[assignment]
         fact = self.facts.get(atom)
         if fact is None:
-            return truth
+            chosen = self.learned(atom) if self.nodes[atom][0] == "ite" else atom
+            if chosen == atom:
+                return truth
+            return self.negate(chosen) if turned else chosen
         self.used.add(atom)
         return ~int(fact != turned)
 
-    def as_known(self, roots: Iterable[Term], since: Term) -> dict[Term, Term]:
-        """Words as they are once the facts are known, built again from nodes made since then.
+    def as_known(self, roots: Iterable[Term], leaves: Set[Term]) -> dict[Term, Term]:
+        """Words as they are once the facts are known, built again from what they were made of.
 
         Both sides learn facts at different times; with all of them in mind they say the same.
         """
         found: set[Term] = set()
-        waiting = [term for term in roots if term >= since]
+        waiting = [term for term in roots if term >= 0 and term not in leaves]
         while waiting:
             term = waiting.pop()
             if term not in found:
                 found.add(term)
-                waiting += [part for part in self._parts(term) if part >= since]
+                parts = self._parts(term)
+                waiting += [part for part in parts if part >= 0 and part not in leaves]
         done: dict[Term, Term] = {}
         for term in sorted(found):  # parts are older than what they are parts of
             done[term] = self._again(term, done)
         for term in roots:
-            done.setdefault(term, self._learned(term))
+            done.setdefault(term, self.learned(term))
         return done
 
     def _parts(self, term: Term) -> Iterator[Term]:
@@ -160,38 +163,65 @@ class Terms:
                 elif isinstance(part, tuple) and part and not isinstance(part[0], str):
                     yield from (one for one in part if isinstance(one, int))
 
-    def _learned(self, term: Term) -> Term:
-        return self.known(term) if term >= 0 and self.truth[term] else term
+    def learned(self, term: Term) -> Term:
+        """A word, or what it is chosen to be if that is known, or the constant that it is."""
+        while term >= 0:
+            node = self.nodes[term]
+            if node[0] != "ite":
+                return self.known(term) if self.truth[term] else term
+            truth = self.known(node[1])  # type: ignore[arg-type]
+            if truth >= 0:
+                one, other = self.learned(node[2]), self.learned(node[3])  # type: ignore[arg-type]
+                return one if one == other else term
+            term = node[2] if truth == ONE else node[3]  # type: ignore[assignment]
+        return term
 
     def _again(self, term: Term, done: dict[Term, Term]) -> Term:
         """A node with parts that were built again."""
 
         def new(part: object) -> Any:
             if isinstance(part, int):
-                return done[part] if part in done else self._learned(part)
+                return done[part] if part in done else self.learned(part)
             if isinstance(part, tuple) and part and not isinstance(part[0], str):
                 return tuple(map(new, part))
             return part
 
         name, *parts = self.nodes[term]
         if name in _LEAVES:
-            return self._learned(term)
+            return self.learned(term)
         if name == "sum":
-            built = ~int(parts[0])  # type: ignore[call-overload]
-            for one, factor in parts[1]:  # type: ignore[attr-defined]
-                built = self._add(built, self._scaled(new(one), factor))
-            return built
+            total, summands = parts
+            return self.total(total, ((new(one), factor) for one, factor in summands))  # type: ignore[arg-type,attr-defined]
         words = [new(part) for part in parts]
+        return self.rebuilt(str(name), words) if name in self.pure else self.node(name, *words)
+
+    def rebuilt(self, name: str, words: list[Term]) -> Term:
+        """An operation of other words."""
         if name == "ite":
             return self.choose(*words)
-        if name == "not":
-            return self.negate(*words)
-        return self.value(str(name), *words) if name in self._build else self.node(name, *words)
+        return self.negate(*words) if name == "not" else self.value(name, *words)
+
+    def total(self, constant: int, summands: Iterable[tuple[Term, int]]) -> Term:
+        """A constant and words with their coefficients."""
+        built = ~constant
+        for term, factor in summands:
+            built = self._add(built, self._scaled(term, factor))
+        return built
 
     def fact(self, truth: Term) -> tuple[Term, bool]:
         """The fact that a truth value holds: an atom, and what it is."""
         node = self.nodes[truth]
         return (node[1], False) if node[0] == "not" else (truth, True)  # type: ignore[return-value]
+
+    def undecided(self, truth: Term) -> Term:
+        """The atom that has to be known first to know a truth value."""
+        atom, _ = self.fact(truth)
+        while self.nodes[atom][0] == "ite":
+            condition = self.known(self.nodes[atom][1])  # type: ignore[arg-type]
+            if condition < 0:
+                condition = self.known(self.nodes[atom][2 if condition == ONE else 3])  # type: ignore[arg-type]
+            atom, _ = self.fact(condition)
+        return atom
 
     # -- sums -----------------------------------------------------------------------------------
 
@@ -319,7 +349,9 @@ class Terms:
             if a < 0:
                 return ZERO
             if self.truth[a]:
-                return self.negate(self.known(a)) if b == ZERO else self.known(a) if b == ONE else ZERO
+                return (
+                    self.negate(self.known(a)) if b == ZERO else self.known(a) if b == ONE else ZERO
+                )
         elif a > b:
             a, b = b, a
         return self.known(self.node("eq", a, b))
@@ -349,7 +381,9 @@ class Terms:
             return truth
         if a == ZERO and b == ONE:
             return self.negate(truth)
-        return self.node("ite", truth, a, b)
+        chosen = self.node("ite", truth, a, b)
+        self.truth[chosen] = self.is_truth(a) and self.is_truth(b)
+        return chosen
 
 
 _BY_CONSTANT: dict[tuple[str, int], int | str] = {

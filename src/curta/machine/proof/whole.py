@@ -186,9 +186,7 @@ class ProgramProof:
     def _call_of(self, callee: Callee, takes: int, gives: int) -> Instruction:
         if callee not in self.claims.functions:
             raise Refused(f"nothing is said of where {callee} begins")
-        return Instruction(
-            "call", d=max(takes, gives), b=0, target=self.claims.functions[callee]
-        )
+        return Instruction("call", d=max(takes, gives), b=0, target=self.claims.functions[callee])
 
     def _check_beginning(self, user: SourceModule, setting_up: Sequence[Instruction]) -> None:
         """Registers are what the module says; then it traps, or calls the start function."""
@@ -199,7 +197,10 @@ class ProgramProof:
                     expected[register] = ~term
         for memory in user.module.memories:
             expected[MEMORY_PAGES] = memory.limits.minimum
-        for places, segments in ((user.data, user.module.data), (user.elements, user.module.elements)):
+        for places, segments in (
+            (user.data, user.module.data),
+            (user.elements, user.module.elements),
+        ):
             for place, segment in zip(places, segments, strict=True):
                 if place.register:
                     length = len(getattr(segment, "content", getattr(segment, "functions", ())))
@@ -405,4 +406,3 @@ def _told(what: str, why: str) -> str:
         f"not proved: {what}: {why}; the lowering of this program cannot be shown to be right, "
         "so it is not run (please report it; --unproved runs it all the same)"
     )
-
