@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from random import Random
 from types import FrameType
 
 from corpus import Program, agrees
@@ -33,8 +34,10 @@ from curta.machine.proof.whole import ProgramProof
 from curta.machine.wasm.module import MAX_PAGES
 
 LOWERING_SECONDS, PROOF_SECONDS = 10, 60
-MOST_PROVED = 16
-"""Programs that a fault changes, after which an accepting validator is not asked any more."""
+MOST_PROVED, MOST_SAME = 6, 36
+"""Programs that a fault changes, after which an accepting validator is not asked any more; and
+programs that it might change and does not, after which another fault is drawn.
+"""
 
 
 class TooLongError(BaseException):
@@ -56,6 +59,8 @@ class Verdict:
     differing: str = ""
     """The program that the corpus fails on."""
     breakdown: str = ""
+    lowered: int = 0
+    """How many programs were lowered with the fault."""
     endless: bool = False
     """Whether the lowering of a program does not end."""
     holes: list[str] = field(default_factory=list)
@@ -68,7 +73,8 @@ class Verdict:
     def has_decided(self) -> bool:
         """Whether other programs would not say more."""
         noticed = bool(self.validator and self.corpus)
-        return noticed or self.endless or len(self.proved) >= MOST_PROVED
+        idle = not self.changed and self.lowered >= MOST_SAME
+        return noticed or self.endless or idle or len(self.proved) >= MOST_PROVED
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class Judge:
     @classmethod
     def of(cls, programs: Sequence[Program]) -> Judge:
         judge = cls()
-        for program in programs:
+        for program in Random("order").sample(programs, len(programs)):
             heard: list[str] = []
             core = lowered(program, heard)
             refusal = heard[0] if heard else refused(program, core)
@@ -129,6 +135,7 @@ class Judge:
         except Exception as error:  # whatever a fault does to the lowering
             verdict.breakdown = verdict.breakdown or f"{program.name}: {error!r}"
             return
+        verdict.lowered += 1
         verdict.checkers = verdict.checkers or (heard[0] if heard else "")
         if same_code(core, right.core):
             return
