@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from curta.machine.instructions import ACCESSES, MEMORY_PAGES, PAGE, TRAPS, WORD, ZERO, kind_of
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Block,
     Branch,
     Call,

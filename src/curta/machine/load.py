@@ -21,7 +21,7 @@ from curta.machine.wasm.module import MAX_PAGES, Module
 from curta.machine.wasm.validate import validate
 
 HERE = Path(__file__).parent
-LOWERING = ("lower/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
+LOWERING = ("lower/*.py", "proof/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
 """What a lowered program depends on besides its module."""
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from curta.machine.lowering.check import CodeError, check
-from curta.machine.lowering.code import Block, Branch, Code, Edge, End, Jump, Return, Step
+from curta.machine.lower.check import CodeError, check
+from curta.machine.lower.code import Block, Branch, Code, Edge, End, Jump, Return, Step
 
 NINE = 9
 """The only constant."""

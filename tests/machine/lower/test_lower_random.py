@@ -11,8 +11,8 @@ from core_run import CoreInstance
 from oracle import SAME_TRAP, Wasmtime, function_type, one_nan
 from random_modules import CONSTANTS, draw_module
 
+from curta.machine.layout import FIRST_FREE
 from curta.machine.lower import LowerOptions
-from curta.machine.lower.layout import FIRST_FREE
 from curta.machine.wasm import FunctionType, Instruction, Module, decode, encode
 from curta.machine.wasm.module import Function
 

@@ -1,6 +1,6 @@
 """Lowering: from WebAssembly to core instructions."""
 
-from curta.machine.lower.layout import host_segments
+from curta.machine.layout import host_segments
 from curta.machine.lower.link import lower
 from curta.machine.lower.options import LowerOptions
 

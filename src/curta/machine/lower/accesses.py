@@ -9,153 +9,125 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from curta.machine.instructions import MEMORY_PAGES, TRAPS, WORD, ZERO
-from curta.machine.lower.body import Body
+from curta.machine.instructions import MEMORY_PAGES, TRAPS, WORD
+from curta.machine.lower.builder import Builder, Values
+from curta.machine.lower.code import Value
+from curta.machine.lower.conditions import choose
+from curta.machine.lower.rules import Operation
 
 OUT_OF_BOUNDS = TRAPS.index("out of bounds memory access")
 _HIGH = 4
 """How far the high word lies behind the low one."""
 
-_LOADS = {
-    "i32.load": "load32",
-    "f32.load": "load32",
-    **{f"{kind}.load8_{sign}": f"load8_{sign}" for kind in ("i32", "i64") for sign in "us"},
-    **{f"{kind}.load16_{sign}": f"load16_{sign}" for kind in ("i32", "i64") for sign in "us"},
-    "i64.load32_u": "load32",
-    "i64.load32_s": "load32",
-}
-_STORES = {
-    "i32.store": "store32",
-    "f32.store": "store32",
-    **{f"{kind}.store8": "store8" for kind in ("i32", "i64")},
-    **{f"{kind}.store16": "store16" for kind in ("i32", "i64")},
-    "i64.store32": "store32",
-}
+
+def _place(b: Builder, address: Value, offset: int, reach: int = 0) -> tuple[Value, int]:
+    """Address and offset of an access; they and `reach` more are to fit the immediate."""
+    word = b.word(address)
+    if word is not None and word + offset + reach < WORD:
+        return b.constant(0), word + offset
+    return address, offset
 
 
-def _place(body: Body, address: int, offset: int, reach: int = 0) -> tuple[int, int]:
-    """Register and immediate of an address; it and `reach` more are to fit the immediate."""
-    if address < 0 and ~address + offset + reach < WORD:
-        return ZERO, ~address + offset
-    return body.register(address), offset
+def _load(name: str, b: Builder, _: int, offset: int) -> None:
+    b.push(b.load(name, *_place(b, b.pop(), offset)))
 
 
-def _load(name: str, wasm_name: str, body: Body, _: int, offset: int) -> None:
-    address, immediate = _place(body, body.pop(), offset)
-    low = body.new()
-    body.add(name, low, address, immediate=immediate)
-    body.push(low)
-    if wasm_name.startswith("i64"):
-        if wasm_name.endswith("_s"):
-            body.pop()
-            body.push(low, body.binary("shr_s", low, ~31, None, 1, (low,)))
-        else:
-            body.push(~0)
+def _load_long(name: str, signed: bool, b: Builder, _: int, offset: int) -> None:
+    """A number of 64 bits of which fewer are in the memory."""
+    low = b.load(name, *_place(b, b.pop(), offset))
+    b.push(low, b.value("shr_s", low, b.constant(31)) if signed else b.constant(0))
 
 
-def _store(name: str, wide: bool, body: Body, _: int, offset: int) -> None:
-    value = body.pop_wide()[0] if wide else body.pop()
-    address, immediate = _place(body, body.pop(), offset)
-    body.add(name, a=address, c=body.register(value), immediate=immediate)
+def _store(name: str, words: int, b: Builder, _: int, offset: int) -> None:
+    value = b.pop_words(words)[0]
+    address, offset = _place(b, b.pop(), offset)
+    b.store(name, address, value, offset)
 
 
-def _load_wide(body: Body, _: int, offset: int) -> None:
-    address = body.pop()
+def _load_wide(b: Builder, _: int, offset: int) -> None:
     if offset + _HIGH >= WORD:
-        body.trap(OUT_OF_BOUNDS)
+        b.trap(OUT_OF_BOUNDS)
         return
-    address, immediate = _place(body, address, offset, _HIGH)
-    high = body.new(1, (address,))
-    low = body.new(0, (high,))
-    body.add("load32", high, address, immediate=immediate + _HIGH)
-    body.add("load32", low, address, immediate=immediate)
-    body.push(low, high)
+    address, offset = _place(b, b.pop(), offset, _HIGH)
+    high = b.load("load32", address, offset + _HIGH)
+    b.push(b.load("load32", address, offset), high)
 
 
-def _store_wide(body: Body, _: int, offset: int) -> None:
-    low, high = body.pop_wide()
-    address = body.pop()
+def _store_wide(b: Builder, _: int, offset: int) -> None:
     if offset + _HIGH >= WORD:
-        body.trap(OUT_OF_BOUNDS)
+        b.trap(OUT_OF_BOUNDS)
         return
-    address, immediate = _place(body, address, offset, _HIGH)
-    body.add("store32", a=address, c=body.register(high), immediate=immediate + _HIGH)
-    body.add("store32", a=address, c=body.register(low), immediate=immediate)
+    low, high = b.pop_wide()
+    address, offset = _place(b, b.pop(), offset, _HIGH)
+    b.store("store32", address, high, offset + _HIGH)
+    b.store("store32", address, low, offset)
 
 
-def _memory_size(body: Body) -> None:
-    body.push(MEMORY_PAGES)
+def _memory_size(b: Builder) -> None:
+    b.push(b.get(MEMORY_PAGES))
 
 
-def _memory_grow(body: Body) -> None:
+def _memory_grow(b: Builder) -> None:
     """The size before, or -1."""
-    pages = body.register(body.pop())
-    if MEMORY_PAGES in body.stack:
-        body.release(MEMORY_PAGES)
-    too_many, done = body.new_label(), body.new_label()
-    room = body.temporary()
-    d = body.new(0, (pages,))
-    body.add("sub", room, body.register(~body.context.most_pages), MEMORY_PAGES)
-    body.jump("jump_gt_u", too_many, pages, room)
-    body.copy(d, MEMORY_PAGES)
-    body.add("add", MEMORY_PAGES, MEMORY_PAGES, pages)
-    body.put_label(done)
-    before = body.aside()
-    body.put_label(too_many)
-    body.copy(d, ~(WORD - 1))
-    body.jump("jump", done)
-    body.rarely(body.steps)
-    body.steps = before
-    body.forget(MEMORY_PAGES)
-    body.push(d)
+    pages, before = b.pop(), b.get(MEMORY_PAGES)
+    room = b.value("sub", b.constant(b.context.most_pages), before)
+
+    def grow() -> Values:
+        b.set(MEMORY_PAGES, b.value("add", before, pages))
+        return (before,)
+
+    b.push(*choose(b, Operation("gt_u", (pages, room)), (b.constant(WORD - 1),), grow, rare=1))
 
 
 # -- whole stretches: functions of the library ----------------------------------------------------
 
 
-def _memory_fill(body: Body) -> None:
-    body.call_library("memory.fill", 3, 0)
+def _memory_fill(b: Builder) -> None:
+    b.call_library("memory.fill", 3, 0)
 
 
-def _memory_copy(body: Body) -> None:
-    body.call_library("memory.copy", 3, 0)
+def _memory_copy(b: Builder) -> None:
+    b.call_library("memory.copy", 3, 0)
 
 
-def _memory_init(body: Body, segment: int) -> None:
-    passive = body.context.data[segment]
-    body.push(~passive.address, passive.length_register)
-    body.call_library("memory.init", 5, 0)
+def _memory_init(b: Builder, segment: int) -> None:
+    passive = b.context.data[segment]
+    b.push(b.constant(passive.address), b.get(passive.length_register))
+    b.call_library("memory.init", 5, 0)
 
 
-def _data_drop(body: Body, segment: int) -> None:
-    body.copy(body.context.data[segment].length_register, ~0)
+def _data_drop(b: Builder, segment: int) -> None:
+    b.set(b.context.data[segment].length_register, b.constant(0))
 
 
-def _table_init(body: Body, segment: int, _: int) -> None:
-    passive = body.context.elements[segment]
-    body.push(~body.context.table_size, ~passive.address, passive.length_register)
-    body.call_library("table.init", 6, 0)
+def _table_init(b: Builder, segment: int, _: int) -> None:
+    passive = b.context.elements[segment]
+    size, address = b.constant(b.context.table_size), b.constant(passive.address)
+    b.push(size, address, b.get(passive.length_register))
+    b.call_library("table.init", 6, 0)
 
 
-def _elem_drop(body: Body, segment: int) -> None:
-    body.copy(body.context.elements[segment].length_register, ~0)
+def _elem_drop(b: Builder, segment: int) -> None:
+    b.set(b.context.elements[segment].length_register, b.constant(0))
 
 
-def _table_copy(body: Body, *_: int) -> None:
-    body.push(~body.context.table_size)
-    body.call_library("table.copy", 4, 0)
+def _table_copy(b: Builder, *_: int) -> None:
+    b.push(b.constant(b.context.table_size))
+    b.call_library("table.copy", 4, 0)
 
 
+_LOADS = ("load8_u", "load8_s", "load16_u", "load16_s")
 ACCESSES: dict[str, Callable[..., None]] = {
-    **{wasm: partial(_load, name, wasm) for wasm, name in _LOADS.items()},
-    **{
-        wasm: partial(_store, name, wasm[0] == "i" and wasm[1] == "6")
-        for wasm, name in _STORES.items()
-    },
-    "i64.load": _load_wide,
-    "f64.load": _load_wide,
-    "i64.store": _store_wide,
-    "f64.store": _store_wide,
+    **{f"i32.{name}": partial(_load, name) for name in _LOADS},
+    **{f"i64.{name}": partial(_load_long, name, name.endswith("_s")) for name in _LOADS},
+    "i64.load32_u": partial(_load_long, "load32", False),
+    "i64.load32_s": partial(_load_long, "load32", True),
+    **dict.fromkeys(("i32.load", "f32.load"), partial(_load, "load32")),
+    **dict.fromkeys(("i64.load", "f64.load"), _load_wide),
+    **{f"i32.{name}": partial(_store, name, 1) for name in ("store8", "store16")},
+    **{f"i64.{name}": partial(_store, name, 2) for name in ("store8", "store16", "store32")},
+    **dict.fromkeys(("i32.store", "f32.store"), partial(_store, "store32", 1)),
+    **dict.fromkeys(("i64.store", "f64.store"), _store_wide),
     "memory.size": _memory_size,
     "memory.grow": _memory_grow,
     "memory.fill": _memory_fill,

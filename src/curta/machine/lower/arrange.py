@@ -1,4 +1,4 @@
-"""Arrange: as few jumps on the way as possible, before steps get their places.
+"""Arrange: as few jumps on the way as possible.
 
 A jump to a jump goes where that one goes, and a jump to a return is a return. What cannot be
 reached is left out. A loop that begins with its condition gets a second copy of it at its end,
@@ -9,232 +9,231 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from curta.machine.instructions import COMPARISONS
-from curta.machine.lower.code import ENDS, LABEL, NO_LABEL, FunctionCode, Step
-from curta.machine.lower.folding import INVERTED
+from curta.machine.instructions import Instruction
+from curta.machine.lower.code import Call, Edge, Label
+from curta.machine.lower.flat import INVERTED, Flat, Line, Mark, Way, with_target
 
-_INVERTED_JUMPS = {f"jump_{name}": f"jump_{INVERTED[name]}" for name in COMPARISONS}
+Lines = list[Line | Mark]
 _LONGEST_CONDITION = 6
-"""Steps of a condition that are worth a second copy."""
-_MOST_COPIES = 4
-"""Before a return, that are done on every way."""
+"""Instructions of a condition that are worth a second copy."""
 
 
-def arrange(code: FunctionCode) -> None:
-    """Put a function's steps into their order; only labels that are used remain."""
-    steps = _turn_loops(code)
-    _jump_back_first(steps)
-    steps = _thread(steps)
+def arrange(flat: Flat) -> Flat:
+    """Put a function's lines into their order; only labels that are used remain."""
+    lines = _turn_loops(flat)
+    lines = _jump_back_first(lines)
+    lines = _thread(lines)
     while True:
-        count = len(steps)
-        steps = _without_detours(_reached(steps))
-        if len(steps) == count:
+        count = len(lines)
+        lines = _without_detours(_reached(lines))
+        if len(lines) == count:
             break
-    code.steps = steps
+    flat.lines = lines
+    return flat
 
 
-def return_early(code: FunctionCode) -> None:
-    """Copies before a return are done on every way to it: there they can often be left out."""
-    steps = code.steps
-    tails = _return_tails(steps)
-    if not tails:
-        return
-    early: list[Step] = []
-    for step in steps:
-        tail = tails.get(step.label, [])
-        if step.name == "jump" and tail:
-            early += [twin.clone() for twin in tail]
-            continue
-        if step.name in _INVERTED_JUMPS and len(tail) > 1:
-            past = Step(LABEL, label=code.labels, place=step.place)
-            code.labels += 1
-            step.name, step.label = _INVERTED_JUMPS[step.name], past.label
-            early += [step, *(twin.clone() for twin in tail), past]
-            continue
-        if step.name == LABEL and tail and early and early[-1].name not in ENDS:
-            early += [twin.clone() for twin in tail]
-        early.append(step)
-    code.steps = early
-
-
-def _return_tails(steps: list[Step]) -> dict[int, list[Step]]:
-    """For labels with nothing but a few copies between them and a return: copies and return."""
-    tails: dict[int, list[Step]] = {}
-    tail: list[Step] = []
-    for step in reversed(steps):
-        if step.name == "return":
-            tail = [step]
-        elif step.name == LABEL and tail:
-            tails[step.label] = tail[::-1]
-        elif step.name == "copy" and tail and len(tail) <= _MOST_COPIES:
-            tail.append(step)
-        else:
-            tail = []
-    return tails
-
-
-def _places(steps: list[Step]) -> dict[int, int]:
-    """The index of what comes after every label."""
-    places: dict[int, int] = {}
-    following = len(steps)
-    for index in range(len(steps) - 1, -1, -1):
-        step = steps[index]
-        if step.name == LABEL:
-            places[step.label] = following
+def _places(lines: Lines) -> dict[Label, int]:
+    """The index of the line after every label; the number of lines if there is none."""
+    places: dict[Label, int] = {}
+    following = len(lines)
+    for index in range(len(lines) - 1, -1, -1):
+        line = lines[index]
+        if isinstance(line, Mark):
+            places[line.label] = following
         else:
             following = index
     return places
 
 
-def _turn_loops(code: FunctionCode) -> list[Step]:
+# -- loops ----------------------------------------------------------------------------------------
+
+
+def _turn_loops(flat: Flat) -> Lines:
     """Replace jumps back to a condition by the condition."""
-    steps = code.steps
-    starts = {step.label: index for index, step in enumerate(steps) if step.name == LABEL}
-    entries: dict[int, int] = {}
-    """Labels to be put before steps, by their indices."""
-    turned: list[list[Step]] = []
-    for index, step in enumerate(steps):
-        turned.append([step])
-        if _is_within(step) and starts[step.label] < index:
-            end = _condition_end(steps, starts[step.label])
-            if end >= 0:
-                turned[-1] = _second_condition(code, steps, starts[step.label], end, entries)
+    lines = flat.lines
+    starts = {line.label: n for n, line in enumerate(lines) if isinstance(line, Mark)}
+    entries: dict[int, Label] = {}
+    """Labels to be put before lines, by their indices."""
+    turned: list[Lines] = []
+    for index, line in enumerate(lines):
+        turned.append([line])
+        if isinstance(line, Line) and line.goes_on:
+            start = starts[line.leads[0].label]
+            end = _condition_end(lines, start) if start < index else None
+            if end is not None:
+                turned[-1] = _second_condition(flat, line, start, end, entries)
     if not entries:
-        return steps
-    marked: list[Step] = []
+        return lines
+    marked: Lines = []
     for index, instead in enumerate(turned):
         if index in entries:
-            marked.append(Step(LABEL, label=entries[index], place=steps[index].place))
+            marked.append(Mark(entries[index], lines[index].place))
         marked += instead
     return marked
 
 
-def _condition_end(steps: list[Step], start: int) -> int:
+def _condition_end(lines: Lines, start: int) -> int | None:
     """The index of the jump that ends a condition, if there is a short one from `start` on."""
     length = 0
-    for index in range(start, len(steps)):
-        step = steps[index]
-        if step.name == LABEL:
+    for index in range(start, len(lines)):
+        line = lines[index]
+        if isinstance(line, Mark):
             if length:
-                return -1
+                return None
             continue
-        if step.name in _INVERTED_JUMPS:
+        if line.branches:
             return index
-        length += 1
-        if step.name in ENDS or step.callee or step.label != NO_LABEL:
-            return -1
-        if length > _LONGEST_CONDITION or step.name == "call_to":
-            return -1
-    return -1
+        length += line.instruction is not None
+        if length > _LONGEST_CONDITION or line.ends or line.callee or isinstance(line.does, Call):
+            return None
+    return None
 
 
 def _second_condition(
-    code: FunctionCode, steps: list[Step], start: int, end: int, entries: dict[int, int]
-) -> list[Step]:
-    copies = [step.clone() for step in steps[start:end] if step.name != LABEL]
+    flat: Flat, back: Line, start: int, end: int, entries: dict[int, Label]
+) -> Lines:
+    """The condition, a jump into the loop, and one out of it."""
     if end + 1 not in entries:
-        entries[end + 1] = code.labels
-        code.labels += 1
-    back = steps[end].clone()
-    back.name = _INVERTED_JUMPS[back.name]
-    out = Step("jump", label=back.label, place=back.place)
-    back.label = entries[end + 1]
-    return [*copies, back, out]
+        entries[end + 1] = flat.new_label()
+    head = back.leads[0].label
+    arrived: Lines = [Line(None, back.place, event) for event in back.taken or (Edge(head),)]
+    condition = [line for line in flat.lines[start:end] if isinstance(line, Line)]
+    leaves = flat.lines[end]
+    assert isinstance(leaves, Line)
+    assert leaves.instruction is not None
+    goes_on = with_target(leaves, entries[end + 1], INVERTED[leaves.instruction.operation])
+    out = Line(
+        Instruction("jump", target=leaves.instruction.target), leaves.place, taken=leaves.taken
+    )
+    return [*arrived, *condition, goes_on._replace(taken=()), out]
 
 
-def _jump_back_first(steps: list[Step]) -> None:
+def _jump_back_first(lines: Lines) -> Lines:
     """Where a loop goes on or is left, let one jump go back, and the other one leave.
 
     A loop goes on more often than it is left.
     """
-    places = _places(steps)
-    for index, (first, second) in enumerate(pairwise(steps)):
-        if first.name not in _INVERTED_JUMPS or not _is_within(second):
+    places = _places(lines)
+    lines = lines.copy()
+    for index, (first, second) in enumerate(pairwise(lines)):
+        if not isinstance(first, Line) or not isinstance(second, Line):
             continue
-        out = places[first.label]
-        leaves = out > index or steps[out].name == "return"
-        if leaves and places[second.label] <= index:
-            first.name = _INVERTED_JUMPS[first.name]
-            first.label, second.label = second.label, first.label
+        if not first.branches or not second.goes_on:
+            continue
+        assert first.instruction is not None
+        out = places[first.leads[0].label]
+        leaves = out > index or _is(lines[out], "return")
+        if leaves and places[second.leads[0].label] <= index:
+            operation = INVERTED[first.instruction.operation]
+            lines[index] = with_target(first, second.leads[0].label, operation)._replace(
+                taken=second.taken
+            )
+            lines[index + 1] = with_target(second, first.leads[0].label)._replace(taken=first.taken)
+    return lines
 
 
-def _thread(steps: list[Step]) -> list[Step]:
+def _is(line: Line | Mark, operation: str) -> bool:
+    return (
+        isinstance(line, Line)
+        and line.instruction is not None
+        and line.instruction.operation == operation
+    )
+
+
+# -- jumps ----------------------------------------------------------------------------------------
+
+
+def _thread(lines: Lines) -> Lines:
     """Let jumps lead to where they end up."""
-    places = _places(steps)
+    places = _places(lines)
 
-    def last(label: int) -> int:
+    def last(way: Way) -> Way:
+        """Where one ends up, with all that happens on the way there."""
         seen = set()
-        while label not in seen and places[label] < len(steps):
-            seen.add(label)
-            step = steps[places[label]]
-            if not _is_within(step):
+        while way.label not in seen and places[way.label] < len(lines):
+            seen.add(way.label)
+            line = lines[places[way.label]]
+            if isinstance(line, Mark) or not line.goes_on:
                 break
-            label = step.label
-        return label
+            (further,) = line.leads
+            way = Way(further.label, way.taken + further.taken)
+        return way
 
-    threaded = []
-    for step in steps:
-        if step.name != LABEL and step.label != NO_LABEL:
-            step.label = last(step.label)
-            if step.name == "jump" and places[step.label] < len(steps):
-                there = steps[places[step.label]]
-                if there.name in ("return", "trap", "jump"):
-                    step = there.clone()
-        elif step.ways:
-            step.ways = tuple(last(label) for label in step.ways)
-        threaded.append(step)
+    threaded: Lines = []
+    for line in lines:
+        if isinstance(line, Line) and line.ways:
+            line = line._replace(ways=tuple(last(way) for way in line.ways))
+        elif isinstance(line, Line) and line.leads:
+            label, taken = last(line.leads[0])
+            line = with_target(line, label)._replace(taken=taken)
+            if line.goes_on and places[label] < len(lines):
+                there = lines[places[label]]
+                if isinstance(there, Line) and _is_short_end(there):
+                    threaded += [Line(None, line.place, event) for event in taken]
+                    line = there
+        threaded.append(line)
     return threaded
 
 
-def _reached(steps: list[Step]) -> list[Step]:
+def _is_short_end(line: Line) -> bool:
+    return _is(line, "return") or _is(line, "trap") or (_is(line, "jump") and not line.goes_on)
+
+
+def _reached(lines: Lines) -> Lines:
     """Without what comes after an end and before a label that is used."""
-    used = {step.label for step in steps if step.name != LABEL}
-    for step in steps:
-        used.update(step.ways)
-    kept, live = [], True
-    for step in steps:
-        if step.name == LABEL:
-            if step.label not in used:
+    used = {label for line in lines if isinstance(line, Line) for label, _ in line.leads}
+    kept: Lines = []
+    live = True
+    for line in lines:
+        if isinstance(line, Mark):
+            if line.label not in used:
                 continue
             live = True
         if live:
-            kept.append(step)
-        if step.name in ENDS:
-            live = False
+            kept.append(line)
+            live = isinstance(line, Mark) or not line.ends
     return kept
 
 
-def _without_detours(steps: list[Step]) -> list[Step]:
-    """No jumps to the next step, and none around a jump."""
-    kept: list[Step] = []
-    for index, step in enumerate(steps):
-        if _is_within(step):
-            if _is_next(steps, index + 1, step.label):
+def _without_detours(lines: Lines) -> Lines:
+    """No jumps to the next line, and none around a jump."""
+    kept: Lines = []
+    for index, line in enumerate(lines):
+        if isinstance(line, Line) and line.goes_on:
+            if _is_next(lines, index + 1, line.leads[0].label):
+                kept += [Line(None, line.place, event) for event in line.taken]
                 continue
             before = kept[-1] if kept else None
-            if (
-                before is not None
-                and before.name in _INVERTED_JUMPS
-                and _is_next(steps, index + 1, before.label)
-            ):
-                before.name = _INVERTED_JUMPS[before.name]
-                before.label = step.label
-                continue
-        elif step.name in _INVERTED_JUMPS and _is_next(steps, index + 1, step.label):
+            if isinstance(before, Line) and before.branches:
+                assert before.instruction is not None
+                if _is_next(lines, index + 1, before.leads[0].label):
+                    operation = INVERTED[before.instruction.operation]
+                    kept[-1] = with_target(before, line.leads[0].label, operation)._replace(
+                        taken=line.taken
+                    )
+                    kept += [Line(None, line.place, event) for event in before.taken]
+                    continue
+        elif _leads_on(lines, index):
             continue
-        kept.append(step)
+        kept.append(line)
     return kept
 
 
-def _is_within(step: Step) -> bool:
-    """Whether this is a jump to another place of the same function."""
-    return step.name == "jump" and step.label != NO_LABEL
+def _leads_on(lines: Lines, index: int) -> bool:
+    """Whether a branch leads to the next line anyway."""
+    line = lines[index]
+    if not isinstance(line, Line) or not line.branches or line.taken:
+        return False
+    return _is_next(lines, index + 1, line.leads[0].label)
 
 
-def _is_next(steps: list[Step], index: int, label: int) -> bool:
+def _is_next(lines: Lines, index: int, label: Label) -> bool:
     """Whether a label is right here."""
-    while index < len(steps) and steps[index].name == LABEL:
-        if steps[index].label == label:
+    while index < len(lines):
+        line = lines[index]
+        if not isinstance(line, Mark):
+            return False
+        if line.label == label:
             return True
         index += 1
     return False

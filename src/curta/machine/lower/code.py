@@ -1,99 +1,253 @@
-"""Core code of one function before it is placed: steps, labels, operands.
+"""Code of one function while it is lowered: values in blocks.
 
-An *operand* is one number: a register if it is not negative, else ~k for the constant k. Numbers
-of 64 bits are two operands, the low word first.
+A *value* is a word of 32 bits that is computed once and never changes: a virtual register that one
+step writes. Numbers of 64 bits are two values, the low word first. Constants are values too. Locals
+of WebAssembly are not here: translation keeps in mind which value a local has, and where ways meet
+a block has parameters, to which each edge gives arguments (SSA with block parameters).
+
+What can change are the *shared registers* (globals, the size of the memory, lengths of passive
+segments): `get` reads one, `set` writes one, and a call may change those that are mutable. Memory,
+input and output are outside; their steps stay in order.
+
+A block is steps without jumps, and an end that says where it goes on. Every block but the first is
+reached by edges only; nothing falls through.
+
+Passes take a `Code` and give one back; none changes a step. `check` (check.py) says after each of
+them which rule is broken, if one is. Registers are chosen at the very end (`allocate`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-Callee = tuple[str, int]
-"""A function: the module that it is from (USER or the name of a library), and its index there."""
-USER = "user"
+from curta.machine.program import USER, Callee, Place
 
-NO_REGISTER = -1
-NO_LABEL = -1
-LABEL = "label"
-"""The name of a step that does nothing; jumps lead to it."""
-ZERO_OPERAND = ~0
-ENDS = frozenset({"jump", "jump_table", "return", "exit", "trap"})
-"""After these the next step is not reached."""
+__all__ = ["USER", "Callee", "Place"]
+
+Value = int
+Label = int
 
 
-class Step:
-    """A core instruction, its registers or NO_REGISTER. Without register b the immediate counts.
+class Step(NamedTuple):
+    """A core instruction on values. `a`, `b`, `c` are its sources as instructions.py has them: a
+    constant b becomes the immediate where there is none, other constants lie in shared registers.
+    Loads and stores have an address a, maybe an index b, the value stored c, an offset `immediate`.
 
-    `label` is where a jump leads, or which one is here. `callee` is what a call leads to.
-    A call has `slot`, the first register of the callee's frame; `takes` and `gives` are words of
-    its arguments and results, from there on. A return gives registers 0 to `gives`; a jump with a
-    callee leaves for it with registers 0 to `takes`.
-    `ways` are the labels of a jump_table.
+    Beside the operations of the machine there are `get` and `set`: the shared register is the
+    immediate; `set` writes c.
     """
 
-    __slots__ = (
-        *("name", "a", "b", "c", "d", "immediate", "label", "place"),
-        *("callee", "slot", "takes", "gives", "ways"),
-    )
+    operation: str
+    d: Value | None = None
+    a: Value | None = None
+    b: Value | None = None
+    c: Value | None = None
+    immediate: int = 0
+    place: Place | None = None
 
-    def __init__(
-        self,
-        name: str,
-        d: int = NO_REGISTER,
-        a: int = NO_REGISTER,
-        b: int = NO_REGISTER,
-        c: int = NO_REGISTER,
-        immediate: int = 0,
-        label: int = NO_LABEL,
-        place: int = -1,
-    ) -> None:
-        self.name = name
-        self.d = d
-        self.a = a
-        self.b = b
-        self.c = c
-        self.immediate = immediate
-        self.label = label
-        self.place = place
-        self.callee: Callee | None = None
-        self.slot = 0
-        self.takes = 0
-        self.gives = 0
-        self.ways: tuple[int, ...] = ()
 
-    def clone(self) -> Step:
-        """The same step once more."""
-        twin = Step(
-            self.name, self.d, self.a, self.b, self.c, self.immediate, self.label, self.place
-        )
-        twin.callee, twin.ways = self.callee, self.ways
-        twin.slot, twin.takes, twin.gives = self.slot, self.takes, self.gives
-        return twin
+class Call(NamedTuple):
+    """A call of `callee`, or of the function at `pointer`. The callee's frame begins `height`
+    registers above the first that no local needs: as many words lie below its arguments on
+    WebAssembly's stack, and so arguments can mostly be computed where they are wanted.
+    """
 
-    def __repr__(self) -> str:
-        fields = [f"{name}={getattr(self, name)}" for name in self.__slots__[1:]]
-        return f"{self.name}({', '.join(fields)})"
+    callee: Callee | None
+    arguments: tuple[Value, ...]
+    results: tuple[Value, ...]
+    height: int
+    pointer: Value | None = None
+    place: Place | None = None
+
+
+class Edge(NamedTuple):
+    """A way to a block, and what its parameters are when one comes this way."""
+
+    label: Label
+    arguments: tuple[Value, ...] = ()
+
+
+class Jump(NamedTuple):
+    edge: Edge
+    place: Place | None = None
+
+
+class Branch(NamedTuple):
+    """`then` if a and b compare so (COMPARISONS), else `otherwise`. `rare` is 1 if `then` is seldom
+    taken, -1 if `otherwise` is, 0 if nothing is known: what is rare lies behind all else.
+    """
+
+    comparison: str
+    a: Value
+    b: Value
+    then: Edge
+    otherwise: Edge
+    rare: int = 0
+    place: Place | None = None
+
+
+class Table(NamedTuple):
+    """The edge of number `chosen`, or the last one if there are fewer."""
+
+    chosen: Value
+    edges: tuple[Edge, ...]
+    place: Place | None = None
+
+
+class Return(NamedTuple):
+    values: tuple[Value, ...]
+    place: Place | None = None
+
+
+class TailCall(NamedTuple):
+    """What the callee gives is what this function gives; it takes over the frame."""
+
+    callee: Callee
+    arguments: tuple[Value, ...]
+    place: Place | None = None
+
+
+class Trap(NamedTuple):
+    number: int
+    place: Place | None = None
+
+
+class Exit(NamedTuple):
+    """The program ends with this exit code."""
+
+    code: Value
+    place: Place | None = None
+
+
+End = Jump | Branch | Table | Return | TailCall | Trap | Exit
 
 
 @dataclass(slots=True)
-class FunctionCode:
-    """What a function was lowered to. `parameters` and `results` are counted in words."""
+class Block:
+    label: Label
+    parameters: tuple[Value, ...]
+    steps: list[Step | Call]
+    end: End
+    place: Place | None = None
+    """Where WebAssembly is when the block begins."""
+
+
+@dataclass(slots=True)
+class Code:
+    """A function. The first block is its entry; its parameters are the function's, in words.
+
+    `home` is where a value would lie if every local and every place of the stack had a register of
+    its own, as far as one is known: what allocation tries first. Locals come first (parameters,
+    the register that holds where to return to, others), from `first_cell` on the stack.
+    """
 
     callee: Callee
     name: str
-    parameters: int
     results: int
-    steps: list[Step]
-    first_local: int
-    """The first register that a caller does not set."""
+    blocks: dict[Label, Block]
+    """In the order in which they are to lie."""
     first_cell: int
-    """The first register of the operand stack."""
-    frame: int
-    """How many registers it uses."""
-    labels: int
-    """How many labels there are."""
-    needs: set[Callee] = field(default_factory=set)
-    """What it calls."""
+    constants: dict[Value, int] = field(default_factory=dict)
+    numbers: dict[int, Value] = field(default_factory=dict)
+    """Constants by their words."""
+    home: dict[Value, int] = field(default_factory=dict)
+    next_value: int = 0
+    next_label: int = 0
+
+    @property
+    def entry(self) -> Block:
+        return next(iter(self.blocks.values()))
+
+    @property
+    def parameters(self) -> int:
+        """How many words the function takes."""
+        return len(self.entry.parameters)
+
+    @property
+    def needs(self) -> set[Callee]:
+        """What it calls."""
+        found = set()
+        for block in self.blocks.values():
+            found |= {s.callee for s in block.steps if isinstance(s, Call) and s.callee}
+            if isinstance(block.end, TailCall):
+                found.add(block.end.callee)
+        return found
+
+    def new_value(self, home: int | None = None) -> Value:
+        value, self.next_value = self.next_value, self.next_value + 1
+        if home is not None:
+            self.home[value] = home
+        return value
+
+    def constant(self, word: int) -> Value:
+        value = self.numbers.get(word)
+        if value is None:
+            value = self.numbers[word] = self.new_value()
+            self.constants[value] = word
+        return value
+
+    def new_label(self) -> Label:
+        label, self.next_label = self.next_label, self.next_label + 1
+        return label
+
+
+def edges(end: End) -> tuple[Edge, ...]:
+    """The ways out of a block, within the function."""
+    match end:
+        case Jump():
+            return (end.edge,)
+        case Branch():
+            return end.then, end.otherwise
+        case Table():
+            return end.edges
+    return ()
+
+
+def with_edges(end: End, changed: tuple[Edge, ...]) -> End:
+    """The same end with other edges."""
+    match end:
+        case Jump():
+            return end._replace(edge=changed[0])
+        case Branch():
+            return end._replace(then=changed[0], otherwise=changed[1])
+        case Table():
+            return end._replace(edges=changed)
+    return end
+
+
+def end_reads(end: End) -> Iterator[Value]:
+    """The values that an end reads, those that it gives to edges left out."""
+    match end:
+        case Branch():
+            yield from (end.a, end.b)
+        case Table():
+            yield end.chosen
+        case Return():
+            yield from end.values
+        case TailCall():
+            yield from end.arguments
+        case Exit():
+            yield end.code
+
+
+def reads(step: Step | Call) -> Iterator[Value]:
+    """The values that a step reads."""
+    if isinstance(step, Call):
+        yield from step.arguments
+        if step.pointer is not None:
+            yield step.pointer
+    else:
+        for value in (step.a, step.b, step.c):
+            if value is not None:
+                yield value
+
+
+def writes(step: Step | Call) -> tuple[Value, ...]:
+    if isinstance(step, Call):
+        return step.results
+    return () if step.d is None else (step.d,)
 
 
 def words(types: tuple[str, ...]) -> int:

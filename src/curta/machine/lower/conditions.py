@@ -1,175 +1,116 @@
-"""Comparisons: as values, and as jumps.
+"""Comparisons: as values, and as branches.
 
-A comparison right before a br_if, an if or an i32.eqz is not computed: it becomes the jump.
-Of two numbers of 64 bits the high words decide, unless they are equal, as they mostly are.
+A comparison right before a br_if, an if, an i32.eqz or a select is not computed: it becomes the
+branch. Of two numbers of 64 bits the high words decide, unless they are equal, as they mostly are.
 """
 
 from __future__ import annotations
 
-from curta.machine.lower.body import Body, Condition
-from curta.machine.lower.code import NO_REGISTER
-from curta.machine.lower.folding import INVERTED, SWAPPED, fold
+from collections.abc import Callable
 
+from curta.machine.lower.builder import Builder, To, Values
+from curta.machine.lower.code import Value
+from curta.machine.lower.rules import INVERTED, WIDE, Operation
+
+Arm = Values | Callable[[], Values]
+"""Words, or what computes them."""
 _TAKERS = ("br_if", "if", "i32.eqz", "select")
-_ONES = 0xFFFF_FFFF
 
 
-def compare(body: Body, condition: Condition) -> None:
+def compare(b: Builder, name: str, *sources: Value) -> None:
     """The result of a comparison instruction whose operands were popped."""
-    condition = simplify_condition(condition)
-    if body.code[body.index + 1].opcode in _TAKERS:
-        body.condition = condition
-        body.push(~0)
-        return
-    body.push(value_of(body, condition))
-
-
-def pop_condition(body: Body) -> Condition:
-    """What the top of the stack is true for."""
-    word = body.pop()
-    if body.condition is None:
-        return "ne", (word,), (~0,)
-    condition, body.condition = body.condition, None
-    return condition
-
-
-def invert(condition: Condition) -> Condition:
-    name, a, b = condition
-    return INVERTED[name], a, b
-
-
-def constant_truth(condition: Condition) -> bool | None:
-    """Whether the condition holds, if that is known."""
-    name, a, b = condition
-    if len(a) == 1 and a[0] < 0 and b[0] < 0:
-        return bool(fold(name, ~a[0], ~b[0]))
-    return None
-
-
-def simplify_condition(condition: Condition) -> Condition:
-    """Compare one word instead of two where the others cannot matter."""
-    name, a, b = condition
-    if len(a) == 1:
-        return condition
-    if a[0] < 0 and a[1] < 0:
-        if b[0] < 0 and b[1] < 0:
-            return "ne", (~_compare_wide(name, _wide(a), _wide(b)),), (~0,)
-        name, a, b = SWAPPED[name], b, a
-    if name in ("eq", "ne"):
-        return (name, a[:1], b[:1]) if a[1] < 0 and a[1] == b[1] else (name, a, b)
-    if b[0] < 0 and b[1] < 0:
-        limit = _wide(b)
-        # x < 0, x >= 0, x > -1, x <= -1: the sign says it.
-        if (name, limit) in (("lt_s", 0), ("ge_s", 0)):
-            return name, a[1:], (~0,)
-        if (name, limit) in (("gt_s", 2**64 - 1), ("le_s", 2**64 - 1)):
-            return name, a[1:], (~_ONES,)
-    if a[1] == b[1] and (a[1] < 0):
-        return name[:-1] + "u", a[:1], b[:1]
-    return condition if a is condition[1] else (name, a, b)
-
-
-def _wide(operands: tuple[int, ...]) -> int:
-    return ~operands[0] | ~operands[1] << 32
-
-
-def _compare_wide(name: str, a: int, b: int) -> int:
-    if name.endswith("_s"):
-        a, b = a ^ 1 << 63, b ^ 1 << 63
-    kind = name[:2]
-    results = {"eq": a == b, "ne": a != b, "lt": a < b, "le": a <= b, "gt": a > b, "ge": a >= b}
-    return int(results[kind])
-
-
-# -- as jumps -------------------------------------------------------------------------------------
-
-
-def branch(body: Body, condition: Condition, label: int) -> None:
-    """Jump to a label if the condition holds."""
-    truth = constant_truth(condition)
-    if truth is not None:
-        if truth:
-            body.jump("jump", label)
-        return
-    name, a, b = condition
-    if len(a) == 1:
-        _branch_word(body, name, a[0], b[0], label)
-    elif name in ("eq", "ne"):
-        _branch_equal(body, name, a, b, label)
+    reduced = b.reduce(Operation(name, sources))
+    if isinstance(reduced, Operation) and b.body[b.index + 1].opcode in _TAKERS:
+        b.stack.append(b.defer(reduced))
     else:
-        _branch_ordered(body, name, a, b, label)
+        b.push(reduced if isinstance(reduced, Value) else value_of(b, reduced, after=1))
 
 
-def _branch_word(body: Body, name: str, a: int, b: int, label: int) -> None:
-    if a < 0 and b < 0:
-        branch(body, (name, (a,), (b,)), label)
-        return
-    if a < 0:
-        name, a, b = SWAPPED[name], b, a
-    if b < 0:
-        body.jump(f"jump_{name}", label, a, immediate=~b)
-    else:
-        body.jump(f"jump_{name}", label, a, b)
+def pop_condition(b: Builder) -> Operation | Value:
+    """What the top of the stack is true for: a comparison, or a constant."""
+    return b.reduce(Operation("ne", (b.pop(), b.constant(0))))
 
 
-def _branch_equal(
-    body: Body, name: str, a: tuple[int, ...], b: tuple[int, ...], label: int
+def invert(condition: Operation) -> Operation:
+    return Operation(INVERTED[condition.name], condition.sources)
+
+
+def branch(
+    b: Builder, condition: Operation | Value, then: To, otherwise: To, rare: int = 0
 ) -> None:
+    """Go one way if a condition holds, else the other."""
+    reduced = b.reduce(condition) if isinstance(condition, Operation) else condition
+    if isinstance(reduced, Value):
+        to = then if b.word(reduced) else otherwise
+        b.jump(to.join, *to.values)
+    elif not reduced.name.startswith(WIDE):
+        first, second = reduced.sources
+        b.branch(reduced.name, first, second, then, otherwise, rare)
+    else:
+        _branch_wide(b, reduced, then, otherwise)
+
+
+def _branch_wide(b: Builder, condition: Operation, then: To, otherwise: To) -> None:
+    name = condition.name.removeprefix(WIDE)
+    al, ah, bl, bh = condition.sources
+    following = To(b.new_join())
     if name == "ne":
-        _branch_word(body, "ne", a[0], b[0], label)
-        _branch_word(body, "ne", a[1], b[1], label)
-        return
-    different = body.new_label()
-    _branch_word(body, "ne", a[0], b[0], different)
-    _branch_word(body, "eq", a[1], b[1], label)
-    body.put_label(different)
-
-
-def _branch_ordered(
-    body: Body, name: str, a: tuple[int, ...], b: tuple[int, ...], label: int
-) -> None:
-    level, done = body.new_label(), body.new_label()
-    _branch_word(body, "eq", a[1], b[1], level)
-    _branch_word(body, name, a[1], b[1], label)
-    body.jump("jump", done)
-    body.put_label(level)
-    _branch_word(body, name[:-1] + "u", a[0], b[0], label)
-    body.put_label(done)
-
-
-# -- as values ------------------------------------------------------------------------------------
-
-
-def value_of(body: Body, condition: Condition, d: int | None = None) -> int:
-    """The operand that is 1 if the condition holds, else 0."""
-    name, a, b = condition
-    truth = constant_truth(condition)
-    if truth is not None:
-        return ~int(truth)
-    if len(a) == 1:
-        return body.binary(name, a[0], b[0], d)
-    d = body.new(0, (a[1], b[1])) if d is None else d
-    level = body.new_label()
-    low = name if name in ("eq", "ne") else name[:-1] + "u"
-    found = body.binary(low, a[0], b[0], d)
-    if found != d:
-        body.copy(d, found)
-    _branch_word(body, "eq", a[1], b[1], level)
+        then, otherwise = otherwise, then
     if name in ("eq", "ne"):
-        body.copy(d, ~int(name == "ne"))
-    else:
-        found = body.binary(name, a[1], b[1], d)
-        if found != d:
-            body.copy(d, found)
-    body.put_label(level)
-    return d
+        branch(b, Operation("ne", (al, bl)), otherwise, following)
+        b.begin(following.join)
+        if b.live:
+            branch(b, Operation("eq", (ah, bh)), then, otherwise)
+        return
+    level = To(b.new_join())
+    branch(b, Operation("eq", (ah, bh)), level, following)
+    b.begin(following.join)
+    if b.live:
+        branch(b, Operation(name, (ah, bh)), then, otherwise)
+    b.begin(level.join)
+    if b.live:
+        branch(b, Operation(_of_low_words(name), (al, bl)), then, otherwise)
 
 
-def condition_register(body: Body, condition: Condition) -> int:
-    """A register that is not 0 if the condition holds; NO_REGISTER if that is known."""
-    name, a, b = condition
-    if name == "ne" and b == (~0,) and a[0] >= 0:
-        return a[0]
-    if constant_truth(condition) is not None:
-        return NO_REGISTER
-    return body.register(value_of(body, condition, body.temporary()))
+def _of_low_words(name: str) -> str:
+    return name if name in ("eq", "ne") else name[:-1] + "u"
+
+
+def value_of(b: Builder, condition: Operation, after: int = 0) -> Value:
+    """1 if the condition holds, else 0; `after` is 1 if that is all that the instruction does."""
+    name = condition.name.removeprefix(WIDE)
+    if name == condition.name:
+        return b.value(name, *condition.sources)
+    al, ah, bl, bh = condition.sources
+
+    def different() -> Values:
+        if name in ("eq", "ne"):
+            return (b.constant(int(name == "ne")),)
+        return (b.value(name, ah, bh),)
+
+    level = b.value(_of_low_words(name), al, bl)
+    (value,) = choose(b, Operation("eq", (ah, bh)), (level,), different, after=after)
+    return value
+
+
+def choose(
+    b: Builder,
+    condition: Operation | Value,
+    then: Arm,
+    otherwise: Arm,
+    rare: int = 0,
+    after: int = 1,
+) -> Values:
+    """The words that one piece of code gives if a condition holds, else another one.
+
+    `after` is 1 if nothing else is left to do for the instruction.
+    """
+    done = b.new_join()
+    ways = [To(b.new_join()) if callable(arm) else To(done, arm) for arm in (then, otherwise)]
+    branch(b, condition, ways[0], ways[1], rare)
+    for way, arm, seldom in zip(ways, (then, otherwise), (rare == 1, rare == -1), strict=True):
+        if callable(arm):
+            b.begin(way.join, rare=seldom)
+            if b.live:
+                b.jump(done, *arm())
+    return b.begin(done, after=after)

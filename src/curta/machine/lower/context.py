@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import GLOBALS, ZERO
+from curta.machine.layout import FIRST_FREE
 from curta.machine.lower.code import Callee
-from curta.machine.lower.layout import FIRST_FREE
 from curta.machine.parts.operations import Extension
 from curta.machine.wasm.module import FunctionType, Module
 
@@ -67,8 +67,10 @@ class ModuleContext:
     """Native instructions of this machine alone."""
     functions: tuple[FunctionType, ...] = ()
     """Types of all functions, imports first."""
-    globals: tuple[tuple[int, ...], ...] = ()
-    """For each global its operands: constants, or the registers that hold it."""
+    global_words: tuple[tuple[int, ...], ...] = ()
+    """What each global is at first."""
+    global_registers: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
+    """Where the globals are that change."""
     mutable: frozenset[int] = frozenset()
     """The registers that functions of this module may change."""
     signatures: dict[FunctionType, int] = field(default_factory=dict)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from curta.errors import LinkError, UnsupportedFeatureError
 from curta.machine.instructions import MEMORY_PAGES, PAGE
+from curta.machine.layout import DATA, ELEMENTS, ENTRY_BYTES, MOST_TABLE_ELEMENTS
 from curta.machine.lower.code import USER, Callee, words
 from curta.machine.lower.context import ModuleContext, PassiveSegment, SharedRegisters
-from curta.machine.lower.layout import DATA, ELEMENTS, ENTRY_BYTES, MOST_TABLE_ELEMENTS
 from curta.machine.lower.library import (
     WASI_MODULES,
     instruction_function,
@@ -84,16 +84,14 @@ def constant_words(expression: Expression, type_: GlobalType) -> tuple[int, ...]
 
 def _take_globals(context: ModuleContext) -> None:
     """Registers for globals that change; the others are constants."""
-    operands: list[tuple[int, ...]] = []
-    for number, entry in enumerate(context.module.globals):
-        initial = constant_words(entry.initial, entry.type)
-        if entry.type.mutable:
-            taken = tuple(context.registers.take(f"global {number}") for _ in initial)
-            operands.append(taken)
-        else:
-            operands.append(tuple(~word for word in initial))
-    context.globals = tuple(operands)
-    changing = {word for taken in operands for word in taken if word >= 0}
+    entries = context.module.globals
+    context.global_words = tuple(constant_words(entry.initial, entry.type) for entry in entries)
+    context.global_registers = {
+        number: tuple(context.registers.take(f"global {number}") for _ in initial)
+        for number, initial in enumerate(context.global_words)
+        if entries[number].type.mutable
+    }
+    changing = {word for taken in context.global_registers.values() for word in taken}
     if context.module.memories:
         changing.add(MEMORY_PAGES)
     context.mutable = frozenset(changing)
@@ -152,3 +150,6 @@ def _take_segments(context: ModuleContext) -> None:
         elements.append(PassiveSegment(at, register, length))
         at += ENTRY_BYTES * length
     context.data, context.elements = tuple(data), tuple(elements)
+    lengths = [data[number].length_register for number in used["data"]]
+    lengths += [elements[number].length_register for number in used["elem"]]
+    context.mutable = context.mutable.union(lengths)

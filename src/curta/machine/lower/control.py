@@ -1,26 +1,17 @@
-"""Constructs, branches, calls.
-
-At a label all ways have to agree about where values are: the results of a construct are in their
-cells, what lay below is where it was when the construct began. A construct to which nothing
-branches is no label, and its results may stay where they are.
-"""
+"""Constructs, branches, calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from curta.machine.instructions import MEMORY_PAGES, TRAPS
-from curta.machine.lower.body import Body
-from curta.machine.lower.code import NO_LABEL, words
-from curta.machine.lower.conditions import (
-    branch,
-    constant_truth,
-    invert,
-    pop_condition,
-)
-from curta.machine.lower.layout import ENTRY_BYTES, TABLE
+from curta.machine.layout import ENTRY_BYTES, TABLE
+from curta.machine.lower.builder import Builder, Join, Loop, To
+from curta.machine.lower.code import Return, Trap, words
+from curta.machine.lower.conditions import branch, pop_condition
 from curta.machine.lower.natives import call_native
+from curta.machine.lower.rules import Operation
 from curta.machine.wasm.module import BlockType
 
 UNREACHABLE = TRAPS.index("unreachable")
@@ -29,320 +20,189 @@ UNINITIALIZED = TRAPS.index("uninitialized element")
 MISMATCH = TRAPS.index("indirect call type mismatch")
 
 
-@dataclass(slots=True)
-class Construct:
-    """A block, loop or if that is open. `height` is the stack below its parameters, in words."""
+class Construct(NamedTuple):
+    """A block, loop or if that is open. Branches bring `arity` words to its label."""
 
-    opcode: str
-    label: int
-    height: int
-    parameters: int
-    results: int
-    other: int = NO_LABEL
-    """Where an if goes on when its condition does not hold, until its else."""
-    other_reached: bool = True
-    saved: list[int] = field(default_factory=list)
-    saved_known: dict[int, int] = field(default_factory=dict)
-    agreed: dict[int, int] | None = None
-    """What is known on all ways to the label so far; None: there is none."""
-
-    @property
-    def arity(self) -> int:
-        return self.parameters if self.opcode == "loop" else self.results
+    join: Join
+    arity: int
+    other: To | None = None
+    """Where an if goes on when its condition does not hold, if it has an else."""
 
 
 class Constructs:
-    """The constructs that are open, and what is assigned within each."""
+    """The constructs that are open, and ways out of the function that branches share."""
 
-    def __init__(self, body: Body) -> None:
+    def __init__(self) -> None:
         self.open: list[Construct] = []
-        self.assigned = find_assigned(body)
-        self.exit_label = NO_LABEL
-        """Where there is a return of what is in the right registers already."""
-        self.traps: dict[int, int] = {}
-        """Labels of traps, by their numbers."""
+        self.out: dict[Return | Trap, Join] = {}
 
-    def trap(self, body: Body, number: int) -> int:
-        """A label where the function traps."""
-        if number not in self.traps:
-            self.traps[number] = body.new_label()
-        return self.traps[number]
+    def leave(self, b: Builder, end: Return | Trap) -> To:
+        """To where the function returns or traps."""
+        if end not in self.out:
+            self.out[end] = b.new_join()
+        return To(self.out[end])
+
+    def target(self, b: Builder, depth: int) -> To:
+        """Where a branch leads, with the values on the stack."""
+        if depth == len(self.open):
+            return self.leave(b, Return(b.top(b.code.results)))
+        construct = self.open[-1 - depth]
+        return To(construct.join, b.top(construct.arity))
 
 
-def find_assigned(body: Body) -> dict[int, set[int]]:
-    """For every construct, by its index, the registers that may change in it."""
-    found: dict[int, set[int]] = {}
-    open_: list[set[int]] = [set()]
-    globals_, mutable = body.context.globals, body.context.mutable
-    for index, instruction in enumerate(body.code):
-        opcode = instruction.opcode
-        if opcode in ("block", "loop", "if"):
-            open_.append(set())
-            found[index] = open_[-1]
-        elif opcode == "end":
-            inner = open_.pop()
-            if open_:
-                open_[-1] |= inner
-        elif opcode in ("local.set", "local.tee"):
-            open_[-1].update(body.local_registers[instruction.operands[0]])
-        elif opcode == "global.set":
-            open_[-1].update(globals_[instruction.operands[0]])
-        elif opcode in ("call", "call_indirect"):
-            open_[-1].update(mutable)
-        elif opcode == "memory.grow":
-            open_[-1].add(MEMORY_PAGES)
-    return found
+def find_changes(b: Builder, last: int) -> tuple[set[int], set[int]]:
+    """Words of locals, and shared registers, that instructions up to the last one may change."""
+    locals_: set[int] = set()
+    registers: set[int] = set()
+    for opcode, operands in ((i.opcode, i.operands) for i in b.body[b.index : last]):
+        match opcode:
+            case "local.set" | "local.tee":
+                locals_.update(b.local_words[operands[0]])
+            case "global.set":
+                registers.update(b.context.global_registers[operands[0]])
+            case "call" | "call_indirect" | "data.drop" | "elem.drop":
+                registers |= b.context.mutable
+            case "memory.grow":
+                registers.add(MEMORY_PAGES)
+    return locals_, registers
 
 
 # -- constructs -----------------------------------------------------------------------------------
 
 
-def enter(body: Body, constructs: Constructs, written: BlockType, _: int) -> None:
+def enter(b: Builder, constructs: Constructs, written: BlockType, going_on: int) -> None:
     """block, loop, if."""
-    opcode = body.code[body.index].opcode
-    condition = pop_condition(body) if opcode == "if" else None
-    type_ = body.context.module.block_type(written)
+    opcode = b.body[b.index].opcode
+    type_ = b.context.module.block_type(written)
     takes, gives = words(type_.parameters), words(type_.results)
-    height = len(body.stack) - takes
-    assigned = constructs.assigned[body.index]
-    body.settle(len(body.stack) if opcode == "block" else height, assigned)
-    construct = Construct(opcode, body.new_label(), height, takes, gives)
-    constructs.open.append(construct)
     if opcode == "loop":
-        for register in assigned:
-            body.forget(register)
-        body.put_label(construct.label)
-    elif condition is not None:
-        construct.other = body.new_label()
-        construct.saved = body.stack.copy()
-        construct.saved_known = body.known.copy()
-        truth = constant_truth(condition)
-        construct.other_reached = truth is not True
-        branch(body, invert(condition), construct.other)
-        body.live = truth is not False
+        locals_, registers = find_changes(b, going_on)
+        loop = b.begin_loop(tuple(sorted(locals_)), registers, takes)
+        constructs.open.append(Construct(loop, takes))
+        return
+    condition = pop_condition(b) if opcode == "if" else None
+    arguments = b.pop_words(takes)
+    join = b.new_join()
+    if condition is None:
+        constructs.open.append(Construct(join, gives))
+        b.stack += arguments
+        return
+    inside = To(b.new_join(), arguments)
+    has_else = b.body[going_on].opcode == "else"
+    other = To(b.new_join() if has_else else join, arguments)
+    branch(b, condition, inside, other)
+    b.stack += b.begin(inside.join, after=1)
+    constructs.open.append(Construct(join, gives, other if has_else else None))
 
 
-def otherwise(body: Body, constructs: Constructs, _: int) -> None:
+def otherwise(b: Builder, constructs: Constructs, _: int) -> None:
     """else."""
     construct = constructs.open[-1]
-    if body.live:
-        body.settle(construct.height)
-        agree(body, construct)
-        body.jump("jump", construct.label)
-    body.put_label(construct.other)
-    body.stack, body.known = construct.saved, construct.saved_known
-    body.live = construct.other_reached
-    construct.other = NO_LABEL
+    assert construct.other is not None  # it was an if
+    if b.live:
+        b.jump(construct.join, *b.pop_words(construct.arity))
+    b.stack += b.begin(construct.other.join, after=1)
 
 
-def leave(body: Body, constructs: Constructs) -> None:
+def leave(b: Builder, constructs: Constructs) -> None:
     """end."""
     if not constructs.open:
-        finish(body, constructs)
+        finish(b, constructs)
         return
     construct = constructs.open.pop()
-    height = construct.height
-    if construct.opcode == "loop":
-        if not body.live:
-            del body.stack[height:]
+    if isinstance(construct.join, Loop):
         return
-    if construct.other != NO_LABEL and construct.other_reached:
-        known, body.known = body.known, construct.saved_known
-        agree(body, construct)
-        body.known = known
-    if construct.agreed is not None:
-        if body.live:
-            body.settle(height)
-            agree(body, construct)
-        body.put_label(construct.label)
-        if construct.other != NO_LABEL:
-            body.put_label(construct.other)
-        first = body.cell(height)
-        body.stack[height:] = range(first, first + construct.results)
-        body.top = max(body.top, first + construct.results)
-        body.known = construct.agreed
-        body.live = True
-    elif not body.live:
-        del body.stack[height:]
+    if b.live:
+        b.jump(construct.join, *b.pop_words(construct.arity))
+    b.push(*b.begin(construct.join, after=1))
 
 
-def agree(body: Body, construct: Construct) -> None:
-    """One more way to the label: what is known there is what all ways agree on."""
-    if construct.opcode == "loop":
-        return
-    if construct.agreed is None:
-        construct.agreed = body.known.copy()
-    elif construct.agreed:
-        known = body.known
-        construct.agreed = {
-            register: operand
-            for register, operand in construct.agreed.items()
-            if known.get(register) == operand
-        }
-
-
-def finish(body: Body, constructs: Constructs) -> None:
+def finish(b: Builder, constructs: Constructs) -> None:
     """The end of the function."""
-    moves = result_moves(body) if body.live else []
-    if body.live and moves:
-        give_back(body, moves)
-    if constructs.exit_label != NO_LABEL:
-        body.put_label(constructs.exit_label)
-    if (body.live and not moves) or constructs.exit_label != NO_LABEL:
-        give_back(body, [])
-    body.steps += body.rare
-    for number, label in constructs.traps.items():
-        body.put_label(label)
-        body.trap(number)
-    body.live = False
+    if b.live:
+        return_(b, constructs)
+    for end, join in constructs.out.items():
+        b.open((), join.label, rare=isinstance(end, Trap))
+        b.end(end._replace(place=b.place))
 
 
 # -- branches -------------------------------------------------------------------------------------
 
 
-def result_moves(body: Body) -> list[tuple[int, int]]:
-    """From the top of the stack to where the function's results belong."""
-    first = len(body.stack) - body.results
-    return [(d, word) for d, word in enumerate(body.stack[first:]) if d != word]
+def return_(b: Builder, _: Constructs) -> None:
+    b.end(Return(b.top(b.code.results), b.place))
 
 
-def give_back(body: Body, moves: list[tuple[int, int]]) -> None:
-    body.move(moves)
-    body.add("return", a=body.return_register).gives = body.results
-
-
-def target_of(constructs: Constructs, depth: int) -> Construct | None:
-    """The construct that a branch leads out of; None is the function."""
-    return constructs.open[-1 - depth] if depth < len(constructs.open) else None
-
-
-def branch_moves(body: Body, target: Construct | None) -> list[tuple[int, int]]:
-    """What has to be copied on the way to a label."""
-    if target is None:
-        return result_moves(body)
-    first = len(body.stack) - target.arity
-    home = body.cell(target.height)
-    body.top = max(body.top, home + target.arity)
-    return [
-        (home + place, word)
-        for place, word in enumerate(body.stack[first:])
-        if word != home + place
-    ]
-
-
-def go(body: Body, target: Construct | None, moves: list[tuple[int, int]]) -> None:
-    """Do what a branch does."""
-    if target is None:
-        give_back(body, moves)
+def br(b: Builder, constructs: Constructs, depth: int) -> None:
+    if depth == len(constructs.open):
+        return_(b, constructs)
         return
-    agree(body, target)
-    body.move(moves)
-    body.jump("jump", target.label)
+    to = constructs.target(b, depth)
+    b.jump(to.join, *to.values)
 
 
-def landing(body: Body, constructs: Constructs, target: Construct | None) -> int:
-    """A label to which one can jump without copying anything."""
-    if target is not None:
-        agree(body, target)
-        return target.label
-    if constructs.exit_label == NO_LABEL:
-        constructs.exit_label = body.new_label()
-    return constructs.exit_label
-
-
-def br(body: Body, constructs: Constructs, depth: int) -> None:
-    target = target_of(constructs, depth)
-    go(body, target, branch_moves(body, target))
-    body.live = False
-
-
-def br_if(body: Body, constructs: Constructs, depth: int) -> None:
-    condition = pop_condition(body)
-    truth = constant_truth(condition)
-    if truth is not None:
-        if truth:
-            br(body, constructs, depth)
+def br_if(b: Builder, constructs: Constructs, depth: int) -> None:
+    condition = pop_condition(b)
+    if not isinstance(condition, Operation):
+        if b.word(condition):
+            br(b, constructs, depth)
         return
-    target = target_of(constructs, depth)
-    moves = branch_moves(body, target)
-    if not moves:
-        branch(body, condition, landing(body, constructs, target))
-        return
-    past = body.new_label()
-    branch(body, invert(condition), past)
-    go(body, target, moves)
-    body.put_label(past)
+    past = b.new_join()
+    branch(b, condition, constructs.target(b, depth), To(past))
+    b.begin(past, after=1)
 
 
-def br_table(body: Body, constructs: Constructs, depths: tuple[int, ...], default: int) -> None:
-    index = body.pop()
-    if index < 0:
-        br(body, constructs, depths[~index] if ~index < len(depths) else default)
+def br_table(b: Builder, constructs: Constructs, depths: tuple[int, ...], default: int) -> None:
+    index = b.pop()
+    word = b.word(index)
+    if word is not None or not depths:
+        br(b, constructs, depths[word] if word is not None and word < len(depths) else default)
         return
-    before = body.aside()
-    ways: dict[int, int] = {}
-    for depth in (*depths, default):
-        if depth not in ways:
-            target = target_of(constructs, depth)
-            moves = branch_moves(body, target)
-            if moves:
-                ways[depth] = body.new_label()
-                body.put_label(ways[depth])
-                go(body, target, moves)
-            else:
-                ways[depth] = landing(body, constructs, target)
-    landings, body.steps = body.steps, before
-    if len(depths) <= 1:
-        if depths and ways[depths[0]] != ways[default]:
-            body.jump("jump_eq", ways[depths[0]], index)
-        body.jump("jump", ways[default])
+    ways = [constructs.target(b, depth) for depth in (*depths, default)]
+    if len(ways) == 2 and depths[0] != default:
+        branch(b, Operation("eq", (index, b.constant(0))), ways[0], ways[1])
+    elif len(ways) == 2:
+        br(b, constructs, default)
     else:
-        step = body.add("jump_table", a=index, immediate=len(depths))
-        step.ways = tuple(ways[depth] for depth in (*depths, default))
-    body.steps += landings
-    body.live = False
+        b.table(index, ways)
 
 
-def return_(body: Body, _: Constructs) -> None:
-    give_back(body, result_moves(body))
-    body.live = False
-
-
-def unreachable(body: Body, _: Constructs) -> None:
-    body.trap(UNREACHABLE)
+def unreachable(b: Builder, _: Constructs) -> None:
+    b.trap(UNREACHABLE)
 
 
 # -- calls ----------------------------------------------------------------------------------------
 
 
-def call(body: Body, _: Constructs, index: int) -> None:
-    callee = body.context.callee(index)
+def call(b: Builder, _: Constructs, index: int) -> None:
+    callee = b.context.callee(index)
     if isinstance(callee, str):
-        call_native(body, callee)
+        call_native(b, callee)
         return
-    type_ = body.context.functions[index]
-    body.call(callee, (words(type_.parameters), words(type_.results)))
+    type_ = b.context.functions[index]
+    b.call(callee, words(type_.parameters), words(type_.results))
 
 
-def call_indirect(body: Body, constructs: Constructs, type_index: int, _: int) -> None:
-    context = body.context
+def call_indirect(b: Builder, constructs: Constructs, type_index: int, _: int) -> None:
+    context = b.context
     type_ = context.module.types[type_index]
-    index = body.register(body.pop())
-    body.jump("jump_ge_u", constructs.trap(body, UNDEFINED), index, immediate=context.table_size)
-    entry, signature, pointer = (body.temporary() for _ in range(3))
-    body.add("shl", entry, index, immediate=ENTRY_BYTES.bit_length() - 1)
-    body.add("peek32", signature, entry, immediate=TABLE)
-    wrong = body.new_label()
-    number = context.signatures[type_] + 1
-    body.jump("jump_ne", wrong, signature, immediate=number)
-    body.add("peek32", pointer, entry, immediate=TABLE + 4)
-    body.call(None, (words(type_.parameters), words(type_.results)), pointer)
-    before = body.aside()
-    body.put_label(wrong)
-    body.jump("jump_eq", constructs.trap(body, UNINITIALIZED), signature)
-    body.jump("jump", constructs.trap(body, MISMATCH))
-    body.rarely(body.steps)
-    body.steps = before
+    index = b.pop()
+    within, right, wrong = (To(b.new_join()) for _ in range(3))
+    outside = Operation("ge_u", (index, b.constant(context.table_size)))
+    branch(b, outside, constructs.leave(b, Trap(UNDEFINED)), within, rare=1)
+    b.begin(within.join)
+    if not b.live:
+        return
+    entry = b.value("shl", index, b.constant(ENTRY_BYTES.bit_length() - 1))
+    signature = b.load("peek32", entry, TABLE)
+    expected = b.constant(context.signatures[type_] + 1)
+    branch(b, Operation("ne", (signature, expected)), wrong, right, rare=1)
+    b.begin(wrong.join, rare=True)
+    null = Operation("eq", (signature, b.constant(0)))
+    branch(b, null, constructs.leave(b, Trap(UNINITIALIZED)), constructs.leave(b, Trap(MISMATCH)))
+    b.begin(right.join)
+    pointer = b.load("peek32", entry, TABLE + 4)
+    b.call(None, words(type_.parameters), words(type_.results), pointer)
 
 
 CONTROL: dict[str, Callable[..., None]] = {

@@ -1,7 +1,7 @@
 """Entries: the loop that waits for invocations, and what it does for each of them.
 
-0:  await SCRATCH            the number of an entry
-1:  jump_table SCRATCH       to its stub; numbers that there are none for lead back to 0
+0:  await                    the number of an entry
+1:  jump_table               to its stub; numbers that there are none for lead back to 0
 a stub awaits the arguments in the first registers of frame 0, calls, and copies the results
 to SCRATCH, which says them
 """
@@ -12,18 +12,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from curta.machine.instructions import MEMORY_PAGES
+from curta.machine.layout import SCRATCH
 from curta.machine.lower.code import (
-    LABEL,
     USER,
+    Block,
+    Call,
     Callee,
-    FunctionCode,
+    Code,
+    Edge,
+    End,
+    Jump,
+    Label,
     Step,
-    return_register,
+    Table,
+    Trap,
     words,
 )
 from curta.machine.lower.context import ModuleContext
-from curta.machine.lower.contexts import constant_words
-from curta.machine.lower.layout import SCRATCH
+from curta.machine.lower.operations import SET
 from curta.machine.lower.segments import InitialState
 from curta.machine.program import INITIALISE, Entry
 from curta.machine.wasm.module import FunctionType
@@ -33,7 +39,7 @@ DISPATCHER: Callee = ("entries", 0)
 
 @dataclass(frozen=True, slots=True)
 class Entries:
-    code: FunctionCode
+    code: Code
     table: Mapping[str, Entry]
 
 
@@ -51,59 +57,56 @@ def exported(context: ModuleContext) -> list[tuple[str, int]]:
 def make_entries(context: ModuleContext, state: InitialState) -> Entries:
     """To be called last: then all constants are known that registers have to hold."""
     functions = exported(context)
-    stubs = [_initialise(context, state)]
+    code = Code(DISPATCHER, "entries", 0, {}, 0)
+    top = code.new_label()
+    number = code.new_value()
+    stubs = [_initialise(code, context, state, top)]
     stubs += [
-        _stub(context.functions[index], function_callee(context, index)) for _, index in functions
+        _stub(code, context.functions[index], function_callee(context, index), top)
+        for _, index in functions
     ]
-    top, last = len(stubs), len(stubs) + 1
-    dispatch = Step("jump_table", a=SCRATCH, immediate=len(stubs))
-    dispatch.ways = (*range(len(stubs)), last)
-    steps = [Step(LABEL, label=top), Step("await", SCRATCH), dispatch]
-    for number, stub in enumerate(stubs):
-        steps += [Step(LABEL, label=number), *stub]
-        if stub[-1].name != "trap":
-            steps.append(Step("jump", label=top))
-    steps += [Step(LABEL, label=last), Step("jump", label=top)]
+    ways = (*(Edge(stub.label) for stub in stubs), Edge(top))
+    dispatch = Block(top, (), [Step("await", number)], Table(number, ways))
+    code.blocks = {block.label: block for block in (dispatch, *stubs)}
     table = {
         name: Entry(number, context.functions[index].parameters, context.functions[index].results)
         for number, (name, index) in enumerate(functions, INITIALISE + 1)
     }
-    return Entries(FunctionCode(DISPATCHER, "entries", 0, 0, steps, 0, 0, 0, last + 1), table)
+    return Entries(code, table)
 
 
-def _call(type_: FunctionType, callee: Callee) -> Step:
-    takes, gives = words(type_.parameters), words(type_.results)
-    step = Step("call", return_register(takes, gives))
-    step.callee, step.takes, step.gives = callee, takes, gives
-    return step
+def _stub(code: Code, type_: FunctionType, callee: Callee, top: Label) -> Block:
+    given = tuple(code.new_value(n) for n in range(words(type_.parameters)))
+    results = tuple(code.new_value(n) for n in range(words(type_.results)))
+    steps: list[Step | Call] = [Step("await", value) for value in given]
+    steps.append(Call(callee, given, results, 0))
+    steps += [Step(SET, c=value, immediate=SCRATCH) for value in results]
+    return Block(code.new_label(), (), steps, Jump(Edge(top)))
 
 
-def _stub(type_: FunctionType, callee: Callee) -> list[Step]:
-    call = _call(type_, callee)
-    return [
-        *(Step("await", register) for register in range(call.takes)),
-        call,
-        *(Step("copy", SCRATCH, b=register) for register in range(call.gives)),
-    ]
-
-
-def _initialise(context: ModuleContext, state: InitialState) -> list[Step]:
+def _initialise(code: Code, context: ModuleContext, state: InitialState, top: Label) -> Block:
     """Memory size, globals, lengths of passive segments, constants; then the start function."""
     module = context.module
     initial: dict[int, int] = {}
     if module.memories:
         initial[MEMORY_PAGES] = module.memories[0].limits.minimum
-    for operands, entry in zip(context.globals, module.globals, strict=True):
-        if entry.type.mutable:
-            initial.update(zip(operands, constant_words(entry.initial, entry.type), strict=True))
+    for number, registers in context.global_registers.items():
+        initial.update(zip(registers, context.global_words[number], strict=True))
     for passive in (*context.data, *context.elements):
         if passive.length:
             initial[passive.length_register] = passive.length
     for word, register in context.registers.constants.items():
         initial[register] = word
-    steps = [Step("copy", d, immediate=word) for d, word in initial.items() if word]
+    steps: list[Step | Call] = [
+        Step(SET, c=code.constant(word), immediate=register)
+        for register, word in initial.items()
+        if word
+    ]
+    end: End = Jump(Edge(top))
     if state.trap is not None:
-        steps.append(Step("trap", immediate=state.trap))
+        end = Trap(state.trap)
     elif module.start is not None:
-        steps.append(_call(FunctionType(), function_callee(context, module.start)))
-    return steps or [Step("copy", SCRATCH)]
+        steps.append(Call(function_callee(context, module.start), (), (), 0))
+    if not steps and state.trap is None:
+        steps.append(Step(SET, c=code.constant(0), immediate=SCRATCH))
+    return Block(code.new_label(), (), steps, end)

@@ -1,117 +1,159 @@
 """Inline: short functions of the arithmetic library within loops, instead of calls.
 
-The library's function works on its frame, which begins at the call's slot: so its steps do the same
-in the caller's frame, with every register so much higher. Where it would jump to another function,
-that is called. What is gained is not the call, but that operands need not be copied, and that a
-number which is multiplied several times is taken apart once (`share`).
+What is gained is not the call, but that operands need not be copied, and that a number which is
+multiplied several times is taken apart once (`share`). Where the function would leave for another
+one, that is called.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 
-from curta.machine.instructions import GLOBALS
-from curta.machine.lower.code import LABEL, NO_LABEL, Callee, FunctionCode, Step, return_register
+from curta.machine.lower.code import (
+    Block,
+    Call,
+    Callee,
+    Code,
+    Edge,
+    Jump,
+    Label,
+    Place,
+    Return,
+    Step,
+    TailCall,
+    Value,
+    edges,
+    with_edges,
+    writes,
+)
+from curta.machine.lower.conflicts import Site
+from curta.machine.lower.drop import renamed_end
+from curta.machine.lower.flow import find_flow
 from curta.machine.lower.library import ARITHMETIC
-from curta.machine.lower.loops import loop_depths
+from curta.machine.lower.operations import replaced
 
 _LONGEST = 80
-"""Steps of a function that is put in place: not sums of floats, but products and comparisons."""
-_MOST = 1600
+"""Steps of a function that is put in line: not sums of floats, but products and comparisons."""
+_MOST = 1300
 """Steps in one function: an instruction is 16 tokens of the prompt, and calls should stay near."""
-_SPARE_REGISTERS = 48
-"""Below the stack, for what is known of numbers across calls."""
 
 
-def inline_in_loops(code: FunctionCode, lowered: Callable[[Callee], FunctionCode]) -> None:
-    """Put the steps of the functions where they are called in loops."""
-    chosen = _choose(code.steps, lowered)
-    if not chosen:
-        return
-    _move_stack(code)
-    steps: list[Step] = []
-    for index, step in enumerate(code.steps):
-        steps += _steps_of(code, step, chosen[index]) if index in chosen else [step]
-    code.steps = steps
-    code.needs = {step.callee for step in steps if step.callee is not None}
+def inline_in_loops(code: Code, lowered: Callable[[Callee], Code]) -> Code:
+    """The code with functions in line where they are called in loops."""
+    chosen = _choose(code, lowered)
+    for (label, index), function in sorted(chosen.items(), key=lambda item: -item[0][1]):
+        _Copy(code, function, label, index).put()
+    return code
 
 
-def _choose(
-    steps: Sequence[Step], lowered: Callable[[Callee], FunctionCode]
-) -> dict[int, FunctionCode]:
-    """What to put in place of calls, by their indices: first those in most loops, as they are
-    executed most often.
+def _choose(code: Code, lowered: Callable[[Callee], Code]) -> dict[Site, Code]:
+    """What to put in line of the calls: first those in most loops, as they are executed most
+    often.
     """
-    depths = loop_depths(steps)
-    chosen: dict[int, FunctionCode] = {}
+    flow = find_flow(code)
+    sites = [
+        (-flow.depths[label], label, index, step.callee)
+        for label in code.blocks
+        if flow.depths.get(label)
+        for index, step in enumerate(code.blocks[label].steps)
+        if isinstance(step, Call) and step.callee is not None and step.callee[0] == ARITHMETIC
+    ]
+    chosen: dict[Site, Code] = {}
     left = _MOST
-    for index in sorted(range(len(steps)), key=lambda index: -depths[index]):
-        callee = steps[index].callee
-        if callee is None or callee[0] != ARITHMETIC or not depths[index]:
-            continue
+    for _, label, index, callee in sorted(sites, key=lambda site: site[0]):
         function = lowered(callee)
-        if len(function.steps) <= min(left, _LONGEST):
-            chosen[index] = function
-            left -= len(function.steps)
+        length = sum(len(block.steps) + 1 for block in function.blocks.values())
+        if length <= min(left, _LONGEST):
+            chosen[label, index] = function
+            left -= length
     return chosen
 
 
-def _move_stack(code: FunctionCode) -> None:
-    """Make room for values that live across calls."""
-    first, distance = code.first_cell, _SPARE_REGISTERS
-    for step in code.steps:
-        for name in ("a", "b", "c", "d"):
-            register = getattr(step, name)
-            if first <= register < GLOBALS:
-                setattr(step, name, register + distance)
-        if step.name in ("call", "call_to"):
-            step.slot += distance
-            step.immediate += distance
-    code.first_cell += distance
-    code.frame += distance
+class _Copy:
+    """A function's blocks, with names of their own, between the halves of a block that calls it."""
 
+    def __init__(self, code: Code, function: Code, label: Label, index: int) -> None:
+        self.code, self.function = code, function
+        self.block = code.blocks[label]
+        call = self.block.steps[index]
+        assert isinstance(call, Call)
+        self.call, self.index = call, index
+        self.labels = {label: code.new_label() for label in function.blocks}
+        self.names = dict(zip(function.entry.parameters, call.arguments, strict=True))
+        self.behind = code.new_label()
+        self.places: dict[Place | None, Place | None] = {}
 
-def _steps_of(code: FunctionCode, call: Step, function: FunctionCode) -> list[Step]:
-    """What a call does."""
-    steps: list[Step] = []
-    end, first_label = code.labels, code.labels + 1
-    code.labels += 1 + function.labels
-    code.frame = max(code.frame, call.slot + function.frame)
-    for step in function.steps:
-        twin = step.clone()
-        twin.place = call.place
-        for name in ("a", "b", "c", "d"):
-            register = getattr(twin, name)
-            if 0 <= register < GLOBALS:
-                setattr(twin, name, register + call.slot)
-        if twin.label != NO_LABEL:
-            twin.label += first_label
-        if step.name == "return":
-            twin = Step("jump", label=end, place=call.place)
-        elif step.name == "call":
-            twin.slot += call.slot
-            twin.immediate += call.slot
-        elif step.callee is not None:
-            steps += _call_instead(code, call, function, step)
-            twin = Step("jump", label=end, place=call.place)
-        steps.append(twin)
-    return [*steps, Step(LABEL, label=end, place=call.place)]
+    def put(self) -> None:
+        block, index, code = self.block, self.index, self.code
+        self.name_all()
+        rare = find_flow(self.function).rare
+        usual: list[Block] = []
+        late: list[Block] = []
+        for label, inner in self.function.blocks.items():
+            (late if label in rare else usual).append(self.copied(inner))
+        place = self.call.place
+        after = place and place._replace(instruction=place.instruction + 1)
+        rest = block.steps[index + 1 :]
+        behind = Block(self.behind, self.call.results, rest, block.end, after)
+        entry = usual.pop(0)
+        block.steps = block.steps[:index] + entry.steps
+        block.end = entry.end
+        blocks: dict[Label, Block] = {}
+        for label, other in code.blocks.items():
+            blocks[label] = other
+            if other is block:
+                blocks.update((new.label, new) for new in (*usual, behind))
+        blocks.update((new.label, new) for new in late)
+        code.blocks = blocks
 
+    def name_all(self) -> None:
+        """Names for all values of the function."""
+        code, function = self.code, self.function
+        first = code.first_cell + self.call.height
+        self.names |= {v: code.constant(word) for v, word in function.constants.items()}
+        values: list[Value] = []
+        for block in function.blocks.values():
+            values += block.parameters
+            for step in block.steps:
+                values += writes(step)
+        for value in values:
+            if value not in self.names:
+                home = function.home.get(value)
+                self.names[value] = code.new_value(None if home is None else first + home)
 
-def _call_instead(code: FunctionCode, call: Step, function: FunctionCode, jump: Step) -> list[Step]:
-    """Call what the function jumps to, in a frame above its own."""
-    slot = call.slot + function.frame
-    back = slot + return_register(jump.takes, call.gives)
-    step = Step("call", back, immediate=slot, place=call.place)
-    step.callee, step.slot = jump.callee, slot
-    step.takes, step.gives = jump.takes, call.gives
-    code.frame = max(code.frame, back + 1)
-    given = [
-        Step("copy", slot + word, b=call.slot + word, place=call.place)
-        for word in range(jump.takes)
-    ]
-    taken = [
-        Step("copy", call.slot + word, b=slot + word, place=call.place)
-        for word in range(call.gives)
-    ]
-    return [*given, step, *taken]
+    def place(self, place: Place | None) -> Place | None:
+        """A place in the function, in the place of the call."""
+        if place is None:
+            return self.call.place
+        found = self.places.get(place)
+        if found is None:
+            within = self.call.place if place.within is None else self.place(place.within)
+            found = self.places[place] = place._replace(within=within)
+        return found
+
+    def step(self, step: Step | Call) -> Step | Call:
+        there = replaced(step, self.names)._replace(place=self.place(step.place))
+        if isinstance(there, Call):
+            results = self.all(there.results)
+            height = self.call.height + self.function.first_cell + there.height
+            return there._replace(results=results, height=height)
+        return there if there.d is None else there._replace(d=self.names[there.d])
+
+    def all(self, values: Iterable[Value]) -> tuple[Value, ...]:
+        return tuple(self.names[value] for value in values)
+
+    def copied(self, block: Block) -> Block:
+        end, place = block.end, self.place(block.end.place)
+        steps = [self.step(step) for step in block.steps]
+        if isinstance(end, TailCall):
+            results = tuple(self.code.new_value() for _ in self.call.results)
+            height = self.call.height + self.function.first_cell
+            steps.append(Call(end.callee, self.all(end.arguments), results, height, place=place))
+            end = Jump(Edge(self.behind, results), place)
+        elif isinstance(end, Return):
+            end = Jump(Edge(self.behind, self.all(end.values)), place)
+        else:
+            ways = (Edge(self.labels[e.label], self.all(e.arguments)) for e in edges(end))
+            end = renamed_end(with_edges(end, tuple(ways)), self.names)._replace(place=place)
+        label, parameters = self.labels[block.label], self.all(block.parameters)
+        return Block(label, parameters, steps, end, self.place(block.place))

@@ -4,27 +4,36 @@ from __future__ import annotations
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import LARGEST_FRAME
-from curta.machine.lower.arrange import arrange, return_early
-from curta.machine.lower.coalesce import coalesce
-from curta.machine.lower.code import USER, Callee, FunctionCode
+from curta.machine.lower.addresses import add_in_accesses
+from curta.machine.lower.arrange import arrange
+from curta.machine.lower.check import Checker, check
+from curta.machine.lower.check_registers import check_registers
+from curta.machine.lower.code import USER, Callee, Code
 from curta.machine.lower.context import ModuleContext, SharedRegisters
 from curta.machine.lower.contexts import library_context, user_context
+from curta.machine.lower.drop import drop
+from curta.machine.lower.emit import emit
 from curta.machine.lower.entries import exported, function_callee, make_entries
+from curta.machine.lower.flat import Flat
 from curta.machine.lower.inline import inline_in_loops
-from curta.machine.lower.optimise import optimise
 from curta.machine.lower.options import LowerOptions
 from curta.machine.lower.order import order
-from curta.machine.lower.place import Placed, place
-from curta.machine.lower.propagate import propagate
+from curta.machine.lower.place import place
+from curta.machine.lower.registers import choose_registers
 from curta.machine.lower.segments import InitialState, all_segments, find_initial_state
-from curta.machine.lower.tail_calls import jump_to_last_calls
+from curta.machine.lower.share import share
+from curta.machine.lower.simplify import simplify
+from curta.machine.lower.sink import sink
+from curta.machine.lower.tails import leave_for_last_calls, return_early
 from curta.machine.lower.translate import translate
-from curta.machine.program import Claims, CoreProgram, Place
+from curta.machine.program import Claims, CoreProgram
 from curta.machine.wasm.module import Function, Instruction, Module
 from curta.machine.wasm.validate import validate
 from curta.machine.wasm.validate_code import BodyValidator, FunctionInfo
 
 _ORDER = (USER, "bulk", "wasi", "arithmetic")
+PASSES = (drop, simplify, return_early, leave_for_last_calls, share, add_in_accesses, drop, sink)
+"""What is done to every function; what comes first makes more of it possible for others."""
 
 
 def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
@@ -37,33 +46,36 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
     roots = _roots(user, state)
     in_tables = {index: function_callee(user, index) for index in sorted(state.functions(user))}
     reached = Functions(user, infos, options).reach(roots)
-    functions = order(reached, roots, tuple(in_tables.values()))
+    flats = [allocate(code, registers) for code in reached]
+    functions = order(flats, roots, tuple(in_tables.values()))
     entries = make_entries(user, state)
-    placed = place([entries.code, *functions])
+    check(entries.code, "entries")
+    placed = place([allocate(entries.code, registers), *functions])
     table_starts = {index: placed.starts[callee] for index, callee in in_tables.items()}
     return CoreProgram(
         placed.instructions,
         all_segments(user, state, table_starts, options),
         entries.table,
         placed.origins,
-        _claims(user, placed),
+        Claims(
+            placed.starts,
+            user.global_registers,
+            tuple((passive.address, passive.length_register) for passive in user.data),
+            tuple((passive.address, passive.length_register) for passive in user.elements),
+            placed.blocks,
+        ),
     )
 
 
-def _claims(user: ModuleContext, placed: Placed) -> Claims:
-    order = sorted(placed.starts, key=lambda callee: placed.starts[callee])
-    ends = [*(placed.starts[callee] for callee in order[1:]), len(placed.instructions)]
-    places: list[Place] = []
-    for callee, end in zip(order, ends, strict=True):
-        places += [((callee, o.place),) for o in placed.origins[len(places) : end]]
-    mutable = (entry.type.mutable for entry in user.module.globals)
-    return Claims(
-        placed.starts,
-        tuple(g if m else () for g, m in zip(user.globals, mutable, strict=True)),
-        tuple((p.address, p.length_register) for p in user.data),
-        tuple((p.address, p.length_register) for p in user.elements),
-        tuple(places),
-    )
+def allocate(code: Code, registers: SharedRegisters) -> Flat:
+    """The instructions of a function, in their order; targets of jumps are still labels."""
+    flat = arrange(emit(code, choose_registers(code), registers))
+    if flat.frame > LARGEST_FRAME:
+        raise UnsupportedFeatureError(
+            f"function {code.name} needs {flat.frame} registers, {LARGEST_FRAME} are possible; "
+            "give it fewer locals"
+        )
+    return check_registers(code, flat, registers)
 
 
 def _roots(user: ModuleContext, state: InitialState) -> list[Callee]:
@@ -85,11 +97,11 @@ class Functions:
         self.user = user
         self.infos = infos
         self.contexts = {USER: user}
-        self.done: dict[Callee, FunctionCode] = {}
+        self.done: dict[Callee, Code] = {}
 
-    def reach(self, roots: list[Callee]) -> list[FunctionCode]:
+    def reach(self, roots: list[Callee]) -> list[Code]:
         """The functions that can be reached from some, the user's first."""
-        found: dict[Callee, FunctionCode] = {}
+        found: dict[Callee, Code] = {}
         waiting = roots.copy()
         while waiting:
             callee = waiting.pop()
@@ -98,34 +110,28 @@ class Functions:
                 waiting += found[callee].needs
         return sorted(found.values(), key=lambda code: (_ORDER.index(code.callee[0]), code.callee))
 
-    def lowered(self, callee: Callee) -> FunctionCode:
+    def lowered(self, callee: Callee) -> Code:
         """A function, lowered once."""
         if callee not in self.done:
             self.done[callee] = self.lower(callee)
         return self.done[callee]
 
-    def lower(self, callee: Callee) -> FunctionCode:
-        """The steps of one function, in their order."""
+    def lower(self, callee: Callee) -> Code:
+        """One function as values in blocks, with no more steps than needed."""
         name, index = callee
         if name not in self.contexts:
             self.contexts[name] = library_context(name, self.user.registers)
         context = self.contexts[name]
         function, info = self._find(context, index)
         code = translate(context, index, function, info, self._name(context, index))
+        checker = Checker(code)
+        checker.check("translation")
         if context is self.user:
             inline_in_loops(code, self.lowered)
-        return_early(code)
-        jump_to_last_calls(code)
-        propagate(code, self.user.registers)
-        optimise(code)
-        coalesce(code)
-        optimise(code)
-        arrange(code)
-        if code.frame > LARGEST_FRAME:
-            raise UnsupportedFeatureError(
-                f"function {code.name} needs {code.frame} registers, {LARGEST_FRAME} are possible; "
-                "give it fewer locals"
-            )
+            checker.check("inlining")
+        for improve in PASSES:
+            improve(code)
+            checker.check(improve.__name__)
         return code
 
     def _find(self, context: ModuleContext, index: int) -> tuple[Function, FunctionInfo]:

@@ -1,92 +1,61 @@
-"""Which registers of the frame are read later: sets of registers as the bits of a number.
-
-A call leaves nothing of the registers from its slot on but its results.
-"""
+"""Which values are read later: sets of values as the bits of a number."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
 
-from curta.machine.instructions import GLOBALS
-from curta.machine.lower.code import ENDS, LABEL, NO_LABEL, Step
+from curta.machine.lower.code import Code, Label, Value, edges, end_reads, reads, writes
 
 
-def uses(step: Step) -> int:
-    """The registers that a step reads."""
-    bits = 0
-    for register in (step.a, step.b, step.c):
-        if 0 <= register < GLOBALS:
-            bits |= 1 << register
-    if step.name == "return":
-        bits |= (1 << step.gives) - 1
-    elif step.name in ("call", "call_to"):
-        bits |= ((1 << step.takes) - 1) << step.slot
-    elif step.callee is not None:
-        bits |= (1 << step.takes) - 1
-    return bits
+def bits_of(values: Iterable[Value]) -> int:
+    """The set as a number."""
+    found = 0
+    for value in values:
+        found |= 1 << value
+    return found
 
 
-def defines(step: Step) -> int:
-    """The registers whose values a step ends; for a call, all from its slot on."""
-    if step.name in ("call", "call_to"):
-        return -1 << step.slot
-    return 1 << step.d if 0 <= step.d < GLOBALS else 0
+def members(bits: int) -> Iterator[Value]:
+    """The places of the ones."""
+    while bits:
+        lowest = bits & -bits
+        yield lowest.bit_length() - 1
+        bits ^= lowest
 
 
-@dataclass(slots=True)
-class _Block:
-    """Steps without a label but at the beginning, or a jump but at the end."""
+def live_before(code: Code) -> dict[Label, int]:
+    """For every block the values that are read in it or later, and written before it.
 
-    label: int = NO_LABEL
-    use: int = 0
-    define: int = 0
-    targets: list[int] = field(default_factory=list)
-    falls: bool = True
-
-
-def _blocks(steps: Sequence[Step]) -> list[_Block]:
-    blocks = [_Block()]
-    members: list[list[Step]] = [[]]
-    for step in steps:
-        if step.name == LABEL:
-            blocks.append(_Block(step.label))
-            members.append([])
-            continue
-        members[-1].append(step)
-        if step.name in ENDS or step.label != NO_LABEL:
-            block = blocks[-1]
-            block.falls = step.name not in ENDS
-            block.targets = [step.label] if step.label != NO_LABEL else list(step.ways)
-            blocks.append(_Block())
-            members.append([])
-    for block, inside in zip(blocks, members, strict=True):
-        use = define = 0
-        for step in reversed(inside):
-            defined = defines(step)
-            use = (use & ~defined) | uses(step)
-            define |= defined
-        block.use, block.define = use, define
-    return blocks
-
-
-def live_at_labels(steps: Sequence[Step], labels: int) -> list[int]:
-    """For every label the registers that are read after it."""
-    blocks = _blocks(steps)
-    blocks.reverse()
-    at = [0] * labels
+    Its own parameters are not among them, and no constants.
+    """
+    used: dict[Label, int] = {}
+    kept: dict[Label, int] = {}
+    ways: dict[Label, tuple[Label, ...]] = {}
+    for label, block in code.blocks.items():
+        read = set(end_reads(block.end))
+        out = edges(block.end)
+        for edge in out:
+            read.update(edge.arguments)
+        written = set(block.parameters)
+        for step in reversed(block.steps):
+            here = writes(step)
+            written.update(here)
+            read.difference_update(here)
+            read.update(reads(step))
+        read.difference_update(block.parameters)
+        used[label] = bits_of(read - code.constants.keys())
+        kept[label] = ~bits_of(written)
+        ways[label] = tuple(edge.label for edge in out)
+    live = used.copy()
     changed = True
+    backwards = list(reversed(code.blocks))
     while changed:
         changed = False
-        live = 0
-        for block in blocks:
-            if not block.falls:
-                live = 0
-            for label in block.targets:
-                live |= at[label]
-            live = block.use | (live & ~block.define)
-            label = block.label
-            if label >= 0 and at[label] != live:
-                at[label] = live
+        for label in backwards:
+            now = used[label]
+            for way in ways[label]:
+                now |= live[way] & kept[label]
+            if now != live[label]:
+                live[label] = now
                 changed = True
-    return at
+    return live

@@ -9,19 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from curta.machine.lower.code import Callee, FunctionCode
-from curta.machine.lower.loops import loop_depths
+from curta.machine.lower.code import Callee
+from curta.machine.lower.flat import Flat
 
-_TURNS = 8
-"""Of a loop."""
-_DEEPEST = 4
 _ROUNDS = 4
 _MOST = 1e12
 
 
 def order(
-    functions: Sequence[FunctionCode], roots: Sequence[Callee], in_tables: Sequence[Callee]
-) -> list[FunctionCode]:
+    functions: Sequence[Flat], roots: Sequence[Callee], in_tables: Sequence[Callee]
+) -> list[Flat]:
     """The same functions; those that no call connects stay in their order."""
     calls = {function.callee: count_calls(function, in_tables) for function in functions}
     often = _frequencies(calls, roots)
@@ -32,7 +29,7 @@ def order(
                 pair = (caller, callee) if caller < callee else (callee, caller)
                 pairs[pair] = pairs.get(pair, 0.0) + count * often[caller]
     chains = {callee: [callee] for callee in calls}
-    sizes = {function.callee: len(function.steps) for function in functions}
+    sizes = {function.callee: len(function.lines) for function in functions}
     for first, second in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
         one, other = chains[first], chains[second]
         if one is not other:
@@ -40,7 +37,7 @@ def order(
             for callee in joined:
                 chains[callee] = joined
     found = {function.callee: function for function in functions}
-    ordered: dict[Callee, FunctionCode] = {}
+    ordered: dict[Callee, Flat] = {}
     for function in functions:
         for callee in chains[function.callee]:
             ordered.setdefault(callee, found[callee])
@@ -65,19 +62,15 @@ def _join(
     return min(ways, key=between)
 
 
-def count_calls(function: FunctionCode, in_tables: Sequence[Callee]) -> dict[Callee, float]:
+def count_calls(function: Flat, in_tables: Sequence[Callee]) -> dict[Callee, float]:
     """How often each callee is called, at a guess, when the function runs once.
 
     An indirect call leads to each function of the tables as often as to the others.
     """
-    counts: dict[Callee, float] = {}
-    for step, depth in zip(function.steps, loop_depths(function.steps), strict=True):
-        often = float(_TURNS ** min(depth, _DEEPEST))
-        if step.callee is not None:
-            counts[step.callee] = counts.get(step.callee, 0.0) + often
-        elif step.name == "call_to":
-            for callee in in_tables:
-                counts[callee] = counts.get(callee, 0.0) + often / len(in_tables)
+    counts = {callee: often for callee, often in function.calls.items() if callee is not None}
+    for callee in in_tables:
+        shared = function.calls.get(None, 0.0) / len(in_tables)
+        counts[callee] = counts.get(callee, 0.0) + shared
     return counts
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
-from curta.machine.lower.code import LABEL, NO_LABEL, USER, Callee, FunctionCode, Step
+from curta.machine.lower.code import USER, Callee, Label, Place
+from curta.machine.lower.flat import Flat, Mark, with_target
 from curta.machine.program import Origin
 
 
@@ -17,20 +18,25 @@ class Placed:
     origins: tuple[Origin, ...]
     starts: Mapping[Callee, int]
     """Where functions begin."""
+    blocks: Mapping[int, Place]
+    """Where WebAssembly is when a block begins, by its first instruction."""
 
 
-def place(functions: Sequence[FunctionCode]) -> Placed:
+def place(functions: Sequence[Flat]) -> Placed:
     starts: dict[Callee, int] = {}
-    labels: list[dict[int, int]] = []
+    labels: list[dict[Label, int]] = []
+    blocks: dict[int, Place] = {}
     at = 0
     for function in functions:
         starts[function.callee] = at
-        places: dict[int, int] = {}
-        for step in function.steps:
-            if step.name == LABEL:
-                places[step.label] = at
-            else:
-                at += 1 + len(step.ways)
+        places: dict[Label, int] = {}
+        for line in function.lines:
+            if isinstance(line, Mark):
+                places[line.label] = at
+                if line.place is not None:
+                    blocks[at] = line.place
+            elif line.instruction is not None:
+                at += 1 + len(line.ways)
         labels.append(places)
     if at >= MOST_INSTRUCTIONS:
         raise UnsupportedFeatureError(
@@ -40,37 +46,28 @@ def place(functions: Sequence[FunctionCode]) -> Placed:
     instructions: list[Instruction] = []
     origins: list[Origin] = []
     for function, places in zip(functions, labels, strict=True):
-        library = function.callee[0] != USER
-        known: dict[int, Origin] = {}
-        for step in function.steps:
-            if step.name == LABEL:
+        known: dict[Place | None, Origin] = {}
+        for line in function.lines:
+            if isinstance(line, Mark) or line.instruction is None:
                 continue
-            before = len(instructions)
-            _instruct(step, places, starts, instructions)
-            origin = known.get(step.place)
+            if line.callee is not None:
+                line = with_target(line, starts[line.callee])
+            elif line.leads and not line.ways:
+                line = with_target(line, places[line.leads[0].label])
+            origin = known.get(line.place)
             if origin is None:
-                origin = known[step.place] = Origin(function.name, step.place, library)
-            origins += [origin] * (len(instructions) - before)
-    return Placed(tuple(instructions), tuple(origins), starts)
+                origin = known[line.place] = _origin(function, line.place)
+            assert line.instruction is not None
+            instructions.append(line.instruction)
+            instructions += [Instruction("jump", target=places[way.label]) for way in line.ways]
+            origins += [origin] * (1 + len(line.ways))
+    return Placed(tuple(instructions), tuple(origins), starts, blocks)
 
 
-def _instruct(
-    step: Step, places: Mapping[int, int], starts: Mapping[Callee, int], out: list[Instruction]
-) -> None:
-    target = 0
-    if step.callee is not None:
-        target = starts[step.callee]
-    elif step.label != NO_LABEL:
-        target = places[step.label]
-    out.append(
-        Instruction(
-            step.name,
-            step.a if step.a >= 0 else 0,
-            step.b if step.b >= 0 else None,
-            step.c if step.c >= 0 else 0,
-            step.d if step.d >= 0 else 0,
-            step.immediate,
-            target,
-        )
-    )
-    out += [Instruction("jump", target=places[label]) for label in step.ways]
+def _origin(function: Flat, place: Place | None) -> Origin:
+    """Of an instruction in a function; what is put in line counts where it was called."""
+    library = function.callee[0] != USER
+    outer = place
+    while outer is not None and outer.within is not None:
+        outer = outer.within
+    return Origin(function.name, -1 if outer is None else outer.instruction, library, place)

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from curta.machine.instructions import PAGE, TRAPS
+from curta.machine.layout import ENTRY_BYTES, STATE_SEED, TABLE
 from curta.machine.lower.context import ModuleContext
-from curta.machine.lower.layout import ENTRY_BYTES, STATE_SEED, TABLE
 from curta.machine.lower.options import LowerOptions
 from curta.machine.program import PRIVATE, Segment
 

@@ -1,12 +1,12 @@
-"""Translate: the body of a WebAssembly function in, the steps that do the same out."""
+"""Translate: the body of a WebAssembly function in, blocks of steps that do the same out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from curta.machine.lower.accesses import ACCESSES
-from curta.machine.lower.body import Body
-from curta.machine.lower.code import FunctionCode, words
+from curta.machine.lower.builder import Builder
+from curta.machine.lower.code import Code, Place
 from curta.machine.lower.context import ModuleContext
 from curta.machine.lower.control import CONTROL, Constructs
 from curta.machine.lower.numbers import NUMERIC
@@ -18,49 +18,38 @@ _SIMPLE: dict[str, Callable[..., None]] = {
     **VARIABLES,
     **NUMERIC,
     **ACCESSES,
-    "nop": lambda body: None,
+    "nop": lambda b: None,
 }
 
 
 def translate(
     context: ModuleContext, index: int, function: Function, info: FunctionInfo, name: str
-) -> FunctionCode:
+) -> Code:
     """A function of this index, not yet optimised."""
-    body = Body(context, info.type, function, info.stacks)
-    constructs = Constructs(body)
-    code = body.code
-    while body.index < len(code):
-        instruction = code[body.index]
+    b = Builder(context, index, function, info, name)
+    constructs = Constructs()
+    while b.index < len(b.body):
+        instruction = b.body[b.index]
         opcode = instruction.opcode
-        if not body.live and opcode not in ("else", "end"):
-            body.index = _past(body, opcode)
+        if not b.live and opcode not in ("else", "end"):
+            b.index = _past(b, opcode)
             continue
-        body.begin()
+        b.place = Place(b.code.callee, b.index)
         simple = _SIMPLE.get(opcode)
         if simple is not None:
-            simple(body, *instruction.operands)
+            simple(b, *instruction.operands)
         else:
-            CONTROL[opcode](body, constructs, *instruction.operands)
-        body.index += 1
-    return FunctionCode(
-        (context.name, index),
-        name,
-        words(info.type.parameters),
-        body.results,
-        body.steps,
-        body.return_register + 1,
-        body.base,
-        body.top,
-        body.labels,
-        body.needs,
-    )
+            CONTROL[opcode](b, constructs, *instruction.operands)
+        b.index += 1
+    b.code.blocks = {block.label: block for block in (*b.blocks, *b.rare)}
+    return b.code
 
 
-def _past(body: Body, opcode: str) -> int:
+def _past(b: Builder, opcode: str) -> int:
     """The index after an instruction that is not reached, and all that is within it."""
     if opcode not in ("block", "loop", "if"):
-        return body.index + 1
-    end: int = body.code[body.index].operands[1]
-    if body.code[end].opcode == "else":
-        end = body.code[end].operands[0]
+        return b.index + 1
+    end: int = b.body[b.index].operands[1]
+    if b.body[end].opcode == "else":
+        end = b.body[end].operands[0]
     return end + 1

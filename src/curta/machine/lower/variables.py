@@ -1,124 +1,100 @@
-"""Instructions that move operands: mostly nothing is left of them."""
+"""Instructions that move operands: nothing is left of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from curta.machine.lower.body import Body, Condition
-from curta.machine.lower.conditions import (
-    branch,
-    condition_register,
-    constant_truth,
-    invert,
-    pop_condition,
-)
+from curta.machine.lower.builder import Builder, Values
+from curta.machine.lower.conditions import choose, invert, pop_condition, value_of
+from curta.machine.lower.rules import WIDE, Operation
 
 
-def local_get(body: Body, index: int) -> None:
-    known = body.known
-    for register in body.local_registers[index]:
-        body.stack.append(known.get(register, register))
+def local_get(b: Builder, index: int) -> None:
+    place = b.local_words[index]
+    b.stack += b.locals[place.start : place.stop]
 
 
-def local_set(body: Body, index: int) -> None:
-    registers = body.local_registers[index]
-    body.set_registers(registers, body.pop_words(len(registers)))
+def local_set(b: Builder, index: int) -> None:
+    b.set_local(index, b.pop_words(len(b.local_words[index])))
 
 
-def local_tee(body: Body, index: int) -> None:
-    registers = body.local_registers[index]
-    operands = body.pop_words(len(registers))
-    body.set_registers(registers, operands)
-    for register, operand in zip(registers, operands, strict=True):
-        constant = operand < 0
-        body.stack.append(operand if constant else register)
+def local_tee(b: Builder, index: int) -> None:
+    local_set(b, index)
+    local_get(b, index)
 
 
-def global_get(body: Body, index: int) -> None:
-    for operand in body.context.globals[index]:
-        body.stack.append(body.known.get(operand, operand))
+def global_get(b: Builder, index: int) -> None:
+    registers = b.context.global_registers.get(index)
+    if registers is None:
+        b.stack += (b.constant(word) for word in b.context.global_words[index])
+    else:
+        b.push(*(b.get(register) for register in registers))
 
 
-def global_set(body: Body, index: int) -> None:
-    registers = body.context.globals[index]
-    body.set_registers(registers, body.pop_words(len(registers)))
+def global_set(b: Builder, index: int) -> None:
+    registers = b.context.global_registers[index]
+    for register, value in zip(registers, b.pop_words(len(registers)), strict=True):
+        b.set(register, value)
 
 
-def word_constant(body: Body, value: int) -> None:
-    body.stack.append(~value)
+def word_constant(b: Builder, value: int) -> None:
+    b.stack.append(b.constant(value))
 
 
-def wide_constant(body: Body, value: int) -> None:
-    body.stack += (~(value & 0xFFFF_FFFF), ~(value >> 32))
+def wide_constant(b: Builder, value: int) -> None:
+    b.stack += (b.constant(value & 0xFFFF_FFFF), b.constant(value >> 32))
 
 
-def _wide_on_top(body: Body, below: int) -> bool:
+def _wide_on_top(b: Builder, below: int) -> bool:
     """Whether the operand under `below` others has two words."""
-    chain = body.types[body.index]
+    chain = b.types[b.index]
     for _ in range(below):
         assert chain is not None  # the module is valid
         chain = chain[0]
     return chain is not None and chain[1] in ("i64", "f64")
 
 
-def drop(body: Body) -> None:
-    body.pop_words(2 if _wide_on_top(body, 0) else 1)
+def drop(b: Builder) -> None:
+    b.pop_words(2 if _wide_on_top(b, 0) else 1)
 
 
-def select(body: Body) -> None:
-    wide = _wide_on_top(body, 1)
-    fused = body.condition is not None
-    condition = pop_condition(body)
-    second = body.pop_words(1 + wide)
-    first = body.pop_words(1 + wide)
-    truth = constant_truth(condition)
-    if truth is not None:
-        body.push(*(first if truth else second))
+def select(b: Builder) -> None:
+    width = 1 + _wide_on_top(b, 1)
+    fused = b.stack[-1] in b.pending
+    condition = pop_condition(b)
+    second, first = b.pop_words(width), b.pop_words(width)
+    if not isinstance(condition, Operation):
+        b.push(*(first if b.word(condition) else second))
         return
-    if fused and all(word < 0 for word in first):
-        condition, first, second = invert(condition), second, first
-    if first == second:
-        body.push(*first)
-        return
-    if fused and _choose_by_jump(body, condition, first, second):
-        return
-    chooser = condition_register(body, condition)
-    results = []
-    for place, (a, b) in enumerate(zip(first, second, strict=True)):
-        if a == b:
-            results.append(a)
-            continue
-        later = (*first[place + 1 :], *second[place + 1 :])
-        d = body.new(place, (chooser, *later, *results) if wide else ())
-        if b < 0:
-            body.add("select", d, body.register(a), -1, chooser, ~b)
-        else:
-            body.add("select", d, body.register(a), b, chooser)
-        results.append(d)
-    body.push(*results)
-
-
-def _choose_by_jump(
-    body: Body, condition: Condition, first: tuple[int, ...], second: tuple[int, ...]
-) -> bool:
-    """If the result goes where one of the choices is, copy the other there or do not."""
-    target = tuple(body.destination(word) for word in range(len(first)))
-    if target == first:
-        stays, other = condition, second
-    elif target == second:
-        stays, other = invert(condition), first
+    if fused and first != second:
+        # Copying the other choice, or not, is less work than `select`.
+        if _is_there(b, second):
+            condition, first, second = invert(condition), second, first
+        if _is_there(b, first):
+            b.push(*choose(b, condition, first, lambda: second))
+            return
+    name, sources = condition
+    if name in ("eq", "ne") and b.word(sources[1]) == 0:
+        chooser = sources[0]
+        first, second = (first, second) if name == "ne" else (second, first)
     else:
+        constant = all(b.word(value) is not None for value in first)
+        if constant and not name.startswith(WIDE):
+            condition, first, second = invert(condition), second, first
+        chooser = value_of(b, condition)
+    b.push(*(b.value("select", x, y, chooser) for x, y in zip(first, second, strict=True)))
+
+
+def _is_there(b: Builder, choice: Values) -> bool:
+    """Whether a choice most likely lies where the result goes."""
+    if any(value in b.stack for value in choice):
         return False
-    if target[0] in other[1:] or any(register in body.stack for register in target):
-        return False
-    done = body.new_label()
-    branch(body, stays, done)
-    for register, operand in zip(target, other, strict=True):
-        body.copy(register, operand)
-        body.forget(register)
-    body.put_label(done)
-    body.push(*target)
-    return True
+    following = b.following_local
+    if following is not None:
+        place = b.local_words[following]
+        return b.locals[place.start : place.stop] == choice
+    homes = [b.code.home.get(value) for value in choice]
+    return homes == [b.cell(word) for word in range(len(choice))]
 
 
 VARIABLES: dict[str, Callable[..., None]] = {

@@ -40,9 +40,9 @@ def _instructions(records: Ids, operations: Sequence[str]) -> list[Instruction]:
     numbers = records[:, 0] - FIRST_OPERATION
     operands = records[:, 1:] - FIRST_BYTE
     if len(records) and not (
-        (0 <= numbers).all()
+        (numbers >= 0).all()
         and (numbers < 2 * len(operations)).all()
-        and (0 <= operands).all()
+        and (operands >= 0).all()
         and (operands < 256).all()
     ):
         raise ProofError("not proved: the prompt has an instruction with a token out of place")
@@ -65,7 +65,7 @@ def _segment(ids: Ids) -> Segment:
     address = ids[:ADDRESS_BYTES] - FIRST_BYTE
     content = ids[ADDRESS_BYTES:] - FIRST_DATA
     for part in (address, content):
-        if len(part) and not ((0 <= part).all() and (part < 256).all()):
+        if len(part) and not ((part >= 0).all() and (part < 256).all()):
             raise ProofError("not proved: the prompt has a segment with a token out of place")
     place = int.from_bytes(bytes(address.astype(np.uint8)), "big")
     return Segment(place, bytes(content.astype(np.uint8)))

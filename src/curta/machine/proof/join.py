@@ -125,14 +125,14 @@ class Joining:
         """What is known on every way, of the words that there are now."""
         first, *others = known
         places: dict[Term, list[Column]] = {}
-        for column in self.by_column:
-            if any(term != column[0] for term in column):
+        for column, word in self.by_column.items():
+            if word != column[0]:
                 places.setdefault(column[0], []).append(column)
         found = {}
         for atom, holds in list(first.items())[-_MOST_FACTS:]:
             if all(facts.get(atom) == holds for facts in others):
                 found[atom] = holds
-            elif self.terms.nodes[atom][0] in _COMPARISONS:
+            if self.terms.nodes[atom][0] in _COMPARISONS:
                 found.update(self._facts_like(atom, holds, places, others))
         return found
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from curta.machine.instructions import MEMORY_PAGES, WORD
-from curta.machine.program import Callee, Claims, Place
+from curta.machine.program import Callee, Claims
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
 from curta.machine.runtime.build import LIBRARIES
 from curta.machine.wasm.decode import decode

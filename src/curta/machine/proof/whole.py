@@ -151,7 +151,9 @@ class ProgramProof:
             if instruction.operation == "jump" and instruction.target == 0:
                 break
             kind = kind_of(instruction.operation)
-            if kind == "jump" and instruction.operation != "call" or len(found) > len(instructions):
+            if (kind == "jump" and instruction.operation != "call") or len(found) > len(
+                instructions
+            ):
                 raise Refused(f"an entry jumps, at {at}")
             found.append(instruction)
             if instruction.operation == "trap":

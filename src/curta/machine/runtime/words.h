@@ -30,7 +30,7 @@ enum trap_code {
     TRAP_OUT_OF_BOUNDS_TABLE_ACCESS = 5,
 };
 
-/* Where the table lies in the private memory (lower/layout.py). */
+/* Where the table lies in the private memory (layout.py). */
 #define TABLE 0x40000000u
 
 #define SIGN 0x80000000u

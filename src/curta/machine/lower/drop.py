@@ -5,8 +5,11 @@ Steps that do more than compute stay: calls, stores, input and output, what may 
 
 from __future__ import annotations
 
-from curta.machine.lowering.code import (
-    Block,
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
+from itertools import compress
+
+from curta.machine.lower.code import (
     Branch,
     Call,
     Code,
@@ -24,7 +27,9 @@ from curta.machine.lowering.code import (
     reads,
     with_edges,
 )
-from curta.machine.lowering.operations import is_needless, replaced
+from curta.machine.lower.operations import is_needless, replaced
+
+_NONE: frozenset[Value] = frozenset()
 
 
 def drop(code: Code) -> Code:
@@ -60,13 +65,11 @@ def _same_parameters(code: Code) -> dict[Value, Value]:
             if edge.arguments:
                 given.setdefault(edge.label, []).append(edge.arguments)
     names: dict[Value, Value] = {}
-    words: dict[int, Value] = {}
-    first = {v: words.setdefault(word, v) for v, word in code.constants.items()}
 
     def name(value: Value) -> Value:
         while value in names:
             value = names[value]
-        return first.get(value, value)
+        return value
 
     changed = True
     while changed:
@@ -84,31 +87,30 @@ def _same_parameters(code: Code) -> dict[Value, Value]:
     return {value: name(value) for value in names}
 
 
-def rename(code: Code, names: dict[Value, Value]) -> None:
-    """Read other values instead of some; parameters that have another name go."""
-    gone = {
-        label: keep
+def rename(code: Code, names: Mapping[Value, Value], unread: AbstractSet[Value] = _NONE) -> None:
+    """Read other values instead of some; what writes those goes, and what writes unread ones."""
+    gone = names.keys() | unread
+    kept = {
+        label: [parameter not in gone for parameter in block.parameters]
         for label, block in code.blocks.items()
-        if not all(keep := [parameter not in names for parameter in block.parameters])
+        if not gone.isdisjoint(block.parameters)
     }
     for label, block in code.blocks.items():
-        if label in gone:
-            block.parameters = _only(block.parameters, gone[label])
-        block.steps = [replaced(step, names) for step in block.steps]
+        if label in kept:
+            block.parameters = tuple(compress(block.parameters, kept[label]))
+        block.steps = [s for s in block.steps if isinstance(s, Call) or s.d not in gone]
+        if names:
+            block.steps = [replaced(step, names) for step in block.steps]
         changed = []
         for edge in edges(block.end):
             arguments = edge.arguments
-            if edge.label in gone:
-                arguments = _only(arguments, gone[edge.label])
+            if edge.label in kept:
+                arguments = tuple(compress(arguments, kept[edge.label]))
             changed.append(Edge(edge.label, tuple(names.get(v, v) for v in arguments)))
         block.end = renamed_end(with_edges(block.end, tuple(changed)), names)
 
 
-def _only(values: tuple[Value, ...], keep: list[bool]) -> tuple[Value, ...]:
-    return tuple(value for value, kept in zip(values, keep, strict=True) if kept)
-
-
-def renamed_end(end: End, names: dict[Value, Value]) -> End:
+def renamed_end(end: End, names: Mapping[Value, Value]) -> End:
     """The end with other names of what it reads itself."""
     if not any(value in names for value in end_reads(end)):
         return end
@@ -157,26 +159,4 @@ def _drop_unread(code: Code) -> None:
             waiting += sources.get(value, ())
     unread = sources.keys() - needed
     if unread:
-        _leave_out(code, unread)
-
-
-def _leave_out(code: Code, unread: set[Value]) -> None:
-    gone: dict[Label, list[bool]] = {}
-    for label, block in code.blocks.items():
-        block.steps = [s for s in block.steps if isinstance(s, Call) or s.d not in unread]
-        if block is not code.entry and not unread.isdisjoint(block.parameters):
-            gone[label] = [parameter not in unread for parameter in block.parameters]
-            block.parameters = _only(block.parameters, gone[label])
-    if not gone:
-        return
-    for block in code.blocks.values():
-        _shorten_edges(block, gone)
-
-
-def _shorten_edges(block: Block, gone: dict[Label, list[bool]]) -> None:
-    out = edges(block.end)
-    if any(edge.label in gone for edge in out):
-        changed = tuple(
-            Edge(e.label, _only(e.arguments, gone[e.label])) if e.label in gone else e for e in out
-        )
-        block.end = with_edges(block.end, changed)
+        rename(code, {}, unread)

@@ -7,8 +7,8 @@ register may be wanted for something else between the two, as far as one can gue
 from __future__ import annotations
 
 from curta.machine.instructions import kind_of
-from curta.machine.lowering.code import Block, Call, Code, Step, Value, writes
-from curta.machine.lowering.operations import PRIVATE
+from curta.machine.lower.code import Block, Call, Code, Step, Value, reads, writes
+from curta.machine.lower.operations import PRIVATE
 
 
 def add_in_accesses(code: Code) -> Code:
@@ -37,14 +37,14 @@ def _walk(code: Code, block: Block) -> None:
                 for value, summands in sums.items()
                 if not any(home.get(x, -2) in written for x in summands)
             }
-        if isinstance(step, Step) and step.operation == "add" and step.d is not None:
-            assert step.a is not None and step.b is not None  # the code was checked
-            first, second = step.a, step.b
+        if isinstance(step, Step) and step.operation == "add":
+            first, second = reads(step)
             if first in code.constants:
                 first, second = second, first
-            own = home.get(step.d, -1)
-            if first not in code.constants and own not in (home.get(first), home.get(second)):
-                sums[step.d] = first, second
+            (own,) = writes(step)
+            homes = (home.get(first), home.get(second))
+            if first not in code.constants and home.get(own, -1) not in homes:
+                sums[own] = first, second
 
 
 def _adds(step: Step) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from curta.machine.lowering.code import Branch, Code, Edge, Label, edges
+from curta.machine.lower.code import Branch, Code, Edge, Label, edges
 
 TURNS = 8
 """Of a loop, at a guess."""

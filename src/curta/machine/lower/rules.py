@@ -8,8 +8,8 @@ fewer tokens, or is the form that other rows expect. Patterns and results are te
     a number       this constant
     a tuple        an operation and its sources
 
-A result of constants alone is computed. A row holds `when` a term of its constants is not 0. The
-first row that fits is used, again and again until none does. Rows are equations between words by
+What is within a result is computed, of constants. A row holds `when` a term of its constants is not
+0. The first row that fits is used, again and again until none does. Rows are equations of words by
 `MEANINGS`, so that every one of them can be proved for itself.
 
 `wide_lt_u` and its like compare numbers of 64 bits, two words each, the low one first. They are no
@@ -23,7 +23,7 @@ from functools import cache
 from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, WORD
-from curta.machine.lowering.code import Value
+from curta.machine.lower.code import Value
 from curta.machine.reference import VALUES, compared
 
 Term = str | int | tuple["Term", ...]
@@ -210,6 +210,24 @@ class Facts(NamedTuple):
 
     constants: Mapping[Value, int]
     pending: Mapping[Value, Operation]
+
+
+def reduce(
+    operation: Operation, facts: Facts, constant: Callable[[int], Value]
+) -> Operation | Value:
+    """The same by the rules: a value that is there already, or an operation that no rule fits."""
+    while (found := rewrite(operation, facts)) is not None:
+        result, binding = found
+        if isinstance(result, str):
+            return binding[result]
+        if isinstance(result, int):
+            return constant(result)
+        sources = (
+            binding[term] if isinstance(term, str) else constant(evaluate(term, binding, facts))
+            for term in result[1:]
+        )
+        operation = Operation(str(result[0]), tuple(sources))
+    return operation
 
 
 def rewrite(operation: Operation, facts: Facts) -> tuple[Term, Binding] | None:

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from curta.machine.instructions import Instruction
 from curta.machine.layout import SCRATCH
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Block,
     Branch,
     Call,
@@ -33,13 +33,13 @@ from curta.machine.lowering.code import (
     reads,
     return_register,
 )
-from curta.machine.lowering.context import SharedRegisters
-from curta.machine.lowering.flat import INVERTED, Flat, Line, Mark, Way
-from curta.machine.lowering.liveness import members
-from curta.machine.lowering.moves import Word, in_turn
-from curta.machine.lowering.operations import GET, SET, takes_immediate
-from curta.machine.lowering.registers import Registers
-from curta.machine.lowering.rules import SWAPPED
+from curta.machine.lower.context import SharedRegisters
+from curta.machine.lower.flat import INVERTED, Flat, Line, Mark, Way
+from curta.machine.lower.liveness import members
+from curta.machine.lower.moves import Word, in_turn
+from curta.machine.lower.operations import GET, SET, takes_immediate
+from curta.machine.lower.registers import Registers
+from curta.machine.lower.rules import SWAPPED
 
 _MOVED_SOURCE = 1
 """Beyond the frame lie a register to break circles, and one for the pointer of a call."""
@@ -75,16 +75,13 @@ class _Writer:
             for block, after in pairwise(blocks)
             if any(edge.label == after.label for edge in edges(block.end))
         }
-        branched = {
-            e for block in blocks if not isinstance(block.end, Jump) for e in edges(block.end)
-        }
+        ends = [block.end for block in blocks]
+        branched = {e for end in ends if not isinstance(end, Jump) for e in edges(end)}
         self.jumps = {
-            block.end.edge
-            for block in blocks
-            if isinstance(block.end, Jump) and block.end.edge in branched
+            end.edge for end in ends if isinstance(end, Jump) and self.edge_moves(end.edge)
         }
         """Edges that others branch to, and that are still to be written."""
-        self.jumps = {edge for edge in self.jumps if self.edge_moves(edge)}
+        self.jumps &= branched
         self.written: set[Label] = set()
 
     def write(self, block: Block) -> None:
@@ -222,7 +219,9 @@ class _Writer:
 
     def edge_moves(self, edge: Edge) -> dict[int, int | Word]:
         """What has to be copied on a way to a block."""
-        moves = {}
+        moves: dict[int, int | Word] = {}
+        if not edge.arguments:
+            return moves
         for parameter, value in zip(
             self.code.blocks[edge.label].parameters, edge.arguments, strict=True
         ):
@@ -276,7 +275,7 @@ class _Writer:
             self.land(jumped)
 
     def may_copy_first(self, jumped: Edge, other: Edge, read: tuple[Value, ...] = ()) -> bool:
-        """Whether the copy of an edge does no harm if it is done before the branch, on both ways."""
+        """Whether the copy of an edge does no harm if it is done before the branch already."""
         moves = self.edge_moves(jumped)
         depths = self.registers.flow.depths
         if len(moves) != 1 or depths[jumped.label] < depths[other.label]:

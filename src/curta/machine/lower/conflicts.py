@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Block,
     Call,
     Code,
@@ -23,16 +23,17 @@ from curta.machine.lowering.code import (
     reads,
     writes,
 )
-from curta.machine.lowering.liveness import bits_of, live_before, members
-from curta.machine.lowering.operations import GET, SET, may_trap
+from curta.machine.lower.liveness import bits_of, live_before
+from curta.machine.lower.operations import GET, SET, may_trap
 
 Site = tuple[Label, int]
 
 
 @dataclass(slots=True)
 class Conflicts:
-    """Sets of values are numbers (liveness.py). `across` has a set for every call, by its block and
-    its place there; `returned` stands for where to return to, as if it were a value.
+    """Sets of values are numbers (liveness.py). `of` has those that are read later, when a value is
+    written: it conflicts with these, and they with it. `across` has a set for every call, by its
+    block and its place there; `returned` is where to return to, as if that were a value.
     """
 
     returned: Value
@@ -76,9 +77,6 @@ class _Finder:
         for value, register in self.wanted.items():
             if not self.shared[register] >> value & 1:
                 found.in_shared[value] = register
-        for value, others in list(found.of.items()):
-            for other in members(others):
-                found.of[other] = found.of.get(other, 0) | 1 << value
         return found
 
     def _returning(self) -> set[int]:

@@ -32,7 +32,7 @@ def in_turn(moves: Mapping[int, int | Word], scratch: int) -> Iterator[Move]:
             yield d, source
             readers[source] -= 1
             if not readers[source] and source in waiting:
-                ready.append(source)  # type: ignore[arg-type]  # only registers are written
+                ready.append(source)
         if waiting:
             d = next(iter(waiting))
             yield scratch, d

@@ -7,8 +7,8 @@ anyway, and the others are read later still.
 
 from __future__ import annotations
 
-from curta.machine.lowering.code import Block, Code, Step, Value, edges, end_reads, reads
-from curta.machine.lowering.operations import gives_value
+from curta.machine.lower.code import Block, Code, Step, Value, edges, end_reads, reads
+from curta.machine.lower.operations import gives_value
 
 
 def sink(code: Code) -> Code:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from curta.machine.lowering.builder import Builder, Values
-from curta.machine.lowering.code import Value
-from curta.machine.lowering.conditions import choose
-from curta.machine.lowering.rules import Operation
+from curta.machine.lower.builder import Builder, Values
+from curta.machine.lower.code import Value
+from curta.machine.lower.conditions import choose
+from curta.machine.lower.rules import Operation
 
 _HALF = 32
 _SIGN = 1 << 31

@@ -7,7 +7,7 @@ do not do that: recursion without an end has to exhaust the call stack.
 
 from __future__ import annotations
 
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     USER,
     Block,
     Branch,

@@ -14,8 +14,8 @@ from typing import NoReturn
 
 from curta.machine.instructions import GLOBALS, Instruction
 from curta.machine.layout import SCRATCH
-from curta.machine.lowering.check import CodeError
-from curta.machine.lowering.code import (
+from curta.machine.lower.check import CodeError
+from curta.machine.lower.code import (
     Branch,
     Call,
     Code,
@@ -29,10 +29,10 @@ from curta.machine.lowering.code import (
     Value,
     return_register,
 )
-from curta.machine.lowering.context import SharedRegisters
-from curta.machine.lowering.flat import Flat, Line, Mark
-from curta.machine.lowering.liveness import bits_of, live_before
-from curta.machine.lowering.operations import GET, SET, may_trap
+from curta.machine.lower.context import SharedRegisters
+from curta.machine.lower.flat import Flat, Line, Mark
+from curta.machine.lower.liveness import bits_of, live_before
+from curta.machine.lower.operations import GET, SET, may_trap
 
 _BEGIN = -1
 """Stands for the label of the first line, and for none behind the last one."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from curta.machine.instructions import KINDS, kind_of
-from curta.machine.lowering.code import Call, Code, Step, Value
+from curta.machine.lower.code import Call, Code, Step, Value
 
 GET, SET = "get", "set"
 PRIVATE = ("peek8", "peek32", "poke8", "poke32")
@@ -61,7 +63,7 @@ def takes_immediate(operation: str) -> bool:
     return kind_of(operation) not in ("load", "store")
 
 
-def replaced(step: Step | Call, names: dict[Value, Value]) -> Step | Call:
+def replaced(step: Step | Call, names: Mapping[Value, Value]) -> Step | Call:
     """The step with other sources; those that have no other name keep theirs."""
     if isinstance(step, Call):
         if not any(v in names for v in step.arguments) and step.pointer not in names:

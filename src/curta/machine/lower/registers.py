@@ -8,11 +8,12 @@ begins higher up.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import count
+from typing import NamedTuple
 
 from curta.machine.instructions import GLOBALS
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Call,
     Callee,
     Code,
@@ -22,9 +23,9 @@ from curta.machine.lowering.code import (
     edges,
     return_register,
 )
-from curta.machine.lowering.conflicts import Conflicts, Site, find_conflicts
-from curta.machine.lowering.flow import Flow, find_flow
-from curta.machine.lowering.liveness import members
+from curta.machine.lower.conflicts import Conflicts, Site, find_conflicts
+from curta.machine.lower.flow import Flow, find_flow
+from curta.machine.lower.liveness import members
 
 Wish = tuple[float, Value, Value | None, int]
 """How often it matters, a value, and another one or a register that it wants to share."""
@@ -116,33 +117,55 @@ def _given(end: object) -> tuple[Value, ...]:
     return ()
 
 
-class _Joined:
-    """Values, some of which have become one: `heads` leads from each to the one that stands for
-    them, whose conflicts and limits are those of all.
+class _Web(NamedTuple):
+    """Values that share a register, or several of them that are in one. `conflicts` are the values
+    that are read after one of these is written.
     """
+
+    members: int
+    conflicts: int
+    limit: int = GLOBALS
+    """The register has to lie below."""
+    home: int | None = None
+    pin: int | None = None
+    """The register, if it is chosen already."""
+
+    def differs(self, other: _Web) -> bool:
+        return bool(self.conflicts & other.members or other.conflicts & self.members)
+
+    def joined(self, other: _Web) -> _Web:
+        homes = [home for home in (self.home, other.home) if home is not None]
+        return _Web(
+            self.members | other.members,
+            self.conflicts | other.conflicts,
+            min(self.limit, other.limit),
+            min(homes, default=None),
+            other.pin if self.pin is None else self.pin,
+        )
+
+
+_NOTHING = _Web(0, 0)
+
+
+class _Joined:
+    """The webs of all values; `heads` leads from each value to one that stands for its web."""
 
     def __init__(
         self, code: Code, conflicts: Conflicts, slots: dict[Site, int], back: int, room: int
     ) -> None:
-        first = code.first_cell
-        self.home = {v: r if r < first else r + room for v, r in code.home.items()}
         self.in_shared = conflicts.in_shared
-        self.conflicts = {v: c for v, c in conflicts.of.items() if v not in self.in_shared}
-        self.heads = {value: value for value in self.conflicts}
-        self.members = {value: 1 << value for value in self.conflicts}
-        self.limits = dict.fromkeys(self.conflicts, GLOBALS)
-        """Registers have to lie below."""
-        for site, values in conflicts.across.items():
-            slot = slots[site]
-            for value in members(values):
-                if self.limits.get(value, 0) > slot:
-                    self.limits[value] = slot
-        self.pins: dict[Value, int] = {}
-        self.pinned_to: dict[int, int] = {}
-        """For every register the values that are pinned to it."""
-        if conflicts.returned in self.conflicts:
-            self.pins[conflicts.returned] = back
-            self.pinned_to[back] = 1 << conflicts.returned
+        limits = _limits(conflicts, slots)
+        first = code.first_cell
+        self.webs: dict[Value, _Web] = {}
+        self.in_register: dict[int, _Web] = {}
+        for value, others in conflicts.of.items():
+            if value not in self.in_shared:
+                home = code.home.get(value)
+                home = home if home is None or home < first else home + room
+                self.webs[value] = _Web(1 << value, others, limits.get(value, GLOBALS), home)
+        self.heads = {value: value for value in self.webs}
+        if conflicts.returned in self.webs:
+            self._put(conflicts.returned, back)
 
     def head(self, value: Value) -> Value:
         heads = self.heads
@@ -154,65 +177,60 @@ class _Joined:
     def grant(self, wish: Wish) -> None:
         """Fulfil a wish, if that is possible."""
         _, value, other, register = wish
-        if value in self.in_shared or (other is not None and other in self.in_shared):
+        if value in self.in_shared or other in self.in_shared:
             return
         if other is None:
-            self._pin(self.head(value), register)
+            head = self.head(value)
+            if self.webs[head].pin is None and self._fits(self.webs[head], register):
+                self._put(head, register)
         else:
             self._join(self.head(value), self.head(other))
 
-    def _pin(self, value: Value, register: int) -> None:
-        if value in self.pins or register >= self.limits[value]:
-            return
-        there = self.pinned_to.get(register, 0)
-        if not there & self.conflicts[value]:
-            self.pins[value] = register
-            self.pinned_to[register] = there | self.members[value]
+    def _fits(self, web: _Web, register: int) -> bool:
+        return register < web.limit and not web.differs(self.in_register.get(register, _NOTHING))
+
+    def _put(self, head: Value, register: int) -> None:
+        web = self.webs[head] = self.webs[head]._replace(pin=register)
+        self.in_register[register] = web.joined(self.in_register.get(register, _NOTHING))
 
     def _join(self, one: Value, other: Value) -> None:
-        if one == other or self.conflicts[one] & self.members[other]:
+        first, second = self.webs[one], self.webs[other]
+        if one == other or first.differs(second):
             return
-        limit = min(self.limits[one], self.limits[other])
-        conflicts = self.conflicts[one] | self.conflicts[other]
-        pin = self.pins.get(one, self.pins.get(other))
-        together = self.members[one] | self.members[other]
-        if pin is not None:
-            if self.pins.get(other, pin) != pin or pin >= limit:
-                return
-            if conflicts & self.pinned_to[pin]:
-                return
-            self.pinned_to[pin] |= together
-            self.pins[one] = pin
+        both = first.joined(second)
+        pin = both.pin
+        if pin is not None and second.pin not in (None, pin):
+            return
+        if pin is not None and not self._fits(both, pin):
+            return
+        del self.webs[other]
         self.heads[other] = one
-        self.conflicts[one], self.limits[one], self.members[one] = conflicts, limit, together
+        self.webs[one] = both
+        if pin is not None:
+            self._put(one, pin)
 
     def choose(self) -> tuple[dict[Value, int], int]:
         """A register for every value, and by how much frames would have to be higher for that."""
-        heads = [value for value in self.heads if self.heads[value] == value]
-        chosen = {value: self.pins[value] for value in heads if value in self.pins}
-        waiting = [value for value in heads if value not in chosen]
-        homes = {value: self._home(value) for value in waiting}
-        waiting.sort(key=lambda value: (self.limits[value], homes[value]))
+        waiting = [head for head, web in self.webs.items() if web.pin is None]
+        waiting.sort(key=lambda head: (self.webs[head].limit, self.webs[head].home or 0))
         higher = 0
-        for value in waiting:
-            taken = set(self._taken(value, chosen))
-            register = homes[value]
-            if register in taken or register >= self.limits[value]:
-                register = next(r for r in range(len(taken) + 1) if r not in taken)
-            higher = max(higher, register + 1 - self.limits[value])
-            chosen[value] = register
-        found = {value: chosen[self.head(value)] for value in self.heads}
-        return {**found, **self.in_shared}, higher
+        for head in waiting:
+            web = self.webs[head]
+            register = web.home or 0
+            if not self._fits(web, register):
+                there = self.in_register.get
+                register = next(r for r in count() if not web.differs(there(r, _NOTHING)))
+                higher = max(higher, register + 1 - web.limit)
+            self._put(head, register)
+        found = {value: self.webs[self.head(value)].pin for value in self.heads}
+        return {**{v: r for v, r in found.items() if r is not None}, **self.in_shared}, higher
 
-    def _home(self, value: Value) -> int:
-        """The register that a value would have anyway."""
-        return min(
-            (self.home[v] for v in members(self.members[value]) if v in self.home), default=0
-        )
 
-    def _taken(self, value: Value, chosen: dict[Value, int]) -> Iterator[int]:
-        for other in members(self.conflicts[value]):
-            if other in self.heads:
-                register = chosen.get(self.head(other))
-                if register is not None:
-                    yield register
+def _limits(conflicts: Conflicts, slots: dict[Site, int]) -> dict[Value, int]:
+    """The registers that values have to lie below, as they live across calls."""
+    limits: dict[Value, int] = {}
+    seen = 0
+    for slot, values in sorted((slots[site], values) for site, values in conflicts.across.items()):
+        limits.update(dict.fromkeys(members(values & ~seen), slot))
+        seen |= values
+    return limits

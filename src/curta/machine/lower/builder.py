@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curta.machine.lowering.code import (
+from curta.machine.lower.code import (
     Block,
     Branch,
     Call,
@@ -34,8 +34,8 @@ from curta.machine.lowering.code import (
     with_edges,
     words,
 )
-from curta.machine.lowering.context import ModuleContext
-from curta.machine.lowering.rules import Facts, Operation, Term, rewrite
+from curta.machine.lower.context import ModuleContext
+from curta.machine.lower.rules import Facts, Operation, reduce
 from curta.machine.wasm.module import Expression, Function
 from curta.machine.wasm.validate_code import Chain, FunctionInfo
 
@@ -95,8 +95,6 @@ class Builder:
         self.pending: dict[Value, Operation] = {}
         """Values that are not computed, because the next instruction takes them."""
         self.facts = Facts(self.code.constants, self.pending)
-        self.numbers: dict[int, Value] = {}
-        """Constants by their words."""
         parameters = words(info.type.parameters)
         self.locals: Values = tuple(
             self.code.new_value(register) if word < parameters else self.constant(0)
@@ -109,7 +107,7 @@ class Builder:
         self.rare: list[Block] = []
         """What is seldom reached: it comes after all others."""
         self.place = Place(self.code.callee, 0)
-        self._open(self.locals[:parameters])
+        self.open(self.locals[:parameters])
 
     def _lay_out(self, code: Code, function: Function, info: FunctionInfo) -> Code:
         """Homes: parameters, where to return to, other locals, places of the stack."""
@@ -129,11 +127,7 @@ class Builder:
     # -- values -----------------------------------------------------------------------------------
 
     def constant(self, word: int) -> Value:
-        value = self.numbers.get(word)
-        if value is None:
-            value = self.numbers[word] = self.code.new_value()
-            self.code.constants[value] = word
-        return value
+        return self.code.constant(word)
 
     def word(self, value: Value) -> int | None:
         """What a constant is."""
@@ -141,24 +135,7 @@ class Builder:
 
     def reduce(self, operation: Operation) -> Operation | Value:
         """The same by the rules: a value that is there already, or an operation."""
-        while (found := rewrite(operation, self.facts)) is not None:
-            result, binding = found
-            if not isinstance(result, tuple):
-                return self._build(result, binding)
-            name, *sources = result
-            operation = Operation(
-                str(name), tuple(self._build(source, binding) for source in sources)
-            )
-        return operation
-
-    def _build(self, term: Term, binding: dict[str, Value]) -> Value:
-        """The value that a term is."""
-        if isinstance(term, str):
-            return binding[term]
-        if isinstance(term, int):
-            return self.constant(term)
-        name, *sources = term
-        return self.value(str(name), *(self._build(source, binding) for source in sources))
+        return reduce(operation, self.facts, self.constant)
 
     def value(self, name: str, *sources: Value) -> Value:
         """What an operation gives, which is computed if it has to be."""
@@ -211,15 +188,17 @@ class Builder:
         return self.stack.pop()
 
     def pop_words(self, count: int) -> Values:
-        first = len(self.stack) - count
-        popped = tuple(self.stack[first:])
-        del self.stack[first:]
+        popped = self.top(count)
+        del self.stack[len(self.stack) - count :]
         return popped
 
     def pop_wide(self) -> tuple[Value, Value]:
         """Low word, high word."""
         high = self.stack.pop()
         return self.stack.pop(), high
+
+    def top(self, count: int) -> Values:
+        return tuple(self.stack[len(self.stack) - count :])
 
     def push(self, *values: Value) -> None:
         """New values on the stack: they lie where the local does that comes next, or in cells."""
@@ -246,25 +225,21 @@ class Builder:
 
     # -- blocks -----------------------------------------------------------------------------------
 
-    def _open(
+    def open(
         self, parameters: Values, label: Label | None = None, *, rare: bool = False, after: int = 0
     ) -> None:
         """Begin a block, of WebAssembly's instruction that is `after` this one."""
         self.steps: list[Step | Call] = []
         place = Place(self.code.callee, self.place.instruction + after)
-        self._header: tuple[Label, Values, Place | None] = (
-            self.code.new_label() if label is None else label,
-            parameters,
-            place,
-        )
-        self._is_rare = rare
+        label = self.code.new_label() if label is None else label
+        self._header: tuple[Label, Values, Place | None, bool] = label, parameters, place, rare
         self.live = True
 
     def end(self, end: End) -> Block:
         """Close the block; nothing is reached until another one begins."""
-        label, parameters, place = self._header
+        label, parameters, place, rare = self._header
         block = Block(label, parameters, self.steps, end, place)
-        (self.rare if self._is_rare else self.blocks).append(block)
+        (self.rare if rare else self.blocks).append(block)
         self.live = False
         return block
 
@@ -305,72 +280,51 @@ class Builder:
         ways = join.ways
         self.stack = list(join.below)
         if not ways:
-            self.live = False
             return ()
-        first = ways[0]
-        self.shared = first.shared
+        block, self.shared = ways[0].block, ways[0].shared
         for way in ways[1:]:
-            if way.shared is not first.shared:
-                self.shared = dict(self.shared.items() & way.shared.items())
-        if len(ways) == 1:
-            self.locals, values = first.locals, first.values
-            if self.blocks and self.blocks[-1] is first.block and isinstance(first.block.end, Jump):
-                self._reopen(self.blocks.pop())
-            else:
-                self._open((), join.label, rare=rare, after=after)
-            return values
-        columns: dict[Value, Values] = {}
-        if any(way.locals is not first.locals for way in ways):
-            self.locals = self._merge([way.locals for way in ways], self.registers, columns)
-        else:
-            self.locals = first.locals
-        values = self._merge([way.values for way in ways], (), columns)
-        arguments = zip(*columns.values(), strict=True) if columns else [()] * len(ways)
+            self.shared = dict(self.shared.items() & way.shared.items())
+        if len(ways) == 1 and isinstance(block.end, Jump) and self.blocks[-1:] == [block]:
+            del self.blocks[-1]
+            self._header = block.label, block.parameters, block.place, False
+            self.steps, self.locals, self.live = block.steps, ways[0].locals, True
+            return ways[0].values
+        parameters, values = self._merge(ways)
+        arguments = zip(*parameters.values(), strict=True) if parameters else [()] * len(ways)
         for way, given in zip(ways, arguments, strict=True):
             _give(way.block, join.label, given)
-        self._open(tuple(columns), join.label, rare=rare, after=after)
+        self.open(tuple(parameters), join.label, rare=rare, after=after)
         return values
 
-    def _merge(
-        self, rows: list[Values], homes: Sequence[int], columns: dict[Value, Values]
-    ) -> Values:
-        """A parameter where ways disagree; `columns` gets what it is on each."""
+    def _merge(self, ways: Sequence[Way]) -> tuple[dict[Value, Values], Values]:
+        """A parameter for each word that ways disagree about, and what it is on each of them;
+        the values that they bring.
+        """
+        parameters: dict[Value, Values] = {}
         merged = []
-        for place, column in enumerate(zip(*rows, strict=True)):
+        homes = (*self.registers, *[None] * len(ways[0].values))
+        rows = (way.locals + way.values for way in ways)
+        for home, column in zip(homes, zip(*rows, strict=True), strict=True):
             value = column[0]
             if column.count(value) != len(column):
-                value = self.code.new_value(homes[place] if homes else None)
-                columns[value] = column
+                value = self.code.new_value(home)
+                parameters[value] = column
             merged.append(value)
-        return tuple(merged)
-
-    def _reopen(self, block: Block) -> None:
-        """Go on with a block that only one way leads out of."""
-        self.steps = block.steps
-        self._header = block.label, block.parameters, block.place
-        self._is_rare = False
-        self.live = True
-
-    def begin_end(self, join: Join, *, rare: bool = False) -> None:
-        """Begin a block that needs no parameters, as it leaves the function at once."""
-        self._open((), join.label, rare=rare)
+        count = len(self.registers)
+        self.locals = tuple(merged[:count])
+        return parameters, tuple(merged[count:])
 
     def begin_loop(self, assigned: tuple[int, ...], changing: Iterable[int], takes: int) -> Loop:
         """Go on in a loop that takes words from the stack; registers may change within."""
         given = self.pop_words(takes)
         loop = Loop(self.code.new_label(), tuple(self.stack), assigned=assigned)
         self.jump(loop, *given)
-        homes = [self.registers[word] for word in assigned]
-        parameters = tuple(
-            self.code.new_value(home) for home in (*homes, *(self.cell(n) for n in range(takes)))
-        )
-        values = list(self.locals)
-        for word, value in zip(assigned, parameters, strict=False):
-            values[word] = value
-        self.locals = tuple(values)
+        changed = {word: self.code.new_value(self.registers[word]) for word in assigned}
+        taken = tuple(self.code.new_value(self.cell(place)) for place in range(takes))
+        self.locals = tuple(changed.get(word, value) for word, value in enumerate(self.locals))
         self.forget(set(changing))
-        self._open(parameters, loop.label)
-        self.stack += parameters[len(assigned) :]
+        self.open((*changed.values(), *taken), loop.label)
+        self.stack += taken
         return loop
 
     # -- calls ------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, Instruction
-from curta.machine.lowering.code import Call, Callee, Edge, End, Label, Place, Step
+from curta.machine.lower.code import Call, Callee, Edge, End, Label, Place, Step
 
 INVERTED = {
     "jump_eq": "jump_ne",
@@ -43,8 +43,8 @@ class Way(NamedTuple):
 
 
 class Line(NamedTuple):
-    """`taken` happens if the instruction jumps, after what it does; `ways` are those of a jump_table,
-    `callee` is the function that a call or a jump leads to.
+    """`taken` happens if the instruction jumps, after what it does; `ways` are those of a
+    jump_table, `callee` is the function that a call or a jump leads to.
     """
 
     instruction: Instruction | None
@@ -75,8 +75,12 @@ class Line(NamedTuple):
     @property
     def leads(self) -> tuple[Way, ...]:
         """Where it may jump, within the function."""
-        if self.instruction is not None and (self.branches or self.goes_on):
-            return (Way(self.instruction.target, self.taken),)
+        instruction = self.instruction
+        if instruction is None:
+            return ()
+        operation = instruction.operation
+        if operation in INVERTED or (operation == "jump" and self.callee is None):
+            return (Way(instruction.target, self.taken),)
         return self.ways
 
 
