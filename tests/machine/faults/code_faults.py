@@ -14,8 +14,8 @@ from fault import Fault, MismatchError, replaced_attribute
 from source_faults import SIBLINGS
 
 from curta.machine.instructions import COMPARISONS, TRAPS, kind_of
-from curta.machine.lowering import link
-from curta.machine.lowering.code import (
+from curta.machine.lower import link
+from curta.machine.lower.code import (
     Block,
     Branch,
     Call,
@@ -29,7 +29,7 @@ from curta.machine.lowering.code import (
     edges,
     with_edges,
 )
-from curta.machine.lowering.operations import SET, gives_value
+from curta.machine.lower.operations import SET, gives_value
 
 Change = tuple[str, Callable[[], None]]
 """What it is, and what makes it."""

@@ -21,13 +21,13 @@ from program_faults import program_fault
 from rule_faults import row_fired, row_of, rule_faults, table_faults
 from source_faults import Spot, count_changes, functions_of, source_fault
 
-from curta.machine.lowering import rules
+from curta.machine.lower import rules
 
-_PACKAGE = "curta.machine.lowering"
+_PACKAGE = "curta.machine.lower"
 SOURCES = {
     "source of numbers": ("wide", "conditions", "rules", "operations"),
     "source of translation": ("builder", "control", "variables", "accesses", "natives"),
-    "source of passes": ("share", "drop", "addresses", "inline", "tails", "sink"),
+    "source of passes": ("share", "drop", "simplify", "addresses", "inline", "tails", "sink"),
     "source of registers": ("registers", "conflicts", "liveness", "moves"),
     "source of lines": ("emit", "arrange", "flat", "place", "order"),
     "source of programs": ("segments", "entries", "contexts", "context"),

@@ -24,10 +24,10 @@ from running import ROOM, Behaviour, behave
 
 from curta.errors import ProofError
 from curta.machine.loaded import LoadedProgram
-from curta.machine.lowering import LowerOptions, link
-from curta.machine.lowering.code import Code
-from curta.machine.lowering.context import SharedRegisters
-from curta.machine.lowering.flat import Flat
+from curta.machine.lower import LowerOptions, link
+from curta.machine.lower.code import Code
+from curta.machine.lower.context import SharedRegisters
+from curta.machine.lower.flat import Flat
 from curta.machine.program import CoreProgram
 from curta.machine.proof.decode import decode_prompt
 from curta.machine.proof.whole import ProgramProof
@@ -168,12 +168,12 @@ def same_code(one: CoreProgram, other: CoreProgram) -> bool:
 def lowered(program: Program, heard: list[str]) -> CoreProgram:
     """The program lowered; `heard` gets what the checkers complain of."""
 
-    def check(code: Code, behind: str) -> Code:
-        try:
-            return inner_check(code, behind)
-        except Exception as error:  # any complaint
-            heard.append(str(error))
-            return code
+    class Heard(link.Checker):
+        def check(self, behind: str) -> None:
+            try:
+                super().check(behind)
+            except Exception as error:  # any complaint
+                heard.append(str(error))
 
     def check_registers(code: Code, flat: Flat, shared: SharedRegisters) -> Flat:
         try:
@@ -182,9 +182,9 @@ def lowered(program: Program, heard: list[str]) -> CoreProgram:
             heard.append(str(error))
             return flat
 
-    inner_check, inner_check_registers = link.check, link.check_registers
+    inner_check_registers = link.check_registers
     with (
-        replaced_attribute(link, "check", check),
+        replaced_attribute(link, "Checker", Heard),
         replaced_attribute(link, "check_registers", check_registers),
         limited(LOWERING_SECONDS),
     ):

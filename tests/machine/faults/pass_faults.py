@@ -10,7 +10,7 @@ from itertools import count
 from fault import Fault, replaced_attribute
 
 from curta.machine.instructions import kind_of
-from curta.machine.lowering import (
+from curta.machine.lower import (
     addresses,
     arrange,
     conflicts,
@@ -26,8 +26,8 @@ from curta.machine.lowering import (
     sink,
     tails,
 )
-from curta.machine.lowering.code import Call, Step
-from curta.machine.lowering.conflicts import Conflicts
+from curta.machine.lower.code import Call, Step
+from curta.machine.lower.conflicts import Conflicts
 from curta.machine.program import Segment
 
 TIMES = (0, 1, 5, 20)

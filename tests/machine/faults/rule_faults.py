@@ -11,8 +11,8 @@ from fault import Fault
 from source_faults import SIBLINGS
 
 from curta.machine.instructions import COMPARISONS
-from curta.machine.lowering import conditions, flat, rules, translate
-from curta.machine.lowering.rules import INVERTED, RULES, SWAPPED, WIDE, Rule, Term
+from curta.machine.lower import conditions, flat, rules, translate
+from curta.machine.lower.rules import INVERTED, RULES, SWAPPED, WIDE, Rule, Term
 
 KIND = "rule"
 
