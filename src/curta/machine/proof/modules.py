@@ -18,6 +18,7 @@ from curta.machine.wasm.validate_code import BodyValidator, Branch
 Words = tuple[Term, ...]
 
 USER, ARITHMETIC, BULK, WASI = "user", "arithmetic", "bulk", "wasi"
+ROOMS = (USER, ARITHMETIC, BULK, WASI)
 NATIVES = "curta"
 
 

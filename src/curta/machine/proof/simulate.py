@@ -111,6 +111,9 @@ class FunctionProof:
         self.places = frozenset(self.successors)
         self._begin()
         self._visit(visiting_order(self.successors, self.start))
+        for meeting in self.meetings.values():
+            if any(meeting.arrivals.values()) and not meeting.settled:
+                raise Refused(f"ways to {meeting.at} were not followed")
 
     # -- the shape of the program -----------------------------------------------------------------
 
@@ -174,13 +177,25 @@ class FunctionProof:
             if isinstance(item, Component):
                 for member in item.members():
                     meeting.arrivals.pop(member, None)
-            if not any(meeting.arrivals.values()):
-                continue  # no way leads here, as values say
+            if not any(meeting.arrivals.values()):  # no way leads here, as values say
+                if isinstance(item, Component) and self._is_entered(item):
+                    raise Refused(f"the loop at {item.head} is entered elsewhere")
+                continue
             if isinstance(item, Component):
                 self._visit_loop(item, meeting)
             else:
                 self._settle(meeting)
                 self._explore(meeting)
+
+    def _is_entered(self, loop: Component) -> bool:
+        """Whether a way from outside leads to a member of the loop."""
+        members = set(loop.members())
+        return any(
+            arrived
+            for member in members
+            for origin, arrived in self.meetings[member].arrivals.items()
+            if origin not in members
+        )
 
     def _visit_loop(self, loop: Component, head: Meeting) -> None:
         for _ in range(_MOST_ROUNDS):

@@ -16,12 +16,11 @@ from dataclasses import dataclass, field
 from curta.errors import ProofError
 from curta.machine.instructions import GLOBALS, MEMORY_PAGES, PAGE, TRAPS, Instruction, kind_of
 from curta.machine.layout import ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
-from curta.machine.program import INITIALISE, PRIVATE, Claims, Entry
+from curta.machine.program import INITIALISE, PRIVATE, Callee, Claims, Entry, Place
 from curta.machine.proof.decode import Decoded
 from curta.machine.proof.modules import (
+    ROOMS,
     USER,
-    Callee,
-    Place,
     SourceFunction,
     SourceModule,
     Sources,
@@ -69,7 +68,9 @@ class ProgramProof:
         """All functions of the program, proved; raises ProofError where one is not."""
         user = user_module(self.module, self.claims, self.most_pages)
         self.sources = Sources(user)
-        self.starts = {at: callee for callee, at in self.claims.functions.items()}
+        self.starts = {
+            at: callee for callee, at in self.claims.functions.items() if callee[0] in ROOMS
+        }
         try:
             self._check_claims(user)
             setting_up = self._check_entries(user)
@@ -93,7 +94,7 @@ class ProgramProof:
     # -- what holds of the whole program ----------------------------------------------------------
 
     def _check_claims(self, user: SourceModule) -> None:
-        if len(self.starts) != len(self.claims.functions):
+        if len(set(self.claims.functions.values())) != len(self.claims.functions):
             raise Refused("two functions begin at the same instruction")
         shared = shared_registers(user)
         if len(set(shared)) != len(shared) or any(one <= GLOBALS for one in shared):
@@ -180,7 +181,7 @@ class ProgramProof:
             raise Refused(f"entry {entry.number} does not call its function")
         taken = set(shared_registers(user))
         for number, copy in enumerate(found[takes + 1 :]):
-            if copy.operation != "copy" or copy.b != number or copy.d in taken:
+            if copy.operation != "copy" or copy.b != number or copy.d in taken | {MEMORY_PAGES}:
                 raise Refused(f"entry {entry.number} does not say the results")
             if number < copy.d < gives:
                 raise Refused(f"entry {entry.number} says a result that it has written over")
