@@ -41,7 +41,7 @@ class Plan:
 
     rules: int = 90
     tables: int = 50
-    sources: int = 40
+    sources: int = 24
     """In each group of modules."""
     hand: int = 200
     between: int = 120
