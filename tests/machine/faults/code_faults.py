@@ -6,11 +6,13 @@ Whatever comes later compiles the mistake consistently, so no check of registers
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from random import Random
 
+from corpus import Program
 from fault import Fault, MismatchError, replaced_attribute
+from judging import TooLongError, lowered
 from source_faults import SIBLINGS
 
 from curta.machine.instructions import COMPARISONS, TRAPS, kind_of
@@ -36,18 +38,32 @@ Change = tuple[str, Callable[[], None]]
 _FIRST = "translate"
 
 
-def code_fault(program: str, callee: Callee, random: Random) -> Fault:
+def code_fault(program: Program, callee: Callee, random: Random) -> Fault:
     """A change of a function of a program, behind a pass that is drawn."""
     names = [_FIRST, *(f"{n} {improve.__name__}" for n, improve in enumerate(link.PASSES))]
     behind, seed = random.choice(names), random.random()
-    name = f"{program}: {callee} behind {behind}, {seed:.4f}"
     planted = partial(_planted, behind, callee, seed)
-    return Fault("between passes", name, planted, programs=frozenset([program]))
+    kind = _kind_of_change(program, planted)
+    name = f"{program.name}: {callee} behind {behind}: {kind} ({seed:.4f})"
+    return Fault("between passes", name, planted, programs=frozenset([program.name]))
+
+
+def _kind_of_change(program: Program, planted: Callable[..., AbstractContextManager[None]]) -> str:
+    """What the change is: it is drawn when the pass has run."""
+    done: list[str] = []
+    try:
+        with planted(done):
+            lowered(program, [])
+    except (Exception, TooLongError):  # judged later
+        pass
+    return done[0] if done else "nothing to change"
 
 
 @contextmanager
-def _planted(behind: str, callee: Callee, seed: float) -> Iterator[None]:
-    done: list[str] = []
+def _planted(
+    behind: str, callee: Callee, seed: float, told: list[str] | None = None
+) -> Iterator[None]:
+    done: list[str] = [] if told is None else told
 
     def spoilt(code: Code) -> Code:
         if code.callee == callee and not done:

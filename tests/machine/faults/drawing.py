@@ -117,7 +117,7 @@ def _code_faults(judge: Judge, number: int, random: Random) -> Iterator[Fault]:
         right = random.choice(judge.rights)
         callees = sorted(right.core.claims.functions)[1:]
         callees = [callee for callee in callees if callee[0] != "entries"]
-        yield code_fault(right.program.name, random.choice(callees), random)
+        yield code_fault(right.program, random.choice(callees), random)
 
 
 def _source_faults(

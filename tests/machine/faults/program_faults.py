@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 from random import Random
@@ -30,10 +31,26 @@ def instruction_fault(core: CoreProgram, program: str, at: int, random: Random) 
     """One change of an instruction."""
     instruction = core.instructions[at]
     kind, changed = random.choice(list(_changes(core, instruction, random)))
-    told = f"{program}: {at}: {shown(instruction)}  ->  {shown(changed)}"
+    return _fault(kind, program, core, at, changed)
+
+
+def _fault(kind: str, program: str, core: CoreProgram, at: int, changed: Instruction) -> Fault:
+    told = f"{program}: {at}: {shown(core.instructions[at])}  ->  {shown(changed)}"
     return Fault(
         f"program, {kind}", told, change=partial(_put, at, changed), programs=frozenset([program])
     )
+
+
+def target_faults(right: Right, reach: int) -> Iterator[Fault]:
+    """Every jump and call leads to every instruction that is near."""
+    core = right.core
+    for at, one in enumerate(core.instructions):
+        if kind_of(one.operation) != "jump" or one.operation in ("jump_table", "call_to", "return"):
+            continue
+        first, behind = max(0, one.target - reach), one.target + reach + 1
+        for target in range(first, min(behind, len(core.instructions))):
+            if target != one.target:
+                yield _fault("target", right.program.name, core, at, replace(one, target=target))
 
 
 def _put(at: int, changed: Instruction, core: CoreProgram) -> CoreProgram:
@@ -47,7 +64,9 @@ def shown(instruction: Instruction) -> str:
     return f"{one.operation} a=r{one.a} b={second} c=r{one.c} d=r{one.d} to {one.target}"
 
 
-def _changes(core: CoreProgram, one: Instruction, random: Random):  # type: ignore[no-untyped-def]
+def _changes(
+    core: CoreProgram, one: Instruction, random: Random
+) -> Iterator[tuple[str, Instruction]]:
     """Kinds and changed instructions."""
     name, kind = one.operation, kind_of(one.operation)
     compares = name.startswith("jump_") and name != "jump_table"
@@ -85,7 +104,7 @@ def _changes(core: CoreProgram, one: Instruction, random: Random):  # type: igno
     yield from _other_operations(one, name)
 
 
-def _other_operations(one: Instruction, name: str):  # type: ignore[no-untyped-def]
+def _other_operations(one: Instruction, name: str) -> Iterator[tuple[str, Instruction]]:
     bare = name.removeprefix("jump_")
     if name in KINDS and bare in SIBLINGS:
         yield "operation", replace(one, operation=name[: len(name) - len(bare)] + SIBLINGS[bare])

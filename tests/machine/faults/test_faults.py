@@ -12,15 +12,19 @@ from code_faults import code_fault
 from corpus import Program, make_cases, make_corpus
 from drawing import Plan, draw_faults
 from equivalence import explain
-from fault import Fault
+from fault import Fault, replaced_attribute
 from fault_table import table
-from judging import Judge, Verdict
+from judging import Judge, Verdict, lowered, refused
 from pass_faults import pass_faults
-from program_faults import instruction_fault
+from program_faults import instruction_fault, target_faults
 from rule_faults import rule_faults
 
-from curta.machine.instructions import Instruction
+from curta.machine.instructions import WORD, Instruction
+from curta.machine.layout import ARGUMENTS, ENVIRONMENT
+from curta.machine.lower import contexts
 from curta.machine.program import CoreProgram
+from curta.machine.wasm import decode
+from curta.machine.wasm.text import assemble
 
 FEW = (
     "case wide numbers that change places",
@@ -66,7 +70,7 @@ def test_changed_instructions_are_noticed(few: Judge) -> None:
 def test_changes_between_passes_are_noticed(few: Judge) -> None:
     random = Random(2)
     faults = [
-        code_fault(right.program.name, callee, random)
+        code_fault(right.program, callee, random)
         for right in few.rights
         for callee in sorted(right.core.claims.functions)
         if callee[0] == "user"
@@ -110,6 +114,37 @@ def test_changes_that_change_nothing_have_a_reason(changed: Instruction, reason:
     read = CoreProgram((right.instructions[0], Instruction("write_out", b=1), ends))
     wrong = CoreProgram((changed, *read.instructions[1:]))
     assert explain(read, wrong) == ("" if "result" in reason else reason)
+
+
+def test_a_jump_into_a_loop_is_not_taken_for_one_to_its_head() -> None:
+    name = "case loops right behind one another"
+    (program,) = (one for one in make_cases() if one.name == name)
+    (right,) = Judge.of([program]).rights
+    start = right.core.claims.functions["user", 0]
+    into_loops = [fault for fault in target_faults(right, 12) if f": {start}: jump_" in fault.name]
+    assert len(into_loops) > 15
+    judged(Judge([right]), into_loops)
+
+
+@pytest.mark.xfail(reason="the validator lets passive segments lie anywhere in the private memory")
+@pytest.mark.parametrize("place", [ARGUMENTS, ENVIRONMENT, WORD - 3])
+def test_passive_segments_lie_where_nobody_else_writes(place: int) -> None:
+    text = """(module (memory 1) (data $d "hello, world") (func (export "f") (param i32)
+        (result i32) (memory.init $d (i32.const 0) (i32.const 0) (i32.const 12))
+        (i32.load8_u (local.get 0))))"""
+    binary = assemble(text)
+    program = Program("passive", binary, decode(binary), (("f", (1,)),), ((101,),))
+    assert refused(program, lowered(program, [])) == ""
+    with replaced_attribute(contexts, "DATA", place):
+        assert refused(program, lowered(program, []))
+
+
+@pytest.mark.slow
+def test_no_jump_to_a_wrong_place_is_accepted_if_results_change() -> None:
+    judge = Judge.of(make_cases())
+    for right in judge.rights:
+        if len(right.core.instructions) < 80:
+            judged(Judge([right]), list(target_faults(right, 25)))
 
 
 @pytest.mark.slow
