@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import signal
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
@@ -94,9 +94,11 @@ class Judge:
     left_out: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, programs: Sequence[Program]) -> Judge:
+    def of(cls, programs: Iterable[Program]) -> Judge:
         judge = cls()
-        for program in Random("order").sample(programs, len(programs)):
+        ordered = list(programs)
+        Random("order").shuffle(ordered)
+        for program in ordered:
             heard: list[str] = []
             core = lowered(program, heard)
             refusal = heard[0] if heard else refused(program, core)
