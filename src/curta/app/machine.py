@@ -92,6 +92,7 @@ def run_options(options: argparse.Namespace, screen: Screen, stdin: Input) -> Ru
         "max_tokens": options.max_tokens,
         "keep_trace": options.trace,
         "watcher": screen.watcher,
+        "prove": options.prove,
     }
     if options.max_memory is not None:
         settings["max_memory"] = options.max_memory
@@ -109,7 +110,7 @@ def open_baked(options: argparse.Namespace, level: MachineLevel) -> BakedMachine
 
     if len(options.program) > 1:
         raise UserError(f"{options.program[0]} is a whole program; name no other file")
-    for name in ("cflags", "max_memory"):
+    for name in ("cflags", "max_memory", "prove"):
         if getattr(options, name, None):
             raise UserError(
                 f"--{name.replace('_', '-')}: {options.program[0]} is in the weights, and that was "
@@ -301,18 +302,26 @@ def show_figures(
 
 def disasm(options: argparse.Namespace) -> int:
     """Print WebAssembly beside core instructions beside tokens."""
-    from curta.machine.listing import disassembly
-    from curta.machine.load import load_program
+    from curta.machine.listing import disassembly, proof_lines
+    from curta.machine.load import load_program, prove_program
     from curta.machine.wasm import decode
 
     if is_baked(options.program):
+        if options.proof:
+            raise UserError(
+                "--proof: the module of a baked program is not known; give what was baked"
+            )
         for line in disassembly(open_baked(options, "native").program, None):
             print(line)
         return 0
     watcher = Screen().watcher
     flags = split_flags(options.cflags)
     content = read_program(options.program, flags, library=options.library, watcher=watcher)
-    program = load_program(content, extensions=chosen(options))
+    if options.proof:
+        for line in proof_lines(prove_program(content, extensions=chosen(options))):
+            print(line)
+        return 0
+    program = load_program(content, extensions=chosen(options), prove=options.prove)
     for line in disassembly(program, decode(content)):
         print(line)
     return 0

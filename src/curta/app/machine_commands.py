@@ -124,6 +124,12 @@ def add_disasm(commands: argparse._SubParsersAction[Parser]) -> None:
     disasm.add_argument(
         "--library", action="store_true", help="as for --invoke: no main, all functions exported"
     )
+    disasm.add_argument(
+        "--proof",
+        action="store_true",
+        help="show instead, function by function, that the core instructions do what the "
+        "WebAssembly does, and what that rests on",
+    )
     add_extension(disasm)
     add_cflags(disasm)
     disasm.set_defaults(command=disassemble)
@@ -164,6 +170,11 @@ def add_extension(command: argparse.ArgumentParser) -> None:
 def add_cflags(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--cflags", metavar="FLAGS", default="", help="for the C compiler, as one word: '-O3 -DN=8'"
+    )
+    command.add_argument(
+        "--prove",
+        action="store_true",
+        help="refuse the program unless it is proved that it does what its WebAssembly does",
     )
 
 

@@ -7,6 +7,7 @@ beside the instructions that it executed, one line for each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -34,6 +35,9 @@ from curta.machine.vocabulary import (
 from curta.machine.wasm.execute import MARKERS
 from curta.machine.wasm.module import Expression, Module
 from curta.machine.wasm.module import Instruction as WasmInstruction
+
+if TYPE_CHECKING:
+    from curta.machine.proof import Verdict
 
 ONE_SOURCE = frozenset({"clz", "ctz", "popcnt", "extend8", "extend16"})
 THREE_SOURCES = frozenset({"select", "add3", "sub3", "funnel_shl", "funnel_shr"})
@@ -186,6 +190,19 @@ def _bodies(module: Module) -> dict[str, Expression]:
         known.get(index, f"function {index}"): function.body
         for index, function in enumerate(module.functions, first)
     }
+
+
+def proof_lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    """What is proved, function by function, and the lemmas that it rests on."""
+    refused = sum(verdict.refused is not None for verdict in verdicts)
+    yield f"{len(verdicts) - refused} of {len(verdicts)} functions are proved: what the prompt says"
+    yield "does what the WebAssembly does; what a proof rests on is said in docs/proofs.md"
+    for verdict in verdicts:
+        yield f"{verdict.start:>8}  {verdict.instructions:>6} instructions  {verdict.name}"
+        if verdict.refused is not None:
+            yield f"{'':>10}not proved: {verdict.refused}"
+        elif verdict.lemmas:
+            yield f"{'':>10}by {', '.join(verdict.lemmas)}"
 
 
 # -- traces ---------------------------------------------

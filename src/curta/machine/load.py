@@ -11,14 +11,19 @@ import json
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from curta.engine.model_cache import write_atomically
 from curta.engine.settings import read_settings
-from curta.errors import FileError, LimitError
+from curta.errors import FileError, LimitError, ProofError
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
+from curta.machine.program import CoreProgram
 from curta.machine.wasm.module import MAX_PAGES, Module
 from curta.machine.wasm.validate import validate
+
+if TYPE_CHECKING:
+    from curta.machine.proof import Verdict
 
 HERE = Path(__file__).parent
 LOWERING = ("lower/*.py", "proof/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
@@ -26,32 +31,72 @@ LOWERING = ("lower/*.py", "proof/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
 
 
 def load_program(
-    content: bytes, max_memory: int = MAX_PAGES, extensions: Sequence[Extension] = ()
+    content: bytes,
+    max_memory: int = MAX_PAGES,
+    extensions: Sequence[Extension] = (),
+    *,
+    prove: bool = False,
 ) -> LoadedProgram:
-    """The module, lowered; its memory can grow to `max_memory` pages at most."""
+    """The module, lowered; its memory can grow to `max_memory` pages at most. With `prove` it is
+    refused unless it is proved that it does what the module does.
+    """
     names = [[extension.name, extension.parameters] for extension in extensions]
-    settings = json.dumps([max_memory, names]).encode()
+    settings = json.dumps([max_memory, names, prove]).encode()
     key = hashlib.sha256(lowering_digest() + settings + content)
     path = read_settings().cache_directory / "lowered" / f"{key.hexdigest()[:32]}.program"
     with suppress(OSError, FileError):
         return LoadedProgram.from_bytes(path.read_bytes())
-    program = lower_program(content, max_memory, extensions)
+    program = lower_program(content, max_memory, extensions, prove=prove)
     with suppress(OSError):
         write_atomically(path, program.to_bytes())
     return program
 
 
 def lower_program(
-    content: bytes, max_memory: int = MAX_PAGES, extensions: Sequence[Extension] = ()
+    content: bytes,
+    max_memory: int = MAX_PAGES,
+    extensions: Sequence[Extension] = (),
+    *,
+    prove: bool = False,
 ) -> LoadedProgram:
     """The same without a cache."""
+    program, core, module = _lower(content, max_memory, extensions)
+    if prove:
+        from curta.machine.proof import not_proved
+
+        for verdict in _verdicts(program, core, module, max_memory):
+            if verdict.refused is not None:
+                raise ProofError(not_proved(verdict.name, verdict.refused))
+    return program
+
+
+def prove_program(
+    content: bytes, max_memory: int = MAX_PAGES, extensions: Sequence[Extension] = ()
+) -> tuple[Verdict, ...]:
+    """Whether each function of the lowered module does what its WebAssembly does."""
+    program, core, module = _lower(content, max_memory, extensions)
+    return _verdicts(program, core, module, max_memory)
+
+
+def _lower(
+    content: bytes, max_memory: int, extensions: Sequence[Extension]
+) -> tuple[LoadedProgram, CoreProgram, Module]:
     from curta.machine.lower import LowerOptions, lower
     from curta.machine.wasm import decode
 
     module = decode(content)
     check_memory(module, max_memory)
-    options = LowerOptions(min(max_memory, MAX_PAGES), extensions=tuple(extensions))
-    return LoadedProgram.from_core(lower(module, options), Operations(extensions).names)
+    core = lower(module, LowerOptions(min(max_memory, MAX_PAGES), extensions=tuple(extensions)))
+    return LoadedProgram.from_core(core, Operations(extensions).names), core, module
+
+
+def _verdicts(
+    program: LoadedProgram, core: CoreProgram, module: Module, max_memory: int
+) -> tuple[Verdict, ...]:
+    from curta.machine.proof import prove
+
+    pages = min(max_memory, MAX_PAGES)
+    return prove(module, core, program.prompt(), pages, program.operations)
 
 
 def lowering_digest() -> bytes:

@@ -83,6 +83,8 @@ class LoadOptions(TypedDict, total=False):
     """The most pages of 64 KiB: growing beyond fails. By default 16,384, which is 1 GiB."""
     watcher: Watcher | None
     """Told how the compilation of C goes."""
+    prove: bool
+    """Refuse a program unless it is proved that its core instructions do what its module does."""
 
 
 class RunOptions(TalkOptions, LoadOptions, total=False):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -30,9 +31,7 @@ def decode_prompt(ids: Ids, operations: Sequence[str] = OPERATIONS) -> Decoded:
     if marks[0] % RECORD:
         raise ProofError("not proved: the prompt has an instruction that is not complete")
     records = ids[: marks[0]].reshape(-1, RECORD)
-    segments = [
-        _segment(ids[first + 1 : after]) for first, after in zip(marks, marks[1:], strict=False)
-    ]
+    segments = [_segment(ids[first + 1 : after]) for first, after in pairwise(marks)]
     return Decoded(tuple(_instructions(records, operations)), tuple(segments))
 
 

@@ -170,9 +170,9 @@ def _divide(name: str, w: Algebra, a: Words, b: Words) -> Words:
     """By a constant of one word, small numbers are divided as words."""
     divisor = word_of(b[0])
     limit = 1 << 32 if name.endswith("_u") else _SIGN
-    if divisor is not None and b[1] == ZERO and 0 < divisor < limit:
-        if w.decide(w.value("eq", a[1], ZERO)):
-            return w.divide(f"{name[:3]}_u", a[0], b[0]), ZERO
+    is_word = divisor is not None and b[1] == ZERO and 0 < divisor < limit
+    if is_word and w.decide(w.value("eq", a[1], ZERO)):
+        return w.divide(f"{name[:3]}_u", a[0], b[0]), ZERO
     return w.library(f"i64.{name}", (*a, *b), 2)
 
 

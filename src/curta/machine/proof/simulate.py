@@ -178,8 +178,8 @@ class FunctionProof:
                 for member in item.members():
                     meeting.arrivals.pop(member, None)
             if not any(meeting.arrivals.values()):  # no way leads here, as values say
-                if isinstance(item, Component) and self._is_entered(item):
-                    raise Refused(f"the loop at {item.head} is entered elsewhere")
+                if isinstance(item, Component):
+                    self._visit_from_within(item)
                 continue
             if isinstance(item, Component):
                 self._visit_loop(item, meeting)
@@ -187,15 +187,20 @@ class FunctionProof:
                 self._settle(meeting)
                 self._explore(meeting)
 
-    def _is_entered(self, loop: Component) -> bool:
-        """Whether a way from outside leads to a member of the loop."""
+    def _visit_from_within(self, loop: Component) -> None:
+        """A loop whose head no way leads to may be entered at another of its members."""
         members = set(loop.members())
-        return any(
-            arrived
+        entered = [
+            member
             for member in members
             for origin, arrived in self.meetings[member].arrivals.items()
-            if origin not in members
-        )
+            if arrived and origin not in members
+        ]
+        if len(set(entered)) > 1:
+            raise Refused(f"the loop at {loop.head} is entered at several places, not at its head")
+        if entered:
+            inside = {one: [s for s in self.successors[one] if s in members] for one in members}
+            self._visit(visiting_order(inside, entered[0]))
 
     def _visit_loop(self, loop: Component, head: Meeting) -> None:
         for _ in range(_MOST_ROUNDS):

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from curta.errors import ProofError
 from curta.machine.instructions import GLOBALS, MEMORY_PAGES, PAGE, TRAPS, Instruction, kind_of
@@ -40,8 +41,10 @@ _WRITERS = ("value", "divide", "load", "read")
 
 
 @dataclass(frozen=True, slots=True)
-class Proved:
-    """A function that does what its WebAssembly does, and the lemmas that this rests on."""
+class Verdict:
+    """Of a function: it does what its WebAssembly does, and the lemmas that this rests on; or why
+    that could not be shown (`refused`).
+    """
 
     callee: Callee
     name: str
@@ -49,6 +52,7 @@ class Proved:
     instructions: int
     lemmas: tuple[str, ...]
     calls: tuple[Callee, ...]
+    refused: str | None = None
 
 
 @dataclass
@@ -62,10 +66,10 @@ class ProgramProof:
     """What of WebAssembly each instruction is for: hints, too."""
     module: Module
     most_pages: int
-    functions: dict[Callee, Proved] = field(default_factory=dict)
+    functions: dict[Callee, Verdict] = field(default_factory=dict)
 
-    def prove(self) -> tuple[Proved, ...]:
-        """All functions of the program, proved; raises ProofError where one is not."""
+    def prove(self) -> tuple[Verdict, ...]:
+        """All functions of the program. Raises ProofError for what is wrong with the whole."""
         user = user_module(self.module, self.claims, self.most_pages)
         self.sources = Sources(user)
         self.starts = {
@@ -78,7 +82,7 @@ class ProgramProof:
             self._check_beginning(user, setting_up)
             self._check_memories(user)
         except Refused as refused:
-            raise ProofError(_told("the program", str(refused))) from None
+            raise ProofError(not_proved("the program", str(refused))) from None
         target = Target(
             self.program.instructions, self.starts, constants, tuple(shared_registers(user))
         )
@@ -306,26 +310,22 @@ class ProgramProof:
             if callee in self.claims.functions:
                 yield callee
 
-    def _prove_function(self, target: Target, callee: Callee) -> Proved:
+    def _prove_function(self, target: Target, callee: Callee) -> Verdict:
         start = self.claims.functions.get(callee)
-        function = self.sources.function(callee)
+        name = name_of(self.sources.function(callee))
         if start is None:
-            raise ProofError(_told(name_of(function), "nothing says where it begins"))
+            return Verdict(callee, name, 0, 0, (), (), "nothing says where it begins")
         proof = FunctionProof(
             Terms(), self.sources, target, callee, start, self._place, self.inlined
         )
+        refused = None
         try:
             proof.prove()
-        except Refused as refused:
-            raise ProofError(_told(name_of(function), str(refused))) from None
-        return Proved(
-            callee,
-            name_of(function),
-            start,
-            len(proof.visited),
-            tuple(sorted(proof.lemmas)),
-            tuple(sorted(self.starts[at] for at in proof.called)),
-        )
+        except Refused as why:
+            refused = str(why)
+        lemmas = tuple(sorted(proof.lemmas))
+        calls = tuple(sorted(self.starts[at] for at in proof.called))
+        return Verdict(callee, name, start, len(proof.visited), lemmas, calls, refused)
 
     def _place(self, at: int, meeting: bool) -> Place:
         """What an instruction is for; at a meeting, where WebAssembly is when one comes there."""
@@ -379,7 +379,7 @@ def _inlined(places: Iterable[Place | None]) -> dict[Place, Callee]:
 def _check_apart(taken: list[tuple[int, int]]) -> None:
     """Passive segments and the table lie in parts of their own of the private memory."""
     taken = sorted(part for part in taken if part[0] < part[1])
-    for (_, end), (start, _) in zip(taken, taken[1:], strict=False):
+    for (_, end), (start, _) in pairwise(taken):
         if start < end:
             raise Refused("passive segments overlap in the private memory")
 
@@ -404,8 +404,9 @@ def name_of(function: SourceFunction) -> str:
     return function.name if function.callee[0] == USER else f"{function.callee[0]} {function.name}"
 
 
-def _told(what: str, why: str) -> str:
+def not_proved(what: str, why: str) -> str:
+    """A message for what could not be shown to be right."""
     return (
-        f"not proved: {what}: {why}; the lowering of this program cannot be shown to be right, "
-        "so it is not run (please report it; --unproved runs it all the same)"
+        f"not proved: {what}: {why}; it is not shown that the core instructions do what the "
+        "WebAssembly does (please report it; without --prove the program is run all the same)"
     )

@@ -1,0 +1,34 @@
+"""A proof for every program that what the prompt says does what its WebAssembly does.
+
+`prove` reads the program from the tokens of its prompt and executes both, function by function, on
+terms. It knows nothing of how the lowering works: what that claims are hints. docs/proofs.md says
+what a proof rests on.
+"""
+
+from __future__ import annotations
+
+from curta.machine.ids import Ids
+from curta.machine.instructions import OPERATIONS
+from curta.machine.program import CoreProgram
+from curta.machine.proof.decode import decode_prompt
+from curta.machine.proof.whole import ProgramProof, Verdict, not_proved
+from curta.machine.wasm.module import Module
+
+__all__ = ["Verdict", "not_proved", "prove"]
+
+
+def prove(
+    module: Module,
+    program: CoreProgram,
+    prompt: Ids,
+    most_pages: int,
+    operations: tuple[str, ...] = OPERATIONS,
+) -> tuple[Verdict, ...]:
+    """A verdict for each function; ProofError for what is wrong with the whole program.
+
+    Of `program` only claims, places and entries are taken; what it does is read from the prompt.
+    """
+    places = [origin.asked for origin in program.origins]
+    decoded = decode_prompt(prompt, operations)
+    proof = ProgramProof(decoded, program.entries, program.claims, places, module, most_pages)
+    return proof.prove()
