@@ -202,16 +202,17 @@ def refused(program: Program, core: CoreProgram) -> str:
     asked = [origin.asked for origin in core.origins]
     try:
         with limited(PROOF_SECONDS):
-            ProgramProof(
+            proof = ProgramProof(
                 decoded, core.entries, core.claims, asked, program.module, MAX_PAGES
-            ).prove()
+            )
+            refusals = [f"{one.name}: {one.refused}" for one in proof.prove() if one.refused]
     except ProofError as error:
         return str(error)
     except TooLongError:
         return f"the validator takes more than {PROOF_SECONDS} seconds"
     except Exception as error:  # the validator breaks down, and so accepts nothing
         return f"the validator fails: {error!r}"
-    return ""
+    return refusals[0] if refusals else ""
 
 
 @contextmanager
