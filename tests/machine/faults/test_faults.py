@@ -126,7 +126,6 @@ def test_a_jump_into_a_loop_is_not_taken_for_one_to_its_head() -> None:
     judged(Judge([right]), into_loops)
 
 
-@pytest.mark.xfail(reason="the validator lets passive segments lie anywhere in the private memory")
 @pytest.mark.parametrize("place", [ARGUMENTS, ENVIRONMENT, WORD - 3])
 def test_passive_segments_lie_where_nobody_else_writes(place: int) -> None:
     text = """(module (memory 1) (data $d "hello, world") (func (export "f") (param i32)

@@ -63,7 +63,11 @@ def check_proved(names: list[str]) -> None:
     assert refused == {}
 
 
-CHANGES = ("register", "source", "immediate", "operation", "target")
+SLOW = ("register", "source", "immediate")
+CHANGES = (
+    *(pytest.param(name, marks=pytest.mark.slow) for name in SLOW),
+    *("operation", "target"),
+)
 
 
 @pytest.mark.parametrize("change", CHANGES)

@@ -15,8 +15,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from curta.errors import ProofError
-from curta.machine.instructions import GLOBALS, MEMORY_PAGES, PAGE, TRAPS, Instruction, kind_of
-from curta.machine.layout import ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
+from curta.machine.instructions import (
+    GLOBALS,
+    MEMORY_PAGES,
+    PAGE,
+    TRAPS,
+    WORD,
+    Instruction,
+    kind_of,
+)
+from curta.machine.layout import DATA, ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
 from curta.machine.program import INITIALISE, PRIVATE, Callee, Claims, Entry, Place
 from curta.machine.proof.decode import Decoded
 from curta.machine.proof.modules import (
@@ -261,17 +269,19 @@ class ProgramProof:
             expected.put(int.from_bytes(piece[:4], "little"), piece[4:])
         for number, index in table.items():
             expected.put(PRIVATE + TABLE + ENTRY_BYTES * number, self._entry(user, index))
-        taken: list[tuple[int, int]] = [(TABLE, TABLE + ENTRY_BYTES * user.table_size)]
+        elements = [(TABLE, TABLE + ENTRY_BYTES * user.table_size)]
         for place, element in zip(user.elements, user.module.elements, strict=True):
             if place.register and element.mode == "passive":
                 content = b"".join(self._entry(user, index) for index in element.functions)
                 expected.put(PRIVATE + place.address, content)
-                taken.append((place.address, place.address + len(content)))
+                elements.append((place.address, place.address + len(content)))
+        bytes_: list[tuple[int, int]] = []
         for place, data in zip(user.data, user.module.data, strict=True):
             if place.register and data.mode == "passive":
                 expected.put(PRIVATE + place.address, data.content)
-                taken.append((place.address, place.address + len(data.content)))
-        _check_apart(taken)
+                bytes_.append((place.address, place.address + len(data.content)))
+        _check_apart(elements, TABLE, DATA)
+        _check_apart(bytes_, DATA, WORD)
         found = Image()
         for segment in self.program.segments:
             found.put(segment.address, segment.content)
@@ -373,11 +383,13 @@ def _inlined(places: Iterable[Place | None]) -> dict[Place, Callee]:
     return found
 
 
-def _check_apart(taken: list[tuple[int, int]]) -> None:
-    """Passive segments and the table lie in parts of their own of the private memory."""
+def _check_apart(taken: list[tuple[int, int]], first: int, end: int) -> None:
+    """They lie in their part of the private memory, and none in another."""
     taken = sorted(part for part in taken if part[0] < part[1])
-    for (_, end), (start, _) in pairwise(taken):
-        if start < end:
+    if taken and not first <= taken[0][0] <= taken[-1][1] <= end:
+        raise Refused("a passive segment lies where the private memory has something else")
+    for (_, last), (following, _) in pairwise(taken):
+        if following < last:
             raise Refused("passive segments overlap in the private memory")
 
 
