@@ -108,6 +108,22 @@ def _second_condition(
     return [*arrived, *condition, goes_on._replace(taken=()), out]
 
 
+def _where_it_ends(lines: Lines, places: dict[Label, int], label: Label) -> int:
+    """The line that a jump to a label gets to, by further jumps."""
+    seen = {places[label]}
+    at = places[label]
+    while at < len(lines):
+        line = lines[at]
+        if not isinstance(line, Line) or not line.goes_on or line.taken:
+            break
+        following = places[line.leads[0].label]
+        if following in seen:
+            break
+        seen.add(following)
+        at = following
+    return at
+
+
 def _jump_back_first(lines: Lines) -> Lines:
     """Where a loop goes on or is left, let one jump go back, and the other one leave.
 
@@ -121,7 +137,7 @@ def _jump_back_first(lines: Lines) -> Lines:
         if not first.branches or not second.goes_on:
             continue
         assert first.instruction is not None
-        out = places[first.leads[0].label]
+        out = _where_it_ends(lines, places, first.leads[0].label)
         leaves = out > index or _is(lines[out], "return")
         if leaves and places[second.leads[0].label] <= index:
             operation = INVERTED[first.instruction.operation]
