@@ -20,7 +20,7 @@ from curta.machine.toolchain import Compilation
 
 FLAGS = ("-fwrapv", "-ffp-contract=off", "-w")
 LEVELS = ("-O0", "-O1", "-O2", "-O2", "-O3", "-Os")
-MOST_TOKENS = 400_000_000
+MOST_TOKENS = 2**26
 NATIVE_COMPILER = shutil.which("gcc")
 ENGINE = wasmtime.Engine()
 Run = Callable[[str, int, int, int], int]
