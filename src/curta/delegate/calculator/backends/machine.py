@@ -67,14 +67,17 @@ class Machine:
 
     def answers(self, programs: Sequence[Program]) -> list[str]:
         """A line for each program; fewer if the run reached its limit before."""
+        from curta.machine.instructions import MOST_TOKENS
+
         said: list[bytes] = []
+        wanted = TOKENS_FOR_ALL + self.tokens_for_each * len(programs)
         try:
             with as_file(files("curta.delegate.calculator.backends")) as folder:
                 run = self.prepared().run(
                     folder / "machine.c",
                     stdin=written(programs, self.budget).encode(),
                     on_stdout=said.append,
-                    max_tokens=TOKENS_FOR_ALL + self.tokens_for_each * len(programs),
+                    max_tokens=wanted if wanted < MOST_TOKENS else None,  # None: all there are
                     keep_trace=False,
                 )
         except LimitError:
