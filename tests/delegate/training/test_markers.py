@@ -123,7 +123,8 @@ def test_an_adapter_comes_back_with_its_tokens_and_its_protocol(
     assert encoded is not None
     tokens = list(encoded.tokens)
     assert set(read_markers(tmp_path / "adapter").new) <= set(tokens)
-    torch.testing.assert_close(logits(trained, tokens), logits(loaded, tokens))
+    near = {"rtol": 1e-3, "atol": 1e-4}  # sums of float32, in whatever order threads make of them
+    torch.testing.assert_close(logits(trained, tokens), logits(loaded, tokens), **near)
 
     rows = loaded.get_input_embeddings().weight
     untrained = models.load(name, device="cpu")[0].get_input_embeddings().weight
