@@ -72,6 +72,19 @@ class Origin:
     asked: Place | None = None
 
 
+class Claim(NamedTuple):
+    """Both sides where a block begins: `words` are WebAssembly's locals and operands, then those of
+    the functions that this one is in line in. What has the same number is the same word, ~k is the
+    constant k, None the place to return to. Numbers in `made` are operations of others, in order.
+    """
+
+    place: Place
+    words: tuple[int, ...]
+    shared: Mapping[int, int]
+    registers: Mapping[int, int | None]
+    made: Mapping[int, tuple[str, tuple[int, ...]]]
+
+
 @dataclass(frozen=True, slots=True)
 class Claims:
     """What the lowering says of a program besides. To a proof these are hints: one that is not true
@@ -87,8 +100,8 @@ class Claims:
     its length, or 0 if no instruction refers to it.
     """
     elements: tuple[tuple[int, int], ...] = ()
-    blocks: Mapping[int, Place] = field(default_factory=dict)
-    """Where WebAssembly is before the first instruction of a block, by its number."""
+    blocks: Mapping[int, Claim] = field(default_factory=dict)
+    """What holds before the first instruction of a block, by its number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from curta.machine.instructions import kind_of
 from curta.machine.lower.code import (
     Block,
     Branch,
@@ -35,7 +36,8 @@ from curta.machine.lower.code import (
     words,
 )
 from curta.machine.lower.context import ModuleContext
-from curta.machine.lower.rules import Facts, Operation, reduce
+from curta.machine.lower.rules import WIDE, Facts, Operation, reduce
+from curta.machine.lower.witness import Held
 from curta.machine.wasm.module import Expression, Function
 from curta.machine.wasm.validate_code import Chain, FunctionInfo
 
@@ -145,13 +147,20 @@ class Builder:
         d = self.code.new_value()
         a, b, c = (*reduced.sources, None, None)[:3]
         self.steps.append(Step(reduced.name, d, a, b, c, place=self.place))
+        self.make(d, reduced)
         return d
 
     def defer(self, operation: Operation) -> Value:
         """A value that stands for an operation which is not computed; only rules may take it."""
         value = self.code.new_value()
         self.pending[value] = operation
+        self.make(value, operation)
         return value
+
+    def make(self, value: Value, operation: Operation) -> None:
+        """Note how a value is made of others, without more coming of it."""
+        if kind_of(operation.name) == "value" and not operation.name.startswith(WIDE):
+            self.code.witness.made[value] = operation
 
     def load(self, name: str, address: Value, offset: int) -> Value:
         d = self.code.new_value()
@@ -327,6 +336,16 @@ class Builder:
         self.stack += taken
         return loop
 
+    def held(self, place: Place) -> Held:
+        """What WebAssembly's words are now."""
+        return Held(place, (*self.locals, *self.stack), self.shared)
+
+    def tell(self) -> None:
+        """Note what is held where a block begins, which is before an instruction."""
+        label = self._header[0]
+        if self.live and not self.steps and label not in self.code.witness.blocks:
+            self.code.witness.blocks[label] = self.held(self.place)
+
     # -- calls ------------------------------------------------------------------------------------
 
     def call(
@@ -335,6 +354,7 @@ class Builder:
         """Call with the words on top of the stack: a function, or the one that a value names."""
         arguments = self.pop_words(takes)
         results = tuple(self.code.new_value() for _ in range(gives))
+        self.code.witness.calls[self.place] = self.held(self.place)
         self.steps.append(
             Call(callee, arguments, results, len(self.stack), pointer, self.place),
         )

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from curta.machine.lower.witness import Witness
 from curta.machine.program import USER, Callee, Place
 
 __all__ = ["USER", "Callee", "Place"]
@@ -153,6 +154,7 @@ class Code:
     numbers: dict[int, Value] = field(default_factory=dict)
     """Constants by their words."""
     home: dict[Value, int] = field(default_factory=dict)
+    witness: Witness = field(default_factory=Witness)
     next_value: int = 0
     next_label: int = 0
 

@@ -43,6 +43,8 @@ class Conflicts:
     """The shared registers of values that lie in one."""
     live: dict[Label, int] = field(default_factory=dict)
     """The values that are read from each block on."""
+    returning: set[Label] = field(default_factory=set)
+    """Blocks after which the function may return."""
 
 
 def find_conflicts(code: Code) -> Conflicts:
@@ -67,7 +69,7 @@ class _Finder:
         code, found = self.code, self.found
         live = found.live = live_before(code)
         back = 1 << found.returned
-        returning = self._returning()
+        returning = found.returning = self._returning()
         for label, block in code.blocks.items():
             after = back if label in returning else 0
             for edge in edges(block.end):

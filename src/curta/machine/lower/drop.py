@@ -89,6 +89,7 @@ def _same_parameters(code: Code) -> dict[Value, Value]:
 
 def rename(code: Code, names: Mapping[Value, Value], unread: AbstractSet[Value] = _NONE) -> None:
     """Read other values instead of some; what writes those goes, and what writes unread ones."""
+    code.witness.names.update(names)
     gone = names.keys() | unread
     kept = {
         label: [parameter not in gone for parameter in block.parameters]

@@ -40,6 +40,7 @@ from curta.machine.lower.moves import Word, in_turn
 from curta.machine.lower.operations import GET, SET, takes_immediate
 from curta.machine.lower.registers import Registers
 from curta.machine.lower.rules import SWAPPED
+from curta.machine.program import Claim
 
 _MOVED_SOURCE = 1
 """Beyond the frame lie a register to break circles, and one for the pointer of a call."""
@@ -52,7 +53,8 @@ def emit(code: Code, registers: Registers, shared: SharedRegisters) -> Flat:
         writer.write(block)
     lines = writer.lines + writer.late
     frame = registers.frame + 1 + _MOVED_SOURCE
-    return Flat(code.callee, code.name, lines, frame, writer.next_label, registers.calls)
+    claims = {label: writer.claim(code.blocks[label]) for label in code.blocks}
+    return Flat(code.callee, code.name, lines, frame, writer.next_label, registers.calls, claims)
 
 
 class _Writer:
@@ -98,6 +100,15 @@ class _Writer:
             else:
                 self.step(step)
         self.end(block.end)
+
+    def claim(self, block: Block) -> Claim | None:
+        """What registers hold where the block begins, and WebAssembly."""
+        registers = self.registers
+        live = (*members(registers.conflicts.live[block.label]), *block.parameters)
+        held: dict[int, Value | None] = {self.of[v]: v for v in live if v in self.read}
+        if block.label in registers.conflicts.returning:
+            held[registers.back] = None
+        return self.code.witness.claim(block.label, held, self.code.constants)
 
     # -- operands ---------------------------------------------------------------------------------
 

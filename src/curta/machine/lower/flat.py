@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, Instruction
 from curta.machine.lower.code import Call, Callee, Edge, End, Label, Place, Step
+from curta.machine.program import Claim
 
 INVERTED = {
     "jump_eq": "jump_ne",
@@ -96,6 +97,7 @@ class Flat:
     frame: int
     next_label: Label
     calls: Mapping[Callee | None, float]
+    claims: Mapping[Label, Claim | None]
 
     def new_label(self) -> Label:
         label, self.next_label = self.next_label, self.next_label + 1

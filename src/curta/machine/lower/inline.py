@@ -105,6 +105,31 @@ class _Copy:
                 blocks.update((new.label, new) for new in (*usual, behind))
         blocks.update((new.label, new) for new in late)
         code.blocks = blocks
+        self.put_witness()
+
+    def put_witness(self) -> None:
+        """What is known of the function's words, in the place of the call."""
+        witness, inner = self.code.witness, self.function.witness
+        assert self.call.place is not None
+        outer = witness.calls[self.call.place]
+        for label, held in inner.blocks.items():
+            if label in self.labels and label != self.function.entry.label:
+                witness.blocks[self.labels[label]] = held.within(outer, self.spoken)
+        for place, held in inner.calls.items():
+            there = self.place(place)
+            assert there is not None
+            witness.calls[there] = held.within(outer, self.spoken)
+
+    def spoken(self, value: Value) -> Value:
+        """The name of a value of the function, which may be one that is not computed any more."""
+        value = self.function.witness.name(value)
+        if value not in self.names:
+            self.names[value] = self.code.new_value()
+            how = self.function.witness.made.get(value)
+            if how is not None:
+                sources = tuple(map(self.spoken, how[1]))
+                self.code.witness.made[self.names[value]] = how[0], sources
+        return self.names[value]
 
     def name_all(self) -> None:
         """Names for all values of the function."""
@@ -120,6 +145,11 @@ class _Copy:
             if value not in self.names:
                 home = function.home.get(value)
                 self.names[value] = code.new_value(None if home is None else first + home)
+        made = function.witness.made
+        for value in values:
+            if value in made:
+                sources = tuple(map(self.spoken, made[value][1]))
+                code.witness.made[self.names[value]] = made[value][0], sources
 
     def place(self, place: Place | None) -> Place | None:
         """A place in the function, in the place of the call."""

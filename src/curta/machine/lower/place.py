@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
-from curta.machine.lower.code import USER, Callee, Label, Place
+from curta.machine.lower.code import USER, Callee, Edge, Label, Place
 from curta.machine.lower.flat import Flat, Mark, with_target
-from curta.machine.program import Origin
+from curta.machine.program import Claim, Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,25 +18,29 @@ class Placed:
     origins: tuple[Origin, ...]
     starts: Mapping[Callee, int]
     """Where functions begin."""
-    blocks: Mapping[int, Place]
-    """Where WebAssembly is when a block begins, by its first instruction."""
+    blocks: Mapping[int, Claim]
+    """What holds when a block begins, by its first instruction."""
 
 
 def place(functions: Sequence[Flat]) -> Placed:
     starts: dict[Callee, int] = {}
     labels: list[dict[Label, int]] = []
-    blocks: dict[int, Place] = {}
+    found: dict[int, Claim | None] = {}
     at = 0
     for function in functions:
         starts[function.callee] = at
         places: dict[Label, int] = {}
         for line in function.lines:
+            begun = None
             if isinstance(line, Mark):
                 places[line.label] = at
-                if line.place is not None:
-                    blocks[at] = line.place
+                begun = line.label
             elif line.instruction is not None:
                 at += 1 + len(line.ways)
+            elif isinstance(line.does, Edge):
+                begun = line.does.label
+            if begun is not None:  # what begins last here is what all come to
+                found[at] = function.claims.get(begun)
         labels.append(places)
     if at >= MOST_INSTRUCTIONS:
         raise UnsupportedFeatureError(
@@ -61,6 +65,7 @@ def place(functions: Sequence[Flat]) -> Placed:
             instructions.append(line.instruction)
             instructions += [Instruction("jump", target=places[way.label]) for way in line.ways]
             origins += [origin] * (1 + len(line.ways))
+    blocks = {at: claim for at, claim in found.items() if claim is not None}
     return Placed(tuple(instructions), tuple(origins), starts, blocks)
 
 

@@ -35,6 +35,7 @@ def translate(
             b.index = _past(b, opcode)
             continue
         b.place = Place(b.code.callee, b.index)
+        b.tell()
         simple = _SIMPLE.get(opcode)
         if simple is not None:
             simple(b, *instruction.operands)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from curta.machine.instructions import MEMORY_PAGES, WORD
-from curta.machine.program import Callee, Claims
+from curta.machine.program import Callee, Claims, Place
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
 from curta.machine.runtime.build import LIBRARIES
 from curta.machine.wasm.decode import decode
@@ -20,6 +20,12 @@ Words = tuple[Term, ...]
 USER, ARITHMETIC, BULK, WASI = "user", "arithmetic", "bulk", "wasi"
 ROOMS = (USER, ARITHMETIC, BULK, WASI)
 NATIVES = "curta"
+_MARKERS = ("block", "loop", "end", "nop")
+"""They do nothing: being before one is being behind it."""
+
+
+class Refused(Exception):  # noqa: N818
+    """The proof does not go on: what was found instead."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +133,15 @@ class Sources:
 
     def function(self, callee: Callee) -> SourceFunction:
         return self.module(callee[0]).function(callee[1])
+
+    def behind_markers(self, place: Place) -> Place:
+        """The place of what is done next."""
+        body, index = self.function(place.callee).body, place.instruction
+        if not 0 <= index < len(body):
+            raise Refused(f"{place} is for an instruction that there is not")
+        while body[index].opcode in _MARKERS and index < len(body) - 1:
+            index += 1
+        return place._replace(instruction=index)
 
     def instruction(self, name: str) -> Callee:
         """The library function that is an instruction."""

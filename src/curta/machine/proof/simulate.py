@@ -1,12 +1,10 @@
 """One function: whatever the program does from its start on, WebAssembly does.
 
-Both sides are executed on terms from each *meeting* (an instruction of the program that several
-ways lead to) along every way to the next ones, or to the end of the function; there both have to
-agree. At a meeting it is known where WebAssembly is (a hint of the lowering), and what registers,
-locals, operands and the world are. A word that is the same term on all ways keeps it; all others
-get new symbols, the same one for words that agree on every way. In a loop that is at first assumed
-of all words, and taken back where the way round the loop shows otherwise, until nothing changes:
-then what is assumed at every meeting follows from what is assumed at those before it.
+Where ways meet, the lowering claims what both sides hold there: which register is the same word as
+which local or operand, or how it is made of others. From each such *meeting* both sides are
+executed on terms, along every way to the next ones or to the end of the function. There both have
+to agree, and the claim of the meeting that was reached has to be true: then all claims are, by
+induction over the length of a run. Nothing but this rests on claims; one that is wrong is refused.
 """
 
 from __future__ import annotations
@@ -14,10 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from curta.machine.program import Callee, Place
-from curta.machine.proof.join import Joining
+from curta.machine.program import Callee, Claim, Place
 from curta.machine.proof.modules import SourceFunction, Sources
-from curta.machine.proof.order import Component, visiting_order
 from curta.machine.proof.source import (
     Frame,
     Refused,
@@ -28,62 +24,31 @@ from curta.machine.proof.source import (
     word_count,
 )
 from curta.machine.proof.target import Ending, Registers, Target, TargetRun, Way
-from curta.machine.proof.terms import ZERO, Term, Terms
+from curta.machine.proof.terms import Term, Terms
 from curta.machine.wasm.module import FunctionType
 
-_MOST_ROUNDS = 60
 _MOST_FORKS = 50
-_MOST_FACTS = 16
-"""That are kept at a meeting, the newest."""
-_ENDS = ("trap", "return", "exit")
-
-
-@dataclass(frozen=True, slots=True)
-class Arrival:
-    """A way that has come to a meeting: words of the source, registers of the program."""
-
-    words: tuple[Term, ...]
-    registers: Registers
-    facts: dict[Term, bool]
-
-
-@dataclass(slots=True)
-class Meeting:
-    """`state` is one of the source's that came here; its words are those of `words`."""
-
-    at: int
-    state: State | None = None
-    words: tuple[Term, ...] = ()
-    registers: Registers = field(default_factory=dict)
-    facts: dict[Term, bool] = field(default_factory=dict)
-    """What is known on all ways that lead here."""
-    arrivals: dict[int, list[Arrival]] = field(default_factory=dict)
-    """By the meeting that they come from."""
-    own: set[Term] = field(default_factory=set)
-    """The symbols that were made here."""
-    settled: bool = False
 
 
 @dataclass
 class FunctionProof:
-    """Proves one function. `place_of` says where WebAssembly is at an instruction: a hint."""
+    """Proves one function. `place_of` says what of WebAssembly an instruction is for: a hint."""
 
     terms: Terms
     sources: Sources
     target: Target
     callee: Callee
     start: int
-    place_of: Callable[[int, bool], Place]
+    place_of: Callable[[int], Place]
+    claims: Mapping[int, Claim]
     inlined: Mapping[Place, Callee]
     lemmas: set[str] = field(default_factory=set)
-    is_thorough: bool = False
 
     def __post_init__(self) -> None:
         self.function: SourceFunction = self.sources.function(self.callee)
         self.source = SourceRun(self.terms, self.sources, self.inlined, self.lemmas)
-        type_ = self.function.type
         self.returns_by = self.terms.node("return address")
-        results = word_count(type_.results)
+        results = word_count(self.function.type.results)
         self.run = TargetRun(
             self.terms,
             self.sources,
@@ -96,31 +61,25 @@ class FunctionProof:
         )
 
     def prove(self) -> None:
-        """Raises Refused where it cannot. What one side learns later than the other is compared
-        with all facts in mind only if it has to be: it takes time.
-        """
-        try:
-            self._prove()
-        except Refused:
-            self.is_thorough = True
-            self._prove()
-
-    def _prove(self) -> None:
-        self.successors = self._find_meetings()
-        self.meetings = {at: Meeting(at) for at in self.successors}
-        self.places = frozenset(self.successors)
-        self._begin()
-        self._visit(visiting_order(self.successors, self.start))
-        for meeting in self.meetings.values():
-            if any(meeting.arrivals.values()) and not meeting.settled:
-                raise Refused(f"ways to {meeting.at} were not followed")
+        """Raises Refused where it cannot."""
+        self.meetings = self._find_meetings()
+        self.waiting = [self._beginning()]
+        self.seen: set[int] = set()
+        while self.waiting:
+            way = self.waiting.pop()
+            self.source.is_thorough = False
+            try:
+                self._explore(way)
+            except Refused:  # with all facts in mind, which takes longer
+                self.source.is_thorough = True
+                self._explore(way)
 
     # -- the shape of the program -----------------------------------------------------------------
 
-    def _find_meetings(self) -> dict[int, list[int]]:
-        """Where ways meet, and which meetings follow each."""
+    def _find_meetings(self) -> frozenset[int]:
+        """Where ways meet or loops begin, as far as something is claimed there."""
         start, target = self.start, self.target
-        count = {start: 2}
+        count = {start: 1}
         after: dict[int, tuple[int, ...]] = {}
         waiting = [start]
         while waiting:
@@ -135,18 +94,11 @@ class FunctionProof:
                 waiting.append(following)
         self.visited = after.keys()
         self.called = self._find_calls(after)
-        meetings = {at for at, ways in count.items() if ways > 1 and self._is_meeting(at)} | {start}
-        return {at: _following(at, after, meetings) for at in sorted(meetings)}
-
-    def _is_meeting(self, at: int) -> bool:
-        """Ends are reached on every way by itself, and so is what jumps lead to, if not to jumps
-        round and round.
-        """
-        instructions, seen = self.target.instructions, set()
-        while instructions[at].operation == "jump" and at not in seen:
-            seen.add(at)
-            at = instructions[at].target
-        return at in seen if seen else instructions[at].operation not in _ENDS
+        claimed = {at: id(self.claims[at]) for at in after if at in self.claims}
+        copies: dict[int, int] = {}
+        for claim in claimed.values():
+            copies[claim] = copies.get(claim, 0) + 1
+        return frozenset(at for at in claimed if count[at] > 1 or copies[claimed[at]] > 1)
 
     def _find_calls(self, visited: Iterable[int]) -> set[int]:
         """Where the functions begin that this one calls or ends with."""
@@ -158,7 +110,7 @@ class FunctionProof:
                 found.add(instruction.target)
         return found
 
-    def _begin(self) -> None:
+    def _beginning(self) -> Way:
         node = self.terms.node
         type_ = self.function.type
         takes = word_count(type_.parameters)
@@ -166,113 +118,34 @@ class FunctionProof:
         shared = {register: node("shared at start", register) for register in self.target.shared}
         registers: Registers = {**dict(enumerate(words)), **shared}
         registers[max(takes, word_count(type_.results))] = self.returns_by
-        state = State(start_frame(self.function, words), shared, node("world"))
-        self._arrive(-1, self.meetings[self.start], state, registers, {})
+        world = node("world")
+        state = State(start_frame(self.function, words), shared, world)
+        return Way(self.start, registers, world, state=state, origin=-1)
 
-    # -- visiting ---------------------------------------------------------------------------------
+    # -- from meeting to meeting ------------------------------------------------------------------
 
-    def _visit(self, order: tuple[int | Component, ...]) -> None:
-        for item in order:
-            meeting = self.meetings[item if isinstance(item, int) else item.head]
-            if isinstance(item, Component):
-                for member in item.members():
-                    meeting.arrivals.pop(member, None)
-            if not any(meeting.arrivals.values()):  # no way leads here, as values say
-                if isinstance(item, Component):
-                    self._visit_from_within(item)
-                continue
-            if isinstance(item, Component):
-                self._visit_loop(item, meeting)
-            else:
-                self._settle(meeting)
-                self._explore(meeting)
-
-    def _visit_from_within(self, loop: Component) -> None:
-        """A loop whose head no way leads to may be entered at another of its members."""
-        members = set(loop.members())
-        entered = [
-            member
-            for member in members
-            for origin, arrived in self.meetings[member].arrivals.items()
-            if arrived and origin not in members
-        ]
-        if len(set(entered)) > 1:
-            raise Refused(f"the loop at {loop.head} is entered at several places, not at its head")
-        if entered:
-            inside = {one: [s for s in self.successors[one] if s in members] for one in members}
-            self._visit(visiting_order(inside, entered[0]))
-
-    def _visit_loop(self, loop: Component, head: Meeting) -> None:
-        for _ in range(_MOST_ROUNDS):
-            if not self._settle(head):
-                return
-            self._explore(head)
-            self._visit(loop.body)
-        raise Refused(f"what holds in the loop at {head.at} was not found")
-
-    def _settle(self, meeting: Meeting) -> bool:
-        """What all arrivals agree on; whether that is new."""
-        arrivals = [one for ways in meeting.arrivals.values() for one in ways]
-        self.terms.facts = {}
-        before = meeting.words, meeting.registers, meeting.facts
-        common = [
-            register
-            for register in (meeting.registers if meeting.settled else arrivals[0].registers)
-            if all(register in arrival.registers for arrival in arrivals)
-        ]
-        columns = [*zip(*(arrival.words for arrival in arrivals), strict=True)]
-        columns += [tuple(one.registers[register] for one in arrivals) for register in common]
-        old: list[Term] = [ZERO] * len(columns)
-        if meeting.settled:
-            old = [*meeting.words, *(meeting.registers[register] for register in common)]
-        joining = Joining(self.terms, meeting.at, meeting.own)
-        words = joining.words(columns, old)
-        count = len(arrivals[0].words)
-        meeting.words = tuple(words[:count])
-        meeting.registers = dict(zip(common, words[count:], strict=True))
-        facts = joining.facts([arrival.facts for arrival in arrivals])
-        meeting.facts = dict(list(facts.items())[-_MOST_FACTS:])
-        changed = not meeting.settled or before != (
-            *(meeting.words, meeting.registers, meeting.facts),
-        )
-        meeting.settled = True
-        return changed
-
-    def _explore(self, meeting: Meeting) -> None:
-        """Follow all ways from a meeting."""
-        for following in self.successors[meeting.at]:
-            self.meetings[following].arrivals.pop(meeting.at, None)
-        assert meeting.state is not None
-        if self.is_thorough:
-            self.source.leaves = {*meeting.words, *meeting.registers.values()}
-        state = _with_words(meeting.state, meeting.words)
-        facts = meeting.facts.copy()
-        way = Way(meeting.at, meeting.registers.copy(), meeting.words[-1], facts)
-        way.state, way.facts_then = state, len(facts)
-        for ending in self.run.follow(way, self.places):
+    def _explore(self, way: Way) -> None:
+        """Follow all ways from the beginning or a meeting."""
+        origin = way.origin
+        for ending in self.run.follow(way.fork_to(way.at), self.meetings):
             try:
-                self._compare(meeting, ending)
+                self._compare(ending)
             except Refused as refused:
                 why = str(refused)
                 if self.source.other_world is not None:
                     why = self._difference(ending.way.world, self.source.other_world)
-                raise Refused(f"from {meeting.at} to {ending.way.at}: {why}") from None
+                raise Refused(f"from {origin} to {ending.way.at}: {why}") from None
 
     def _catch_up(self, way: Way) -> None:
         """Bring WebAssembly to where a way forks, so that both sides know as much; or leave it."""
-        assert way.state is not None
-        state = way.state.copy()
-        place = self.place_of(way.at, False)
+        place, state = self.place_of(way.at), way.state.copy()
         try:
             if not state.frame.is_at(place) or state.world != way.world:
-                state = self.source.run(state, place, way.world, way.new_facts, exactly=True)
+                way.state = self.source.run(state, place, way.world)
         except (Refused, Undecided):
             return
-        way.state, way.facts_then = state, len(way.facts)
 
-    # -- comparing --------------------------------------------------------------------------------
-
-    def _compare(self, origin: Meeting, ending: Ending) -> None:
+    def _compare(self, ending: Ending) -> None:
         """Bring the source to where a way of the program has come, and compare."""
         way = ending.way
         facts = [way.facts]
@@ -280,15 +153,11 @@ class FunctionProof:
             if not facts:
                 break
             self.terms.facts = facts.pop()
-            assert way.state is not None
             reached = way.state.copy()
-            reached.moved = reached.moved or way.at != origin.at
+            reached.moved |= way.at > way.origin  # what goes back has to make progress
             try:
                 if ending.how[0] == "meet":
-                    place = self.place_of(way.at, True)
-                    reached = self.source.run(reached, place, way.world, way.new_facts)
-                    meeting = self.meetings[way.at]
-                    self._arrive(origin.at, meeting, reached, way.registers, self.terms.facts)
+                    self._meet(way, reached)
                 else:
                     self._check_end(way, ending.how, self.source.run(reached))
             except Undecided as undecided:
@@ -301,10 +170,9 @@ class FunctionProof:
         """What a way of the source may bring: the facts in other words, or what is undecided."""
         known = self.terms.facts
         more = known.copy()
-        leaves = self.source.leaves
-        for atom, holds in known.items() if leaves is not None else ():
+        for atom, holds in known.items() if self.source.is_thorough else ():
             self.terms.facts = {fact: value for fact, value in known.items() if fact != atom}
-            again = self.terms.as_known([atom], leaves or set())[atom]
+            again = self.terms.as_known([atom])[atom]
             if again >= 0:
                 fact, positive = self.terms.fact(again)
                 more.setdefault(fact, holds == positive)
@@ -314,23 +182,92 @@ class FunctionProof:
         fact, _ = self.terms.fact(truth)
         return [{**known, fact: True}, {**known, fact: False}]
 
-    def _arrive(
-        self,
-        origin: int,
-        meeting: Meeting,
-        state: State,
-        registers: Registers,
-        facts: dict[Term, bool],
-    ) -> None:
-        words, registers = _words_of(state), registers.copy()
-        if self.source.leaves is not None:
-            known = self.terms.as_known((*words, *registers.values()), self.source.leaves)
-            words = tuple(known[word] for word in words)
-            registers = {register: known[term] for register, term in registers.items()}
-        if meeting.state is not None and len(_words_of(meeting.state)) != len(words):
-            raise Refused(f"WebAssembly comes to {meeting.at} with other operands")
-        meeting.state = state
-        meeting.arrivals.setdefault(origin, []).append(Arrival(words, registers, facts))
+    # -- meetings ---------------------------------------------------------------------------------
+
+    def _meet(self, way: Way, state: State) -> None:
+        """The claim is true on this way; what follows it is looked at once."""
+        claim = self.claims[way.at]
+        place = self.sources.behind_markers(claim.place)
+
+        def differs(reached: State) -> str | None:
+            return self._differs(claim, reached, way.registers)
+
+        reached = self.source.run(state, place, way.world, differs)
+        if way.at not in self.seen:
+            self.seen.add(way.at)
+            self.waiting.append(self._claimed(claim, way.at, reached))
+
+    def _differs(self, claim: Claim, state: State, registers: Registers) -> str | None:
+        """Why the claim is not true of these words and registers, if it is not."""
+        words = _words_of(state.frame)
+        if len(words) != len(claim.words):
+            return f"WebAssembly has {len(words)} words instead of {len(claim.words)}"
+        pairs = [*zip(claim.words, words, strict=True)]
+        pairs += [(number, state.shared.get(one, -1)) for one, number in claim.shared.items()]
+        for register, number in claim.registers.items():
+            held = registers.get(register)
+            if held is None:
+                return f"register {register} is claimed to hold a word"
+            if number is None and held != self.returns_by:
+                return f"register {register} does not hold where to return to"
+            if number is not None:
+                pairs.append((number, held))
+        meant: dict[int, Term] = {}
+        for number, term in pairs:
+            if number >= 0 and number not in claim.made:
+                meant.setdefault(number, term)
+        facts, self.terms.facts = self.terms.facts, {}
+        self._make(claim, meant)
+        self.terms.facts = facts
+        for number, term in pairs:
+            if not self.source.is_same(term, meant[number] if number >= 0 else number):
+                return f"{self._show(term)} is not what is claimed of it"
+        for register in self.target.shared:
+            if not self.source.is_same(registers[register], state.shared[register]):
+                return f"shared register {register} holds another word"
+        return None
+
+    def _make(self, claim: Claim, meant: dict[int, Term]) -> None:
+        """What is made of other words."""
+        for number, (name, sources) in claim.made.items():
+            parts = [source if source < 0 else meant.get(source) for source in sources]
+            if None in parts:
+                raise Refused(f"a claim of {claim.place} is made of nothing")
+            meant[number] = self.terms.value(name, *parts)  # type: ignore[arg-type]
+
+    def _claimed(self, claim: Claim, at: int, reached: State) -> Way:
+        """Any state in which the claim is true."""
+        node = self.terms.node
+        self.terms.facts = {}
+        numbers = [*claim.words, *claim.shared.values(), *claim.registers.values()]
+        meant = {
+            number: node("symbol", at, number)
+            for number in numbers
+            if number is not None and number >= 0 and number not in claim.made
+        }
+        self._make(claim, meant)
+
+        def term(number: int) -> Term:
+            return number if number < 0 else meant[number]
+
+        state = reached.copy()
+        _set_words(state.frame, tuple(map(term, claim.words)))
+        registers = {
+            register: self.returns_by if number is None else term(number)
+            for register, number in claim.registers.items()
+        }
+        for register in self.target.shared:
+            number = claim.shared.get(register)
+            if number is None:
+                registers.setdefault(register, node("symbol", at, "shared", register))
+            else:
+                registers[register] = term(number)
+            state.shared[register] = registers[register]
+        state.world = node("symbol", at, "world")
+        state.ended, state.moved = None, False
+        return Way(at, registers, state.world, state=state, origin=at)
+
+    # -- ends -------------------------------------------------------------------------------------
 
     def _check_end(self, way: Way, how: tuple[object, ...], state: State) -> None:
         shared = [way.registers[register] for register in state.shared]
@@ -350,7 +287,7 @@ class FunctionProof:
                 )
 
     def _type(self, at: int) -> FunctionType:
-        place = self.place_of(at, False)
+        place = self.place_of(at)
         function = self.sources.function(place.callee)
         instruction = function.body[place.instruction]
         if instruction.opcode != "call_indirect":
@@ -404,42 +341,21 @@ def _numbers(how: tuple[object, ...]) -> list[Term]:
     return found if how[0] != "trap" else [~found[0]]
 
 
-def _following(at: int, after: Mapping[int, tuple[int, ...]], meetings: set[int]) -> list[int]:
-    """The meetings that ways from `at` lead to."""
-    found: dict[int, None] = {}
-    waiting = list(after[at][::-1])
-    while waiting:
-        place = waiting.pop()
-        if place in meetings:
-            found[place] = None
-        else:
-            waiting += after[place][::-1]
-    return list(found)
-
-
-def _words_of(state: State) -> tuple[Term, ...]:
-    """All words of a state, always in the same order; the world is the last."""
+def _words_of(frame: Frame | None) -> tuple[Term, ...]:
+    """All words of a frame and of those that it is in line in, always in the same order."""
     words: list[Term] = []
-    frame: Frame | None = state.frame
     while frame is not None:
         for operand in (*frame.locals, *frame.stack):
             words += operand
         frame = frame.parent
-    return (*words, *state.shared.values(), state.world)
+    return tuple(words)
 
 
-def _with_words(state: State, words: tuple[Term, ...]) -> State:
-    """A state like this one with other words."""
-    new = state.copy()
+def _set_words(frame: Frame | None, words: tuple[Term, ...]) -> None:
+    """Let a frame, and those that it is in line in, hold other words."""
     left = iter(words)
-    frame: Frame | None = new.frame
     while frame is not None:
         for operands in (frame.locals, frame.stack):
             for number, operand in enumerate(operands):
                 operands[number] = tuple(next(left) for _ in operand)
         frame = frame.parent
-    for register in new.shared:
-        new.shared[register] = next(left)
-    new.world = next(left)
-    new.ended, new.moved = None, False
-    return new

@@ -24,7 +24,7 @@ from curta.machine.layout import (
 )
 from curta.machine.program import Callee, Place
 from curta.machine.proof.meanings import MEANINGS, PARAMETERS, Words
-from curta.machine.proof.modules import SourceFunction, Sources
+from curta.machine.proof.modules import Refused, SourceFunction, Sources
 from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant, word_of
 
 _OUT_OF_BOUNDS = TRAPS.index("out of bounds memory access")
@@ -35,10 +35,6 @@ _MISMATCH = TRAPS.index("indirect call type mismatch")
 _ALL_ONES = constant(-1)
 _MORE_STEPS = 1000
 """Than three times through the function: between two meetings no loop goes round twice."""
-
-
-class Refused(Exception):  # noqa: N818
-    """The proof does not go on: what was found instead."""
 
 
 class Undecided(Exception):  # noqa: N818
@@ -109,8 +105,8 @@ class SourceRun:
     """Calls of the library that the program has in line."""
     lemmas: set[str] = field(default_factory=set)
     state: State = field(init=False)
-    leaves: Set[Term] | None = None
-    """What the present way began with, if words are compared with all facts in mind."""
+    is_thorough: bool = False
+    """Whether words are compared with all facts in mind."""
     other_world: Term | None = None
     """What had happened at the place where the program has come, if it was something else."""
 
@@ -134,44 +130,35 @@ class SourceRun:
         state: State,
         place: Place | None = None,
         world: Term = ZERO,
-        needed: Set[Term] = frozenset(),
-        *,
-        exactly: bool = False,
+        differs: Callable[[State], str | None] = lambda state: None,
     ) -> State:
-        """Go on to a place with this world, or, if there is none, to the end of the function.
-
-        A loop may come by several times: then it is the time by which all facts were needed that
-        the way brought; if there is none, the first, unless it is to be `exactly` that.
+        """Go on to a place, with this world and with nothing that differs from what is wanted, or,
+        if there is no place, to the end of the function. A loop may come by several times.
         """
         self.state = state
-        self.terms.used = set()
-        first: State | None = None
         self.other_world = None
-        try:
-            for _ in range(3 * len(state.frame.function.body) + _MORE_STEPS):
-                if state.ended is not None:
-                    if place is None:
+        why = ""
+        for _ in range(3 * len(state.frame.function.body) + _MORE_STEPS):
+            if state.ended is not None:
+                if place is None:
+                    return state
+                why = why or f"WebAssembly ends ({state.ended[0]}) where the program goes on"
+                break
+            if place is not None and state.moved and state.frame.is_at(place):
+                if not self.is_same(state.world, world):
+                    self.other_world = None if why else self.other_world or state.world
+                else:
+                    difference = differs(state)
+                    if difference is None:
                         return state
-                    raise Refused(f"WebAssembly ends ({state.ended[0]}) where the program goes on")
-                if place is not None and state.moved and state.frame.is_at(place):
-                    if not self.is_same(state.world, world):
-                        self.other_world = self.other_world or state.world
-                    elif needed <= self.terms.used:
-                        return state
-                    elif first is None and not exactly:
-                        first = state.copy()
-                self.step(state)
-                state.moved = True
-        except (Refused, Undecided):
-            if first is None:
-                raise
-        if first is None:
-            raise Refused(f"WebAssembly does not get to {place}")
-        return first
+                    why = why or difference
+            self.step(state)
+            state.moved = True
+        raise Refused(why or f"WebAssembly does not get to {place}")
 
     def is_same(self, a: Term, b: Term) -> bool:
-        if a != b and self.leaves is not None:
-            known = self.terms.as_known((a, b), self.leaves)
+        if a != b and self.is_thorough:
+            known = self.terms.as_known((a, b))
             a, b = known[a], known[b]
         return a == b
 

@@ -8,9 +8,8 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
-from dataclasses import dataclass, field
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from curta.machine.instructions import (
     ACCESSES,
@@ -29,6 +28,7 @@ from curta.machine.wasm.module import FunctionType
 _BRANCHES = {f"jump_{name}": name for name in COMPARISONS}
 _THREE_SOURCES = frozenset(("select", "add3", "sub3", "funnel_shl", "funnel_shr"))
 Registers = dict[int, Term]
+_MOST_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -69,22 +69,16 @@ class Way:
     at: int
     registers: Registers
     world: Term
+    state: State
+    """Where WebAssembly was the last time that it was brought here."""
+    origin: int
+    """The meeting that it comes from."""
     facts: dict[Term, bool] = field(default_factory=dict)
     said: Term | None = None
     """The word that was said last."""
-    state: State | None = None
-    """Where WebAssembly was the last time that it was brought here, and the facts by then."""
-    facts_then: int = 0
 
     def fork_to(self, at: int) -> Way:
-        facts = self.facts.copy()
-        return Way(
-            at, self.registers.copy(), self.world, facts, self.said, self.state, self.facts_then
-        )
-
-    @property
-    def new_facts(self) -> Set[Term]:
-        return set(islice(self.facts, self.facts_then, None))
+        return replace(self, at=at, registers=self.registers.copy(), facts=self.facts.copy())
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,12 +109,16 @@ class TargetRun:
     def follow(self, way: Way, meetings: frozenset[int]) -> Iterator[Ending]:
         """All ends of ways from here on: where ways meet, or the function ends."""
         waiting = [way]
-        origin: Way | None = way
+        has_begun = way.origin < 0
+        left = _MOST_STEPS * len(self.target.instructions)
         while waiting:
             self.way = way = waiting.pop()
             self.terms.facts = way.facts
             while True:
-                if way is not origin and way.at in meetings:
+                left -= 1
+                if not left:
+                    raise Refused("it goes round and round")
+                if has_begun and way.at in meetings:
                     yield Ending(way, ("meet",))
                     break
                 after = self._step(way)
@@ -129,8 +127,9 @@ class TargetRun:
                     break
                 if after is not None:
                     waiting += after
+                    has_begun = True
                     break
-                origin = None
+                has_begun = True
 
     def _read(self, register: int) -> Term:
         held = self.way.registers.get(register)

@@ -132,19 +132,18 @@ class Terms:
         self.used.add(atom)
         return ~int(fact != turned)
 
-    def as_known(self, roots: Iterable[Term], leaves: Set[Term]) -> dict[Term, Term]:
+    def as_known(self, roots: Iterable[Term]) -> dict[Term, Term]:
         """Words as they are once the facts are known, built again from what they were made of.
 
         Both sides learn facts at different times; with all of them in mind they say the same.
         """
         found: set[Term] = set()
-        waiting = [term for term in roots if term >= 0 and term not in leaves]
+        waiting = [term for term in roots if term >= 0]
         while waiting:
             term = waiting.pop()
             if term not in found:
                 found.add(term)
-                parts = self._parts(term)
-                waiting += [part for part in parts if part >= 0 and part not in leaves]
+                waiting += [part for part in self._parts(term) if part >= 0]
         done: dict[Term, Term] = {}
         for term in sorted(found):  # parts are older than what they are parts of
             done[term] = self._again(term, done)

@@ -43,8 +43,6 @@ from curta.machine.proof.target import Target
 from curta.machine.proof.terms import Terms
 from curta.machine.wasm.module import Module
 
-_MARKERS = ("block", "loop", "end", "nop")
-"""They do nothing: being before one is being behind it."""
 _WRITERS = ("value", "divide", "load", "read")
 
 
@@ -323,7 +321,14 @@ class ProgramProof:
         if start is None:
             return Verdict(callee, name, 0, 0, (), (), "nothing says where it begins")
         proof = FunctionProof(
-            Terms(), self.sources, target, callee, start, self._place, self.inlined
+            Terms(),
+            self.sources,
+            target,
+            callee,
+            start,
+            self._place,
+            self.claims.blocks,
+            self.inlined,
         )
         refused = None
         try:
@@ -334,19 +339,12 @@ class ProgramProof:
         calls = tuple(sorted(self.starts[at] for at in proof.called))
         return Verdict(callee, name, start, len(proof.visited), lemmas, calls, refused)
 
-    def _place(self, at: int, meeting: bool) -> Place:
-        """What an instruction is for; at a meeting, where WebAssembly is when one comes there."""
-        place = self.claims.blocks.get(at) if meeting else None
-        place = place or self.places[at]
+    def _place(self, at: int) -> Place:
+        """What of WebAssembly an instruction is for."""
+        place = self.places[at]
         if place is None:
             raise Refused(f"nothing says what instruction {at} is for")
-        body = self.sources.function(place.callee).body
-        index = place.instruction
-        if not 0 <= index < len(body):
-            raise Refused(f"instruction {at} is for one that there is not")
-        while body[index].opcode in _MARKERS and index < len(body) - 1:
-            index += 1
-        return place._replace(instruction=index)
+        return self.sources.behind_markers(place)
 
 
 class Image:

@@ -1,0 +1,106 @@
+"""Witness: what WebAssembly holds where blocks begin, as values of the code.
+
+Translation knows which value each local and each operand is. That is kept, and followed through
+what passes do: a value that got another name, a value that nobody computes any more but that others
+are made of. In the end it is a claim for every block, in which a register and a local that have the
+same number hold the same word. A proof starts from such claims and shows that each is true whenever
+its block is reached; nothing else rests on them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from curta.machine.program import Claim, Place
+
+Value = int
+Label = int
+_DEEPEST = 8
+
+
+class Held(NamedTuple):
+    """Words of WebAssembly at a place: locals, operands, then those of the functions that this one
+    is in line in; and what shared registers hold, as far as it is known.
+    """
+
+    place: Place
+    words: tuple[Value, ...]
+    shared: Mapping[int, Value]
+
+    def within(self, other: Held, name: Callable[[Value], Value]) -> Held:
+        """The same, of a function in line of another one, with that one's names."""
+        words = (*map(name, self.words), *other.words)
+        return Held(_within(self.place, other.place), words, other.shared)
+
+
+def _within(place: Place, outer: Place) -> Place:
+    inner = outer if place.within is None else _within(place.within, outer)
+    return place._replace(within=inner)
+
+
+@dataclass(slots=True)
+class Witness:
+    """Of a function."""
+
+    blocks: dict[Label, Held] = field(default_factory=dict)
+    calls: dict[Place, Held] = field(default_factory=dict)
+    """Before calls, without what they take."""
+    names: dict[Value, Value] = field(default_factory=dict)
+    """What values are that passes have replaced."""
+    made: dict[Value, tuple[str, tuple[Value, ...]]] = field(default_factory=dict)
+    """How values are computed, by an operation of others."""
+
+    def name(self, value: Value) -> Value:
+        while value in self.names:
+            value = self.names[value]
+        return value
+
+    def claim(
+        self, label: Label, registers: Mapping[int, Value | None], constants: Mapping[Value, int]
+    ) -> Claim | None:
+        """Of a block that begins with these values in registers; None is where to return to."""
+        held = self.blocks.get(label)
+        if held is None:
+            return None
+
+        def number(value: Value) -> int:
+            value = self.name(value)
+            return ~constants[value] if value in constants else value
+
+        words = tuple(map(number, held.words))
+        shared = {register: number(value) for register, value in held.shared.items()}
+        there = {r: None if v is None else number(v) for r, v in registers.items()}
+        found = (*words, *shared.values(), *there.values())
+        made = _Made(self, number, {v for v in found if v is not None})
+        return Claim(held.place, words, shared, there, made.of_all())
+
+
+class _Made:
+    """How values are made of those that are there."""
+
+    def __init__(
+        self, witness: Witness, number: Callable[[Value], int], there: Iterable[int]
+    ) -> None:
+        self.witness, self.number = witness, number
+        self.there = frozenset(there)
+        self.found: dict[int, tuple[str, tuple[int, ...]] | None] = {}
+
+    def of_all(self) -> dict[int, tuple[str, tuple[int, ...]]]:
+        for value in sorted(self.there):
+            if value >= 0:
+                self.find(value, _DEEPEST)
+        return {value: how for value, how in self.found.items() if how is not None}
+
+    def find(self, value: int, depth: int) -> bool:
+        """Whether a value follows from those that are there, or is one of them."""
+        if value not in self.found:
+            how = self.witness.made.get(value)
+            self.found[value] = None
+            if how is not None and depth:
+                sources = tuple(map(self.number, how[1]))
+                if all(source < 0 or self.find(source, depth - 1) for source in sources):
+                    del self.found[value]  # what it is made of comes first
+                    self.found[value] = how[0], sources
+        return value in self.there or self.found[value] is not None
