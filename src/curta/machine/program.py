@@ -102,6 +102,8 @@ class Claims:
     elements: tuple[tuple[int, int], ...] = ()
     blocks: Mapping[int, Claim] = field(default_factory=dict)
     """What holds before the first instruction of a block, by its number."""
+    inlined: Mapping[Place, Callee] = field(default_factory=dict)
+    """Calls that have their function in line."""
 
 
 @dataclass(frozen=True, slots=True)

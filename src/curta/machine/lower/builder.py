@@ -341,10 +341,15 @@ class Builder:
         return Held(place, (*self.locals, *self.stack), self.shared)
 
     def tell(self) -> None:
-        """Note what is held where a block begins, which is before an instruction."""
+        """Note what is held before an instruction, where a block begins or a call comes back."""
         label = self._header[0]
-        if self.live and not self.steps and label not in self.code.witness.blocks:
-            self.code.witness.blocks[label] = self.held(self.place)
+        witness = self.code.witness
+        if not self.live:
+            return
+        if not self.steps:
+            witness.blocks.setdefault(label, self.held(self.place))
+        elif isinstance(self.steps[-1], Call) and self.steps[-1].place is not None:
+            witness.returns.setdefault(self.steps[-1].place, self.held(self.place))
 
     # -- calls ------------------------------------------------------------------------------------
 

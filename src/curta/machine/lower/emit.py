@@ -53,8 +53,9 @@ def emit(code: Code, registers: Registers, shared: SharedRegisters) -> Flat:
         writer.write(block)
     lines = writer.lines + writer.late
     frame = registers.frame + 1 + _MOVED_SOURCE
-    claims = {label: writer.claim(code.blocks[label]) for label in code.blocks}
-    return Flat(code.callee, code.name, lines, frame, writer.next_label, registers.calls, claims)
+    claims = {label: writer.claim(block) for label, block in code.blocks.items()}
+    calls, inlined = registers.calls, code.witness.inlined
+    return Flat(code.callee, code.name, lines, frame, writer.next_label, calls, claims, inlined)
 
 
 class _Writer:
@@ -102,8 +103,15 @@ class _Writer:
         self.end(block.end)
 
     def claim(self, block: Block) -> Claim | None:
-        """What registers hold where the block begins, and WebAssembly."""
-        registers = self.registers
+        """What registers hold where the block begins, and WebAssembly; of a block that only goes on
+        to another one, where that begins.
+        """
+        registers, seen = self.registers, set()
+        while not block.steps and isinstance(block.end, Jump) and block.label not in seen:
+            if self.edge_moves(block.end.edge):
+                break
+            seen.add(block.label)
+            block = self.code.blocks[block.end.edge.label]
         live = (*members(registers.conflicts.live[block.label]), *block.parameters)
         held: dict[int, Value | None] = {self.of[v]: v for v in live if v in self.read}
         if block.label in registers.conflicts.returning:

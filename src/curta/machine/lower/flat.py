@@ -98,6 +98,7 @@ class Flat:
     next_label: Label
     calls: Mapping[Callee | None, float]
     claims: Mapping[Label, Claim | None]
+    inlined: Mapping[Place, Callee]
 
     def new_label(self) -> Label:
         label, self.next_label = self.next_label, self.next_label + 1

@@ -112,6 +112,9 @@ class _Copy:
         witness, inner = self.code.witness, self.function.witness
         assert self.call.place is not None
         outer = witness.calls[self.call.place]
+        witness.inlined[self.call.place] = self.function.callee
+        if self.call.place in witness.returns:
+            witness.blocks[self.behind] = witness.returns[self.call.place]
         for label, held in inner.blocks.items():
             if label in self.labels and label != self.function.entry.label:
                 witness.blocks[self.labels[label]] = held.within(outer, self.spoken)

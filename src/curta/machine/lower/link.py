@@ -63,6 +63,7 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
             tuple((passive.address, passive.length_register) for passive in user.data),
             tuple((passive.address, passive.length_register) for passive in user.elements),
             placed.blocks,
+            placed.inlined,
         ),
     )
 

@@ -20,6 +20,8 @@ class Placed:
     """Where functions begin."""
     blocks: Mapping[int, Claim]
     """What holds when a block begins, by its first instruction."""
+    inlined: Mapping[Place, Callee]
+    """Calls that have their function in line."""
 
 
 def place(functions: Sequence[Flat]) -> Placed:
@@ -65,8 +67,9 @@ def place(functions: Sequence[Flat]) -> Placed:
             instructions.append(line.instruction)
             instructions += [Instruction("jump", target=places[way.label]) for way in line.ways]
             origins += [origin] * (1 + len(line.ways))
+    inlined = {call: callee for function in functions for call, callee in function.inlined.items()}
     blocks = {at: claim for at, claim in found.items() if claim is not None}
-    return Placed(tuple(instructions), tuple(origins), starts, blocks)
+    return Placed(tuple(instructions), tuple(origins), starts, blocks, inlined)
 
 
 def _origin(function: Flat, place: Place | None) -> Origin:

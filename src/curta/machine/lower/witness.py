@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curta.machine.program import Claim, Place
+from curta.machine.program import Callee, Claim, Place
 
 Value = int
 Label = int
@@ -47,6 +47,10 @@ class Witness:
     blocks: dict[Label, Held] = field(default_factory=dict)
     calls: dict[Place, Held] = field(default_factory=dict)
     """Before calls, without what they take."""
+    returns: dict[Place, Held] = field(default_factory=dict)
+    """Behind the instructions that these calls are the end of."""
+    inlined: dict[Place, Callee] = field(default_factory=dict)
+    """Calls that have their function in line."""
     names: dict[Value, Value] = field(default_factory=dict)
     """What values are that passes have replaced."""
     made: dict[Value, tuple[str, tuple[Value, ...]]] = field(default_factory=dict)

@@ -28,6 +28,15 @@ from curta.machine.proof.terms import Term, Terms
 from curta.machine.wasm.module import FunctionType
 
 _MOST_FORKS = 50
+_MOST_WRONG_CLAIMS = 4
+
+
+class _WrongClaim(Refused):
+    """What is claimed of a meeting is not true."""
+
+    def __init__(self, why: str, at: int) -> None:
+        super().__init__(why)
+        self.at = at
 
 
 @dataclass
@@ -61,8 +70,19 @@ class FunctionProof:
         )
 
     def prove(self) -> None:
-        """Raises Refused where it cannot."""
+        """Raises Refused where it cannot. A meeting may do without its claim if that is not true:
+        then more ways go on from it.
+        """
         self.meetings = self._find_meetings()
+        for _ in range(_MOST_WRONG_CLAIMS):
+            try:
+                self._prove()
+                return
+            except _WrongClaim as wrong:
+                self.meetings -= {wrong.at}
+        self._prove()
+
+    def _prove(self) -> None:
         self.waiting = [self._beginning()]
         self.seen: set[int] = set()
         while self.waiting:
@@ -134,7 +154,10 @@ class FunctionProof:
                 why = str(refused)
                 if self.source.other_world is not None:
                     why = self._difference(ending.way.world, self.source.other_world)
-                raise Refused(f"from {origin} to {ending.way.at}: {why}") from None
+                why = f"from {origin} to {ending.way.at}: {why}"
+                if ending.how[0] == "meet":
+                    raise _WrongClaim(why, ending.way.at) from None
+                raise Refused(why) from None
 
     def _catch_up(self, way: Way) -> None:
         """Bring WebAssembly to where a way forks, so that both sides know as much; or leave it."""

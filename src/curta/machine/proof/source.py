@@ -8,7 +8,7 @@ can trap is part of it, together with the shared registers, since their values c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 

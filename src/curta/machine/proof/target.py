@@ -257,6 +257,7 @@ class TargetRun:
         ways: list[Way] = []
         left = way.fork_to(way.at + 1 + count)
         for number in range(count):
+            self.terms.facts = left.facts
             truth = self.terms.equal(index, constant(number))
             if truth == ZERO:
                 continue

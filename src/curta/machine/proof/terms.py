@@ -17,7 +17,7 @@ Every such step is a theorem about words of 32 bits; tests/machine/theorems prov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from curta.machine.instructions import WORD

@@ -92,7 +92,6 @@ class ProgramProof:
         target = Target(
             self.program.instructions, self.starts, constants, tuple(shared_registers(user))
         )
-        self.inlined = _inlined(self.places)
         waiting = list(self._roots(user))
         while waiting:
             callee = waiting.pop()
@@ -328,7 +327,7 @@ class ProgramProof:
             start,
             self._place,
             self.claims.blocks,
-            self.inlined,
+            self.claims.inlined,
         )
         refused = None
         try:
@@ -369,16 +368,6 @@ class Image:
                 place = next(n for n in range(PAGE) if one[n] != another[n])
                 return page * PAGE + place
         return None
-
-
-def _inlined(places: Iterable[Place | None]) -> dict[Place, Callee]:
-    """The calls that have their function in line, and which function that is."""
-    found: dict[Place, Callee] = {}
-    for place in set(places):
-        while place is not None and place.within is not None:
-            found[place.within] = place.callee
-            place = place.within
-    return found
 
 
 def _check_apart(taken: list[tuple[int, int]], first: int, end: int) -> None:
