@@ -69,8 +69,15 @@ class Witness:
         if held is None:
             return None
 
+        names = {
+            self.name(value): self.name(there)
+            for register, value in held.shared.items()
+            if (there := registers.get(register)) is not None
+        }
+
         def number(value: Value) -> int:
             value = self.name(value)
+            value = names.get(value, value)
             return ~constants[value] if value in constants else value
 
         words = tuple(map(number, held.words))

@@ -470,7 +470,8 @@ class SourceRun:
             result = _ALL_ONES
         else:
             shared[MEMORY_PAGES] = self._value("add", before, pages, ZERO)
-            self.happen("grow", shared[MEMORY_PAGES])
+            if shared[MEMORY_PAGES] != before:
+                self.happen("grow", shared[MEMORY_PAGES])
         frame.stack[-1] = (result,)
         frame.index += 1
 

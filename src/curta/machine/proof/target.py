@@ -142,8 +142,9 @@ class TargetRun:
     def _write(self, register: int, term: Term) -> None:
         if register in self.target.constants:
             raise Refused(f"shared register {register} is written, and others take it as constant")
+        grows = register == MEMORY_PAGES and self.way.registers[register] != term
         self.way.registers[register] = term
-        if register == MEMORY_PAGES:
+        if grows:
             self.happen("grow", term)
 
     def happen(self, what: str, *arguments: object) -> Term:
@@ -261,7 +262,7 @@ class TargetRun:
             truth = self.terms.equal(index, constant(number))
             if truth == ZERO:
                 continue
-            taken = way.fork_to(way.at + 1 + number)
+            taken = left.fork_to(way.at + 1 + number)
             if truth == ONE:
                 return [*ways, taken]
             fact, holds = self.terms.fact(truth)
