@@ -113,9 +113,9 @@ class _Writer:
             seen.add(block.label)
             block = self.code.blocks[block.end.edge.label]
         live = (*members(registers.conflicts.live[block.label]), *block.parameters)
-        held: dict[int, Value | None] = {self.of[v]: v for v in live if v in self.read}
+        held: list[tuple[int, Value | None]] = [(self.of[v], v) for v in live if v in self.read]
         if block.label in registers.conflicts.returning:
-            held[registers.back] = None
+            held.append((registers.back, None))
         return self.code.witness.claim(block.label, held, self.code.constants)
 
     # -- operands ---------------------------------------------------------------------------------

@@ -62,18 +62,25 @@ class Witness:
         return value
 
     def claim(
-        self, label: Label, registers: Mapping[int, Value | None], constants: Mapping[Value, int]
+        self,
+        label: Label,
+        registers: Iterable[tuple[int, Value | None]],
+        constants: Mapping[Value, int],
     ) -> Claim | None:
-        """Of a block that begins with these values in registers; None is where to return to."""
+        """Of a block that begins with these values in registers, of which several may be one;
+        None is where to return to.
+        """
         held = self.blocks.get(label)
         if held is None:
             return None
 
-        names = {
-            self.name(value): self.name(there)
-            for register, value in held.shared.items()
-            if (there := registers.get(register)) is not None
-        }
+        there: dict[int, Value | None] = {}
+        names: dict[Value, Value] = {}
+        for register, value in (*registers, *held.shared.items()):
+            same = there.setdefault(register, value)
+            if same is not None and value is not None and same != value:
+                one, other = self.name(value), self.name(same)
+                names.update([(other, one) if one in constants else (one, other)])
 
         def number(value: Value) -> int:
             value = self.name(value)
@@ -82,10 +89,10 @@ class Witness:
 
         words = tuple(map(number, held.words))
         shared = {register: number(value) for register, value in held.shared.items()}
-        there = {r: None if v is None else number(v) for r, v in registers.items()}
-        found = (*words, *shared.values(), *there.values())
+        held_in = {r: None if v is None else number(v) for r, v in registers}
+        found = (*words, *shared.values(), *held_in.values())
         made = _Made(self, number, {v for v in found if v is not None})
-        return Claim(held.place, words, shared, there, made.of_all())
+        return Claim(held.place, words, shared, held_in, made.of_all())
 
 
 class _Made:
