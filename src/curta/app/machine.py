@@ -92,7 +92,7 @@ def run_options(options: argparse.Namespace, screen: Screen, stdin: Input) -> Ru
         "max_tokens": options.max_tokens,
         "keep_trace": options.trace,
         "watcher": screen.watcher,
-        "prove": options.prove,
+        "prove": not options.unproved,
     }
     if options.max_memory is not None:
         settings["max_memory"] = options.max_memory
@@ -110,7 +110,7 @@ def open_baked(options: argparse.Namespace, level: MachineLevel) -> BakedMachine
 
     if len(options.program) > 1:
         raise UserError(f"{options.program[0]} is a whole program; name no other file")
-    for name in ("cflags", "max_memory", "prove"):
+    for name in ("cflags", "max_memory", "unproved"):
         if getattr(options, name, None):
             raise UserError(
                 f"--{name.replace('_', '-')}: {options.program[0]} is in the weights, and that was "
@@ -321,7 +321,7 @@ def disasm(options: argparse.Namespace) -> int:
         for line in proof_lines(prove_program(content, extensions=chosen(options))):
             print(line)
         return 0
-    program = load_program(content, extensions=chosen(options), prove=options.prove)
+    program = load_program(content, extensions=chosen(options), prove=False)
     for line in disassembly(program, decode(content)):
         print(line)
     return 0

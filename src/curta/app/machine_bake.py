@@ -47,7 +47,7 @@ def compiled(options: argparse.Namespace, on_pass: OnPass) -> BakedMachine:
     settings: LoadOptions = {
         "cflags": split_flags(options.cflags),
         "watcher": Watcher(lambda _: None, Screen().warned),
-        "prove": options.prove,
+        "prove": not options.unproved,
     }
     if options.max_memory is not None:
         settings["max_memory"] = options.max_memory

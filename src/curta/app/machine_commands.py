@@ -172,9 +172,9 @@ def add_cflags(command: argparse.ArgumentParser) -> None:
         "--cflags", metavar="FLAGS", default="", help="for the C compiler, as one word: '-O3 -DN=8'"
     )
     command.add_argument(
-        "--prove",
+        "--unproved",
         action="store_true",
-        help="refuse the program unless it is proved that it does what its WebAssembly does",
+        help="run the program even if it is not proved that it does what its WebAssembly does",
     )
 
 

@@ -35,10 +35,10 @@ def load_program(
     max_memory: int = MAX_PAGES,
     extensions: Sequence[Extension] = (),
     *,
-    prove: bool = False,
+    prove: bool = True,
 ) -> LoadedProgram:
-    """The module, lowered; its memory can grow to `max_memory` pages at most. With `prove` it is
-    refused unless it is proved that it does what the module does.
+    """The module, lowered; its memory can grow to `max_memory` pages at most. It is refused unless
+    it is proved that it does what the module does, or `prove` is False.
     """
     names = [[extension.name, extension.parameters] for extension in extensions]
     settings = json.dumps([max_memory, names, prove]).encode()
@@ -57,7 +57,7 @@ def lower_program(
     max_memory: int = MAX_PAGES,
     extensions: Sequence[Extension] = (),
     *,
-    prove: bool = False,
+    prove: bool = True,
 ) -> LoadedProgram:
     """The same without a cache."""
     program, core, module = _lower(content, max_memory, extensions)

@@ -108,7 +108,7 @@ class Machine:
             "cflags": options.get("cflags", ()),
             "max_memory": max_memory,
             "watcher": options.get("watcher"),
-            "prove": options.get("prove", False),
+            "prove": options.get("prove", True),
         }
         loaded = self.load(program, library=library, **loading)
         return converse(self.talker(), loaded, program_name(program), options, max_memory)
@@ -129,7 +129,7 @@ class Machine:
                 library=library,
                 watcher=options.get("watcher"),
             )
-        prove = options.get("prove", False)
+        prove = options.get("prove", True)
         return load_program(content, limits.max_memory, self.extensions, prove=prove)
 
     def start(

@@ -84,7 +84,9 @@ class LoadOptions(TypedDict, total=False):
     watcher: Watcher | None
     """Told how the compilation of C goes."""
     prove: bool
-    """Refuse a program unless it is proved that its core instructions do what its module does."""
+    """Refuse a program unless it is proved that its core instructions do what its module does: so
+    it is, unless this is False.
+    """
 
 
 class RunOptions(TalkOptions, LoadOptions, total=False):

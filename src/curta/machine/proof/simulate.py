@@ -13,10 +13,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from curta.machine.program import Callee, Claim, Place
-from curta.machine.proof.modules import SourceFunction, Sources
+from curta.machine.proof.modules import Refused, SourceFunction, Sources
 from curta.machine.proof.source import (
     Frame,
-    Refused,
     SourceRun,
     State,
     Undecided,

@@ -20,8 +20,8 @@ from curta.machine.instructions import (
     kind_of,
 )
 from curta.machine.program import Callee
-from curta.machine.proof.modules import Sources
-from curta.machine.proof.source import Refused, State, divided, located, word_count, written
+from curta.machine.proof.modules import Refused, Sources
+from curta.machine.proof.source import State, divided, located, word_count, written
 from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant
 from curta.machine.wasm.module import FunctionType
 

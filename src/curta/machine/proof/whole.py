@@ -30,6 +30,7 @@ from curta.machine.proof.decode import Decoded
 from curta.machine.proof.modules import (
     ROOMS,
     USER,
+    Refused,
     SourceFunction,
     SourceModule,
     Sources,
@@ -38,7 +39,7 @@ from curta.machine.proof.modules import (
     words_of,
 )
 from curta.machine.proof.simulate import FunctionProof
-from curta.machine.proof.source import Refused, word_count
+from curta.machine.proof.source import word_count
 from curta.machine.proof.target import Target
 from curta.machine.proof.terms import Terms
 from curta.machine.wasm.module import Module
@@ -404,5 +405,5 @@ def not_proved(what: str, why: str) -> str:
     """A message for what could not be shown to be right."""
     return (
         f"not proved: {what}: {why}; it is not shown that the core instructions do what the "
-        "WebAssembly does (please report it; without --prove the program is run all the same)"
+        "WebAssembly does (please report it; --unproved runs the program all the same)"
     )
