@@ -93,10 +93,11 @@ def _lower(
 def _verdicts(
     program: LoadedProgram, core: CoreProgram, module: Module, max_memory: int
 ) -> tuple[Verdict, ...]:
-    from curta.machine.proof import prove
+    from curta.machine.proof import Kept, prove
 
     pages = min(max_memory, MAX_PAGES)
-    return prove(module, core, program.prompt(), pages, program.operations)
+    kept = Kept(read_settings().cache_directory / "proved", lowering_digest())
+    return prove(module, core, program.prompt(), pages, program.operations, kept)
 
 
 def lowering_digest() -> bytes:

@@ -11,10 +11,11 @@ from curta.machine.ids import Ids
 from curta.machine.instructions import OPERATIONS
 from curta.machine.program import CoreProgram
 from curta.machine.proof.decode import decode_prompt
+from curta.machine.proof.kept import Kept
 from curta.machine.proof.whole import ProgramProof, Verdict, not_proved
 from curta.machine.wasm.module import Module
 
-__all__ = ["Verdict", "not_proved", "prove"]
+__all__ = ["Kept", "Verdict", "not_proved", "prove"]
 
 
 def prove(
@@ -23,6 +24,7 @@ def prove(
     prompt: Ids,
     most_pages: int,
     operations: tuple[str, ...] = OPERATIONS,
+    kept: Kept | None = None,
 ) -> tuple[Verdict, ...]:
     """A verdict for each function; ProofError for what is wrong with the whole program.
 
@@ -30,5 +32,5 @@ def prove(
     """
     places = [origin.asked for origin in program.origins]
     decoded = decode_prompt(prompt, operations)
-    proof = ProgramProof(decoded, program.entries, program.claims, places, module, most_pages)
+    proof = ProgramProof(decoded, program.entries, program.claims, places, module, most_pages, kept)
     return proof.prove()

@@ -9,7 +9,7 @@ induction over the length of a run. Nothing but this rests on claims; one that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from curta.machine.program import Callee, Claim, Place
@@ -97,37 +97,16 @@ class FunctionProof:
 
     def _find_meetings(self) -> frozenset[int]:
         """Where ways meet or loops begin, as far as something is claimed there."""
-        start, target = self.start, self.target
-        count = {start: 1}
-        after: dict[int, tuple[int, ...]] = {}
-        waiting = [start]
-        while waiting:
-            at = waiting.pop()
-            if at in after:
-                continue
-            if not 0 <= at < len(target.instructions):
-                raise Refused(f"it goes on behind the last instruction, at {at}")
-            after[at] = tuple(target.successors(at, start))
-            for following in after[at]:
+        after = self.target.reached(self.start)
+        count = {self.start: 1}
+        for ways in after.values():
+            for following in ways:
                 count[following] = count.get(following, 0) + 1
-                waiting.append(following)
-        self.visited = after.keys()
-        self.called = self._find_calls(after)
         claimed = {at: id(self.claims[at]) for at in after if at in self.claims}
         copies: dict[int, int] = {}
         for claim in claimed.values():
             copies[claim] = copies.get(claim, 0) + 1
         return frozenset(at for at in claimed if count[at] > 1 or copies[claimed[at]] > 1)
-
-    def _find_calls(self, visited: Iterable[int]) -> set[int]:
-        """Where the functions begin that this one calls or ends with."""
-        found = set()
-        for at in visited:
-            instruction = self.target.instructions[at]
-            leaves = instruction.operation == "jump" and self.target.leaves(instruction, self.start)
-            if instruction.operation == "call" or leaves:
-                found.add(instruction.target)
-        return found
 
     def _beginning(self) -> Way:
         node = self.terms.node

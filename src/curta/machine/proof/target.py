@@ -8,7 +8,7 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from curta.machine.instructions import (
@@ -56,6 +56,29 @@ class Target:
             yield from range(at + 1, at + 2 + instruction.immediate)
         elif name not in ("return", "trap", "exit", "await"):
             yield at + 1
+
+    def reached(self, start: int) -> dict[int, tuple[int, ...]]:
+        """The instructions of the function that begins at `start`, and what may follow each."""
+        after: dict[int, tuple[int, ...]] = {}
+        waiting = [start]
+        while waiting:
+            at = waiting.pop()
+            if at not in after:
+                if not 0 <= at < len(self.instructions):
+                    raise Refused(f"it goes on behind the last instruction, at {at}")
+                after[at] = tuple(self.successors(at, start))
+                waiting += after[at]
+        return after
+
+    def called(self, reached: Iterable[int], start: int) -> set[Callee]:
+        """The functions that these instructions call or end with."""
+        found = set()
+        for at in reached:
+            instruction = self.instructions[at]
+            leaves = instruction.operation == "jump" and self.leaves(instruction, start)
+            if (instruction.operation == "call" and instruction.target in self.starts) or leaves:
+                found.add(self.starts[instruction.target])
+        return found
 
     def leaves(self, jump: Instruction, start: int) -> bool:
         """Whether a jump is a call at the end of a function."""

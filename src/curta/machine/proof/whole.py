@@ -27,6 +27,7 @@ from curta.machine.instructions import (
 from curta.machine.layout import DATA, ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
 from curta.machine.program import INITIALISE, PRIVATE, Callee, Claims, Entry, Place
 from curta.machine.proof.decode import Decoded
+from curta.machine.proof.kept import Kept, fingerprint
 from curta.machine.proof.modules import (
     ROOMS,
     USER,
@@ -73,6 +74,8 @@ class ProgramProof:
     """What of WebAssembly each instruction is for: hints, too."""
     module: Module
     most_pages: int
+    kept: Kept | None = None
+    """What was proved before."""
     functions: dict[Callee, Verdict] = field(default_factory=dict)
 
     def prove(self) -> tuple[Verdict, ...]:
@@ -320,24 +323,31 @@ class ProgramProof:
         name = name_of(self.sources.function(callee))
         if start is None:
             return Verdict(callee, name, 0, 0, (), (), "nothing says where it begins")
-        proof = FunctionProof(
-            Terms(),
-            self.sources,
-            target,
-            callee,
-            start,
-            self._place,
-            self.claims.blocks,
-            self.claims.inlined,
-        )
-        refused = None
+        try:
+            reached = target.reached(start)
+        except Refused as refused:
+            return Verdict(callee, name, start, 0, (), (), str(refused))
+        content = fingerprint(self.sources, target, callee, start, reached) if self.kept else ""
+        lemmas = self.kept.find(content) if self.kept else None
+        why = None
+        if lemmas is None:
+            lemmas, why = self._prove_anew(target, callee, start)
+            if self.kept and why is None:
+                self.kept.keep(content, lemmas)
+        calls = tuple(sorted(target.called(reached, start)))
+        return Verdict(callee, name, start, len(reached), lemmas, calls, why)
+
+    def _prove_anew(
+        self, target: Target, callee: Callee, start: int
+    ) -> tuple[tuple[str, ...], str | None]:
+        """The lemmas, and why it is not proved, if it is not."""
+        hints = self._place, self.claims.blocks, self.claims.inlined
+        proof = FunctionProof(Terms(), self.sources, target, callee, start, *hints)
         try:
             proof.prove()
-        except Refused as why:
-            refused = str(why)
-        lemmas = tuple(sorted(proof.lemmas))
-        calls = tuple(sorted(self.starts[at] for at in proof.called))
-        return Verdict(callee, name, start, len(proof.visited), lemmas, calls, refused)
+        except Refused as refused:
+            return tuple(sorted(proof.lemmas)), str(refused)
+        return tuple(sorted(proof.lemmas)), None
 
     def _place(self, at: int) -> Place:
         """What of WebAssembly an instruction is for."""
