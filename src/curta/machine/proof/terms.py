@@ -53,8 +53,6 @@ class Terms:
         self.truth: list[bool] = []
         """Which nodes are 0 or 1."""
         self.facts: dict[Term, bool] = {}
-        self.used: set[Term] = set()
-        """Which of them made a difference."""
         self._numbers: dict[Key, Term] = {}
         self._build: dict[str, Callable[[Term, Term, Term], Term]] = {
             "copy": lambda a, b, c: b,
@@ -129,7 +127,6 @@ class Terms:
             if chosen == atom:
                 return truth
             return self.negate(chosen) if turned else chosen
-        self.used.add(atom)
         return ~int(fact != turned)
 
     def as_known(self, roots: Iterable[Term]) -> dict[Term, Term]:
