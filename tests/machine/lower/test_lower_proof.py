@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import permutations
 from random import Random
 
 import pytest
@@ -13,7 +14,7 @@ from curta.errors import ProofError
 from curta.machine.instructions import COMPARISONS, Instruction, kind_of
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
-from curta.machine.program import CoreProgram
+from curta.machine.program import Claims, CoreProgram
 from curta.machine.proof import Verdict, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
@@ -91,6 +92,63 @@ def test_what_is_changed_is_refused(change: str) -> None:
         assert is_refused(module, replace(program, instructions=tuple(instructions))), (at, changed)
         tried += 1
     assert tried > 3
+
+
+@pytest.mark.parametrize("change", ["source", "register", "swapped"])
+def test_wrong_claims_make_nothing_right(change: str) -> None:
+    """Registers are exchanged in one instruction, and in all claims as well."""
+    module = decode(assemble(EUCLID))
+    program = lower(module)
+    start = program.claims.functions["user", 0]
+    registers = {r for claim in program.claims.blocks.values() for r in claim.registers}
+    pairs = [*permutations(sorted(registers), 2)]
+    assert len(pairs) > 6
+    tried = 0
+    for at in range(start, len(program.instructions)):
+        old = program.instructions[at]
+        for one, other in pairs if kind_of(old.operation) == "value" else ():
+            names = {one: other, other: one}
+            changed = {
+                "source": replace(old, a=names.get(old.a, old.a)),
+                "register": replace(old, d=names.get(old.d, old.d)),
+                "swapped": replace(old, b=old.b and names.get(old.b, old.b)),
+            }[change]
+            if changed == old or old.operation == "copy" and change == "source":
+                continue
+            instructions = (*program.instructions[:at], changed, *program.instructions[at + 1 :])
+            wrong = replace(program, instructions=instructions)
+            assert is_refused(module, wrong), (at, changed)
+            assert is_refused(module, replace(wrong, claims=renamed(program, names))), (at, changed)
+            tried += 1
+    assert tried > 3
+
+
+def renamed(program: CoreProgram, names: dict[int, int]) -> Claims:
+    """What is claimed, of other registers."""
+    blocks = {
+        at: claim._replace(registers={names.get(r, r): n for r, n in claim.registers.items()})
+        for at, claim in program.claims.blocks.items()
+    }
+    return replace(program.claims, blocks=blocks)
+
+
+def test_claims_are_needed_and_looked_at() -> None:
+    """Without any, a loop is followed without an end; what is claimed wrongly is not passed over."""
+    module = decode(assemble(EUCLID))
+    program = lower(module)
+    nothing = replace(program, claims=replace(program.claims, blocks={}))
+    assert "round and round" in reasons(module, nothing)
+    for at, claim in program.claims.blocks.items():
+        for word in {number for number in claim.words if number >= 0}:
+            words = tuple(~5 if number == word else number for number in claim.words)
+            blocks = {**program.claims.blocks, at: claim._replace(words=words)}
+            wrong = replace(program, claims=replace(program.claims, blocks=blocks))
+            if len(program.claims.blocks) == 1:
+                assert is_refused(module, wrong), (at, word)
+
+
+def reasons(module: Module, program: CoreProgram) -> str:
+    return " ".join(verdict.refused or "" for verdict in verdicts(module, program))
 
 
 def changed_in(instruction: Instruction, change: str, random: Random) -> Instruction | None:
