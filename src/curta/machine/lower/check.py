@@ -20,11 +20,11 @@ from curta.machine.lower.code import (
     Label,
     Value,
     edges,
-    end_reads,
+    end_uses,
     reads,
 )
 from curta.machine.lower.flow import find_dominators, find_order
-from curta.machine.lower.liveness import bits_of
+from curta.machine.lower.liveness import bits_of, members
 from curta.machine.lower.operations import PRIVATE, SET, sources
 
 Form = tuple[bool, bool, bool, bool]
@@ -113,10 +113,8 @@ class Checker:
         end = block.end
         if isinstance(end, Branch) and end.comparison not in COMPARISONS:
             raise CodeError(f"{end.comparison} is no comparison")
-        out = edges(end)
-        for values in (end_reads(end), *(edge.arguments for edge in out)):
-            wanted.update(value for value in values if value not in here)
-        ways = tuple((edge.label, len(edge.arguments)) for edge in out)
+        wanted.update(value for value in end_uses(end) if value not in here)
+        ways = tuple((edge.label, len(edge.arguments)) for edge in edges(end))
         kept = replace(block, steps=block.steps.copy())
         return _Summary(kept, len(written), bits_of(here), bits_of(wanted), ways)
 
@@ -149,6 +147,6 @@ class Checker:
         for label in self.order:
             summary = self.known[label]
             above = there.get(self.dominators[label], constants)
-            if missing := summary.wanted & ~above:
-                raise CodeError(f"block {label} may read value {missing.bit_length() - 1} too early")
+            if early := summary.wanted & ~above:
+                raise CodeError(f"block {label} may read what is not written: {members(early)}")
             there[label] = above | summary.written

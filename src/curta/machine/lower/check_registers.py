@@ -32,7 +32,7 @@ from curta.machine.lower.code import (
 from curta.machine.lower.context import SharedRegisters
 from curta.machine.lower.flat import Flat, Line, Mark
 from curta.machine.lower.liveness import bits_of, live_before
-from curta.machine.lower.operations import GET, SET, may_trap
+from curta.machine.lower.operations import GET, SET, may_trap, shared_registers
 
 _BEGIN = -1
 """Stands for the label of the first line, and for none behind the last one."""
@@ -50,14 +50,9 @@ class _Checker:
     def __init__(self, code: Code, flat: Flat, shared: SharedRegisters) -> None:
         self.code, self.flat, self.shared = code, flat, shared
         self.returned = 1 << code.next_value
-        touched = {
-            step.immediate
-            for block in code.blocks.values()
-            for step in block.steps
-            if isinstance(step, Step) and step.operation in (GET, SET)
-        }
         self.contents = {
-            register: 1 << code.next_value + 1 + n for n, register in enumerate(sorted(touched))
+            register: 1 << code.next_value + 1 + n
+            for n, register in enumerate(sorted(shared_registers(code)))
         }
         """What each shared register is to contain, as if it were a value."""
         always = self.returned | sum(self.contents.values())

@@ -232,6 +232,13 @@ def end_reads(end: End) -> Iterator[Value]:
             yield end.code
 
 
+def end_uses(end: End) -> Iterator[Value]:
+    """The values that an end reads, and those that it gives to edges."""
+    yield from end_reads(end)
+    for edge in edges(end):
+        yield from edge.arguments
+
+
 def reads(step: Step | Call) -> Iterator[Value]:
     """The values that a step reads."""
     if isinstance(step, Call):

@@ -19,12 +19,12 @@ from curta.machine.lower.code import (
     TailCall,
     Value,
     edges,
-    end_reads,
+    end_uses,
     reads,
     writes,
 )
 from curta.machine.lower.liveness import bits_of, live_before
-from curta.machine.lower.operations import GET, SET, may_trap
+from curta.machine.lower.operations import GET, SET, may_trap, shared_registers
 
 Site = tuple[Label, int]
 
@@ -54,81 +54,48 @@ class _Finder:
         self.code = code
         self.early = _computed_in_place(code)
         self.wanted = self.early.copy()
-        self.shared = {
-            step.immediate: 0
-            for block in code.blocks.values()
-            for step in block.steps
-            if isinstance(step, Step) and step.operation in (GET, SET)
-        }
+        self.shared = dict.fromkeys(shared_registers(code), 0)
         """For each shared register the values that are read after it has changed."""
-        self.found = Conflicts(code.next_value)
+        self.found = Conflicts(code.next_value, live=live_before(code))
 
     def run(self) -> Conflicts:
-        code, found = self.code, self.found
-        live = found.live = live_before(code)
-        back = 1 << found.returned
-        returning = self._returning()
-        for label, block in code.blocks.items():
-            after = back if label in returning else 0
-            for edge in edges(block.end):
-                after |= live[edge.label]
-                after |= bits_of(v for v in edge.arguments if v not in code.constants)
-            self._walk(block, after)
+        found = self.found
+        for block in self.code.blocks.values():
+            self._walk(block)
         for value, register in self.wanted.items():
             if not self.shared[register] >> value & 1:
                 found.in_shared[value] = register
         return found
 
-    def _returning(self) -> set[int]:
-        """Blocks after which the function may return."""
-        before: dict[int, list[int]] = {}
-        for label, block in self.code.blocks.items():
-            for edge in edges(block.end):
-                before.setdefault(edge.label, []).append(label)
-        waiting = [
-            label
-            for label, block in self.code.blocks.items()
-            if isinstance(block.end, Return | TailCall)
-        ]
-        found = set(waiting)
-        while waiting:
-            new = [label for label in before.get(waiting.pop(), ()) if label not in found]
-            found.update(new)
-            waiting += new
-        return found
-
-    def _walk(self, block: Block, live: int) -> None:
+    def _walk(self, block: Block) -> None:
         constants, of, shared = self.code.constants, self.found.of, self.shared
-        for value in end_reads(block.end):
-            if value not in constants:
-                live |= 1 << value
+        live = bits_of(value for value in end_uses(block.end) if value not in constants)
+        for edge in edges(block.end):
+            live |= self.found.live[edge.label]
+        if isinstance(block.end, Return | TailCall):
+            live |= 1 << self.found.returned
         for index in range(len(block.steps) - 1, -1, -1):
             step = block.steps[index]
             written = writes(step)
+            together = bits_of(written)
+            live &= ~together
             for value in written:
-                live &= ~(1 << value)
+                of[value] = live | together & ~(1 << value)
             if isinstance(step, Call):
                 self.found.across[block.label, index] = live
                 if shared:
                     self._call(step, live)
-                together = bits_of(written)
-                for value in written:
-                    of[value] = live | together & ~(1 << value)
-            elif written:
-                of[written[0]] = live
-                if shared:
-                    self._write(step, live)
-            elif step.operation == SET:
-                assert step.c is not None
-                shared[step.immediate] |= live & ~(1 << step.c)
+            elif shared:
+                self._share(step, live)
             for value in reads(step):
                 if value not in constants:
                     live |= 1 << value
-        together = bits_of(block.parameters)
-        for value in block.parameters:
-            of[value] = (live | together) & ~(1 << value)
+        begun = block.parameters
         if block is self.code.entry and live >> self.found.returned & 1:
-            of[self.found.returned] = (live | together) & ~(1 << self.found.returned)
+            begun = (*begun, self.found.returned)
+        together = live | bits_of(begun)
+        for value in begun:
+            of[value] = together & ~(1 << value)
 
     def _call(self, call: Call, live: int) -> None:
         """Functions of the same module may change all that is shared."""
@@ -136,12 +103,13 @@ class _Finder:
             for register in self.shared:
                 self.shared[register] |= live
 
-    def _write(self, step: Step, live: int) -> None:
-        assert step.d is not None
-        register = self.early.get(step.d)
-        if register is not None:
-            self.shared[register] |= live & ~(1 << step.d)
-        elif step.operation == GET:
+    def _share(self, step: Step, live: int) -> None:
+        """Reading and writing shared registers, and computing values in them."""
+        if step.operation == SET and step.c is not None:
+            self.shared[step.immediate] |= live & ~(1 << step.c)
+        elif step.d in self.early:
+            self.shared[self.early[step.d]] |= live & ~(1 << step.d)
+        elif step.operation == GET and step.d is not None:
             self.wanted[step.d] = step.immediate
 
 

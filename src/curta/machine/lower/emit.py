@@ -29,7 +29,7 @@ from curta.machine.lower.code import (
     Trap,
     Value,
     edges,
-    end_reads,
+    end_uses,
     reads,
     return_register,
 )
@@ -359,7 +359,5 @@ def _all_read(code: Code) -> set[Value]:
     for block in code.blocks.values():
         for step in block.steps:
             found.update(reads(step))
-        found.update(end_reads(block.end))
-        for edge in edges(block.end):
-            found.update(edge.arguments)
+        found.update(end_uses(block.end))
     return found

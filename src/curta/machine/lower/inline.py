@@ -1,8 +1,8 @@
 """Inline: short functions of the arithmetic library within loops, instead of calls.
 
 What is gained is not the call, but that operands need not be copied, and that a number which is
-multiplied several times is taken apart once (`share`). Where the function would leave for another
-one, that is called.
+multiplied several times is taken apart once (`simplify`). Where the function would leave for
+another one, that is called.
 """
 
 from __future__ import annotations

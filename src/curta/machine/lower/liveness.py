@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from curta.machine.lower.code import Code, Label, Value, edges, end_reads, reads, writes
+from curta.machine.lower.code import (
+    Code,
+    Label,
+    Return,
+    TailCall,
+    Value,
+    edges,
+    end_uses,
+    reads,
+    writes,
+)
 
 
 def bits_of(values: Iterable[Value]) -> int:
@@ -15,43 +25,43 @@ def bits_of(values: Iterable[Value]) -> int:
     return found
 
 
-def members(bits: int) -> Iterator[Value]:
+def members(bits: int) -> list[Value]:
     """The places of the ones."""
+    found = []
     while bits:
         lowest = bits & -bits
-        yield lowest.bit_length() - 1
+        found.append(lowest.bit_length() - 1)
         bits ^= lowest
+    return found
 
 
 def live_before(code: Code) -> dict[Label, int]:
     """For every block the values that are read in it or later, and written before it.
 
-    Its own parameters are not among them, and no constants.
+    Its own parameters are not among them, and no constants. Where to return to counts as one more
+    value, number `next_value`.
     """
+    constants = code.constants.keys()
     used: dict[Label, int] = {}
     kept: dict[Label, int] = {}
     ways: dict[Label, tuple[Label, ...]] = {}
     for label, block in code.blocks.items():
-        read = set(end_reads(block.end))
-        out = edges(block.end)
-        for edge in out:
-            read.update(edge.arguments)
         written = set(block.parameters)
-        for step in reversed(block.steps):
-            here = writes(step)
-            written.update(here)
-            read.difference_update(here)
-            read.update(reads(step))
-        read.difference_update(block.parameters)
-        used[label] = bits_of(read - code.constants.keys())
+        read: set[Value] = set()
+        for step in block.steps:
+            read.update(value for value in reads(step) if value not in written)
+            written.update(writes(step))
+        read.update(value for value in end_uses(block.end) if value not in written)
+        used[label] = bits_of(read - constants)
+        if isinstance(block.end, Return | TailCall):
+            used[label] |= 1 << code.next_value
         kept[label] = ~bits_of(written)
-        ways[label] = tuple(edge.label for edge in out)
+        ways[label] = tuple(edge.label for edge in edges(block.end))
     live = used.copy()
     changed = True
-    backwards = list(reversed(code.blocks))
     while changed:
         changed = False
-        for label in backwards:
+        for label in reversed(code.blocks):
             now = used[label]
             for way in ways[label]:
                 now |= live[way] & kept[label]
