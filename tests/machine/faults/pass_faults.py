@@ -28,6 +28,7 @@ from curta.machine.lower import (
 )
 from curta.machine.lower.code import Call, Step
 from curta.machine.lower.conflicts import Conflicts
+from curta.machine.lower.flat import Line
 from curta.machine.program import Segment
 
 TIMES = (0, 1, 5, 20)
@@ -220,13 +221,15 @@ def _users_leave(inner, code):  # type: ignore[no-untyped-def]
 # -- lines, memory, entries -----------------------------------------------------------------------
 
 
-def _not_inverted(inner, line, label, operation=None):  # type: ignore[no-untyped-def]
-    return inner(line, label)
+def _not_inverted(inner, line, ways):  # type: ignore[no-untyped-def]
+    return line._replace(ways=ways)
 
 
-def _is_next(inner, lines, index, label):  # type: ignore[no-untyped-def]
-    """A label behind the next instruction counts as being right here."""
-    return inner(lines, index, label) or inner(lines, index + 1, label)
+def _a_jump_less(inner, lines):  # type: ignore[no-untyped-def]
+    """The last jump counts as one to the next line."""
+    found = inner(lines)
+    jumps = [at for at, line in enumerate(found) if isinstance(line, Line) and line.goes_on]
+    return [line for at, line in enumerate(found) if at not in jumps[-1:]]
 
 
 def _longer_runs(inner, found):  # type: ignore[no-untyped-def]
@@ -360,7 +363,8 @@ def _found_late(inner, self, values, first):  # type: ignore[no-untyped-def]
 
 def _may_always(inner, self, jumped, other, read):  # type: ignore[no-untyped-def]
     """Copies of an edge are made before the branch, whatever is read later."""
-    return len(self.edge_moves(jumped)) == 1 and self.needs_room(jumped)
+    copied = jumped not in self.landings and jumped not in self.jumps
+    return copied and len(self.edge_moves(jumped)) == 1
 
 
 _WRONG: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
@@ -392,8 +396,8 @@ _WRONG: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
     (inline._Copy, "__init__", "arguments in line change places", _arguments_turned),
     (tails, "_given", "early returns give in another order", _given_back_turned),
     (link, "leave_for_last_calls", "results in any order leave", _users_leave),
-    (arrange, "with_target", "conditions are not inverted", _not_inverted),
-    (arrange, "_is_next", "the label after next is next", _is_next),
+    (arrange, "inverted", "conditions are not inverted", _not_inverted),
+    (arrange, "_without_detours", "a jump is missing", _a_jump_less),
     (segments, "_without_zeros", "the last byte is missing", _longer_runs),
     (segments, "_without_zeros", "segments lie one byte further", _moved),
     (link, "find_initial_state", "the first segment is put last", _first_wins),

@@ -7,6 +7,7 @@ allocation, the check finds it, unless nobody can.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -220,12 +221,9 @@ def test_another_register_is_found_out(make: Callable[[], Code]) -> None:
     tried = 0
     for index, changed in other_registers(flat):
         assert changed.instruction is not None
-        new = changed.instruction
-        target = flat.lines[index].instruction.target  # type: ignore[union-attr]
-        kept = Instruction(new.operation, new.a, new.b, new.c, new.d, new.immediate, target)
         lines = flat.lines.copy()
-        lines[index] = changed._replace(instruction=kept)
-        wrong = Flat(flat.callee, flat.name, lines, flat.frame, flat.next_label, flat.calls)
+        lines[index] = changed
+        wrong = replace(flat, lines=lines)
         with pytest.raises(CodeError, match="behind allocation"):
             check_registers(code, wrong, shared)
         tried += 1

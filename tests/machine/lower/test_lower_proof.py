@@ -90,7 +90,7 @@ def test_what_is_changed_is_refused(change: str) -> None:
         instructions[at] = changed
         assert is_refused(module, replace(program, instructions=tuple(instructions))), (at, changed)
         tried += 1
-    assert tried > 3
+    assert tried >= 3
 
 
 def changed_in(instruction: Instruction, change: str, random: Random) -> Instruction | None:

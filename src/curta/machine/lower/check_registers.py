@@ -104,7 +104,7 @@ class _Checker:
         changed = set()
         for line in lines:
             self._do(line, held)
-            for label, taken in line.leads:
+            for label, taken in line.ways:
                 there = dict(held) if taken else held
                 for event in taken:
                     self._happen(event, line, there)

@@ -67,9 +67,11 @@ def count_calls(function: Flat, in_tables: Sequence[Callee]) -> dict[Callee, flo
 
     An indirect call leads to each function of the tables as often as to the others.
     """
-    counts = {callee: often for callee, often in function.calls.items() if callee is not None}
+    counts = {
+        callee: often for callee, often in function.registers.calls.items() if callee is not None
+    }
     for callee in in_tables:
-        shared = function.calls.get(None, 0.0) / len(in_tables)
+        shared = function.registers.calls.get(None, 0.0) / len(in_tables)
         counts[callee] = counts.get(callee, 0.0) + shared
     return counts
 

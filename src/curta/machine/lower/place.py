@@ -36,7 +36,7 @@ def place(functions: Sequence[Flat]) -> Placed:
                 if line.place is not None:
                     blocks[at] = line.place
             elif line.instruction is not None:
-                at += 1 + len(line.ways)
+                at += 1 + len(line.entries)
         labels.append(places)
     if at >= MOST_INSTRUCTIONS:
         raise UnsupportedFeatureError(
@@ -50,17 +50,17 @@ def place(functions: Sequence[Flat]) -> Placed:
         for line in function.lines:
             if isinstance(line, Mark) or line.instruction is None:
                 continue
+            instruction = line.instruction
             if line.callee is not None:
-                line = with_target(line, starts[line.callee])
-            elif line.leads and not line.ways:
-                line = with_target(line, places[line.leads[0].label])
+                instruction = with_target(line, starts[line.callee])
+            elif line.ways and not line.entries:
+                instruction = with_target(line, places[line.ways[0].label])
             origin = known.get(line.place)
             if origin is None:
                 origin = known[line.place] = _origin(function, line.place)
-            assert line.instruction is not None
-            instructions.append(line.instruction)
-            instructions += [Instruction("jump", target=places[way.label]) for way in line.ways]
-            origins += [origin] * (1 + len(line.ways))
+            instructions.append(instruction)
+            instructions += [Instruction("jump", target=places[way.label]) for way in line.entries]
+            origins += [origin] * (1 + len(line.entries))
     return Placed(tuple(instructions), tuple(origins), starts, blocks)
 
 
