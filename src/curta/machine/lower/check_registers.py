@@ -27,11 +27,12 @@ from curta.machine.lower.code import (
     Table,
     TailCall,
     Value,
+    end_reads,
     return_register,
 )
 from curta.machine.lower.context import SharedRegisters
 from curta.machine.lower.flat import Flat, Line, Mark
-from curta.machine.lower.liveness import bits_of, live_before
+from curta.machine.lower.liveness import bits_of
 from curta.machine.lower.operations import GET, SET, may_trap, shared_registers
 
 _BEGIN = -1
@@ -58,8 +59,9 @@ class _Checker:
         always = self.returned | sum(self.contents.values())
         self.kept = {
             label: live | bits_of(code.blocks[label].parameters) | always
-            for label, live in live_before(code).items()
+            for label, live in flat.registers.conflicts.live.items()
         }
+        """The values that are known from each block on: with fewer of them less is allowed."""
         self.fixed = {register: word for word, register in shared.constants.items()}
         """The shared registers that hold constants."""
         self.words: dict[int, int] = {}
@@ -255,7 +257,7 @@ class _Checker:
             case Exit():
                 self._meant(end.code, SCRATCH, line, held)
             case Return() | TailCall():
-                given = end.values if isinstance(end, Return) else end.arguments
+                given = tuple(end_reads(end))
                 for place, value in enumerate(given):
                     self._meant(value, place, line, held)
                 back = instruction.a

@@ -21,6 +21,7 @@ from curta.machine.lower.code import (
     TailCall,
     Value,
     edges,
+    end_reads,
     return_register,
 )
 from curta.machine.lower.conflicts import Conflicts, Site, find_conflicts
@@ -92,29 +93,18 @@ def _wishes(code: Code, flow: Flow, slots: dict[Site, int]) -> list[Wish]:
         often = flow.often(label)
         for index, step in enumerate(block.steps):
             if isinstance(step, Call):
-                slot = slots[label, index]
-                wishes += [(often, v, None, slot + n) for n, v in enumerate(step.arguments)]
-                wishes += [(often, v, None, slot + n) for n, v in enumerate(step.results)]
+                for row in (step.arguments, step.results):
+                    wishes += [(often, v, None, n) for n, v in enumerate(row, slots[label, index])]
             elif step.operation == "copy" and step.b is not None and step.d is not None:
                 wishes.append((often, step.d, step.b, 0))
         for edge in edges(block.end):
             parameters = code.blocks[edge.label].parameters
             wishes += [(often, p, v, 0) for p, v in zip(parameters, edge.arguments, strict=True)]
-        wishes += [(often, v, None, place) for place, v in enumerate(_given(block.end))]
+        if isinstance(block.end, Return | TailCall):
+            wishes += [(often, v, None, place) for place, v in enumerate(end_reads(block.end))]
     constants = code.constants
     kept = [w for w in wishes if w[1] not in constants and w[2] not in constants]
-    kept.sort(key=lambda wish: -wish[0])
-    return kept
-
-
-def _given(end: object) -> tuple[Value, ...]:
-    """What has to be in the first registers at the end of a block."""
-    match end:
-        case Return():
-            return end.values
-        case TailCall():
-            return end.arguments
-    return ()
+    return sorted(kept, key=lambda wish: -wish[0])
 
 
 class _Web(NamedTuple):
@@ -155,13 +145,12 @@ class _Joined:
     ) -> None:
         self.in_shared = conflicts.in_shared
         limits = _limits(conflicts, slots)
-        first = code.first_cell
         self.webs: dict[Value, _Web] = {}
         self.in_register: dict[int, _Web] = {}
         for value, others in conflicts.of.items():
             if value not in self.in_shared:
                 home = code.home.get(value)
-                home = home if home is None or home < first else home + room
+                home = home if home is None or home < code.first_cell else home + room
                 self.webs[value] = _Web(1 << value, others, limits.get(value, GLOBALS), home)
         self.heads = {value: value for value in self.webs}
         if conflicts.returned in self.webs:
@@ -179,12 +168,11 @@ class _Joined:
         _, value, other, register = wish
         if value in self.in_shared or other in self.in_shared:
             return
-        if other is None:
-            head = self.head(value)
-            if self.webs[head].pin is None and self._fits(self.webs[head], register):
-                self._put(head, register)
-        else:
-            self._join(self.head(value), self.head(other))
+        one = self.head(value)
+        if other is not None:
+            self._join(one, self.head(other))
+        elif self.webs[one].pin is None and self._fits(self.webs[one], register):
+            self._put(one, register)
 
     def _fits(self, web: _Web, register: int) -> bool:
         return register < web.limit and not web.differs(self.in_register.get(register, _NOTHING))
@@ -199,9 +187,7 @@ class _Joined:
             return
         both = first.joined(second)
         pin = both.pin
-        if pin is not None and second.pin not in (None, pin):
-            return
-        if pin is not None and not self._fits(both, pin):
+        if pin is not None and (second.pin not in (None, pin) or not self._fits(both, pin)):
             return
         del self.webs[other]
         self.heads[other] = one
@@ -211,10 +197,9 @@ class _Joined:
 
     def choose(self) -> tuple[dict[Value, int], int]:
         """A register for every value, and by how much frames would have to be higher for that."""
-        waiting = [head for head, web in self.webs.items() if web.pin is None]
-        waiting.sort(key=lambda head: (self.webs[head].limit, self.webs[head].home or 0))
         higher = 0
-        for head in waiting:
+        waiting = [head for head, web in self.webs.items() if web.pin is None]
+        for head in sorted(waiting, key=lambda h: (self.webs[h].limit, self.webs[h].home or 0)):
             web = self.webs[head]
             register = web.home or 0
             if not self._fits(web, register):
