@@ -18,7 +18,7 @@ them which rule is broken, if one is. Registers are chosen at the very end (`all
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -205,16 +205,29 @@ def edges(end: End) -> tuple[Edge, ...]:
     return ()
 
 
-def with_edges(end: End, changed: tuple[Edge, ...]) -> End:
-    """The same end with other edges."""
+def mapped(end: End, name: Callable[[Value], Value], way: Callable[[Edge], Edge]) -> End:
+    """The same end with other names of what it reads itself, and other edges."""
     match end:
         case Jump():
-            return end._replace(edge=changed[0])
+            return end._replace(edge=way(end.edge))
         case Branch():
-            return end._replace(then=changed[0], otherwise=changed[1])
+            comparison, a, b, then, otherwise, rare, place = end
+            return Branch(comparison, name(a), name(b), way(then), way(otherwise), rare, place)
         case Table():
-            return end._replace(edges=changed)
+            return end._replace(chosen=name(end.chosen), edges=tuple(map(way, end.edges)))
+        case Return():
+            return end._replace(values=tuple(map(name, end.values)))
+        case TailCall():
+            return end._replace(arguments=tuple(map(name, end.arguments)))
+        case Exit():
+            return end._replace(code=name(end.code))
     return end
+
+
+def with_edges(end: End, changed: Iterable[Edge]) -> End:
+    """The same end with other edges."""
+    ways = iter(changed)
+    return mapped(end, lambda value: value, lambda _: next(ways))
 
 
 def end_reads(end: End) -> Iterator[Value]:

@@ -10,21 +10,15 @@ from collections.abc import Set as AbstractSet
 from itertools import compress
 
 from curta.machine.lower.code import (
-    Branch,
     Call,
     Code,
     Edge,
-    End,
-    Exit,
-    Return,
     Step,
-    Table,
-    TailCall,
     Value,
     edges,
     end_reads,
+    mapped,
     reads,
-    with_edges,
 )
 from curta.machine.lower.flow import find_order
 from curta.machine.lower.operations import is_needless, replaced
@@ -105,36 +99,19 @@ def rename(
         if not gone.isdisjoint(block.parameters)
     }
 
-    def renamed(edge: Edge) -> Edge:
+    def name(value: Value) -> Value:
+        return names.get(value, value)
+
+    def way(edge: Edge) -> Edge:
         arguments = edge.arguments
         if edge.label in kept:
             arguments = tuple(compress(arguments, kept[edge.label]))
-        return Edge(edge.label, tuple([names.get(v, v) for v in arguments]))
+        return Edge(edge.label, tuple(map(name, arguments)))
 
     for label, block in code.blocks.items():
         if label in kept:
             block.parameters = tuple(compress(block.parameters, kept[label]))
         steps = [s for s in block.steps if isinstance(s, Call) or s.d not in gone]
         block.steps = [replaced(step, names) for step in steps] if names else steps
-        if ways := edges(block.end):
-            block.end = with_edges(block.end, tuple([renamed(edge) for edge in ways]))
-        block.end = renamed_end(block.end, names)
+        block.end = mapped(block.end, name, way)
     return code
-
-
-def renamed_end(end: End, names: Mapping[Value, Value]) -> End:
-    """The end with other names of what it reads itself."""
-    if not any(value in names for value in end_reads(end)):
-        return end
-    match end:
-        case Branch():
-            return end._replace(a=names.get(end.a, end.a), b=names.get(end.b, end.b))
-        case Table():
-            return end._replace(chosen=names[end.chosen])
-        case Return():
-            return end._replace(values=tuple(names.get(v, v) for v in end.values))
-        case TailCall():
-            return end._replace(arguments=tuple(names.get(v, v) for v in end.arguments))
-        case Exit():
-            return end._replace(code=names[end.code])
-    return end
