@@ -14,11 +14,9 @@ Lines = list[Line | Mark]
 
 def arrange(flat: Flat) -> Flat:
     """Leave out what a function does not need; only labels that are used remain."""
-    lines = _thread(flat.lines)
-    count = 0
-    while len(lines) != count:
-        count = len(lines)
-        lines = _without_detours(_reached(lines))
+    lines = _without_detours(_reached(_thread(flat.lines)))
+    while len(fewer := _reached(lines)) < len(lines):
+        lines = _without_detours(fewer)
     flat.lines = lines
     return flat
 

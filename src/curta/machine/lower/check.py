@@ -18,13 +18,10 @@ from curta.machine.lower.code import (
     Call,
     Code,
     Label,
-    Value,
     edges,
-    end_uses,
-    reads,
 )
 from curta.machine.lower.flow import find_dominators, find_order
-from curta.machine.lower.liveness import bits_of, members
+from curta.machine.lower.liveness import bits_of, find_uses, members
 from curta.machine.lower.operations import PRIVATE, SET, sources
 
 Form = tuple[bool, bool, bool, bool]
@@ -92,31 +89,20 @@ class Checker:
                 raise CodeError("an edge leads to the entry of a function that takes something")
 
     def summary(self, block: Block) -> _Summary:
-        forms = self.forms
-        written = list(block.parameters)
-        here = set(written)
-        wanted: set[Value] = set()
         for step in block.steps:
             if isinstance(step, Call):
-                wanted.update(value for value in reads(step) if value not in here)
-                written += step.results
-                here.update(step.results)
                 continue
             name, d, a, b, c, _, _ = step
             form = d is not None, a is not None, b is not None, c is not None
-            if form not in (forms.get(name) or self.find_forms(name)):
+            if form not in (self.forms.get(name) or self.find_forms(name)):
                 raise CodeError(f"{step} in block {block.label} has sources that it must not have")
-            wanted.update(v for v in (a, b, c) if v is not None and v not in here)
-            if d is not None:
-                written.append(d)
-                here.add(d)
         end = block.end
         if isinstance(end, Branch) and end.comparison not in COMPARISONS:
             raise CodeError(f"{end.comparison} is no comparison")
-        wanted.update(value for value in end_uses(end) if value not in here)
+        written, wanted = find_uses(block)
         ways = tuple((edge.label, len(edge.arguments)) for edge in edges(end))
         kept = replace(block, steps=block.steps.copy())
-        return _Summary(kept, len(written), bits_of(here), bits_of(wanted), ways)
+        return _Summary(kept, len(written), bits_of(written), bits_of(wanted), ways)
 
     def find_forms(self, name: str) -> set[Form]:
         """The forms that steps of an operation may have; an extension has its own."""

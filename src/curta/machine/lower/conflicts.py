@@ -41,6 +41,7 @@ class Conflicts:
     across: dict[Site, int] = field(default_factory=dict)
     in_shared: dict[Value, int] = field(default_factory=dict)
     """The shared registers of values that lie in one."""
+    unread: int = 0
     live: dict[Label, int] = field(default_factory=dict)
     """The values that are read from each block on."""
 
@@ -78,6 +79,7 @@ class _Finder:
             step = block.steps[index]
             written = writes(step)
             together = bits_of(written)
+            self.found.unread |= together & ~live
             live &= ~together
             for value in written:
                 of[value] = live | together & ~(1 << value)
@@ -93,6 +95,7 @@ class _Finder:
         begun = block.parameters
         if block is self.code.entry and live >> self.found.returned & 1:
             begun = (*begun, self.found.returned)
+        self.found.unread |= bits_of(begun) & ~live
         together = live | bits_of(begun)
         for value in begun:
             of[value] = together & ~(1 << value)

@@ -29,8 +29,6 @@ from curta.machine.lower.code import (
     Trap,
     Value,
     edges,
-    end_uses,
-    reads,
     return_register,
 )
 from curta.machine.lower.context import SharedRegisters
@@ -62,12 +60,6 @@ class _Writer:
         self.lines: list[Line | Mark] = []
         self.late: list[Line | Mark] = []
         """What is rare."""
-        self.read: set[Value] = set()
-        """The values that anybody reads."""
-        for block in code.blocks.values():
-            self.read.update(end_uses(block.end))
-            for step in block.steps:
-                self.read.update(reads(step))
         self.landings: dict[Edge, Label] = {}
         ends = [block.end for block in code.blocks.values()]
         branched = {edge for end in ends if not isinstance(end, Jump) for edge in edges(end)}
@@ -100,16 +92,13 @@ class _Writer:
         return self.of[value] if word is None else Word(word)
 
     def found_at(self, values: Sequence[Value], first: int) -> Moves:
-        """The moves that bring values, which are in a row, where they belong."""
-        return {
-            self.of[value]: first + place
-            for place, value in enumerate(values)
-            if value in self.read
-        }
+        """The moves that bring values, which are in a row, where they belong if they are read."""
+        read = ~self.registers.conflicts.unread
+        return {self.of[v]: place for place, v in enumerate(values, first) if read >> v & 1}
 
     def given_at(self, values: Sequence[Value], first: int) -> Moves:
         """The moves that put values in a row."""
-        return {first + place: self.source(value) for place, value in enumerate(values)}
+        return {place: self.source(value) for place, value in enumerate(values, first)}
 
     # -- lines ------------------------------------------------------------------------------------
 
@@ -246,7 +235,7 @@ class _Writer:
         return {
             self.of[parameter]: source
             for parameter, value in zip(parameters, edge.arguments, strict=True)
-            if parameter in self.read and self.of[parameter] != (source := self.source(value))
+            if self.of[parameter] != (source := self.source(value))
         }
 
     def followed(self, edge: Edge) -> list[Line]:

@@ -38,18 +38,17 @@ def find_flow(code: Code) -> Flow:
 def find_order(code: Code) -> tuple[tuple[Label, ...], dict[Label, list[Label]]]:
     """The blocks that are reached, in the reverse of a postorder, and what leads to each."""
     after = {
-        block.label: tuple(dict.fromkeys(edge.label for edge in edges(block.end)))
-        for block in code.blocks.values()
+        label: [edge.label for edge in edges(block.end)] for label, block in code.blocks.items()
     }
     order = _reverse_postorder(code.entry.label, after)
     before: dict[Label, list[Label]] = {label: [] for label in order}
     for label in order:
-        for following in after[label]:
+        for following in dict.fromkeys(after[label]):
             before[following].append(label)
     return order, before
 
 
-def _reverse_postorder(entry: Label, after: dict[Label, tuple[Label, ...]]) -> tuple[Label, ...]:
+def _reverse_postorder(entry: Label, after: dict[Label, list[Label]]) -> tuple[Label, ...]:
     seen = {entry}
     found = []
     open_ = [(entry, iter(after[entry]))]

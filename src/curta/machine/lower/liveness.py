@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from curta.machine.lower.code import (
+    Block,
+    Call,
     Code,
     Label,
     Return,
@@ -13,7 +15,6 @@ from curta.machine.lower.code import (
     edges,
     end_uses,
     reads,
-    writes,
 )
 
 
@@ -35,28 +36,43 @@ def members(bits: int) -> list[Value]:
     return found
 
 
+def find_uses(block: Block) -> tuple[list[Value], set[Value]]:
+    """What a block writes, and what it reads that it has not written before."""
+    written = list(block.parameters)
+    here = set(written)
+    wanted: set[Value] = set()
+    for step in block.steps:
+        if isinstance(step, Call):
+            wanted.update(value for value in reads(step) if value not in here)
+            written += step.results
+            here.update(step.results)
+            continue
+        _, d, a, b, c, _, _ = step
+        for value in (a, b, c):
+            if value is not None and value not in here:
+                wanted.add(value)
+        if d is not None:
+            written.append(d)
+            here.add(d)
+    wanted.update(value for value in end_uses(block.end) if value not in here)
+    return written, wanted
+
+
 def live_before(code: Code) -> dict[Label, int]:
     """For every block the values that are read in it or later, and written before it.
 
     Its own parameters are not among them, and no constants. Where to return to counts as one more
     value, number `next_value`.
     """
-    constants = code.constants.keys()
     used: dict[Label, int] = {}
     kept: dict[Label, int] = {}
-    ways: dict[Label, tuple[Label, ...]] = {}
     for label, block in code.blocks.items():
-        written = set(block.parameters)
-        read: set[Value] = set()
-        for step in block.steps:
-            read.update(value for value in reads(step) if value not in written)
-            written.update(writes(step))
-        read.update(value for value in end_uses(block.end) if value not in written)
-        used[label] = bits_of(read - constants)
+        written, wanted = find_uses(block)
+        used[label] = bits_of(wanted - code.constants.keys())
+        kept[label] = ~bits_of(written)
         if isinstance(block.end, Return | TailCall):
             used[label] |= 1 << code.next_value
-        kept[label] = ~bits_of(written)
-        ways[label] = tuple(edge.label for edge in edges(block.end))
+    ways = {label: [edge.label for edge in edges(b.end)] for label, b in code.blocks.items()}
     live = used.copy()
     changed = True
     while changed:
