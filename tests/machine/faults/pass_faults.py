@@ -99,10 +99,10 @@ def _a_conflict_less(inner, code):  # type: ignore[no-untyped-def]
     return found
 
 
-def _shared_for_ever(inner, self):  # type: ignore[no-untyped-def]
+def _shared_for_ever(inner, code):  # type: ignore[no-untyped-def]
     """Values stay in shared registers that change meanwhile."""
-    found: Conflicts = inner(self)
-    found.in_shared.update(self.wanted)
+    found: Conflicts = inner(code)
+    found.in_shared.update(found.wanted)
     return found
 
 
@@ -368,11 +368,11 @@ def _may_always(inner, self, jumped, other, read):  # type: ignore[no-untyped-de
 
 
 _WRONG: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
-    (registers, "find_conflicts", "nothing lives across calls", _nothing_lives_across),
-    (registers, "find_conflicts", "one value does not live across calls", _one_dies_across),
-    (registers, "find_conflicts", "a value does not conflict with newer ones", _a_conflict_less),
-    (conflicts._Finder, "run", "values stay in shared registers", _shared_for_ever),
-    (conflicts._Finder, "_call", "a call changes no shared register", _no_calls),
+    (registers, "Conflicts", "nothing lives across calls", _nothing_lives_across),
+    (registers, "Conflicts", "one value does not live across calls", _one_dies_across),
+    (registers, "Conflicts", "a value does not conflict with newer ones", _a_conflict_less),
+    (registers, "Conflicts", "values stay in shared registers", _shared_for_ever),
+    (conflicts.Conflicts, "_call", "a call changes no shared register", _no_calls),
     (link, "choose_registers", "the frame of a call is one too low", _slots_too_low),
     (link, "choose_registers", "two values have one register", _same_register),
     (emit, "in_turn", "moves are made in any order", _in_any_order),

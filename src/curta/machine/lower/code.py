@@ -168,12 +168,8 @@ class Code:
     @property
     def needs(self) -> set[Callee]:
         """What it calls."""
-        found = set()
-        for block in self.blocks.values():
-            found |= {s.callee for s in block.steps if isinstance(s, Call) and s.callee}
-            if isinstance(block.end, TailCall):
-                found.add(block.end.callee)
-        return found
+        calls = (s for b in self.blocks.values() for s in (*b.steps, b.end))
+        return {s.callee for s in calls if isinstance(s, Call | TailCall) and s.callee}
 
     def new_value(self, home: int | None = None) -> Value:
         value, self.next_value = self.next_value, self.next_value + 1

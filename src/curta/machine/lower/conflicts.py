@@ -7,8 +7,6 @@ changes while they are read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from curta.machine.lower.code import (
     Block,
     Call,
@@ -29,62 +27,50 @@ from curta.machine.lower.operations import GET, SET, may_trap, shared_registers
 Site = tuple[Label, int]
 
 
-@dataclass(slots=True)
 class Conflicts:
     """Sets of values are numbers (liveness.py). `of` has those that are read later, when a value is
     written: it conflicts with these, and they with it. `across` has a set for every call, by its
-    block and its place there; `returned` is where to return to, as if that were a value.
+    block and its place there; `returned` is where to return to, as if that were a value. `live` are
+    the values that are read from each block on, `unread` those that nobody reads. `in_shared` has
+    the shared registers of values that lie in one.
     """
 
-    returned: Value
-    of: dict[Value, int] = field(default_factory=dict)
-    across: dict[Site, int] = field(default_factory=dict)
-    in_shared: dict[Value, int] = field(default_factory=dict)
-    """The shared registers of values that lie in one."""
-    unread: int = 0
-    live: dict[Label, int] = field(default_factory=dict)
-    """The values that are read from each block on."""
-
-
-def find_conflicts(code: Code) -> Conflicts:
-    return _Finder(code).run()
-
-
-class _Finder:
     def __init__(self, code: Code) -> None:
         self.code = code
-        self.early = _computed_in_place(code)
-        self.wanted = self.early.copy()
+        self.returned = code.next_value
+        self.of: dict[Value, int] = {}
+        self.across: dict[Site, int] = {}
+        self.unread = 0
+        self.live = live_before(code)
         self.shared = dict.fromkeys(shared_registers(code), 0)
         """For each shared register the values that are read after it has changed."""
-        self.found = Conflicts(code.next_value, live=live_before(code))
-
-    def run(self) -> Conflicts:
-        found = self.found
-        for block in self.code.blocks.values():
+        self.early = _computed_in_place(code)
+        self.wanted = self.early.copy()
+        for block in code.blocks.values():
             self._walk(block)
-        for value, register in self.wanted.items():
-            if not self.shared[register] >> value & 1:
-                found.in_shared[value] = register
-        return found
+        self.in_shared = {
+            value: register
+            for value, register in self.wanted.items()
+            if not self.shared[register] >> value & 1
+        }
 
     def _walk(self, block: Block) -> None:
-        constants, of, shared = self.code.constants, self.found.of, self.shared
+        constants, of, shared = self.code.constants, self.of, self.shared
         live = bits_of(value for value in end_uses(block.end) if value not in constants)
         for edge in edges(block.end):
-            live |= self.found.live[edge.label]
+            live |= self.live[edge.label]
         if isinstance(block.end, Return | TailCall):
-            live |= 1 << self.found.returned
+            live |= 1 << self.returned
         for index in range(len(block.steps) - 1, -1, -1):
             step = block.steps[index]
             written = writes(step)
             together = bits_of(written)
-            self.found.unread |= together & ~live
+            self.unread |= together & ~live
             live &= ~together
             for value in written:
                 of[value] = live | together & ~(1 << value)
             if isinstance(step, Call):
-                self.found.across[block.label, index] = live
+                self.across[block.label, index] = live
                 if shared:
                     self._call(step, live)
             elif shared:
@@ -93,9 +79,9 @@ class _Finder:
                 if value not in constants:
                     live |= 1 << value
         begun = block.parameters
-        if block is self.code.entry and live >> self.found.returned & 1:
-            begun = (*begun, self.found.returned)
-        self.found.unread |= bits_of(begun) & ~live
+        if block is self.code.entry and live >> self.returned & 1:
+            begun = (*begun, self.returned)
+        self.unread |= bits_of(begun) & ~live
         together = live | bits_of(begun)
         for value in begun:
             of[value] = together & ~(1 << value)

@@ -40,15 +40,7 @@ def find_order(code: Code) -> tuple[tuple[Label, ...], dict[Label, list[Label]]]
     after = {
         label: [edge.label for edge in edges(block.end)] for label, block in code.blocks.items()
     }
-    order = _reverse_postorder(code.entry.label, after)
-    before: dict[Label, list[Label]] = {label: [] for label in order}
-    for label in order:
-        for following in dict.fromkeys(after[label]):
-            before[following].append(label)
-    return order, before
-
-
-def _reverse_postorder(entry: Label, after: dict[Label, list[Label]]) -> tuple[Label, ...]:
+    entry = code.entry.label
     seen = {entry}
     found = []
     open_ = [(entry, iter(after[entry]))]
@@ -62,7 +54,12 @@ def _reverse_postorder(entry: Label, after: dict[Label, list[Label]]) -> tuple[L
         else:
             open_.pop()
             found.append(label)
-    return tuple(reversed(found))
+    order = tuple(reversed(found))
+    before: dict[Label, list[Label]] = {label: [] for label in order}
+    for label in order:
+        for following in dict.fromkeys(after[label]):
+            before[following].append(label)
+    return order, before
 
 
 def find_dominators(

@@ -80,7 +80,6 @@ class _Copy:
         self.labels = {label: code.new_label() for label in function.blocks}
         self.names = dict(zip(function.entry.parameters, call.arguments, strict=True))
         self.behind = code.new_label()
-        self.places: dict[Place | None, Place | None] = {}
 
     def put(self) -> None:
         block, index, code = self.block, self.index, self.code
@@ -114,11 +113,7 @@ class _Copy:
         """A place in the function, in the place of the call."""
         if place is None:
             return self.call.place
-        found = self.places.get(place)
-        if found is None:
-            within = self.call.place if place.within is None else self.place(place.within)
-            found = self.places[place] = place._replace(within=within)
-        return found
+        return place._replace(within=self.place(place.within))
 
     def step(self, step: Step | Call) -> Step | Call:
         there = replaced(step, self.names)._replace(place=self.place(step.place))

@@ -8,6 +8,7 @@ begins higher up.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
@@ -24,7 +25,7 @@ from curta.machine.lower.code import (
     end_reads,
     return_register,
 )
-from curta.machine.lower.conflicts import Conflicts, Site, find_conflicts
+from curta.machine.lower.conflicts import Conflicts, Site
 from curta.machine.lower.flow import Flow, find_flow
 from curta.machine.lower.liveness import members
 
@@ -50,8 +51,7 @@ class Registers:
 
 def choose_registers(code: Code) -> Registers:
     """Registers for all values; frames of calls are moved up until there are enough."""
-    flow = find_flow(code)
-    conflicts = find_conflicts(code)
+    flow, conflicts = find_flow(code), Conflicts(code)
     back = return_register(code.parameters, code.results)
     calls = {
         (label, index): step
@@ -76,13 +76,11 @@ def choose_registers(code: Code) -> Registers:
 
 
 def _count_calls(code: Code, flow: Flow) -> dict[Callee | None, float]:
-    counts: dict[Callee | None, float] = {}
+    counts: defaultdict[Callee | None, float] = defaultdict(float)
     for label, block in code.blocks.items():
-        called = [step.callee for step in block.steps if isinstance(step, Call)]
-        if isinstance(block.end, TailCall):
-            called.append(block.end.callee)
-        for callee in called:
-            counts[callee] = counts.get(callee, 0.0) + flow.often(label)
+        for step in (*block.steps, block.end):
+            if isinstance(step, Call | TailCall):
+                counts[step.callee] += flow.often(label)
     return counts
 
 
@@ -102,9 +100,7 @@ def _wishes(code: Code, flow: Flow, slots: dict[Site, int]) -> list[Wish]:
             wishes += [(often, p, v, 0) for p, v in zip(parameters, edge.arguments, strict=True)]
         if isinstance(block.end, Return | TailCall):
             wishes += [(often, v, None, place) for place, v in enumerate(end_reads(block.end))]
-    constants = code.constants
-    kept = [w for w in wishes if w[1] not in constants and w[2] not in constants]
-    return sorted(kept, key=lambda wish: -wish[0])
+    return sorted(wishes, key=lambda wish: -wish[0])
 
 
 class _Web(NamedTuple):
@@ -164,9 +160,9 @@ class _Joined:
         return value
 
     def grant(self, wish: Wish) -> None:
-        """Fulfil a wish, if that is possible."""
+        """Fulfil a wish, if that is possible; constants and what is shared have no webs."""
         _, value, other, register = wish
-        if value in self.in_shared or other in self.in_shared:
+        if value not in self.heads or (other is not None and other not in self.heads):
             return
         one = self.head(value)
         if other is not None:

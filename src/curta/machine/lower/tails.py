@@ -63,14 +63,12 @@ def leave_for_last_calls(code: Code) -> Code:
     """The code with calls right before a return replaced."""
     if code.callee[0] == USER:
         return code
+    back = return_register(code.parameters, code.results)
     for block in code.blocks.values():
-        call = block.steps[-1] if block.steps else None
-        if not isinstance(call, Call) or not isinstance(block.end, Return) or call.callee is None:
-            continue
-        back = return_register(len(call.arguments), len(call.results))
-        if call.results == block.end.values and back == return_register(
-            code.parameters, code.results
-        ):
-            del block.steps[-1]
-            block.end = TailCall(call.callee, call.arguments, call.place)
+        call, end = block.steps[-1] if block.steps else None, block.end
+        if isinstance(call, Call) and call.callee and isinstance(end, Return):
+            theirs = return_register(len(call.arguments), len(call.results))
+            if call.results == end.values and theirs == back:
+                block.steps = block.steps[:-1]
+                block.end = TailCall(call.callee, call.arguments, call.place)
     return code
