@@ -9,6 +9,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
+from itertools import product
 from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, kind_of
@@ -55,7 +57,6 @@ class Checker:
 
     def __init__(self, code: Code) -> None:
         self.code = code
-        self.forms: dict[str, set[Form]] = {}
         self.known: dict[Label, _Summary] = {}
         self.ways: dict[Label, tuple[tuple[Label, int], ...]] = {}
         self.order: tuple[Label, ...] = ()
@@ -94,7 +95,7 @@ class Checker:
                 continue
             name, d, a, b, c, _, _ = step
             form = d is not None, a is not None, b is not None, c is not None
-            if form not in (self.forms.get(name) or self.find_forms(name)):
+            if form not in _forms(name):
                 raise CodeError(f"{step} in block {block.label} has sources that it must not have")
         end = block.end
         if isinstance(end, Branch) and end.comparison not in COMPARISONS:
@@ -103,21 +104,6 @@ class Checker:
         ways = tuple((edge.label, len(edge.arguments)) for edge in edges(end))
         kept = replace(block, steps=block.steps.copy())
         return _Summary(kept, len(written), bits_of(written), bits_of(wanted), ways)
-
-    def find_forms(self, name: str) -> set[Form]:
-        """The forms that steps of an operation may have; an extension has its own."""
-        kind, expected = kind_of(name), sources(name)
-        if kind in ("jump", "end"):
-            raise CodeError(f"{name} is no step")
-        found = {(True, True, b, c) for b in (False, True) for c in (False, True)}
-        if expected is not None:
-            gives = kind in ("value", "divide", "load", "read") and name != SET
-            a, b, c = (source in expected for source in "abc")
-            found = {(gives, a, b, c)}
-            if kind in ("load", "store") and name not in PRIVATE:
-                found.add((gives, a, True, c))
-        self.forms[name] = found
-        return found
 
     def check_reads(self) -> None:
         """Blocks that are reached read what is written in blocks that dominate them."""
@@ -136,3 +122,17 @@ class Checker:
             if early := summary.wanted & ~above:
                 raise CodeError(f"block {label} may read what is not written: {members(early)}")
             there[label] = above | summary.written
+
+
+@cache
+def _forms(name: str) -> frozenset[Form]:
+    """The forms that steps of an operation may have; an extension has its own."""
+    kind, expected = kind_of(name), sources(name)
+    if kind in ("jump", "end"):
+        raise CodeError(f"{name} is no step")
+    if expected is None:
+        return frozenset(product((True,), (True,), (False, True), (False, True)))
+    gives = kind in ("value", "divide", "load", "read") and name != SET
+    a, b, c = (source in expected for source in "abc")
+    adds = kind in ("load", "store") and name not in PRIVATE
+    return frozenset({(gives, a, b, c), (gives, a, b or adds, c)})

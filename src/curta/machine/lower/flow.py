@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
 from curta.machine.lower.code import Branch, Code, Label, edges
 
@@ -65,29 +67,20 @@ def find_order(code: Code) -> tuple[tuple[Label, ...], dict[Label, list[Label]]]
 def find_dominators(
     order: tuple[Label, ...], before: dict[Label, list[Label]]
 ) -> dict[Label, Label]:
-    """The immediate dominators (Cooper, Harvey and Kennedy, 2001); the entry's is itself."""
+    """The immediate dominators, of those above a block the last one; the entry's is itself."""
     number = {label: n for n, label in enumerate(order)}
-    found = {order[0]: order[0]}
+    above = [1] + [-1] * (len(order) - 1)
+    """For each block those that dominate it, as the bits of a number; at first all."""
     changed = True
     while changed:
         changed = False
-        for label in order[1:]:
-            common = None
-            for other in before[label]:
-                if other not in found:
-                    continue
-                if common is None:
-                    common = other
-                while common != other:
-                    if number[common] > number[other]:
-                        common = found[common]
-                    else:
-                        other = found[other]
-            assert common is not None  # in this order, some way to each block is known before it
-            if found.get(label) != common:
-                found[label] = common
+        for n, label in enumerate(order[1:], 1):
+            common = 1 << n | reduce(and_, [above[number[other]] for other in before[label]])
+            if common != above[n]:
+                above[n] = common
                 changed = True
-    return found
+    last = [max((bits ^ 1 << n).bit_length() - 1, 0) for n, bits in enumerate(above)]
+    return {label: order[last[n]] for n, label in enumerate(order)}
 
 
 def _depths(order: tuple[Label, ...], before: dict[Label, list[Label]]) -> dict[Label, int]:

@@ -35,15 +35,15 @@ def simplify(code: Code) -> Code:
     for label in order[1:]:
         below[dominators[label]].append(label)
     known = _Known(code)
-    open_: list[tuple[Label, list[Key] | None]] = [(code.entry.label, None)]
-    while open_:
-        label, learnt = open_.pop()
-        if learnt is not None:
-            for key in learnt:
+    waiting: list[Label | list[Key]] = [code.entry.label]
+    """Blocks to walk, and keys to forget when all below a block have been walked."""
+    while waiting:
+        at = waiting.pop()
+        if isinstance(at, list):
+            for key in at:
                 del known.values[key]
-            continue
-        open_.append((label, known.walk(label)))
-        open_ += [(inner, None) for inner in below[label]]
+        else:
+            waiting += [known.walk(at), *below[at]]
     rename(code, known.names)
     for label in order:
         block = code.blocks[label]
