@@ -58,14 +58,12 @@ class _Checker:
             for n, register in enumerate(sorted(shared_registers(code)))
         }
         """What each shared register is to contain, as if it were a value."""
-        always = self.returned | sum(self.contents.values())
+        always = self.returned | sum(self.contents.values()) | bits_of(code.constants)
         self.kept = {
             label: live | bits_of(code.blocks[label].parameters) | always
             for label, live in flat.registers.conflicts.live.items()
         }
         """The values that are known from each block on: with fewer of them less is allowed."""
-        self.fixed = {register: word for word, register in shared.constants.items()}
-        """The shared registers that hold constants."""
         self.words: dict[int, int] = {}
         """For each constant the values that it is."""
         for value, word in code.constants.items():
@@ -79,7 +77,9 @@ class _Checker:
 
     def run(self) -> None:
         """Walk until no label learns anything new."""
-        begin: Held = dict(self.contents)
+        constants = self.shared.constants.items()
+        begin: Held = {register: self.words.get(word, 0) for word, register in constants}
+        begin |= self.contents
         for place, value in enumerate(self.code.entry.parameters):
             begin[place] = 1 << value
         begin[return_register(self.code.parameters, self.code.results)] = self.returned
@@ -161,20 +161,17 @@ class _Checker:
         """The values that a copy writes."""
         if instruction.b is None:
             return self.words.get(instruction.immediate, 0)
-        fixed = self.words.get(self.fixed.get(instruction.b, -1), 0)
-        return self.held.get(instruction.b, 0) | fixed
+        return self.held.get(instruction.b, 0)
 
     def _meant(self, value: Value | None, register: int | None) -> None:
         """Stop if a register does not hold what is to be read from it; None: the immediate."""
         if value is None:
             return
-        if register is None:
-            assert self.line.instruction is not None
-            right = self.code.constants.get(value, -1) == self.line.instruction.immediate
-        elif self.held.get(register, 0) >> value & 1:
-            return
+        if register is not None:
+            right = bool(self.held.get(register, 0) >> value & 1)
         else:
-            right = self.code.constants.get(value, -1) == self.fixed.get(register, -2)
+            assert self.line.instruction is not None
+            right = self.code.constants.get(value) == self.line.instruction.immediate
         if not right:
             self._stop(f"value {value} is to be read from register {register}")
 
