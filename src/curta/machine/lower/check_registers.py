@@ -58,7 +58,7 @@ class _Checker:
             for n, register in enumerate(sorted(shared_registers(code)))
         }
         """What each shared register is to contain, as if it were a value."""
-        always = self.returned | sum(self.contents.values()) | bits_of(code.constants)
+        always = self.returned | sum(self.contents.values())
         self.kept = {
             label: live | bits_of(code.blocks[label].parameters) | always
             for label, live in flat.registers.conflicts.live.items()

@@ -18,7 +18,7 @@ them which rule is broken, if one is. Registers are chosen at the very end (`all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -226,38 +226,31 @@ def with_edges(end: End, changed: Iterable[Edge]) -> End:
     return mapped(end, lambda value: value, lambda _: next(ways))
 
 
-def end_reads(end: End) -> Iterator[Value]:
+def end_reads(end: End) -> tuple[Value, ...]:
     """The values that an end reads, those that it gives to edges left out."""
     match end:
         case Branch():
-            yield from (end.a, end.b)
+            return end.a, end.b
         case Table():
-            yield end.chosen
+            return (end.chosen,)
         case Return():
-            yield from end.values
+            return end.values
         case TailCall():
-            yield from end.arguments
+            return end.arguments
         case Exit():
-            yield end.code
+            return (end.code,)
+    return ()
 
 
-def end_uses(end: End) -> Iterator[Value]:
+def end_uses(end: End) -> tuple[Value, ...]:
     """The values that an end reads, and those that it gives to edges."""
-    yield from end_reads(end)
-    for edge in edges(end):
-        yield from edge.arguments
+    return sum((edge.arguments for edge in edges(end)), end_reads(end))
 
 
-def reads(step: Step | Call) -> Iterator[Value]:
+def reads(step: Step | Call) -> list[Value]:
     """The values that a step reads."""
-    if isinstance(step, Call):
-        yield from step.arguments
-        if step.pointer is not None:
-            yield step.pointer
-    else:
-        for value in (step.a, step.b, step.c):
-            if value is not None:
-                yield value
+    sources = (*step.arguments, step.pointer) if isinstance(step, Call) else step[2:5]
+    return [value for value in sources if value is not None]
 
 
 def writes(step: Step | Call) -> tuple[Value, ...]:

@@ -32,7 +32,7 @@ class Conflicts:
     written: it conflicts with these, and they with it. `across` has a set for every call, by its
     block and its place there; `returned` is where to return to, as if that were a value. `live` are
     the values that are read from each block on, `unread` those that nobody reads. `in_shared` has
-    the shared registers of values that lie in one.
+    the shared registers of values that lie in one. Constants are in the sets, and do not matter.
     """
 
     def __init__(self, code: Code) -> None:
@@ -55,8 +55,8 @@ class Conflicts:
         }
 
     def _walk(self, block: Block) -> None:
-        constants, of, shared = self.code.constants, self.of, self.shared
-        live = bits_of(value for value in end_uses(block.end) if value not in constants)
+        of, shared = self.of, self.shared
+        live = bits_of(end_uses(block.end))
         for edge in edges(block.end):
             live |= self.live[edge.label]
         if isinstance(block.end, Return | TailCall):
@@ -75,9 +75,7 @@ class Conflicts:
                     self._call(step, live)
             elif shared:
                 self._share(step, live)
-            for value in reads(step):
-                if value not in constants:
-                    live |= 1 << value
+            live |= bits_of(reads(step))
         begun = block.parameters
         if block is self.code.entry and live >> self.returned & 1:
             begun = (*begun, self.returned)

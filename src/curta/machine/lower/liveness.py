@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from curta.machine.lower.code import (
     Block,
-    Call,
     Code,
     Label,
     Return,
@@ -15,6 +14,7 @@ from curta.machine.lower.code import (
     edges,
     end_uses,
     reads,
+    writes,
 )
 
 
@@ -42,33 +42,24 @@ def find_uses(block: Block) -> tuple[list[Value], set[Value]]:
     here = set(written)
     wanted: set[Value] = set()
     for step in block.steps:
-        if isinstance(step, Call):
-            wanted.update(value for value in reads(step) if value not in here)
-            written += step.results
-            here.update(step.results)
-            continue
-        _, d, a, b, c, _, _ = step
-        for value in (a, b, c):
-            if value is not None and value not in here:
-                wanted.add(value)
-        if d is not None:
-            written.append(d)
-            here.add(d)
-    wanted.update(value for value in end_uses(block.end) if value not in here)
+        wanted.update([value for value in reads(step) if value not in here])
+        written += writes(step)
+        here.update(writes(step))
+    wanted.update([value for value in end_uses(block.end) if value not in here])
     return written, wanted
 
 
 def live_before(code: Code) -> dict[Label, int]:
     """For every block the values that are read in it or later, and written before it.
 
-    Its own parameters are not among them, and no constants. Where to return to counts as one more
-    value, number `next_value`.
+    Its own parameters are not among them. Where to return to counts as one more value, number
+    `next_value`.
     """
     used: dict[Label, int] = {}
     kept: dict[Label, int] = {}
     for label, block in code.blocks.items():
         written, wanted = find_uses(block)
-        used[label] = bits_of(wanted - code.constants.keys())
+        used[label] = bits_of(wanted)
         kept[label] = ~bits_of(written)
         if isinstance(block.end, Return | TailCall):
             used[label] |= 1 << code.next_value

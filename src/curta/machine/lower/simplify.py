@@ -102,8 +102,8 @@ class _Known:
         constants = self.code.constants
         if step.a not in constants and step.b not in constants and step.c not in constants:
             return step
-        sources = tuple(value for value in step[2:5] if value is not None)
-        found = reduce(Operation(step.operation, sources), self.facts, self.code.constant)
+        operation = Operation(step.operation, tuple(reads(step)))
+        found = reduce(operation, self.facts, self.code.constant)
         if isinstance(found, Value):
             return found
         a, b, c = (*found.sources, None, None)[:3]
