@@ -241,10 +241,8 @@ class _Checker:
     def _end(self, end: End, instruction: Instruction) -> None:
         match end:
             case Branch():
-                swapped = instruction.b is None and end.b not in self.code.constants
-                a, b = (end.b, end.a) if swapped else (end.a, end.b)
-                self._meant(a, instruction.a)
-                self._meant(b, instruction.b)
+                self._meant(end.a, instruction.a)
+                self._meant(end.b, instruction.b)
                 return
             case Table():
                 self._meant(end.chosen, instruction.a)

@@ -37,7 +37,6 @@ from curta.machine.lower.liveness import members
 from curta.machine.lower.moves import Word, in_turn
 from curta.machine.lower.operations import GET, SET, takes_immediate
 from curta.machine.lower.registers import Registers
-from curta.machine.lower.rules import SWAPPED
 
 Moves = dict[int, int | Word]
 _MOVED_SOURCE = 1
@@ -177,30 +176,22 @@ class _Writer:
 
     def branch(self, end: Branch) -> None:
         """Jump one way, and go on the other."""
-        comparison, a, b = self.compared(end)
-        jumped, other = end.then, end.otherwise
+        comparison, jumped, other = f"jump_{end.comparison}", end.then, end.otherwise
         if end.rare == -1:
             comparison, jumped, other = INVERTED[comparison], other, jumped
         waiting: list[Edge] = []
-        if not end.rare and self.may_copy_first(jumped, other, (a, b)):
+        if not end.rare and self.may_copy_first(jumped, other, (end.a, end.b)):
             self.move(self.edge_moves(jumped), end.place)
             way = Way(jumped.label, (jumped,))
         else:
             way = self.way(jumped, waiting)
-        word = self.code.constants.get(b)
-        second = self.register(b) if word is None else None
-        instruction = Instruction(comparison, self.register(a), second, immediate=word or 0)
+        word = self.code.constants.get(end.b)
+        b = self.register(end.b) if word is None else None
+        instruction = Instruction(comparison, self.register(end.a), b, immediate=word or 0)
         self.lines.append(Line(instruction, end.place, end, (way,)))
         self.lines += self.followed(other)
         for edge in waiting:
             (self.late if end.rare else self.lines).extend(self.landing(edge))
-
-    def compared(self, end: Branch) -> tuple[str, Value, Value]:
-        """The jump's operation and sources; if one is constant, it is the second."""
-        constants = self.code.constants
-        if end.a in constants and end.b not in constants:
-            return f"jump_{SWAPPED[end.comparison]}", end.b, end.a
-        return f"jump_{end.comparison}", end.a, end.b
 
     def may_copy_first(self, jumped: Edge, other: Edge, read: tuple[Value, ...]) -> bool:
         """Whether an edge needs a copy that is nowhere else, and that does no harm if it is done
