@@ -11,13 +11,13 @@ on, and whoever may look at the register has to find that value there.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 from typing import NoReturn
 
 from curta.machine.instructions import GLOBALS, Instruction
 from curta.machine.layout import SCRATCH
 from curta.machine.lower.check import CodeError
 from curta.machine.lower.code import (
-    Branch,
     Call,
     Code,
     Edge,
@@ -26,9 +26,9 @@ from curta.machine.lower.code import (
     Label,
     Return,
     Step,
-    Table,
     TailCall,
     Value,
+    edges,
     end_reads,
     return_register,
 )
@@ -175,10 +175,6 @@ class _Checker:
         if not right:
             self._stop(f"value {value} is to be read from register {register}")
 
-    def _meant_in_row(self, values: Iterable[Value], first: int) -> None:
-        for register, value in enumerate(values, first):
-            self._meant(value, register)
-
     def _stop(self, problem: str) -> NoReturn:
         raise CodeError(f"{self.code.name} behind allocation: {problem}: {self.line}")
 
@@ -221,7 +217,8 @@ class _Checker:
 
     def _call(self, call: Call, instruction: Instruction) -> None:
         slot, held = instruction.immediate, self.held
-        self._meant_in_row(call.arguments, slot)
+        for place, value in enumerate(call.arguments, slot):
+            self._meant(value, place)
         self._meant(call.pointer, instruction.a)
         if self.line.callee != call.callee:
             self._stop("another function is meant")
@@ -239,21 +236,18 @@ class _Checker:
                 self._stop(f"shared register {register} has not got its content")
 
     def _end(self, end: End, instruction: Instruction) -> None:
-        match end:
-            case Branch():
-                self._meant(end.a, instruction.a)
-                self._meant(end.b, instruction.b)
-                return
-            case Table():
-                self._meant(end.chosen, instruction.a)
-                return
-            case Exit():
-                self._meant(end.code, SCRATCH)
-            case Return() | TailCall():
-                self._meant_in_row(end_reads(end), 0)
-                back = instruction.a
-                if isinstance(end, TailCall):
-                    back = return_register(len(end.arguments), self.code.results)
-                if not self.held.get(back, 0) & self.returned:
-                    self._stop("where to return to is lost")
-        self._contents_in_place()
+        places: Iterable[int | None] = count()
+        if edges(end):
+            places = instruction.a, instruction.b
+        elif isinstance(end, Exit):
+            places = (SCRATCH,)
+        for value, register in zip(end_reads(end), places, strict=False):
+            self._meant(value, register)
+        if isinstance(end, Return | TailCall):
+            back = instruction.a
+            if isinstance(end, TailCall):
+                back = return_register(len(end.arguments), self.code.results)
+            if not self.held.get(back, 0) & self.returned:
+                self._stop("where to return to is lost")
+        if not edges(end):
+            self._contents_in_place()
