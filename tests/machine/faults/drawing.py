@@ -27,7 +27,7 @@ _PACKAGE = "curta.machine.lower"
 SOURCES = {
     "source of numbers": ("wide", "conditions", "rules", "operations"),
     "source of translation": ("builder", "control", "variables", "accesses", "natives"),
-    "source of passes": ("share", "drop", "simplify", "addresses", "inline", "tails", "sink"),
+    "source of passes": ("drop", "simplify", "addresses", "inline", "tails", "sink"),
     "source of registers": ("registers", "conflicts", "liveness", "moves"),
     "source of lines": ("emit", "arrange", "flat", "place", "order"),
     "source of programs": ("segments", "entries", "contexts", "context"),

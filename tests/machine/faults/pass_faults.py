@@ -22,12 +22,13 @@ from curta.machine.lower import (
     link,
     registers,
     segments,
-    share,
+    simplify,
     sink,
     tails,
 )
 from curta.machine.lower.code import Call, Step
 from curta.machine.lower.conflicts import Conflicts
+from curta.machine.lower.flat import Line
 from curta.machine.program import Segment
 
 TIMES = (0, 1, 5, 20)
@@ -98,10 +99,10 @@ def _a_conflict_less(inner, code):  # type: ignore[no-untyped-def]
     return found
 
 
-def _shared_for_ever(inner, self):  # type: ignore[no-untyped-def]
+def _shared_for_ever(inner, code):  # type: ignore[no-untyped-def]
     """Values stay in shared registers that change meanwhile."""
-    found: Conflicts = inner(self)
-    found.in_shared.update(self.wanted)
+    found: Conflicts = inner(code)
+    found.in_shared.update(found.wanted)
     return found
 
 
@@ -220,13 +221,15 @@ def _users_leave(inner, code):  # type: ignore[no-untyped-def]
 # -- lines, memory, entries -----------------------------------------------------------------------
 
 
-def _not_inverted(inner, line, label, operation=None):  # type: ignore[no-untyped-def]
-    return inner(line, label)
+def _not_inverted(inner, line, ways):  # type: ignore[no-untyped-def]
+    return line._replace(ways=ways)
 
 
-def _is_next(inner, lines, index, label):  # type: ignore[no-untyped-def]
-    """A label behind the next instruction counts as being right here."""
-    return inner(lines, index, label) or inner(lines, index + 1, label)
+def _a_jump_less(inner, lines):  # type: ignore[no-untyped-def]
+    """The last jump counts as one to the next line."""
+    found = inner(lines)
+    jumps = [at for at, line in enumerate(found) if isinstance(line, Line) and line.goes_on]
+    return [line for at, line in enumerate(found) if at not in jumps[-1:]]
 
 
 def _longer_runs(inner, found):  # type: ignore[no-untyped-def]
@@ -360,15 +363,16 @@ def _found_late(inner, self, values, first):  # type: ignore[no-untyped-def]
 
 def _may_always(inner, self, jumped, other, read):  # type: ignore[no-untyped-def]
     """Copies of an edge are made before the branch, whatever is read later."""
-    return len(self.edge_moves(jumped)) == 1 and self.needs_room(jumped)
+    copied = jumped not in self.landings and jumped not in self.jumps
+    return copied and len(self.edge_moves(jumped)) == 1
 
 
 _WRONG: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
-    (registers, "find_conflicts", "nothing lives across calls", _nothing_lives_across),
-    (registers, "find_conflicts", "one value does not live across calls", _one_dies_across),
-    (registers, "find_conflicts", "a value does not conflict with newer ones", _a_conflict_less),
-    (conflicts._Finder, "run", "values stay in shared registers", _shared_for_ever),
-    (conflicts._Finder, "_call", "a call changes no shared register", _no_calls),
+    (registers, "Conflicts", "nothing lives across calls", _nothing_lives_across),
+    (registers, "Conflicts", "one value does not live across calls", _one_dies_across),
+    (registers, "Conflicts", "a value does not conflict with newer ones", _a_conflict_less),
+    (registers, "Conflicts", "values stay in shared registers", _shared_for_ever),
+    (conflicts.Conflicts, "_call", "a call changes no shared register", _no_calls),
     (link, "choose_registers", "the frame of a call is one too low", _slots_too_low),
     (link, "choose_registers", "two values have one register", _same_register),
     (emit, "in_turn", "moves are made in any order", _in_any_order),
@@ -378,11 +382,11 @@ _WRONG: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
     (emit._Writer, "found_at", "results lie one further", _found_late),
     (emit._Writer, "given_at", "arguments lie one further", _found_late),
     (emit._Writer, "may_copy_first", "copies come before branches", _may_always),
-    (share, "_is_shared", "loads are shared", _loads_are_shared),
-    (share, "_is_shared", "shared registers do not change", _gets_are_shared),
-    (share, "_key", "the third source does not count", partial(_key_without, "c")),
-    (share, "_key", "the second source does not count", partial(_key_without, "b")),
-    (share, "_key", "all operations are symmetric", _all_symmetric),
+    (simplify, "_is_shared", "loads are shared", _loads_are_shared),
+    (simplify, "_is_shared", "shared registers do not change", _gets_are_shared),
+    (simplify, "_key", "the third source does not count", partial(_key_without, "c")),
+    (simplify, "_key", "the second source does not count", partial(_key_without, "b")),
+    (simplify, "_key", "all operations are symmetric", _all_symmetric),
     (drop, "is_needless", "divisions that trap may be left out", _unread_stores),
     (drop, "is_needless", "reading and trapping may be left out", _any_is_needless),
     (drop, "_same_parameters", "what one way gives all give", _same_if_first_is),
@@ -392,8 +396,8 @@ _WRONG: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
     (inline._Copy, "__init__", "arguments in line change places", _arguments_turned),
     (tails, "_given", "early returns give in another order", _given_back_turned),
     (link, "leave_for_last_calls", "results in any order leave", _users_leave),
-    (arrange, "with_target", "conditions are not inverted", _not_inverted),
-    (arrange, "_is_next", "the label after next is next", _is_next),
+    (arrange, "inverted", "conditions are not inverted", _not_inverted),
+    (arrange, "_without_detours", "a jump is missing", _a_jump_less),
     (segments, "_without_zeros", "the last byte is missing", _longer_runs),
     (segments, "_without_zeros", "segments lie one byte further", _moved),
     (link, "find_initial_state", "the first segment is put last", _first_wins),

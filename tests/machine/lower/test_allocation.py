@@ -221,11 +221,8 @@ def test_another_register_is_found_out(make: Callable[[], Code]) -> None:
     tried = 0
     for index, changed in other_registers(flat):
         assert changed.instruction is not None
-        new = changed.instruction
-        target = flat.lines[index].instruction.target  # type: ignore[union-attr]
-        kept = Instruction(new.operation, new.a, new.b, new.c, new.d, new.immediate, target)
         lines = flat.lines.copy()
-        lines[index] = changed._replace(instruction=kept)
+        lines[index] = changed
         wrong = replace(flat, lines=lines)
         with pytest.raises(CodeError, match="behind allocation"):
             check_registers(code, wrong, shared)

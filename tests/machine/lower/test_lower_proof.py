@@ -91,7 +91,7 @@ def test_what_is_changed_is_refused(change: str) -> None:
         instructions[at] = changed
         assert is_refused(module, replace(program, instructions=tuple(instructions))), (at, changed)
         tried += 1
-    assert tried > 3
+    assert tried >= 3
 
 
 @pytest.mark.parametrize("change", ["source", "register", "swapped"])
@@ -113,7 +113,7 @@ def test_wrong_claims_make_nothing_right(change: str) -> None:
                 "register": replace(old, d=names.get(old.d, old.d)),
                 "swapped": replace(old, b=old.b and names.get(old.b, old.b)),
             }[change]
-            if changed == old or old.operation == "copy" and change == "source":
+            if changed == old or (old.operation == "copy" and change == "source"):
                 continue
             instructions = (*program.instructions[:at], changed, *program.instructions[at + 1 :])
             wrong = replace(program, instructions=instructions)
@@ -133,7 +133,7 @@ def renamed(program: CoreProgram, names: dict[int, int]) -> Claims:
 
 
 def test_claims_are_needed_and_looked_at() -> None:
-    """Without any, a loop is followed without an end; what is claimed wrongly is not passed over."""
+    """Without any, a loop is followed without an end; a wrong one is not passed over."""
     module = decode(assemble(EUCLID))
     program = lower(module)
     nothing = replace(program, claims=replace(program.claims, blocks={}))

@@ -6,6 +6,8 @@ register may be wanted for something else between the two, as far as one can gue
 
 from __future__ import annotations
 
+import sys
+
 from curta.machine.instructions import kind_of
 from curta.machine.lower.code import Block, Call, Code, Step, Value, reads, writes
 from curta.machine.lower.operations import PRIVATE
@@ -20,37 +22,29 @@ def add_in_accesses(code: Code) -> Code:
 
 def _walk(code: Code, block: Block) -> None:
     sums: dict[Value, tuple[Value, Value]] = {}
-    home = code.home
+    """The summands of each sum, as long as their registers are not wanted."""
+    home = code.home.get
     for index, step in enumerate(block.steps):
         if isinstance(step, Step) and step.a in sums and _adds(step):
             first, second = sums[step.a]
             step = block.steps[index] = step._replace(a=first, b=second)
         if sums:
-            written = {home.get(value, -1) for value in writes(step)}
-            if isinstance(step, Call):
-                slot = code.first_cell + step.height
-                written.update(
-                    h for v in sums.values() for x in v if (h := home.get(x, -1)) >= slot
-                )
+            slot = code.first_cell + step.height if isinstance(step, Call) else sys.maxsize
+            written = {home(value, -1) for value in writes(step)}
             sums = {
                 value: summands
                 for value, summands in sums.items()
-                if not any(home.get(x, -2) in written for x in summands)
+                if not any((there := home(x, -2)) in written or there >= slot for x in summands)
             }
-        if isinstance(step, Step) and step.operation == "add":
+        if isinstance(step, Step) and step.operation == "add" and step.d is not None:
             first, second = reads(step)
             if first in code.constants:
                 first, second = second, first
-            (own,) = writes(step)
-            homes = (home.get(first), home.get(second))
-            if first not in code.constants and home.get(own, -1) not in homes:
-                sums[own] = first, second
+            if first not in code.constants and home(step.d, -1) not in (home(first), home(second)):
+                sums[step.d] = first, second
 
 
 def _adds(step: Step) -> bool:
     """Whether a step is an access whose index is free."""
-    return (
-        kind_of(step.operation) in ("load", "store")
-        and step.operation not in PRIVATE
-        and step.b is None
-    )
+    access = kind_of(step.operation) in ("load", "store")
+    return access and step.operation not in PRIVATE and step.b is None

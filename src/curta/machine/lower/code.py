@@ -18,7 +18,7 @@ them which rule is broken, if one is. Registers are chosen at the very end (`all
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -170,12 +170,8 @@ class Code:
     @property
     def needs(self) -> set[Callee]:
         """What it calls."""
-        found = set()
-        for block in self.blocks.values():
-            found |= {s.callee for s in block.steps if isinstance(s, Call) and s.callee}
-            if isinstance(block.end, TailCall):
-                found.add(block.end.callee)
-        return found
+        calls = (s for b in self.blocks.values() for s in (*b.steps, b.end))
+        return {s.callee for s in calls if isinstance(s, Call | TailCall) and s.callee}
 
     def new_value(self, home: int | None = None) -> Value:
         value, self.next_value = self.next_value, self.next_value + 1
@@ -207,43 +203,56 @@ def edges(end: End) -> tuple[Edge, ...]:
     return ()
 
 
-def with_edges(end: End, changed: tuple[Edge, ...]) -> End:
-    """The same end with other edges."""
+def mapped(end: End, name: Callable[[Value], Value], way: Callable[[Edge], Edge]) -> End:
+    """The same end with other names of what it reads itself, and other edges."""
     match end:
         case Jump():
-            return end._replace(edge=changed[0])
+            return end._replace(edge=way(end.edge))
         case Branch():
-            return end._replace(then=changed[0], otherwise=changed[1])
+            comparison, a, b, then, otherwise, rare, place = end
+            return Branch(comparison, name(a), name(b), way(then), way(otherwise), rare, place)
         case Table():
-            return end._replace(edges=changed)
+            return end._replace(chosen=name(end.chosen), edges=tuple(map(way, end.edges)))
+        case Return():
+            return end._replace(values=tuple(map(name, end.values)))
+        case TailCall():
+            return end._replace(arguments=tuple(map(name, end.arguments)))
+        case Exit():
+            return end._replace(code=name(end.code))
     return end
 
 
-def end_reads(end: End) -> Iterator[Value]:
+def with_edges(end: End, changed: Iterable[Edge]) -> End:
+    """The same end with other edges."""
+    ways = iter(changed)
+    return mapped(end, lambda value: value, lambda _: next(ways))
+
+
+def end_reads(end: End) -> tuple[Value, ...]:
     """The values that an end reads, those that it gives to edges left out."""
     match end:
         case Branch():
-            yield from (end.a, end.b)
+            return end.a, end.b
         case Table():
-            yield end.chosen
+            return (end.chosen,)
         case Return():
-            yield from end.values
+            return end.values
         case TailCall():
-            yield from end.arguments
+            return end.arguments
         case Exit():
-            yield end.code
+            return (end.code,)
+    return ()
 
 
-def reads(step: Step | Call) -> Iterator[Value]:
+def end_uses(end: End) -> tuple[Value, ...]:
+    """The values that an end reads, and those that it gives to edges."""
+    return sum((edge.arguments for edge in edges(end)), end_reads(end))
+
+
+def reads(step: Step | Call) -> list[Value]:
     """The values that a step reads."""
-    if isinstance(step, Call):
-        yield from step.arguments
-        if step.pointer is not None:
-            yield step.pointer
-    else:
-        for value in (step.a, step.b, step.c):
-            if value is not None:
-                yield value
+    sources = (*step.arguments, step.pointer) if isinstance(step, Call) else step[2:5]
+    return [value for value in sources if value is not None]
 
 
 def writes(step: Step | Call) -> tuple[Value, ...]:

@@ -7,8 +7,6 @@ changes while they are read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from curta.machine.lower.code import (
     Block,
     Call,
@@ -19,118 +17,72 @@ from curta.machine.lower.code import (
     TailCall,
     Value,
     edges,
-    end_reads,
+    end_uses,
     reads,
     writes,
 )
 from curta.machine.lower.liveness import bits_of, live_before
-from curta.machine.lower.operations import GET, SET, may_trap
+from curta.machine.lower.operations import GET, SET, may_trap, shared_registers
 
 Site = tuple[Label, int]
 
 
-@dataclass(slots=True)
 class Conflicts:
     """Sets of values are numbers (liveness.py). `of` has those that are read later, when a value is
     written: it conflicts with these, and they with it. `across` has a set for every call, by its
-    block and its place there; `returned` is where to return to, as if that were a value.
+    block and its place there; `returned` is where to return to, as if that were a value. `live` are
+    the values that are read from each block on, `unread` those that nobody reads. `in_shared` has
+    the shared registers of values that lie in one. Constants are in the sets, and do not matter.
     """
 
-    returned: Value
-    of: dict[Value, int] = field(default_factory=dict)
-    across: dict[Site, int] = field(default_factory=dict)
-    in_shared: dict[Value, int] = field(default_factory=dict)
-    """The shared registers of values that lie in one."""
-    live: dict[Label, int] = field(default_factory=dict)
-    """The values that are read from each block on."""
-    returning: set[Label] = field(default_factory=set)
-    """Blocks after which the function may return."""
-
-
-def find_conflicts(code: Code) -> Conflicts:
-    return _Finder(code).run()
-
-
-class _Finder:
     def __init__(self, code: Code) -> None:
         self.code = code
+        self.returned = code.next_value
+        self.of: dict[Value, int] = {}
+        self.across: dict[Site, int] = {}
+        self.unread = 0
+        self.live = live_before(code)
+        self.shared = dict.fromkeys(shared_registers(code), 0)
+        """For each shared register the values that are read after it has changed."""
         self.early = _computed_in_place(code)
         self.wanted = self.early.copy()
-        self.shared = {
-            step.immediate: 0
-            for block in code.blocks.values()
-            for step in block.steps
-            if isinstance(step, Step) and step.operation in (GET, SET)
+        for block in code.blocks.values():
+            self._walk(block)
+        self.in_shared = {
+            value: register
+            for value, register in self.wanted.items()
+            if not self.shared[register] >> value & 1
         }
-        """For each shared register the values that are read after it has changed."""
-        self.found = Conflicts(code.next_value)
 
-    def run(self) -> Conflicts:
-        code, found = self.code, self.found
-        live = found.live = live_before(code)
-        back = 1 << found.returned
-        returning = found.returning = self._returning()
-        for label, block in code.blocks.items():
-            after = back if label in returning else 0
-            for edge in edges(block.end):
-                after |= live[edge.label]
-                after |= bits_of(v for v in edge.arguments if v not in code.constants)
-            self._walk(block, after)
-        for value, register in self.wanted.items():
-            if not self.shared[register] >> value & 1:
-                found.in_shared[value] = register
-        return found
-
-    def _returning(self) -> set[int]:
-        """Blocks after which the function may return."""
-        before: dict[int, list[int]] = {}
-        for label, block in self.code.blocks.items():
-            for edge in edges(block.end):
-                before.setdefault(edge.label, []).append(label)
-        waiting = [
-            label
-            for label, block in self.code.blocks.items()
-            if isinstance(block.end, Return | TailCall)
-        ]
-        found = set(waiting)
-        while waiting:
-            new = [label for label in before.get(waiting.pop(), ()) if label not in found]
-            found.update(new)
-            waiting += new
-        return found
-
-    def _walk(self, block: Block, live: int) -> None:
-        constants, of, shared = self.code.constants, self.found.of, self.shared
-        for value in end_reads(block.end):
-            if value not in constants:
-                live |= 1 << value
+    def _walk(self, block: Block) -> None:
+        of, shared = self.of, self.shared
+        live = bits_of(end_uses(block.end))
+        for edge in edges(block.end):
+            live |= self.live[edge.label]
+        if isinstance(block.end, Return | TailCall):
+            live |= 1 << self.returned
         for index in range(len(block.steps) - 1, -1, -1):
             step = block.steps[index]
             written = writes(step)
+            together = bits_of(written)
+            self.unread |= together & ~live
+            live &= ~together
             for value in written:
-                live &= ~(1 << value)
+                of[value] = live | together & ~(1 << value)
             if isinstance(step, Call):
-                self.found.across[block.label, index] = live
+                self.across[block.label, index] = live
                 if shared:
                     self._call(step, live)
-                together = bits_of(written)
-                for value in written:
-                    of[value] = live | together & ~(1 << value)
-            elif written:
-                of[written[0]] = live
-                if shared:
-                    self._write(step, live)
-            elif step.operation == SET:
-                assert step.c is not None
-                shared[step.immediate] |= live & ~(1 << step.c)
-            for value in reads(step):
-                if value not in constants:
-                    live |= 1 << value
-        together = bits_of(block.parameters)
-        for value in block.parameters:
-            of[value] = (live | together) & ~(1 << value)
-        if block is self.code.entry and live >> self.found.returned & 1:
-            of[self.found.returned] = (live | together) & ~(1 << self.found.returned)
+            elif shared:
+                self._share(step, live)
+            live |= bits_of(reads(step))
+        begun = block.parameters
+        if block is self.code.entry and live >> self.returned & 1:
+            begun = (*begun, self.returned)
+        self.unread |= bits_of(begun) & ~live
+        together = live | bits_of(begun)
+        for value in begun:
+            of[value] = together & ~(1 << value)
 
     def _call(self, call: Call, live: int) -> None:
         """Functions of the same module may change all that is shared."""
@@ -138,12 +90,13 @@ class _Finder:
             for register in self.shared:
                 self.shared[register] |= live
 
-    def _write(self, step: Step, live: int) -> None:
-        assert step.d is not None
-        register = self.early.get(step.d)
-        if register is not None:
-            self.shared[register] |= live & ~(1 << step.d)
-        elif step.operation == GET:
+    def _share(self, step: Step, live: int) -> None:
+        """Reading and writing shared registers, and computing values in them."""
+        if step.operation == SET and step.c is not None:
+            self.shared[step.immediate] |= live & ~(1 << step.c)
+        elif step.d in self.early:
+            self.shared[self.early[step.d]] |= live & ~(1 << step.d)
+        elif step.operation == GET and step.d is not None:
             self.wanted[step.d] = step.immediate
 
 

@@ -1,13 +1,13 @@
 """Emit: from values in blocks to instructions in a row, once registers are chosen.
 
 Copies are made where a value is not where it is wanted: on edges, before calls and returns. What an
-edge copies comes right behind the jump that does not take it, or behind all else if it is rare.
+edge copies is the edge's *landing*. It comes right behind the branch that leads there, or behind
+all else if it is rare; where a jump takes the same edge, it is the jump's.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 
 from curta.machine.instructions import Instruction
 from curta.machine.layout import SCRATCH
@@ -29,19 +29,17 @@ from curta.machine.lower.code import (
     Trap,
     Value,
     edges,
-    end_reads,
-    reads,
     return_register,
 )
 from curta.machine.lower.context import SharedRegisters
 from curta.machine.lower.flat import INVERTED, Flat, Line, Mark, Way
-from curta.machine.lower.liveness import members
+from curta.machine.lower.liveness import bits_of, members
 from curta.machine.lower.moves import Word, in_turn
 from curta.machine.lower.operations import GET, SET, takes_immediate
 from curta.machine.lower.registers import Registers
-from curta.machine.lower.rules import SWAPPED
 from curta.machine.program import Claim
 
+Moves = dict[int, int | Word]
 _MOVED_SOURCE = 1
 """Beyond the frame lie a register to break circles, and one for the pointer of a call."""
 
@@ -54,8 +52,7 @@ def emit(code: Code, registers: Registers, shared: SharedRegisters) -> Flat:
     lines = writer.lines + writer.late
     frame = registers.frame + 1 + _MOVED_SOURCE
     claims = {label: writer.claim(block) for label, block in code.blocks.items()}
-    calls, inlined = registers.calls, code.witness.inlined
-    return Flat(code.callee, code.name, lines, frame, writer.next_label, calls, claims, inlined)
+    return Flat(code.callee, code.name, lines, frame, registers, claims, code.witness.inlined)
 
 
 class _Writer:
@@ -65,35 +62,16 @@ class _Writer:
         self.lines: list[Line | Mark] = []
         self.late: list[Line | Mark] = []
         """What is rare."""
-        self.next_label = code.next_label
-        self.read = _all_read(code)
         self.landings: dict[Edge, Label] = {}
-        self.before: dict[Label, list[Edge]] = {}
-        """Edges whose copies come right before blocks."""
-        blocks = list(code.blocks.values())
-        self.next = {block.label: after.label for block, after in pairwise(blocks)}
-        self.following: Label | None = None
-        self.fallen_into = {
-            after.label
-            for block, after in pairwise(blocks)
-            if any(edge.label == after.label for edge in edges(block.end))
-        }
-        ends = [block.end for block in blocks]
-        branched = {e for end in ends if not isinstance(end, Jump) for e in edges(end)}
-        self.jumps = {
-            end.edge for end in ends if isinstance(end, Jump) and self.edge_moves(end.edge)
-        }
+        ends = [block.end for block in code.blocks.values()]
+        branched = {edge for end in ends if not isinstance(end, Jump) for edge in edges(end)}
+        jumped = {end.edge for end in ends if isinstance(end, Jump)}
+        self.jumps = {edge for edge in jumped & branched if self.edge_moves(edge)}
         """Edges that others branch to, and that are still to be written."""
-        self.jumps &= branched
-        self.written: set[Label] = set()
 
     def write(self, block: Block) -> None:
-        for edge in self.before.get(block.label, ()):
-            self.land(edge)
-        self.written.add(block.label)
-        self.following = self.next.get(block.label)
-        self.lines.append(Mark(block.label, block.place))
-        if block is self.code.entry and block.parameters:
+        self.lines.append(Mark(block.label))
+        if block is self.code.entry:
             self.move(self.found_at(block.parameters, 0), block.place)
         for index, step in enumerate(block.steps):
             if isinstance(step, Call):
@@ -106,16 +84,18 @@ class _Writer:
         """What registers hold where the block begins, and WebAssembly; of a block that only goes on
         to another one, where that begins.
         """
-        registers, seen = self.registers, set()
+        conflicts, seen = self.registers.conflicts, set()
         while not block.steps and isinstance(block.end, Jump) and block.label not in seen:
             if self.edge_moves(block.end.edge):
                 break
             seen.add(block.label)
             block = self.code.blocks[block.end.edge.label]
-        live = (*members(registers.conflicts.live[block.label]), *block.parameters)
-        held: list[tuple[int, Value | None]] = [(self.of[v], v) for v in live if v in self.read]
-        if block.label in registers.conflicts.returning:
-            held.append((registers.back, None))
+        live = conflicts.live[block.label] | bits_of(block.parameters) & ~conflicts.unread
+        held = [
+            (self.of[value], None if value == conflicts.returned else value)
+            for value in members(live)
+            if value in self.of
+        ]
         return self.code.witness.claim(block.label, held, self.code.constants)
 
     # -- operands ---------------------------------------------------------------------------------
@@ -131,81 +111,53 @@ class _Writer:
         word = self.code.constants.get(value)
         return self.of[value] if word is None else Word(word)
 
-    def found_at(self, values: Sequence[Value], first: int) -> dict[int, int | Word]:
-        """The moves that bring values, which are in a row, where they belong."""
-        return {
-            self.of[value]: first + place
-            for place, value in enumerate(values)
-            if value in self.read
-        }
+    def found_at(self, values: Sequence[Value], first: int) -> Moves:
+        """The moves that bring values, which are in a row, where they belong if they are read."""
+        read = ~self.registers.conflicts.unread
+        return {self.of[v]: place for place, v in enumerate(values, first) if read >> v & 1}
 
-    def given_at(self, values: Sequence[Value], first: int) -> dict[int, int | Word]:
+    def given_at(self, values: Sequence[Value], first: int) -> Moves:
         """The moves that put values in a row."""
-        return {first + place: self.source(value) for place, value in enumerate(values)}
+        return {place: self.source(value) for place, value in enumerate(values, first)}
 
     # -- lines ------------------------------------------------------------------------------------
 
-    def add(
-        self,
-        place: Place | None,
-        operation: str,
-        a: int = 0,
-        b: int | None = None,
-        c: int = 0,
-        d: int = 0,
-        immediate: int = 0,
-        does: Step | Call | End | None = None,
-    ) -> None:
-        self.lines.append(Line(Instruction(operation, a, b, c, d, immediate), place, does))
+    def add(self, instruction: Instruction, end: Step | End) -> None:
+        self.lines.append(Line(instruction, end.place, end))
 
-    def move(self, moves: dict[int, int | Word], place: Place | None) -> None:
-        for d, source in in_turn(moves, self.registers.frame):
-            if isinstance(source, Word):
-                self.add(place, "copy", d=d, immediate=source.word)
-            else:
-                self.add(place, "copy", b=source, d=d)
+    def moved(self, moves: Moves, place: Place | None) -> list[Line]:
+        """The copies that make the moves."""
+        turns = in_turn(moves, self.registers.frame) if moves else ()
+        return [Line(_copy(d, source), place) for d, source in turns]
+
+    def move(self, moves: Moves, place: Place | None) -> None:
+        self.lines += self.moved(moves, place)
 
     def step(self, step: Step) -> None:
-        operation, place = step.operation, step.place
-        d = 0 if step.d is None else self.of[step.d]
-        if operation == SET:
-            assert step.c is not None
-            self.shared_copy(step, step.immediate, self.source(step.c))
-        elif operation == GET:
-            self.shared_copy(step, d, step.immediate)
+        operation, d, a, b, c, immediate, _ = step
+        if operation == SET and c is not None:
+            self.shared_copy(step, immediate, self.source(c))
+        elif operation == GET and d is not None:
+            self.shared_copy(step, self.of[d], immediate)
         else:
-            b, immediate = step.b, step.immediate
             word = None if b is None else self.code.constants.get(b)
             if word is not None and takes_immediate(operation):
                 b, immediate = None, word
-            self.add(
-                place,
-                operation,
-                self.register(step.a),
-                None if b is None else self.register(b),
-                self.register(step.c),
-                d,
-                immediate,
-                step,
-            )
+            a, c = self.register(a), self.register(c)
+            b = None if b is None else self.register(b)
+            to = 0 if d is None else self.of[d]
+            self.add(Instruction(operation, a, b, c, to, immediate), step)
 
     def shared_copy(self, step: Step, d: int, source: int | Word) -> None:
         """A copy from or to a shared register; none if the value lies there anyway."""
-        if isinstance(source, Word):
-            self.add(step.place, "copy", d=d, immediate=source.word, does=step)
-        elif d == source:
-            self.lines.append(Line(None, step.place, step))
-        else:
-            self.add(step.place, "copy", b=source, d=d, does=step)
+        self.lines.append(Line(None if d == source else _copy(d, source), step.place, step))
 
     def call(self, call: Call, slot: int) -> None:
         moves = self.given_at(call.arguments, slot)
-        pointer = 0
-        if call.pointer is not None:
-            pointer = self.register(call.pointer)
-            if pointer in moves:
-                moved = self.registers.frame + _MOVED_SOURCE
-                moves[moved], pointer = pointer, moved
+        pointer = self.register(call.pointer)
+        if call.pointer is not None and pointer in moves:
+            beyond = self.registers.frame + _MOVED_SOURCE
+            moves[beyond], pointer = pointer, beyond
         self.move(moves, call.place)
         d = slot + return_register(len(call.arguments), len(call.results))
         operation = "call" if call.callee else "call_to"
@@ -216,7 +168,6 @@ class _Writer:
     # -- ends -------------------------------------------------------------------------------------
 
     def end(self, end: End) -> None:
-        place = end.place
         match end:
             case Jump():
                 self.jump(end.edge)
@@ -225,76 +176,50 @@ class _Writer:
             case Table():
                 self.table(end)
             case Return():
-                self.move(self.given_at(end.values, 0), place)
-                self.add(place, "return", self.registers.back, does=end)
+                self.move(self.given_at(end.values, 0), end.place)
+                self.add(Instruction("return", self.registers.back), end)
             case TailCall():
-                self.move(self.given_at(end.arguments, 0), place)
-                self.lines.append(Line(Instruction("jump"), place, end, callee=end.callee))
+                self.move(self.given_at(end.arguments, 0), end.place)
+                self.lines.append(Line(Instruction("jump"), end.place, end, callee=end.callee))
             case Trap():
-                self.add(place, "trap", immediate=end.number, does=end)
+                self.add(Instruction("trap", immediate=end.number), end)
             case Exit():
-                self.move({SCRATCH: self.source(end.code)}, place)
-                self.add(place, "exit", does=end)
-
-    def edge_moves(self, edge: Edge) -> dict[int, int | Word]:
-        """What has to be copied on a way to a block."""
-        moves: dict[int, int | Word] = {}
-        if not edge.arguments:
-            return moves
-        for parameter, value in zip(
-            self.code.blocks[edge.label].parameters, edge.arguments, strict=True
-        ):
-            d, source = self.of[parameter], self.source(value)
-            if d != source and parameter in self.read:
-                moves[d] = source
-        return moves
-
-    def follow(self, edge: Edge) -> None:
-        """Copy what the edge wants, and jump: then WebAssembly is where the edge leads."""
-        place = self.place_of(edge)
-        self.move(self.edge_moves(edge), place)
-        taken = (edge,) if edge.arguments else ()
-        self.lines.append(Line(Instruction("jump", target=edge.label), place, taken=taken))
+                self.move({SCRATCH: self.source(end.code)}, end.place)
+                self.add(Instruction("exit"), end)
 
     def jump(self, edge: Edge) -> None:
         if edge in self.jumps:
             self.jumps.remove(edge)
-            if edge not in self.landings:
-                self.landings[edge] = self.new_label()
-            self.land(edge)
+            self.landings.setdefault(edge, self.code.new_label())
+            self.lines += self.landing(edge)
         else:
-            self.follow(edge)
-
-    def place_of(self, edge: Edge) -> Place | None:
-        return self.code.blocks[edge.label].place
+            self.lines += self.followed(edge)
 
     def branch(self, end: Branch) -> None:
         """Jump one way, and go on the other."""
-        comparison, a, b = self.compared(end)
-        jumped, other = end.then, end.otherwise
-        if end.rare == -1 or (not end.rare and self.cost(other, jumped) < self.cost(jumped, other)):
+        comparison, jumped, other = f"jump_{end.comparison}", end.then, end.otherwise
+        if end.rare == -1:
             comparison, jumped, other = INVERTED[comparison], other, jumped
-        behind = not end.rare and self.needs_room(jumped)
-        if behind and self.may_copy_first(jumped, other, (a, b)):
+        waiting: list[Edge] = []
+        if not end.rare and self.may_copy_first(jumped, other, (end.a, end.b)):
             self.move(self.edge_moves(jumped), end.place)
-            way, behind = Way(jumped.label, (jumped,)), False
+            way = Way(jumped.label, (jumped,))
         else:
-            way = self.way(jumped, aside=end.rare != 0)
-        word = self.code.constants.get(b)
-        instruction = Instruction(
-            comparison,
-            self.register(a),
-            self.register(b) if word is None else None,
-            immediate=word or 0,
-            target=way.label,
-        )
-        self.lines.append(Line(instruction, end.place, end, way.taken))
-        self.follow(other)
-        if behind:
-            self.land(jumped)
+            way = self.way(jumped, waiting)
+        word = self.code.constants.get(end.b)
+        b = self.register(end.b) if word is None else None
+        instruction = Instruction(comparison, self.register(end.a), b, immediate=word or 0)
+        self.lines.append(Line(instruction, end.place, end, (way,)))
+        self.lines += self.followed(other)
+        for edge in waiting:
+            (self.late if end.rare else self.lines).extend(self.landing(edge))
 
-    def may_copy_first(self, jumped: Edge, other: Edge, read: tuple[Value, ...] = ()) -> bool:
-        """Whether the copy of an edge does no harm if it is done before the branch already."""
+    def may_copy_first(self, jumped: Edge, other: Edge, read: tuple[Value, ...]) -> bool:
+        """Whether an edge needs a copy that is nowhere else, and that does no harm if it is done
+        before the branch already.
+        """
+        if jumped in self.landings or jumped in self.jumps:
+            return False
         moves = self.edge_moves(jumped)
         depths = self.registers.flow.depths
         if len(moves) != 1 or depths[jumped.label] < depths[other.label]:
@@ -303,82 +228,53 @@ class _Writer:
         kept = {self.of.get(value) for value in (*members(live), *other.arguments, *read)}
         return kept.isdisjoint(moves)
 
-    def compared(self, end: Branch) -> tuple[str, Value, Value]:
-        """The jump's operation and sources; if one is constant, it is the second."""
-        constants = self.code.constants
-        if end.a in constants and end.b not in constants:
-            return f"jump_{SWAPPED[end.comparison]}", end.b, end.a
-        return f"jump_{end.comparison}", end.a, end.b
+    def table(self, end: Table) -> None:
+        waiting: list[Edge] = []
+        ways = tuple(self.way(edge, waiting) for edge in end.edges)
+        chosen, last = self.register(end.chosen), len(end.edges) - 1
+        instruction = Instruction("jump_table", chosen, immediate=last)
+        self.lines.append(Line(instruction, end.place, end, ways))
+        for edge in waiting:
+            self.lines += self.landing(edge)
 
-    def cost(self, jumped: Edge, other: Edge) -> int:
-        """How many instructions a branch needs besides its own, and what is copied anyway."""
-        on = other.label != self.following
-        if not self.needs_room(jumped):
-            return int(on)
-        if self.may_copy_first(jumped, other):
-            return int(on)
-        return 1 + (jumped.label != self.following)
+    # -- edges ------------------------------------------------------------------------------------
 
-    # -- landings: where the copies of an edge are, to which branches jump ------------------------
+    def edge_moves(self, edge: Edge) -> Moves:
+        """What has to be copied on a way to a block."""
+        if not edge.arguments:
+            return {}
+        parameters = self.code.blocks[edge.label].parameters
+        return {
+            self.of[parameter]: source
+            for parameter, value in zip(parameters, edge.arguments, strict=True)
+            if self.of[parameter] != (source := self.source(value))
+        }
 
-    def needs_room(self, edge: Edge) -> bool:
-        """Whether the copies of an edge have to be right behind the branch: they are nowhere else,
-        and what lies before the block that it leads to goes on into it.
-        """
-        return bool(
-            edge not in self.landings
-            and edge not in self.jumps
-            and (edge.label in self.written or edge.label in self.fallen_into)
-            and self.edge_moves(edge)
-        )
+    def followed(self, edge: Edge) -> list[Line]:
+        """Copy what the edge wants, and jump: then WebAssembly is where the edge leads."""
+        place = self.code.blocks[edge.label].place
+        way = Way(edge.label, (edge,) if edge.arguments else ())
+        return [
+            *self.moved(self.edge_moves(edge), place),
+            Line(Instruction("jump"), place, None, (way,)),
+        ]
 
-    def way(self, edge: Edge, *, aside: bool = False) -> Way:
-        """Where to jump: to the copies of the edge, if there are any."""
+    def landing(self, edge: Edge) -> list[Line | Mark]:
+        """The copies of an edge, to which others jump."""
+        return [Mark(self.landings[edge]), *self.followed(edge)]
+
+    def way(self, edge: Edge, waiting: list[Edge]) -> Way:
+        """Where to jump: to the edge's landing, which waits to be written, if it has one."""
         if not self.edge_moves(edge):
             return Way(edge.label, (edge,) if edge.arguments else ())
         if edge not in self.landings:
-            behind = self.needs_room(edge)
-            self.landings[edge] = self.new_label()
-            if edge in self.jumps:
-                pass  # where the jump is written
-            elif aside:
-                lines, self.lines = self.lines, self.late
-                self.land(edge)
-                self.lines = lines
-            elif not behind:
-                self.before.setdefault(edge.label, []).append(edge)
+            self.landings[edge] = self.code.new_label()
+            if edge not in self.jumps:
+                waiting.append(edge)
         return Way(self.landings[edge])
 
-    def land(self, edge: Edge) -> None:
-        """Put the copies of an edge here."""
-        self.lines.append(Mark(self.landings[edge], self.place_of(edge)))
-        self.follow(edge)
 
-    def table(self, end: Table) -> None:
-        new = [e for e in dict.fromkeys(end.edges) if e.arguments and e not in self.landings]
-        behind = [edge for edge in new if self.needs_room(edge)]
-        for edge in behind:
-            self.landings[edge] = self.new_label()
-        ways = tuple(self.way(edge) for edge in end.edges)
-        instruction = Instruction(
-            "jump_table", self.register(end.chosen), immediate=len(end.edges) - 1
-        )
-        self.lines.append(Line(instruction, end.place, end, ways=ways))
-        for edge in behind:
-            self.land(edge)
-
-    def new_label(self) -> int:
-        label, self.next_label = self.next_label, self.next_label + 1
-        return label
-
-
-def _all_read(code: Code) -> set[Value]:
-    """The values that anybody reads."""
-    found: set[Value] = set()
-    for block in code.blocks.values():
-        for step in block.steps:
-            found.update(reads(step))
-        found.update(end_reads(block.end))
-        for edge in edges(block.end):
-            found.update(edge.arguments)
-    return found
+def _copy(d: int, source: int | Word) -> Instruction:
+    if isinstance(source, Word):
+        return Instruction("copy", d=d, immediate=source.word)
+    return Instruction("copy", b=source, d=d)

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
+from operator import and_
 
-from curta.machine.lower.code import Branch, Code, Edge, Label, edges
+from curta.machine.lower.code import Branch, Code, Label, edges
 
-TURNS = 8
+_TURNS = 8
 """Of a loop, at a guess."""
 _DEEPEST = 4
 _SELDOM = 1 / 64
@@ -14,49 +16,33 @@ _SELDOM = 1 / 64
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """Of the blocks that are reached. `order` has each behind all that dominate it (the reverse of
-    a postorder), `before` the blocks that lead to each, `dominators` the last one that all ways to
-    a block go through, `depths` in how many loops each is, `rare` those that branches say are
-    seldom reached.
+    """Of the blocks that are reached: in how many loops each is, those that branches say are seldom
+    reached, and how often blocks run, at a guess, if loops did only once.
     """
 
-    order: tuple[Label, ...]
-    before: dict[Label, list[Label]]
-    dominators: dict[Label, Label]
     depths: dict[Label, int]
     rare: frozenset[Label]
     shares: dict[Label, float]
-    """How often blocks run, at a guess, if loops did only once."""
 
     def often(self, label: Label) -> float:
         """How often a block runs when the function does, at a guess."""
-        turns: int = TURNS ** min(self.depths.get(label, 0), _DEEPEST)
+        turns: int = _TURNS ** min(self.depths.get(label, 0), _DEEPEST)
         return turns * self.shares.get(label, 0.0)
 
 
 def find_flow(code: Code) -> Flow:
     order, before = find_order(code)
-    dominators = find_dominators(order, before)
-    depths = _depths(order, before, dominators)
+    depths = _depths(order, before)
     rare = _rare(code, order)
-    return Flow(order, before, dominators, depths, rare, _shares(code, order, depths, rare))
+    return Flow(depths, rare, _shares(code, order, depths, rare))
 
 
 def find_order(code: Code) -> tuple[tuple[Label, ...], dict[Label, list[Label]]]:
     """The blocks that are reached, in the reverse of a postorder, and what leads to each."""
     after = {
-        block.label: tuple(dict.fromkeys(edge.label for edge in edges(block.end)))
-        for block in code.blocks.values()
+        label: [edge.label for edge in edges(block.end)] for label, block in code.blocks.items()
     }
-    order = _reverse_postorder(code.entry.label, after)
-    before: dict[Label, list[Label]] = {label: [] for label in order}
-    for label in order:
-        for following in after[label]:
-            before[following].append(label)
-    return order, before
-
-
-def _reverse_postorder(entry: Label, after: dict[Label, tuple[Label, ...]]) -> tuple[Label, ...]:
+    entry = code.entry.label
     seen = {entry}
     found = []
     open_ = [(entry, iter(after[entry]))]
@@ -70,54 +56,47 @@ def _reverse_postorder(entry: Label, after: dict[Label, tuple[Label, ...]]) -> t
         else:
             open_.pop()
             found.append(label)
-    return tuple(reversed(found))
+    order = tuple(reversed(found))
+    before: dict[Label, list[Label]] = {label: [] for label in order}
+    for label in order:
+        for following in dict.fromkeys(after[label]):
+            before[following].append(label)
+    return order, before
 
 
 def find_dominators(
     order: tuple[Label, ...], before: dict[Label, list[Label]]
 ) -> dict[Label, Label]:
-    """The immediate dominators (Cooper, Harvey and Kennedy, 2001); the entry's is itself."""
+    """The immediate dominators, of those above a block the last one; the entry's is itself."""
     number = {label: n for n, label in enumerate(order)}
-    found = {order[0]: order[0]}
+    above = [1] + [-1] * (len(order) - 1)
+    """For each block those that dominate it, as the bits of a number; at first all."""
     changed = True
     while changed:
         changed = False
-        for label in order[1:]:
-            common = None
-            for other in before[label]:
-                if other not in found:
-                    continue
-                if common is None:
-                    common = other
-                while common != other:
-                    if number[common] > number[other]:
-                        common = found[common]
-                    else:
-                        other = found[other]
-            assert common is not None  # in this order, some way to each block is known before it
-            if found.get(label) != common:
-                found[label] = common
+        for n, label in enumerate(order[1:], 1):
+            common = 1 << n | reduce(and_, [above[number[other]] for other in before[label]])
+            if common != above[n]:
+                above[n] = common
                 changed = True
-    return found
+    last = [max((bits ^ 1 << n).bit_length() - 1, 0) for n, bits in enumerate(above)]
+    return {label: order[last[n]] for n, label in enumerate(order)}
 
 
-def _depths(
-    order: tuple[Label, ...], before: dict[Label, list[Label]], dominators: dict[Label, Label]
-) -> dict[Label, int]:
+def _depths(order: tuple[Label, ...], before: dict[Label, list[Label]]) -> dict[Label, int]:
     """A loop is all that leads to a jump back without passing what it jumps back to."""
     number = {label: n for n, label in enumerate(order)}
+    dominators = find_dominators(order, before)
     depths = dict.fromkeys(order, 0)
+
+    def is_above(head: Label, label: Label) -> bool:
+        while number[label] > number[head]:
+            label = dominators[label]
+        return label == head
+
     for head in order:
-        within = {head}
-        waiting = []
-        for label in before[head]:
-            up = label
-            while number[up] > number[head]:
-                up = dominators[up]
-            if up == head:
-                waiting.append(label)
-        if not waiting:
-            continue
+        waiting = [label for label in before[head] if is_above(head, label)]
+        within = {head} if waiting else set()
         while waiting:
             label = waiting.pop()
             if label not in within:
@@ -132,17 +111,13 @@ def _rare(code: Code, order: tuple[Label, ...]) -> frozenset[Label]:
     """Blocks that are reached only by branches that are seldom taken, and from such blocks."""
     usual = {order[0]}
     for label in order:
-        if label not in usual:
-            continue
-        end = code.blocks[label].end
-        for edge in edges(end):
-            if not isinstance(end, Branch) or not _is_rare(end, edge):
-                usual.add(edge.label)
-    return frozenset(label for label in order if label not in usual)
-
-
-def _is_rare(end: Branch, edge: Edge) -> bool:
-    return edge is (end.then if end.rare == 1 else end.otherwise if end.rare == -1 else None)
+        if label in usual:
+            end = code.blocks[label].end
+            ways = edges(end)
+            if isinstance(end, Branch) and end.rare:
+                ways = (end.otherwise if end.rare == 1 else end.then,)
+            usual.update(edge.label for edge in ways)
+    return frozenset(order) - usual
 
 
 def _shares(

@@ -1,13 +1,14 @@
 """Inline: short functions of the arithmetic library within loops, instead of calls.
 
 What is gained is not the call, but that operands need not be copied, and that a number which is
-multiplied several times is taken apart once (`share`). Where the function would leave for another
-one, that is called.
+multiplied several times is taken apart once (`simplify`). Where the function would leave for
+another one, that is called.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from itertools import chain
 
 from curta.machine.lower.code import (
     Block,
@@ -22,12 +23,10 @@ from curta.machine.lower.code import (
     Step,
     TailCall,
     Value,
-    edges,
-    with_edges,
+    mapped,
     writes,
 )
 from curta.machine.lower.conflicts import Site
-from curta.machine.lower.drop import renamed_end
 from curta.machine.lower.flow import find_flow
 from curta.machine.lower.library import ARITHMETIC
 from curta.machine.lower.operations import replaced
@@ -81,30 +80,23 @@ class _Copy:
         self.labels = {label: code.new_label() for label in function.blocks}
         self.names = dict(zip(function.entry.parameters, call.arguments, strict=True))
         self.behind = code.new_label()
-        self.places: dict[Place | None, Place | None] = {}
 
     def put(self) -> None:
         block, index, code = self.block, self.index, self.code
         self.name_all()
         rare = find_flow(self.function).rare
-        usual: list[Block] = []
-        late: list[Block] = []
-        for label, inner in self.function.blocks.items():
-            (late if label in rare else usual).append(self.copied(inner))
+        entry, *inner = self.function.blocks.values()
+        usual = [self.copied(other) for other in inner if other.label not in rare]
+        late = [self.copied(other) for other in inner if other.label in rare]
         place = self.call.place
         after = place and place._replace(instruction=place.instruction + 1)
         rest = block.steps[index + 1 :]
-        behind = Block(self.behind, self.call.results, rest, block.end, after)
-        entry = usual.pop(0)
-        block.steps = block.steps[:index] + entry.steps
-        block.end = entry.end
-        blocks: dict[Label, Block] = {}
-        for label, other in code.blocks.items():
-            blocks[label] = other
-            if other is block:
-                blocks.update((new.label, new) for new in (*usual, behind))
-        blocks.update((new.label, new) for new in late)
-        code.blocks = blocks
+        usual.append(Block(self.behind, self.call.results, rest, block.end, after))
+        first = self.copied(entry)
+        block.steps, block.end = block.steps[:index] + first.steps, first.end
+        blocks = list(code.blocks.values())
+        at = blocks.index(block) + 1
+        code.blocks = {new.label: new for new in (*blocks[:at], *usual, *blocks[at:], *late)}
         self.put_witness()
 
     def put_witness(self) -> None:
@@ -115,6 +107,8 @@ class _Copy:
         witness.inlined[self.call.place] = self.function.callee
         if self.call.place in witness.returns:
             witness.blocks[self.behind] = witness.returns[self.call.place]
+        for value in [value for value in self.names if value in inner.made]:
+            self.make(value)
         for label, held in inner.blocks.items():
             if label in self.labels and label != self.function.entry.label:
                 witness.blocks[self.labels[label]] = held.within(outer, self.spoken)
@@ -128,52 +122,44 @@ class _Copy:
         value = self.function.witness.name(value)
         if value not in self.names:
             self.names[value] = self.code.new_value()
-            how = self.function.witness.made.get(value)
-            if how is not None:
-                sources = tuple(map(self.spoken, how[1]))
-                self.code.witness.made[self.names[value]] = how[0], sources
+            self.make(value)
         return self.names[value]
+
+    def make(self, value: Value) -> None:
+        """Note how a value of the function is made of others."""
+        how = self.function.witness.made.get(value)
+        if how is not None:
+            self.code.witness.made[self.names[value]] = how[0], tuple(map(self.spoken, how[1]))
 
     def name_all(self) -> None:
         """Names for all values of the function."""
         code, function = self.code, self.function
         first = code.first_cell + self.call.height
         self.names |= {v: code.constant(word) for v, word in function.constants.items()}
-        values: list[Value] = []
         for block in function.blocks.values():
-            values += block.parameters
-            for step in block.steps:
-                values += writes(step)
-        for value in values:
-            if value not in self.names:
-                home = function.home.get(value)
-                self.names[value] = code.new_value(None if home is None else first + home)
-        made = function.witness.made
-        for value in values:
-            if value in made:
-                sources = tuple(map(self.spoken, made[value][1]))
-                code.witness.made[self.names[value]] = made[value][0], sources
+            for value in chain(block.parameters, *map(writes, block.steps)):
+                if value not in self.names:
+                    home = function.home.get(value)
+                    self.names[value] = code.new_value(None if home is None else first + home)
 
     def place(self, place: Place | None) -> Place | None:
         """A place in the function, in the place of the call."""
         if place is None:
             return self.call.place
-        found = self.places.get(place)
-        if found is None:
-            within = self.call.place if place.within is None else self.place(place.within)
-            found = self.places[place] = place._replace(within=within)
-        return found
+        return place._replace(within=self.place(place.within))
 
     def step(self, step: Step | Call) -> Step | Call:
         there = replaced(step, self.names)._replace(place=self.place(step.place))
         if isinstance(there, Call):
-            results = self.all(there.results)
             height = self.call.height + self.function.first_cell + there.height
-            return there._replace(results=results, height=height)
+            return there._replace(results=self.all(there.results), height=height)
         return there if there.d is None else there._replace(d=self.names[there.d])
 
     def all(self, values: Iterable[Value]) -> tuple[Value, ...]:
         return tuple(self.names[value] for value in values)
+
+    def edge(self, edge: Edge) -> Edge:
+        return Edge(self.labels[edge.label], self.all(edge.arguments))
 
     def copied(self, block: Block) -> Block:
         end, place = block.end, self.place(block.end.place)
@@ -186,7 +172,6 @@ class _Copy:
         elif isinstance(end, Return):
             end = Jump(Edge(self.behind, self.all(end.values)), place)
         else:
-            ways = (Edge(self.labels[e.label], self.all(e.arguments)) for e in edges(end))
-            end = renamed_end(with_edges(end, tuple(ways)), self.names)._replace(place=place)
+            end = mapped(end, self.names.__getitem__, self.edge)._replace(place=place)
         label, parameters = self.labels[block.label], self.all(block.parameters)
         return Block(label, parameters, steps, end, self.place(block.place))

@@ -21,7 +21,6 @@ from curta.machine.lower.order import order
 from curta.machine.lower.place import place
 from curta.machine.lower.registers import choose_registers
 from curta.machine.lower.segments import InitialState, all_segments, find_initial_state
-from curta.machine.lower.share import share
 from curta.machine.lower.simplify import simplify
 from curta.machine.lower.sink import sink
 from curta.machine.lower.tails import leave_for_last_calls, return_early
@@ -32,7 +31,7 @@ from curta.machine.wasm.validate import validate
 from curta.machine.wasm.validate_code import BodyValidator, FunctionInfo
 
 _ORDER = (USER, "bulk", "wasi", "arithmetic")
-PASSES = (drop, simplify, return_early, leave_for_last_calls, share, add_in_accesses, drop, sink)
+PASSES = (drop, simplify, return_early, leave_for_last_calls, add_in_accesses, drop, sink)
 """What is done to every function; what comes first makes more of it possible for others."""
 
 

@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from curta.machine.lower.code import Code, Label, Value, edges, end_reads, reads, writes
+from curta.machine.lower.code import (
+    Block,
+    Code,
+    Label,
+    Return,
+    TailCall,
+    Value,
+    edges,
+    end_uses,
+    reads,
+    writes,
+)
 
 
 def bits_of(values: Iterable[Value]) -> int:
@@ -15,43 +26,49 @@ def bits_of(values: Iterable[Value]) -> int:
     return found
 
 
-def members(bits: int) -> Iterator[Value]:
+def members(bits: int) -> list[Value]:
     """The places of the ones."""
+    found = []
     while bits:
         lowest = bits & -bits
-        yield lowest.bit_length() - 1
+        found.append(lowest.bit_length() - 1)
         bits ^= lowest
+    return found
+
+
+def find_uses(block: Block) -> tuple[list[Value], set[Value]]:
+    """What a block writes, and what it reads that it has not written before."""
+    written = list(block.parameters)
+    here = set(written)
+    wanted: set[Value] = set()
+    for step in block.steps:
+        wanted.update([value for value in reads(step) if value not in here])
+        written += writes(step)
+        here.update(writes(step))
+    wanted.update([value for value in end_uses(block.end) if value not in here])
+    return written, wanted
 
 
 def live_before(code: Code) -> dict[Label, int]:
     """For every block the values that are read in it or later, and written before it.
 
-    Its own parameters are not among them, and no constants.
+    Its own parameters are not among them. Where to return to counts as one more value, number
+    `next_value`.
     """
     used: dict[Label, int] = {}
     kept: dict[Label, int] = {}
-    ways: dict[Label, tuple[Label, ...]] = {}
     for label, block in code.blocks.items():
-        read = set(end_reads(block.end))
-        out = edges(block.end)
-        for edge in out:
-            read.update(edge.arguments)
-        written = set(block.parameters)
-        for step in reversed(block.steps):
-            here = writes(step)
-            written.update(here)
-            read.difference_update(here)
-            read.update(reads(step))
-        read.difference_update(block.parameters)
-        used[label] = bits_of(read - code.constants.keys())
+        written, wanted = find_uses(block)
+        used[label] = bits_of(wanted)
         kept[label] = ~bits_of(written)
-        ways[label] = tuple(edge.label for edge in out)
+        if isinstance(block.end, Return | TailCall):
+            used[label] |= 1 << code.next_value
+    ways = {label: [edge.label for edge in edges(b.end)] for label, b in code.blocks.items()}
     live = used.copy()
     changed = True
-    backwards = list(reversed(code.blocks))
     while changed:
         changed = False
-        for label in backwards:
+        for label in reversed(code.blocks):
             now = used[label]
             for way in ways[label]:
                 now |= live[way] & kept[label]

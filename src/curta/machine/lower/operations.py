@@ -33,6 +33,16 @@ def sources(operation: str) -> str | None:
     return None
 
 
+def shared_registers(code: Code) -> set[int]:
+    """The shared registers that a function reads or writes."""
+    return {
+        step.immediate
+        for block in code.blocks.values()
+        for step in block.steps
+        if isinstance(step, Step) and step.operation in (GET, SET)
+    }
+
+
 def gives_value(operation: str) -> bool:
     """Whether an operation computes a word from its sources, and does nothing else; all extensions
     do.

@@ -7,6 +7,7 @@ chains, the hottest first (Pettis and Hansen, 1990).
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 
 from curta.machine.lower.code import Callee
@@ -20,56 +21,48 @@ def order(
     functions: Sequence[Flat], roots: Sequence[Callee], in_tables: Sequence[Callee]
 ) -> list[Flat]:
     """The same functions; those that no call connects stay in their order."""
-    calls = {function.callee: count_calls(function, in_tables) for function in functions}
+    calls = {function.callee: _count_calls(function, in_tables) for function in functions}
     often = _frequencies(calls, roots)
-    pairs: dict[tuple[Callee, Callee], float] = {}
+    pairs: defaultdict[tuple[Callee, Callee], float] = defaultdict(float)
     for caller, counts in calls.items():
         for callee, count in counts.items():
             if caller != callee:
-                pair = (caller, callee) if caller < callee else (callee, caller)
-                pairs[pair] = pairs.get(pair, 0.0) + count * often[caller]
+                pairs[min(caller, callee), max(caller, callee)] += count * often[caller]
     chains = {callee: [callee] for callee in calls}
     sizes = {function.callee: len(function.lines) for function in functions}
-    for first, second in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
-        one, other = chains[first], chains[second]
+    for pair in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
+        one, other = (chains[callee] for callee in pair)
         if one is not other:
-            joined = _join(one, other, first, second, sizes)
-            for callee in joined:
-                chains[callee] = joined
+            joined = _join(one, other, pair, sizes)
+            chains.update(dict.fromkeys(joined, joined))
     found = {function.callee: function for function in functions}
-    ordered: dict[Callee, Flat] = {}
-    for function in functions:
-        for callee in chains[function.callee]:
-            ordered.setdefault(callee, found[callee])
-    return list(ordered.values())
+    ordered = dict.fromkeys(callee for start in found for callee in chains[start])
+    return [found[callee] for callee in ordered]
 
 
 def _join(
-    one: list[Callee],
-    other: list[Callee],
-    first: Callee,
-    second: Callee,
-    sizes: dict[Callee, int],
+    one: list[Callee], other: list[Callee], pair: tuple[Callee, Callee], sizes: dict[Callee, int]
 ) -> list[Callee]:
     """Both chains, turned so that a function of each are as near as possible."""
 
     def between(chain: list[Callee]) -> int:
-        low, high = sorted((chain.index(first), chain.index(second)))
+        low, high = sorted(map(chain.index, pair))
         return sum(sizes[callee] for callee in chain[low + 1 : high])
 
     back = other[::-1]
-    ways = (one + other, one + back, one[::-1] + other, other + one)
-    return min(ways, key=between)
+    return min((one + other, one + back, one[::-1] + other, other + one), key=between)
 
 
-def count_calls(function: Flat, in_tables: Sequence[Callee]) -> dict[Callee, float]:
+def _count_calls(function: Flat, in_tables: Sequence[Callee]) -> dict[Callee, float]:
     """How often each callee is called, at a guess, when the function runs once.
 
     An indirect call leads to each function of the tables as often as to the others.
     """
-    counts = {callee: often for callee, often in function.calls.items() if callee is not None}
+    counts = {
+        callee: often for callee, often in function.registers.calls.items() if callee is not None
+    }
     for callee in in_tables:
-        shared = function.calls.get(None, 0.0) / len(in_tables)
+        shared = function.registers.calls.get(None, 0.0) / len(in_tables)
         counts[callee] = counts.get(callee, 0.0) + shared
     return counts
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
-from curta.machine.lower.code import USER, Callee, Edge, Label, Place
+from curta.machine.lower.code import USER, Callee, Label, Place
 from curta.machine.lower.flat import Flat, Mark, with_target
 from curta.machine.program import Claim, Origin
 
@@ -33,16 +33,11 @@ def place(functions: Sequence[Flat]) -> Placed:
         starts[function.callee] = at
         places: dict[Label, int] = {}
         for line in function.lines:
-            begun = None
             if isinstance(line, Mark):
                 places[line.label] = at
-                begun = line.label
+                found[at] = function.claims.get(line.label)  # what begins last is where all come
             elif line.instruction is not None:
-                at += 1 + len(line.ways)
-            elif isinstance(line.does, Edge):
-                begun = line.does.label
-            if begun is not None:  # what begins last here is what all come to
-                found[at] = function.claims.get(begun)
+                at += 1 + len(line.entries)
         labels.append(places)
     if at >= MOST_INSTRUCTIONS:
         raise UnsupportedFeatureError(
@@ -56,17 +51,17 @@ def place(functions: Sequence[Flat]) -> Placed:
         for line in function.lines:
             if isinstance(line, Mark) or line.instruction is None:
                 continue
+            instruction = line.instruction
             if line.callee is not None:
-                line = with_target(line, starts[line.callee])
-            elif line.leads and not line.ways:
-                line = with_target(line, places[line.leads[0].label])
+                instruction = with_target(line, starts[line.callee])
+            elif line.ways and not line.entries:
+                instruction = with_target(line, places[line.ways[0].label])
             origin = known.get(line.place)
             if origin is None:
                 origin = known[line.place] = _origin(function, line.place)
-            assert line.instruction is not None
-            instructions.append(line.instruction)
-            instructions += [Instruction("jump", target=places[way.label]) for way in line.ways]
-            origins += [origin] * (1 + len(line.ways))
+            instructions.append(instruction)
+            instructions += [Instruction("jump", target=places[way.label]) for way in line.entries]
+            origins += [origin] * (1 + len(line.entries))
     inlined = {call: callee for function in functions for call, callee in function.inlined.items()}
     blocks = {at: claim for at, claim in found.items() if claim is not None}
     return Placed(tuple(instructions), tuple(origins), starts, blocks, inlined)

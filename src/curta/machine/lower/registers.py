@@ -8,6 +8,8 @@ begins higher up.
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import count
 from typing import NamedTuple
@@ -21,14 +23,17 @@ from curta.machine.lower.code import (
     TailCall,
     Value,
     edges,
+    end_reads,
     return_register,
 )
-from curta.machine.lower.conflicts import Conflicts, Site, find_conflicts
+from curta.machine.lower.conflicts import Conflicts, Site
 from curta.machine.lower.flow import Flow, find_flow
 from curta.machine.lower.liveness import members
 
-Wish = tuple[float, Value, Value | None, int]
-"""How often it matters, a value, and another one or a register that it wants to share."""
+Wish = tuple[float, Value, int]
+"""How often it matters, a value, and another one that it wants to share a register with; register r
+is ~r here.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +54,7 @@ class Registers:
 
 def choose_registers(code: Code) -> Registers:
     """Registers for all values; frames of calls are moved up until there are enough."""
-    flow = find_flow(code)
-    conflicts = find_conflicts(code)
+    flow, conflicts = find_flow(code), Conflicts(code)
     back = return_register(code.parameters, code.results)
     calls = {
         (label, index): step
@@ -62,11 +66,12 @@ def choose_registers(code: Code) -> Registers:
     higher = 1
     while higher:
         slots = {site: code.first_cell + room + call.height for site, call in calls.items()}
-        joined = _Joined(code, conflicts, slots, back, room)
-        for wish in _wishes(code, flow, slots):
-            joined.grant(wish)
-        chosen, higher = joined.choose()
+        webs = _Webs(code, conflicts, slots, room)
+        for wish in [(0, conflicts.returned, ~back), *_wishes(code, flow, slots)]:
+            webs.grant(wish)
+        chosen, higher = webs.choose()
         room += higher
+    chosen |= conflicts.in_shared
     frame = max([back, *(r for r in chosen.values() if r < GLOBALS)]) + 1
     for site, call in calls.items():
         needed = return_register(len(call.arguments), len(call.results)) + 1
@@ -75,60 +80,46 @@ def choose_registers(code: Code) -> Registers:
 
 
 def _count_calls(code: Code, flow: Flow) -> dict[Callee | None, float]:
-    counts: dict[Callee | None, float] = {}
+    counts: defaultdict[Callee | None, float] = defaultdict(float)
     for label, block in code.blocks.items():
-        called = [step.callee for step in block.steps if isinstance(step, Call)]
-        if isinstance(block.end, TailCall):
-            called.append(block.end.callee)
-        for callee in called:
-            counts[callee] = counts.get(callee, 0.0) + flow.often(label)
+        for step in (*block.steps, block.end):
+            if isinstance(step, Call | TailCall):
+                counts[step.callee] += flow.often(label)
     return counts
 
 
 def _wishes(code: Code, flow: Flow, slots: dict[Site, int]) -> list[Wish]:
     """Who wants to share a register, the most frequent first."""
-    wishes: list[Wish] = [(1, v, None, place) for place, v in enumerate(code.entry.parameters)]
+    wishes = _in_row(1, code.entry.parameters, 0)
     for label, block in code.blocks.items():
         often = flow.often(label)
         for index, step in enumerate(block.steps):
             if isinstance(step, Call):
                 slot = slots[label, index]
-                wishes += [(often, v, None, slot + n) for n, v in enumerate(step.arguments)]
-                wishes += [(often, v, None, slot + n) for n, v in enumerate(step.results)]
+                wishes += _in_row(often, step.arguments, slot) + _in_row(often, step.results, slot)
             elif step.operation == "copy" and step.b is not None and step.d is not None:
-                wishes.append((often, step.d, step.b, 0))
+                wishes.append((often, step.d, step.b))
         for edge in edges(block.end):
             parameters = code.blocks[edge.label].parameters
-            wishes += [(often, p, v, 0) for p, v in zip(parameters, edge.arguments, strict=True)]
-        wishes += [(often, v, None, place) for place, v in enumerate(_given(block.end))]
-    constants = code.constants
-    kept = [w for w in wishes if w[1] not in constants and w[2] not in constants]
-    kept.sort(key=lambda wish: -wish[0])
-    return kept
+            wishes += [(often, p, v) for p, v in zip(parameters, edge.arguments, strict=True)]
+        if isinstance(block.end, Return | TailCall):
+            wishes += _in_row(often, end_reads(block.end), 0)
+    return sorted(wishes, key=lambda wish: -wish[0])
 
 
-def _given(end: object) -> tuple[Value, ...]:
-    """What has to be in the first registers at the end of a block."""
-    match end:
-        case Return():
-            return end.values
-        case TailCall():
-            return end.arguments
-    return ()
+def _in_row(often: float, values: Iterable[Value], first: int) -> list[Wish]:
+    return [(often, value, ~register) for register, value in enumerate(values, first)]
 
 
 class _Web(NamedTuple):
-    """Values that share a register, or several of them that are in one. `conflicts` are the values
-    that are read after one of these is written.
+    """Values that share a register. `conflicts` are those that are read after one of these is
+    written; the register has to lie below `limit`.
     """
 
-    members: int
-    conflicts: int
+    members: int = 0
+    conflicts: int = 0
     limit: int = GLOBALS
-    """The register has to lie below."""
     home: int | None = None
-    pin: int | None = None
-    """The register, if it is chosen already."""
 
     def differs(self, other: _Web) -> bool:
         return bool(self.conflicts & other.members or other.conflicts & self.members)
@@ -140,90 +131,63 @@ class _Web(NamedTuple):
             self.conflicts | other.conflicts,
             min(self.limit, other.limit),
             min(homes, default=None),
-            other.pin if self.pin is None else self.pin,
         )
 
 
-_NOTHING = _Web(0, 0)
+class _Webs:
+    """The webs of all values and of registers; `heads` leads from each of them to the one that
+    stands for its web. What is in a register is in the register's web.
+    """
 
-
-class _Joined:
-    """The webs of all values; `heads` leads from each value to one that stands for its web."""
-
-    def __init__(
-        self, code: Code, conflicts: Conflicts, slots: dict[Site, int], back: int, room: int
-    ) -> None:
-        self.in_shared = conflicts.in_shared
+    def __init__(self, code: Code, conflicts: Conflicts, slots: dict[Site, int], room: int) -> None:
         limits = _limits(conflicts, slots)
-        first = code.first_cell
-        self.webs: dict[Value, _Web] = {}
-        self.in_register: dict[int, _Web] = {}
+        self.webs: dict[int, _Web] = {}
         for value, others in conflicts.of.items():
-            if value not in self.in_shared:
+            if value not in conflicts.in_shared:
                 home = code.home.get(value)
-                home = home if home is None or home < first else home + room
+                home = home if home is None or home < code.first_cell else home + room
                 self.webs[value] = _Web(1 << value, others, limits.get(value, GLOBALS), home)
         self.heads = {value: value for value in self.webs}
-        if conflicts.returned in self.webs:
-            self._put(conflicts.returned, back)
 
-    def head(self, value: Value) -> Value:
+    def head(self, value: int) -> int:
         heads = self.heads
+        if value not in heads:
+            heads[value], self.webs[value] = value, _Web()
         while heads[value] != value:
             heads[value] = heads[heads[value]]
             value = heads[value]
         return value
 
     def grant(self, wish: Wish) -> None:
-        """Fulfil a wish, if that is possible."""
-        _, value, other, register = wish
-        if value in self.in_shared or other in self.in_shared:
-            return
-        if other is None:
-            head = self.head(value)
-            if self.webs[head].pin is None and self._fits(self.webs[head], register):
-                self._put(head, register)
-        else:
-            self._join(self.head(value), self.head(other))
+        """Fulfil a wish, if that is possible; constants and what is shared have no webs."""
+        _, value, other = wish
+        if value in self.heads and (other < 0 or other in self.heads):
+            self.join(self.head(value), self.head(other))
 
-    def _fits(self, web: _Web, register: int) -> bool:
-        return register < web.limit and not web.differs(self.in_register.get(register, _NOTHING))
-
-    def _put(self, head: Value, register: int) -> None:
-        web = self.webs[head] = self.webs[head]._replace(pin=register)
-        self.in_register[register] = web.joined(self.in_register.get(register, _NOTHING))
-
-    def _join(self, one: Value, other: Value) -> None:
+    def join(self, one: int, other: int) -> bool:
+        """Let two webs be one, if they can."""
+        if other < 0:
+            one, other = other, one
         first, second = self.webs[one], self.webs[other]
-        if one == other or first.differs(second):
-            return
         both = first.joined(second)
-        pin = both.pin
-        if pin is not None and second.pin not in (None, pin):
-            return
-        if pin is not None and not self._fits(both, pin):
-            return
+        if one == other or other < 0 or first.differs(second) or (one < 0 and ~one >= both.limit):
+            return False
         del self.webs[other]
         self.heads[other] = one
         self.webs[one] = both
-        if pin is not None:
-            self._put(one, pin)
+        return True
 
     def choose(self) -> tuple[dict[Value, int], int]:
         """A register for every value, and by how much frames would have to be higher for that."""
-        waiting = [head for head, web in self.webs.items() if web.pin is None]
-        waiting.sort(key=lambda head: (self.webs[head].limit, self.webs[head].home or 0))
         higher = 0
-        for head in waiting:
+        waiting = [head for head in self.webs if head >= 0]
+        for head in sorted(waiting, key=lambda h: (self.webs[h].limit, self.webs[h].home or 0)):
             web = self.webs[head]
-            register = web.home or 0
-            if not self._fits(web, register):
-                there = self.in_register.get
-                register = next(r for r in count() if not web.differs(there(r, _NOTHING)))
+            if not self.join(self.head(~(web.home or 0)), head):
+                self.webs[head] = web._replace(limit=GLOBALS)
+                register = next(r for r in count() if self.join(self.head(~r), head))
                 higher = max(higher, register + 1 - web.limit)
-            self._put(head, register)
-        found = {value: self.webs[self.head(value)].pin for value in self.heads}
-        return {**{v: r for v, r in found.items() if r is not None}, **self.in_shared}, higher
+        return {value: ~self.head(value) for value in self.heads if value >= 0}, higher
 
 
 def _limits(conflicts: Conflicts, slots: dict[Site, int]) -> dict[Value, int]:

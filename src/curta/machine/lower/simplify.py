@@ -1,27 +1,50 @@
-"""Simplify: the rules once more, where sources have become constants since they were applied."""
+"""Simplify: what rules make cheaper, and what was computed on all ways here, is not computed again.
+
+The rules are applied once more, as sources may have become constants since. It is one walk down the
+tree of dominators: a value that a dominating block has computed is there to be read. Divisions are
+shared too: the first one has not trapped.
+"""
 
 from __future__ import annotations
 
 from curta.machine.instructions import kind_of
-from curta.machine.lower.code import Branch, Call, Code, Jump, Step, Value
+from curta.machine.lower.code import (
+    Branch,
+    Call,
+    Code,
+    Jump,
+    Label,
+    Step,
+    Value,
+    end_uses,
+    reads,
+)
 from curta.machine.lower.drop import rename
-from curta.machine.lower.flow import find_order
-from curta.machine.lower.operations import replaced
-from curta.machine.lower.rules import Facts, Operation, reduce
+from curta.machine.lower.flow import find_dominators, find_order
+from curta.machine.lower.operations import GET, SET, gives_value, replaced
+from curta.machine.lower.rules import SWAPPED, Facts, Operation, reduce
 
-_CHANGED = ("value", "divide")
+Key = tuple[object, ...]
 
 
 def simplify(code: Code) -> Code:
     """The code with fewer or cheaper steps, and without branches that always go one way."""
-    names: dict[Value, Value] = {}
-    order, _ = find_order(code)
-    for label in order:
-        block = code.blocks[label]
-        steps = [_simplified(code, replaced(step, names), names) for step in block.steps]
-        block.steps = [step for step in steps if isinstance(step, Call) or step.d not in names]
-    if names:
-        rename(code, names)
+    order, before = find_order(code)
+    dominators = find_dominators(order, before)
+    below: dict[Label, list[Label]] = {label: [] for label in order}
+    for label in order[1:]:
+        below[dominators[label]].append(label)
+    known = _Known(code)
+    waiting: list[Label | list[Key]] = [code.entry.label]
+    """Blocks to walk, and keys to forget when all below a block have been walked."""
+    while waiting:
+        at = waiting.pop()
+        if isinstance(at, list):
+            for key in at:
+                del known.values[key]
+        else:
+            waiting += [known.walk(at), *below[at]]
+    rename(code, known.names)
     for label in order:
         block = code.blocks[label]
         if isinstance(block.end, Branch):
@@ -29,28 +52,85 @@ def simplify(code: Code) -> Code:
     return code
 
 
-def _simplified(code: Code, step: Step | Call, names: dict[Value, Value]) -> Step | Call:
-    """The step by the rules; what it writes has another name if it need not be computed."""
-    constants = code.constants
-    if isinstance(step, Call) or step.d is None or kind_of(step.operation) not in _CHANGED:
-        return step
-    sources = tuple(value for value in step[2:5] if value is not None)
-    if constants.keys().isdisjoint(sources):
-        return step
-    operation = Operation(step.operation, sources)
-    reduced = reduce(operation, Facts(constants, {}), code.constant)
-    if isinstance(reduced, Value):
-        names[step.d] = reduced
-        return step
-    a, b, c = (*reduced.sources, None, None)[:3]
-    return step._replace(operation=reduced.name, a=a, b=b, c=c)
+class _Known:
+    """`values` are those computed by blocks that dominate the present one; `names` of others."""
+
+    def __init__(self, code: Code) -> None:
+        self.code = code
+        self.facts = Facts(code.constants, {})
+        self.values: dict[Key, Value] = {}
+        self.names: dict[Value, Value] = {}
+        """Values that are the same as others."""
+        self.given: set[Value] = set()
+        """Values that calls take."""
+        self.used: set[Value] = set()
+        """Values that anything but a call takes."""
+        for block in code.blocks.values():
+            for step in block.steps:
+                (self.given if isinstance(step, Call) else self.used).update(reads(step))
+            self.used.update(end_uses(block.end))
+
+    def walk(self, label: Label) -> list[Key]:
+        """Leave out of a block what is known; the keys of what it adds."""
+        block = self.code.blocks[label]
+        learnt: list[Key] = []
+        kept: list[Step | Call] = []
+        for step in block.steps:
+            step = replaced(step, self.names) if self.names else step
+            if isinstance(step, Call) or step.d is None or not _is_shared(step.operation):
+                kept.append(step)
+                continue
+            reduced = self.reduced(step)
+            if isinstance(reduced, Value):
+                self.names[step.d] = reduced
+                continue
+            key = _key(reduced)
+            same = self.values.setdefault(key, step.d)
+            if same == step.d:
+                learnt.append(key)
+            elif not self.is_for_calls(same, reduced):
+                self.names[step.d] = same
+                continue
+            kept.append(reduced)
+        block.steps = kept
+        return learnt
+
+    def reduced(self, step: Step) -> Step | Value:
+        """The step by the rules, or the value that it computes if that is there already."""
+        if step.operation == "copy" and step.b is not None:
+            return step.b
+        constants = self.code.constants
+        if step.a not in constants and step.b not in constants and step.c not in constants:
+            return step
+        operation = Operation(step.operation, tuple(reads(step)))
+        found = reduce(operation, self.facts, self.code.constant)
+        if isinstance(found, Value):
+            return found
+        a, b, c = (*found.sources, None, None)[:3]
+        return Step(found.name, step.d, a, b, c, step.immediate, step.place)
+
+    def is_for_calls(self, known: Value, step: Step) -> bool:
+        """Whether only calls take a value, each in a register of its own: it is computed there as
+        soon as copied.
+        """
+        return known in self.given and step.d not in self.used and gives_value(step.operation)
+
+
+def _is_shared(operation: str) -> bool:
+    return operation not in (GET, SET) and kind_of(operation) in ("value", "divide")
+
+
+def _key(step: Step) -> Key:
+    operation, _, a, b, c, _, _ = step
+    if SWAPPED.get(operation) == operation and a is not None and b is not None and a > b:
+        a, b = b, a
+    return operation, a, b, c
 
 
 def _certain(code: Code, end: Branch) -> Branch | Jump:
     """The way that a branch always takes, if it does; a constant is the second source."""
-    reduced = reduce(
-        Operation(end.comparison, (end.a, end.b)), Facts(code.constants, {}), code.constant
-    )
+    operation = Operation(end.comparison, (end.a, end.b))
+    reduced = reduce(operation, Facts(code.constants, {}), code.constant)
     if isinstance(reduced, Value):
         return Jump(end.then if code.constants[reduced] else end.otherwise, end.place)
     a, b = reduced.sources

@@ -21,22 +21,18 @@ def sink(code: Code) -> Code:
 def _sink_within(block: Block, code: Code) -> None:
     steps = block.steps
     order = [float(index) for index in range(len(steps))]
-    first_read = dict.fromkeys(end_reads(block.end), len(steps))
-    last_read: dict[Value, float] = {value: len(steps) for value in first_read}
-    given = {value for edge in edges(block.end) for value in edge.arguments}
+    first_read: dict[Value | None, int] = dict.fromkeys(end_reads(block.end), len(steps))
+    last_read: dict[Value, float] = dict.fromkeys(end_reads(block.end), len(steps))
+    given: set[Value | None] = {value for edge in edges(block.end) for value in edge.arguments}
     for index in range(len(steps) - 1, -1, -1):
         step = steps[index]
         used = [value for value in reads(step) if value not in code.constants]
         if used and isinstance(step, Step) and step.d in given and gives_value(step.operation):
-            behind = min(last_read.get(value, -1) for value in used)
-            if index < behind < min(len(steps), _first(step.d, first_read, len(steps))):
-                order[index] = int(behind) + 0.5
-                steps[index] = step._replace(place=steps[int(behind)].place)
+            behind = int(min(last_read.get(value, -1) for value in used))
+            if index < behind < first_read.get(step.d, len(steps)):
+                order[index] = behind + 0.5
+                steps[index] = step._replace(place=steps[behind].place)
         for value in used:
             first_read[value] = index
             last_read[value] = max(last_read.get(value, -1), order[index])
     block.steps = [steps[index] for index in sorted(range(len(steps)), key=order.__getitem__)]
-
-
-def _first(value: Value | None, first_read: dict[Value, int], never: int) -> int:
-    return never if value is None else first_read.get(value, never)

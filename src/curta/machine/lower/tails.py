@@ -18,9 +18,8 @@ from curta.machine.lower.code import (
     Label,
     Return,
     TailCall,
-    edges,
+    mapped,
     return_register,
-    with_edges,
 )
 
 
@@ -34,13 +33,21 @@ def return_early(code: Code) -> Code:
         if isinstance(block.end, Return) and not block.steps and block is not code.entry
     }
     blocks: dict[Label, Block] = {}
+
+    def own(edge: Edge) -> Edge:
+        """An edge to a return without parameters."""
+        if edge.label not in tails or not edge.arguments:
+            return edge
+        label = code.new_label()
+        blocks[label] = Block(label, (), [], _given(tails, edge), tails[edge.label].place)
+        return Edge(label)
+
     for block in code.blocks.values():
         blocks[block.label] = block
         if isinstance(block.end, Jump) and block.end.edge.label in tails:
             block.end = _given(tails, block.end.edge)
         elif isinstance(block.end, Branch):
-            changed = tuple(_own_return(code, blocks, tails, edge) for edge in edges(block.end))
-            block.end = with_edges(block.end, changed)
+            block.end = mapped(block.end, lambda value: value, own)
     code.blocks = blocks
     return code
 
@@ -52,29 +59,16 @@ def _given(tails: dict[Label, Block], edge: Edge) -> Return:
     return block.end._replace(values=tuple(names.get(v, v) for v in block.end.values))
 
 
-def _own_return(
-    code: Code, blocks: dict[Label, Block], tails: dict[Label, Block], edge: Edge
-) -> Edge:
-    """An edge to a return without parameters."""
-    if edge.label not in tails or not edge.arguments:
-        return edge
-    label = code.new_label()
-    blocks[label] = Block(label, (), [], _given(tails, edge), tails[edge.label].place)
-    return Edge(label)
-
-
 def leave_for_last_calls(code: Code) -> Code:
     """The code with calls right before a return replaced."""
     if code.callee[0] == USER:
         return code
+    back = return_register(code.parameters, code.results)
     for block in code.blocks.values():
-        call = block.steps[-1] if block.steps else None
-        if not isinstance(call, Call) or not isinstance(block.end, Return) or call.callee is None:
-            continue
-        back = return_register(len(call.arguments), len(call.results))
-        if call.results == block.end.values and back == return_register(
-            code.parameters, code.results
-        ):
-            del block.steps[-1]
-            block.end = TailCall(call.callee, call.arguments, call.place)
+        call, end = block.steps[-1] if block.steps else None, block.end
+        if isinstance(call, Call) and call.callee and isinstance(end, Return):
+            theirs = return_register(len(call.arguments), len(call.results))
+            if call.results == end.values and theirs == back:
+                block.steps = block.steps[:-1]
+                block.end = TailCall(call.callee, call.arguments, call.place)
     return code

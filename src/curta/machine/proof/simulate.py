@@ -96,17 +96,13 @@ class FunctionProof:
     # -- the shape of the program -----------------------------------------------------------------
 
     def _find_meetings(self) -> frozenset[int]:
-        """Where ways meet or loops begin, as far as something is claimed there."""
+        """Where ways meet, as far as something is claimed there."""
         after = self.target.reached(self.start)
         count = {self.start: 1}
         for ways in after.values():
             for following in ways:
                 count[following] = count.get(following, 0) + 1
-        claimed = {at: id(self.claims[at]) for at in after if at in self.claims}
-        copies: dict[int, int] = {}
-        for claim in claimed.values():
-            copies[claim] = copies.get(claim, 0) + 1
-        return frozenset(at for at in claimed if count[at] > 1 or copies[claimed[at]] > 1)
+        return frozenset(at for at in after if count[at] > 1 and at in self.claims)
 
     def _beginning(self) -> Way:
         node = self.terms.node
