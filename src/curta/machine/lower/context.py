@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from curta.errors import UnsupportedFeatureError
@@ -59,8 +59,6 @@ class ModuleContext:
     name: str
     module: Module
     registers: SharedRegisters
-    library: Callable[[str], Callee]
-    """The library function that stands for an instruction."""
     imports: tuple[Callee | str, ...] = ()
     """What the imported functions are: functions of a library, or names of native instructions."""
     extensions: Mapping[str, Extension] = field(default_factory=dict)

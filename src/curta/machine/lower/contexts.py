@@ -9,7 +9,6 @@ from curta.machine.lower.code import USER, Callee, words
 from curta.machine.lower.context import ModuleContext, PassiveSegment, SharedRegisters
 from curta.machine.lower.library import (
     WASI_MODULES,
-    instruction_function,
     library_module,
     wasi_function,
 )
@@ -30,7 +29,7 @@ def user_context(
     """The module that is to be run."""
     _check_imports(module)
     spaces = module.index_spaces()
-    context = ModuleContext(USER, module, registers, instruction_function)
+    context = ModuleContext(USER, module, registers)
     context.extensions = {extension.name: extension for extension in options.extensions}
     context.imports = tuple(_resolve(context, entry) for entry in module.imported("func"))
     context.functions = tuple(module.types[index] for index in spaces.functions)
@@ -43,7 +42,7 @@ def user_context(
 def library_context(name: str, registers: SharedRegisters) -> ModuleContext:
     """A library: its memory is the user's, and all that it imports is native."""
     module = library_module(name)
-    context = ModuleContext(name, module, registers, instruction_function)
+    context = ModuleContext(name, module, registers)
     context.imports = tuple(entry.name for entry in module.imported("func"))
     context.functions = tuple(module.types[index] for index in module.index_spaces().functions)
     return context

@@ -6,11 +6,11 @@ their types, in words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 
 from curta.errors import LinkError
-from curta.machine.instructions import TRAPS, WORD
+from curta.machine.instructions import TRAPS
 from curta.machine.layout import (
     ARGUMENTS,
     ARGUMENTS_LENGTH,
@@ -18,9 +18,11 @@ from curta.machine.layout import (
     ENVIRONMENT_LENGTH,
     STATE,
 )
+from curta.machine.lower.accesses import place_of
 from curta.machine.lower.builder import Builder, To, Values
 from curta.machine.lower.code import Exit, Step, Value
 from curta.machine.lower.conditions import branch, choose
+from curta.machine.lower.numbers import Compute, value
 from curta.machine.lower.rules import Operation
 from curta.machine.parts.operations import Extension
 from curta.machine.wasm.module import FunctionType
@@ -31,18 +33,12 @@ _END_OF_BYTES = 0xFFFF_FFFF
 _ERRORS_FILE = 2
 
 
-def _value(name: str, takes: int, b: Builder) -> None:
-    b.push(b.value(name, *b.pop_words(takes)))
+def _funnel(name: str, b: Builder, high: Value, low: Value, amount: Value) -> Values:
+    return (b.value(name, high, amount, low),)
 
 
-def _funnel(name: str, b: Builder) -> None:
-    high, low, amount = b.pop_words(3)
-    b.push(b.value(name, high, amount, low))
-
-
-def _trap(b: Builder) -> None:
+def _trap(b: Builder, code: Value) -> None:
     """The number of a trap is part of the instruction: one that is computed is looked for."""
-    code = b.pop()
     known = b.word(code)
     last = len(TRAPS) - 1
     for number in range(last) if known is None else ():
@@ -54,18 +50,17 @@ def _trap(b: Builder) -> None:
     b.trap(last if known is None else min(known, last))
 
 
-def _exit(b: Builder) -> None:
-    b.end(Exit(b.pop(), b.place))
+def _exit(b: Builder, code: Value) -> None:
+    b.end(Exit(code, b.place))
 
 
 def _say(b: Builder, name: str, byte: Value) -> Values:
     word = b.word(byte)
-    b.steps.append(Step(name, b=byte if word is None else b.constant(word % 256), place=b.place))
+    b.do(Step(name, b=byte if word is None else b.constant(word % 256)))
     return ()
 
 
-def _write(b: Builder) -> None:
-    file, byte = b.pop_words(2)
+def _write(b: Builder, file: Value, byte: Value) -> None:
     word = b.word(file)
     if word is not None:
         _say(b, "write_err" if word == _ERRORS_FILE else "write_out", byte)
@@ -74,51 +69,35 @@ def _write(b: Builder) -> None:
     choose(b, to_errors, lambda: _say(b, "write_err", byte), lambda: _say(b, "write_out", byte), 1)
 
 
-def _read(b: Builder) -> None:
-    d = b.code.new_value()
-    b.steps.append(Step("read", d, place=b.place))
-    b.push(d)
-
-
-def _string_byte(length: int, place: int, b: Builder) -> None:
+def _string_byte(length: int, place: int, b: Builder, index: Value) -> Values:
     """A byte of the arguments or the environment, or the end."""
-    index = b.pop()
     limit = b.load("peek32", b.constant(0), length)
     beyond = Operation("ge_u", (index, limit))
     end = (b.constant(_END_OF_BYTES),)
-    b.push(*choose(b, beyond, end, lambda: (b.load("peek8", index, place),)))
+    return choose(b, beyond, end, lambda: (b.load("peek8", index, place),))
 
 
-def _private_place(b: Builder, base: int, shift: int, place: Value) -> tuple[Value, int]:
-    """Address and offset in the private memory."""
+def _peek(name: str, base: int, shift: int, b: Builder, place: Value) -> Values:
     address = b.value("shl", place, b.constant(shift))
-    word = b.word(address)
-    if word is not None and word + base < WORD:
-        return b.constant(0), word + base
-    return address, base
+    return (b.load(name, *place_of(b, address, base)),)
 
 
-def _peek(name: str, base: int, shift: int, b: Builder) -> None:
-    b.push(b.load(name, *_private_place(b, base, shift, b.pop())))
+def _poke(name: str, base: int, shift: int, b: Builder, place: Value, value: Value) -> None:
+    address, offset = place_of(b, b.value("shl", place, b.constant(shift)), base)
+    b.do(Step(name, a=address, c=value, immediate=offset))
 
 
-def _poke(name: str, base: int, shift: int, b: Builder) -> None:
-    place, value = b.pop_words(2)
-    address, offset = _private_place(b, base, shift, place)
-    b.store(name, address, value, offset)
-
-
-_NATIVES: dict[str, tuple[int, int, Callable[[Builder], None]]] = {
-    "mul_high": (2, 1, partial(_value, "mul_high", 2)),
-    "carry": (2, 1, partial(_value, "carry", 2)),
-    "add3": (3, 1, partial(_value, "add3", 3)),
-    "sub3": (3, 1, partial(_value, "sub3", 3)),
+_NATIVES: dict[str, tuple[int, int, Compute]] = {
+    "mul_high": (2, 1, partial(value, "mul_high")),
+    "carry": (2, 1, partial(value, "carry")),
+    "add3": (3, 1, partial(value, "add3")),
+    "sub3": (3, 1, partial(value, "sub3")),
     "funnel_shl": (3, 1, partial(_funnel, "funnel_shl")),
     "funnel_shr": (3, 1, partial(_funnel, "funnel_shr")),
     "trap": (1, 0, _trap),
     "exit": (1, 0, _exit),
     "write": (2, 0, _write),
-    "read": (0, 1, _read),
+    "read": (0, 1, lambda b: (b.compute("read"),)),
     "argument": (1, 1, partial(_string_byte, ARGUMENTS_LENGTH, ARGUMENTS)),
     "environ": (1, 1, partial(_string_byte, ENVIRONMENT_LENGTH, ENVIRONMENT)),
     "load_state": (1, 1, partial(_peek, "peek32", STATE, 2)),
@@ -128,15 +107,13 @@ _NATIVES: dict[str, tuple[int, int, Callable[[Builder], None]]] = {
     "poke8": (2, 0, partial(_poke, "poke8", 0, 0)),
     "poke32": (2, 0, partial(_poke, "poke32", 0, 0)),
 }
-"""Parameters and results, all i32, and what adds the steps."""
+"""Parameters and results, all i32, and what computes the results."""
 
 
-def call_native(b: Builder, name: str) -> None:
-    extension = b.context.extensions.get(name)
-    if extension is None:
-        _NATIVES[name][2](b)
-    else:
-        _value(name, extension.parameters, b)
+def call_native(b: Builder, name: str, words: Values) -> Values:
+    if name in b.context.extensions:
+        return value(name, b, *words)
+    return _NATIVES[name][2](b, *words) or ()
 
 
 def check_native(name: str, type_: FunctionType, extensions: Mapping[str, Extension]) -> None:

@@ -5,42 +5,59 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from curta.machine.lower.accesses import ACCESSES
-from curta.machine.lower.builder import Builder
-from curta.machine.lower.code import Code, Place
+from curta.machine.lower.builder import Builder, flat
+from curta.machine.lower.code import Code, Place, words
 from curta.machine.lower.context import ModuleContext
-from curta.machine.lower.control import CONTROL, Constructs
-from curta.machine.lower.numbers import NUMERIC
+from curta.machine.lower.control import CONTROL
+from curta.machine.lower.numbers import NUMBERS, Compute
 from curta.machine.lower.variables import VARIABLES
 from curta.machine.wasm.module import Function
-from curta.machine.wasm.validate_code import FunctionInfo
+from curta.machine.wasm.opcodes import OPCODES, Signature
 
-_SIMPLE: dict[str, Callable[..., None]] = {
-    **VARIABLES,
-    **NUMERIC,
-    **ACCESSES,
-    "nop": lambda b: None,
-}
+Handler = Callable[..., None]
 
 
-def translate(
-    context: ModuleContext, index: int, function: Function, info: FunctionInfo, name: str
-) -> Code:
+def _on_stack(compute: Compute, takes: int) -> Handler:
+    """Take operands from the stack, and leave what is computed of their words there."""
+
+    def handler(b: Builder, *immediates: int) -> None:
+        result = compute(b, *immediates, *flat(b.pop(takes)))
+        if result:
+            b.push(result)
+
+    return handler
+
+
+def _library(name: str, signature: Signature) -> Compute:
+    gives = words(signature.results)
+    return lambda b, *given: b.call_library(name, given, gives)
+
+
+def _handlers() -> dict[str, Handler]:
+    computed = NUMBERS | ACCESSES
+    found = VARIABLES | CONTROL
+    for name, row in OPCODES.items():
+        if row.signature is not None:
+            compute = computed.get(name) or _library(name, row.signature)
+            found[name] = _on_stack(compute, len(row.signature.parameters))
+    return found
+
+
+INSTRUCTIONS = _handlers()
+"""What every instruction does to the builder, given its immediates."""
+
+
+def translate(context: ModuleContext, index: int, function: Function, name: str) -> Code:
     """A function of this index, not yet optimised."""
-    b = Builder(context, index, function, info, name)
-    constructs = Constructs()
+    b = Builder(context, index, function, name)
     while b.index < len(b.body):
         instruction = b.body[b.index]
-        opcode = instruction.opcode
-        if not b.live and opcode not in ("else", "end"):
-            b.index = _past(b, opcode)
-            continue
-        b.place = Place(b.code.callee, b.index)
-        simple = _SIMPLE.get(opcode)
-        if simple is not None:
-            simple(b, *instruction.operands)
+        if b.live or instruction.opcode in ("else", "end"):
+            b.place = Place(b.code.callee, b.index)
+            INSTRUCTIONS[instruction.opcode](b, *instruction.operands)
+            b.index += 1
         else:
-            CONTROL[opcode](b, constructs, *instruction.operands)
-        b.index += 1
+            b.index = _past(b, instruction.opcode)
     b.code.blocks = {block.label: block for block in (*b.blocks, *b.rare)}
     return b.code
 
