@@ -30,7 +30,7 @@ SOURCES = {
     "source of passes": ("share", "drop", "simplify", "addresses", "inline", "tails", "sink"),
     "source of registers": ("registers", "conflicts", "liveness", "moves"),
     "source of lines": ("emit", "arrange", "flat", "place", "order"),
-    "source of programs": ("segments", "entries", "contexts", "context"),
+    "source of programs": ("segments", "entries", "context"),
 }
 """Kinds of faults, and the modules whose functions they are in."""
 

@@ -9,14 +9,18 @@ from curta.machine.lower.arrange import arrange
 from curta.machine.lower.check import Checker, check
 from curta.machine.lower.check_registers import check_registers
 from curta.machine.lower.code import USER, Callee, Code
-from curta.machine.lower.context import ModuleContext, SharedRegisters
-from curta.machine.lower.contexts import library_context, user_context
+from curta.machine.lower.context import (
+    LowerOptions,
+    ModuleContext,
+    SharedRegisters,
+    library_context,
+    user_context,
+)
 from curta.machine.lower.drop import drop
 from curta.machine.lower.emit import emit
 from curta.machine.lower.entries import exported, function_callee, make_entries
 from curta.machine.lower.flat import Flat
 from curta.machine.lower.inline import inline_in_loops
-from curta.machine.lower.options import LowerOptions
 from curta.machine.lower.order import order
 from curta.machine.lower.place import place
 from curta.machine.lower.registers import choose_registers

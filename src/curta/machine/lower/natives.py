@@ -1,15 +1,9 @@
-"""Native instructions: what the library imports from "curta", as core instructions.
-
-Modules of users may import them too, and operations that the machine is extended by. The table says
-their types, in words.
-"""
+"""Native instructions: what the library imports from "curta", as core instructions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import partial
 
-from curta.errors import LinkError
 from curta.machine.instructions import TRAPS
 from curta.machine.layout import (
     ARGUMENTS,
@@ -24,11 +18,7 @@ from curta.machine.lower.code import Exit, Step, Value
 from curta.machine.lower.conditions import branch, choose
 from curta.machine.lower.numbers import Compute, value
 from curta.machine.lower.rules import Operation
-from curta.machine.parts.operations import Extension
-from curta.machine.wasm.module import FunctionType
-from curta.machine.wasm.opcodes import ValueType
 
-MODULE = "curta"
 _END_OF_BYTES = 0xFFFF_FFFF
 _ERRORS_FILE = 2
 
@@ -87,65 +77,30 @@ def _poke(name: str, base: int, shift: int, b: Builder, place: Value, value: Val
     b.do(Step(name, a=address, c=value, immediate=offset))
 
 
-_NATIVES: dict[str, tuple[int, int, Compute]] = {
-    "mul_high": (2, 1, partial(value, "mul_high")),
-    "carry": (2, 1, partial(value, "carry")),
-    "add3": (3, 1, partial(value, "add3")),
-    "sub3": (3, 1, partial(value, "sub3")),
-    "funnel_shl": (3, 1, partial(_funnel, "funnel_shl")),
-    "funnel_shr": (3, 1, partial(_funnel, "funnel_shr")),
-    "trap": (1, 0, _trap),
-    "exit": (1, 0, _exit),
-    "write": (2, 0, _write),
-    "read": (0, 1, lambda b: (b.compute("read"),)),
-    "argument": (1, 1, partial(_string_byte, ARGUMENTS_LENGTH, ARGUMENTS)),
-    "environ": (1, 1, partial(_string_byte, ENVIRONMENT_LENGTH, ENVIRONMENT)),
-    "load_state": (1, 1, partial(_peek, "peek32", STATE, 2)),
-    "store_state": (2, 0, partial(_poke, "poke32", STATE, 2)),
-    "peek8": (1, 1, partial(_peek, "peek8", 0, 0)),
-    "peek32": (1, 1, partial(_peek, "peek32", 0, 0)),
-    "poke8": (2, 0, partial(_poke, "poke8", 0, 0)),
-    "poke32": (2, 0, partial(_poke, "poke32", 0, 0)),
+_NATIVES: dict[str, Compute] = {
+    "mul_high": partial(value, "mul_high"),
+    "carry": partial(value, "carry"),
+    "add3": partial(value, "add3"),
+    "sub3": partial(value, "sub3"),
+    "funnel_shl": partial(_funnel, "funnel_shl"),
+    "funnel_shr": partial(_funnel, "funnel_shr"),
+    "trap": _trap,
+    "exit": _exit,
+    "write": _write,
+    "read": lambda b: (b.compute("read"),),
+    "argument": partial(_string_byte, ARGUMENTS_LENGTH, ARGUMENTS),
+    "environ": partial(_string_byte, ENVIRONMENT_LENGTH, ENVIRONMENT),
+    "load_state": partial(_peek, "peek32", STATE, 2),
+    "store_state": partial(_poke, "poke32", STATE, 2),
+    "peek8": partial(_peek, "peek8", 0, 0),
+    "peek32": partial(_peek, "peek32", 0, 0),
+    "poke8": partial(_poke, "poke8", 0, 0),
+    "poke32": partial(_poke, "poke32", 0, 0),
 }
-"""Parameters and results, all i32, and what computes the results."""
+"""What computes the results."""
 
 
 def call_native(b: Builder, name: str, words: Values) -> Values:
     if name in b.context.extensions:
         return value(name, b, *words)
-    return _NATIVES[name][2](b, *words) or ()
-
-
-def check_native(name: str, type_: FunctionType, extensions: Mapping[str, Extension]) -> None:
-    """Refuse what is not a native instruction, or not used as one."""
-    if name in extensions and name in _NATIVES:
-        raise LinkError(
-            f'ambiguous import: "curta" "{name}" is an extension here, and what programs of any '
-            "machine may import; give the extension another name"
-        )
-    if name in extensions:
-        takes, gives = extensions[name].parameters, 1
-    elif name in _NATIVES:
-        takes, gives, _ = _NATIVES[name]
-    else:
-        raise LinkError(f'unknown import: "curta" "{name}" {_unknown(name)}')
-    one: tuple[ValueType, ...] = ("i32",)
-    expected = FunctionType(one * takes, one * gives)
-    if type_ != expected:
-        raise LinkError(f'incompatible import type: "curta" "{name}" is {expected}, not {type_}')
-
-
-def _unknown(name: str) -> str:
-    """Why there is no such instruction, and what to do."""
-    from curta.machine.extensions import built_in
-
-    if name in built_in():
-        return (
-            f"is an extension, which this machine does not have; build one that does: "
-            f"Machine(extensions=[{name.upper()}]), with {name.upper()} from {built_in()[name]} "
-            f"(--extension {name})"
-        )
-    return (
-        f"is no native instruction; there are {', '.join(sorted(_NATIVES))}; machines can have "
-        f"others as extensions (--extension), of which there are {', '.join(built_in())}"
-    )
+    return _NATIVES[name](b, *words) or ()

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 
 from curta.machine.instructions import PAGE, TRAPS
 from curta.machine.layout import ENTRY_BYTES, STATE_SEED, TABLE
-from curta.machine.lower.context import ModuleContext
-from curta.machine.lower.options import LowerOptions
+from curta.machine.lower.context import LowerOptions, ModuleContext
 from curta.machine.program import PRIVATE, Segment
 
 _RUNS = re.compile(rb"(?:[^\0]|\0{1,15}(?=[^\0]))+")
