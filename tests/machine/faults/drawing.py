@@ -26,7 +26,7 @@ from curta.machine.lower import rules
 _PACKAGE = "curta.machine.lower"
 SOURCES = {
     "source of numbers": ("numbers", "conditions", "rules", "operations"),
-    "source of translation": ("builder", "control", "variables", "accesses", "natives"),
+    "source of translation": ("builder", "control", "translate", "effects"),
     "source of passes": ("share", "drop", "simplify", "addresses", "inline", "tails", "sink"),
     "source of registers": ("registers", "conflicts", "liveness", "moves"),
     "source of lines": ("emit", "arrange", "flat", "place", "order"),

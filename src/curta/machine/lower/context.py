@@ -80,8 +80,6 @@ class ModuleContext:
     name: str
     module: Module
     registers: SharedRegisters
-    extensions: Mapping[str, Extension] = field(default_factory=dict)
-    """Native instructions of this machine alone."""
     imports: tuple[Callee | str, ...] = ()
     """What the imported functions are: functions of a library, or names of native instructions."""
     functions: tuple[FunctionType, ...] = ()
@@ -109,8 +107,7 @@ def user_context(
 ) -> ModuleContext:
     """The module that is to be run."""
     context = ModuleContext(USER, module, registers)
-    context.extensions = {extension.name: extension for extension in options.extensions}
-    context.imports = tuple(_resolve(context, entry) for entry in module.imports)
+    context.imports = tuple(_resolve(module, entry, options) for entry in module.imports)
     context.functions = tuple(module.types[index] for index in module.index_spaces().functions)
     _take_globals(context)
     _measure(context, options)
@@ -127,16 +124,16 @@ def library_context(name: str, registers: SharedRegisters) -> ModuleContext:
     return context
 
 
-def _resolve(context: ModuleContext, entry: Import) -> Callee | str:
+def _resolve(module: Module, entry: Import, options: LowerOptions) -> Callee | str:
     """What an imported function is."""
     if not isinstance(entry.description, int):
         raise LinkError(
             f'unknown import: "{entry.module}" "{entry.name}" is a {entry.kind}, and '
             "nothing provides one; define it in the module"
         )
-    type_ = context.module.types[entry.description]
+    type_ = module.types[entry.description]
     if entry.module == NATIVES:
-        check_native(entry.name, type_, context.extensions)
+        check_native(entry.name, type_, options.extensions)
         return entry.name
     if entry.module in WASI_MODULES:
         return wasi_function(entry.module, entry.name, type_)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from curta.machine.instructions import MEMORY_PAGES, TRAPS
 from curta.machine.layout import ENTRY_BYTES, TABLE
 from curta.machine.lower.builder import Builder, Construct, Loop, To, Values, flat, grouped
 from curta.machine.lower.code import Return, Trap, words
 from curta.machine.lower.conditions import branch, pop_condition
-from curta.machine.lower.natives import call_native
+from curta.machine.lower.effects import COMPUTED
+from curta.machine.lower.library import NATIVES
+from curta.machine.lower.numbers import value
 from curta.machine.lower.rules import Operation
 from curta.machine.wasm.module import BlockType, FunctionType
 
@@ -140,7 +143,8 @@ def call(b: Builder, index: int) -> None:
     callee, type_ = b.context.callee(index), b.context.functions[index]
     arguments = flat(b.pop(len(type_.parameters)))
     if isinstance(callee, str):
-        _push_results(b, type_, call_native(b, callee, arguments))
+        native = COMPUTED.get(f"{NATIVES}.{callee}") or partial(value, callee)
+        _push_results(b, type_, native(b, *arguments) or ())
     else:
         _push_results(b, type_, b.call(callee, arguments, words(type_.results)))
 

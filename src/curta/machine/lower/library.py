@@ -10,7 +10,7 @@ and operations that the machine is extended by.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from functools import cache
 
 from curta.errors import LinkError
@@ -94,19 +94,22 @@ def wasi_function(module: str, name: str, type_: FunctionType) -> Callee:
     return WASI, exported_functions(WASI)[name]
 
 
-def check_native(name: str, type_: FunctionType, extensions: Mapping[str, Extension]) -> None:
+def check_native(name: str, type_: FunctionType, extensions: Sequence[Extension]) -> None:
     """Refuse what is not a native instruction, or not used as one."""
     natives = _types(_NATIVE_PARAMETERS)
-    if name in extensions and name in natives:
+    one: tuple[ValueType, ...] = ("i32",)
+    added = {
+        extension.name: FunctionType(one * extension.parameters, one) for extension in extensions
+    }
+    if name in added and name in natives:
         raise LinkError(
             f'ambiguous import: "curta" "{name}" is an extension here, and what programs of any '
             "machine may import; give the extension another name"
         )
-    if name not in extensions and name not in natives:
+    expected = added.get(name) or natives.get(name)
+    if expected is None:
         raise LinkError(f'unknown import: "curta" "{name}" {_unknown(name, sorted(natives))}')
-    one: tuple[ValueType, ...] = ("i32",)
-    known = {key: FunctionType(one * e.parameters, one) for key, e in extensions.items()} | natives
-    _require(NATIVES, name, type_, known[name])
+    _require(NATIVES, name, type_, expected)
 
 
 def _require(

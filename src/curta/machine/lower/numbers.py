@@ -47,6 +47,12 @@ i32.reinterpret_f32 a: r = a
 f32.reinterpret_i32 a: r = a
 i64.reinterpret_f64 aA: r = a; R = A
 f64.reinterpret_i64 aA: r = a; R = A
+curta.mul_high ab: r = mul_high a b
+curta.carry ab: r = carry a b
+curta.add3 abc: r = add3 a b c
+curta.sub3 abc: r = sub3 a b c
+curta.funnel_shl Aan: r = funnel_shl A n a
+curta.funnel_shr Aan: r = funnel_shr A n a
 f32.neg a: r = xor a 0x80000000
 f32.abs a: r = and a 0x7fffffff
 f32.copysign ab: s = and b 0x80000000; m = and a 0x7fffffff; r = or m s

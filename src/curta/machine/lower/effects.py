@@ -1,23 +1,33 @@
-"""Instructions on memory, tables and passive segments.
+"""Instructions on what is outside of a function: memory, tables, segments, input and output.
 
 An access of 64 bits is two of 32, the higher one first: it lies further up, so it is the one that
-the bounds are checked for, before anything is changed.
+the bounds are checked for, before anything is changed. Native instructions, which the library
+imports from "curta", have names that begin so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 
 from curta.machine.instructions import MEMORY_PAGES, TRAPS, WORD
-from curta.machine.lower.builder import Builder, Values
-from curta.machine.lower.code import Step, Value
-from curta.machine.lower.conditions import choose
+from curta.machine.layout import (
+    ARGUMENTS,
+    ARGUMENTS_LENGTH,
+    ENVIRONMENT,
+    ENVIRONMENT_LENGTH,
+    STATE,
+)
+from curta.machine.lower.builder import Builder, To, Values
+from curta.machine.lower.code import Exit, Step, Value
+from curta.machine.lower.conditions import branch, choose
+from curta.machine.lower.numbers import NUMBERS, Compute
 from curta.machine.lower.rules import Operation
 
 OUT_OF_BOUNDS = TRAPS.index("out of bounds memory access")
 _HIGH = 4
 """How far the high word lies behind the low one."""
+_END_OF_BYTES = 0xFFFF_FFFF
+_ERRORS_FILE = 2
 
 
 def place_of(b: Builder, address: Value, offset: int, reach: int = 0) -> tuple[Value, int]:
@@ -101,8 +111,58 @@ def _elem_drop(b: Builder, segment: int) -> None:
     b.set(b.context.elements[segment].length_register, b.constant(0))
 
 
+# -- native instructions --------------------------------------------------------------------------
+
+
+def _trap(b: Builder, code: Value) -> None:
+    """The number of a trap is part of the instruction: one that is computed is looked for."""
+    known = b.word(code)
+    last = len(TRAPS) - 1
+    for number in range(last) if known is None else ():
+        this, other = To(b.new_join()), To(b.new_join())
+        branch(b, Operation("eq", (code, b.constant(number))), this, other)
+        b.begin(this.join)
+        b.trap(number)
+        b.begin(other.join)
+    b.trap(last if known is None else min(known, last))
+
+
+def _say(b: Builder, name: str, byte: Value) -> Values:
+    word = b.word(byte)
+    b.do(Step(name, b=byte if word is None else b.constant(word % 256)))
+    return ()
+
+
+def _write(b: Builder, file: Value, byte: Value) -> None:
+    word = b.word(file)
+    if word is not None:
+        _say(b, "write_err" if word == _ERRORS_FILE else "write_out", byte)
+        return
+    to_errors = Operation("eq", (file, b.constant(_ERRORS_FILE)))
+    choose(b, to_errors, lambda: _say(b, "write_err", byte), lambda: _say(b, "write_out", byte), 1)
+
+
+def _string_byte(length: int, place: int, b: Builder, index: Value) -> Values:
+    """A byte of the arguments or the environment, or the end."""
+    limit = b.load("peek32", b.constant(0), length)
+    beyond = Operation("ge_u", (index, limit))
+    end = (b.constant(_END_OF_BYTES),)
+    return choose(b, beyond, end, lambda: (b.load("peek8", index, place),))
+
+
+def _peek(name: str, base: int, shift: int, b: Builder, place: Value) -> Values:
+    address = b.value("shl", place, b.constant(shift))
+    return (b.load(name, *place_of(b, address, base)),)
+
+
+def _poke(name: str, base: int, shift: int, b: Builder, place: Value, value: Value) -> None:
+    address, offset = place_of(b, b.value("shl", place, b.constant(shift)), base)
+    b.do(Step(name, a=address, c=value, immediate=offset))
+
+
 _LOADS = ("load8_u", "load8_s", "load16_u", "load16_s")
-ACCESSES: dict[str, Callable[..., Values | None]] = {
+COMPUTED: dict[str, Compute] = {
+    **NUMBERS,
     **{f"i32.{name}": partial(_load, name) for name in _LOADS},
     **{f"i64.{name}": partial(_load_long, name, name.endswith("_s")) for name in _LOADS},
     "i64.load32_u": partial(_load_long, "load32", False),
@@ -120,5 +180,17 @@ ACCESSES: dict[str, Callable[..., Values | None]] = {
     "table.init": _table_init,
     "elem.drop": _elem_drop,
     "table.copy": _table_copy,
+    "curta.trap": _trap,
+    "curta.exit": lambda b, code: b.end(Exit(code, b.place)),
+    "curta.write": _write,
+    "curta.read": lambda b: (b.compute("read"),),
+    "curta.argument": partial(_string_byte, ARGUMENTS_LENGTH, ARGUMENTS),
+    "curta.environ": partial(_string_byte, ENVIRONMENT_LENGTH, ENVIRONMENT),
+    "curta.load_state": partial(_peek, "peek32", STATE, 2),
+    "curta.store_state": partial(_poke, "poke32", STATE, 2),
+    **{f"curta.{name}": partial(_peek, name, 0, 0) for name in ("peek8", "peek32")},
+    **{f"curta.{name}": partial(_poke, name, 0, 0) for name in ("poke8", "poke32")},
 }
-"""What the instructions give, by their immediates and the words that they take."""
+"""What instructions give that take words and give words; all others of them are functions of the
+library.
+"""
