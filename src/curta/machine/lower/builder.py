@@ -5,7 +5,7 @@ cost nothing, and nobody can overwrite what is still to be read. An operand is a
 of them, or a low and a high one.
 
 Where ways meet there is a `Join`. Whoever goes there leaves what locals and results are on this
-way; when the join begins, its block gets a parameter for each that ways disagree about. A `Loop`
+way; when the join begins, its block gets a parameter for each that ways disagree about. A loop
 begins before all its ways are known, so it has a parameter for everything that may change within.
 """
 
@@ -73,13 +73,8 @@ class Join:
     label: Label
     below: Operands
     ways: list[Way] = field(default_factory=list)
-
-
-@dataclass(slots=True)
-class Loop(Join):
-    """Ways lead back here; `assigned` are the locals that may be others then."""
-
-    assigned: tuple[int, ...] = ()
+    assigned: tuple[int, ...] | None = None
+    """If this is a loop, the locals that may be others when a way leads back."""
 
 
 class To(NamedTuple):
@@ -299,10 +294,10 @@ class Builder:
 
     def _edge(self, to: To) -> Edge:
         """For a loop with all arguments, else with none: they come when the join begins."""
-        if isinstance(to.join, Loop):
-            assigned = tuple(self.locals[index] for index in to.join.assigned)
-            return Edge(to.join.label, flat(assigned + to.values))
-        return Edge(to.join.label)
+        if to.join.assigned is None:
+            return Edge(to.join.label)
+        assigned = tuple(self.locals[index] for index in to.join.assigned)
+        return Edge(to.join.label, flat(assigned + to.values))
 
     def _leave(self, end: End, *ways: To) -> None:
         self.end(end)
@@ -357,10 +352,10 @@ class Builder:
             met.append(value)
         return tuple(met)
 
-    def begin_loop(self, assigned: tuple[int, ...], changing: Collection[int], takes: int) -> Loop:
+    def begin_loop(self, assigned: tuple[int, ...], changing: Collection[int], takes: int) -> Join:
         """Go on in a loop that takes operands from the stack; registers may change within."""
         given = self.pop(takes)
-        loop = Loop(self.code.new_label(), tuple(self.stack), assigned=assigned)
+        loop = Join(self.code.new_label(), tuple(self.stack), assigned=assigned)
         self.jump(To(loop, given))
         for index in assigned:
             self.set_local(index, tuple(map(self.code.new_value, self.registers[index])))

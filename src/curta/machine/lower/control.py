@@ -7,7 +7,7 @@ from functools import partial
 
 from curta.machine.instructions import MEMORY_PAGES, TRAPS
 from curta.machine.layout import ENTRY_BYTES, TABLE
-from curta.machine.lower.builder import Builder, Construct, Loop, To, Values, flat, grouped
+from curta.machine.lower.builder import Builder, Construct, To, Values, flat, grouped
 from curta.machine.lower.code import Return, Trap, words
 from curta.machine.lower.conditions import branch, pop_condition
 from curta.machine.lower.effects import COMPUTED
@@ -81,7 +81,7 @@ def leave(b: Builder) -> None:
         finish(b)
         return
     construct = b.constructs[-1]
-    if not isinstance(construct.join, Loop):
+    if construct.join.assigned is None:
         if b.live:
             b.jump(b.target(0))
         b.push(*b.begin(construct.join, after=1))

@@ -51,14 +51,14 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
     reached = Functions(user).reach(roots)
     flats = [allocate(code, registers) for code in reached]
     functions = order(flats, roots, tuple(in_tables.values()))
-    entries = make_entries(user, state)
-    check(entries.code, "entries")
-    placed = place([allocate(entries.code, registers), *functions])
+    dispatcher, entries = make_entries(user, state)
+    check(dispatcher, "entries")
+    placed = place([allocate(dispatcher, registers), *functions])
     table_starts = {index: placed.starts[callee] for index, callee in in_tables.items()}
     return CoreProgram(
         placed.instructions,
         all_segments(user, state, table_starts, options),
-        entries.table,
+        entries,
         placed.origins,
         Claims(
             placed.starts,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
 from curta.machine.lower.code import USER, Callee, Label, Place
-from curta.machine.lower.flat import Flat, Mark, with_target
+from curta.machine.lower.flat import Flat, Mark
 from curta.machine.program import Origin
 
 
@@ -24,20 +25,18 @@ class Placed:
 
 def place(functions: Sequence[Flat]) -> Placed:
     starts: dict[Callee, int] = {}
-    labels: list[dict[Label, int]] = []
+    labels: dict[tuple[Callee, Label], int] = {}
     blocks: dict[int, Place] = {}
     at = 0
     for function in functions:
         starts[function.callee] = at
-        places: dict[Label, int] = {}
         for line in function.lines:
             if isinstance(line, Mark):
-                places[line.label] = at
+                labels[function.callee, line.label] = at
                 if line.place is not None:
                     blocks[at] = line.place
             elif line.instruction is not None:
                 at += 1 + len(line.ways)
-        labels.append(places)
     if at >= MOST_INSTRUCTIONS:
         raise UnsupportedFeatureError(
             f"a program of {at} core instructions, fewer than {MOST_INSTRUCTIONS} are possible; "
@@ -45,22 +44,23 @@ def place(functions: Sequence[Flat]) -> Placed:
         )
     instructions: list[Instruction] = []
     origins: list[Origin] = []
-    for function, places in zip(functions, labels, strict=True):
-        known: dict[Place | None, Origin] = {}
+    for function in functions:
+        origin = cache(partial(_origin, function))
         for line in function.lines:
             if isinstance(line, Mark) or line.instruction is None:
                 continue
+            old = line.instruction
+            target = 0
             if line.callee is not None:
-                line = with_target(line, starts[line.callee])
-            elif line.leads and not line.ways:
-                line = with_target(line, places[line.leads[0].label])
-            origin = known.get(line.place)
-            if origin is None:
-                origin = known[line.place] = _origin(function, line.place)
-            assert line.instruction is not None
-            instructions.append(line.instruction)
-            instructions += [Instruction("jump", target=places[way.label]) for way in line.ways]
-            origins += [origin] * (1 + len(line.ways))
+                target = starts[line.callee]
+            elif line.branches or line.goes_on:
+                target = labels[function.callee, old.target]
+            instructions.append(
+                Instruction(old.operation, old.a, old.b, old.c, old.d, old.immediate, target)
+            )
+            ways = [labels[function.callee, way.label] for way in line.ways]
+            instructions += [Instruction("jump", target=target) for target in ways]
+            origins += [origin(line.place)] * (1 + len(ways))
     return Placed(tuple(instructions), tuple(origins), starts, blocks)
 
 

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from curta.machine.instructions import PAGE, TRAPS
+from curta.machine.instructions import PAGE, TRAPS, WORD
 from curta.machine.layout import ENTRY_BYTES, STATE_SEED, TABLE
 from curta.machine.lower.context import LowerOptions, ModuleContext
 from curta.machine.program import PRIVATE, Segment
@@ -78,13 +78,9 @@ def _without_zeros(segments: list[Segment]) -> tuple[Segment, ...]:
 
 
 def all_segments(
-    context: ModuleContext,
-    state: InitialState,
-    places: Mapping[int, int],
-    options: LowerOptions,
+    context: ModuleContext, state: InitialState, places: Mapping[int, int], options: LowerOptions
 ) -> tuple[Segment, ...]:
     """Of both memories. `places` has the instruction where each function in a table begins."""
-    segments = list(state.memory)
 
     def entry(index: int | None) -> bytes:
         if index is None:
@@ -92,23 +88,18 @@ def all_segments(
         signature = context.signatures[context.functions[index]] + 1
         return signature.to_bytes(4, "little") + places[index].to_bytes(4, "little")
 
-    private = [
-        Segment(TABLE + ENTRY_BYTES * place, entry(index))
-        for place, index in sorted(state.table.items())
-    ]
-    for passive, element in zip(context.elements, context.module.elements, strict=True):
+    module = context.module
+    found = [(TABLE + ENTRY_BYTES * n, entry(index)) for n, index in sorted(state.table.items())]
+    for passive, element in zip(context.elements, module.elements, strict=True):
         if passive.length:
-            content = b"".join(entry(index) for index in element.functions)
-            private.append(Segment(passive.address, content))
-    for passive, data in zip(context.data, context.module.data, strict=True):
+            found.append((passive.address, b"".join(map(entry, element.functions))))
+    for passive, data in zip(context.data, module.data, strict=True):
         if passive.length:
-            private.append(Segment(passive.address, data.content))
+            found.append((passive.address, data.content))
     if options.seed:
-        private.append(Segment(STATE_SEED, (options.seed % (1 << 32)).to_bytes(4, "little")))
-    segments += [
-        Segment(PRIVATE + segment.address, segment.content) for segment in _joined(private)
-    ]
-    return tuple(segments)
+        found.append((STATE_SEED, (options.seed % WORD).to_bytes(4, "little")))
+    private = _joined([Segment(PRIVATE + address, content) for address, content in found])
+    return (*state.memory, *private)
 
 
 def _joined(segments: list[Segment]) -> list[Segment]:
