@@ -11,7 +11,7 @@ begins before all its ways are known, so it has a parameter for everything that 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
@@ -63,7 +63,6 @@ class Way(NamedTuple):
     block: Block
     locals: Operands
     values: Operands
-    shared: dict[int, Value]
 
 
 @dataclass(slots=True)
@@ -113,8 +112,6 @@ class Builder:
             tuple(self.code.new_value(home) if n < taken else self.constant(0) for home in homes)
             for n, homes in enumerate(self.registers)
         )
-        self.shared: dict[int, Value] = {}
-        """What shared registers hold, as far as it is known."""
         self.stack: list[Values] = []
         self.constructs: list[Construct] = []
         """Those that are open."""
@@ -180,19 +177,10 @@ class Builder:
 
     def get(self, register: int) -> Value:
         """What a shared register holds."""
-        value = self.shared.get(register)
-        if value is None:
-            value = self.compute("get", immediate=register)
-            self.shared = {**self.shared, register: value}
-        return value
+        return self.compute("get", immediate=register)
 
     def set(self, register: int, value: Value) -> None:
         self.do(Step("set", c=value, immediate=register))
-        self.shared = {**self.shared, register: value}
-
-    def forget(self, registers: Iterable[int]) -> None:
-        """Shared registers may have changed."""
-        self.shared = {r: value for r, value in self.shared.items() if r not in registers}
 
     def set_local(self, index: int, operand: Values) -> None:
         self.locals = (*self.locals[:index], operand, *self.locals[index + 1 :])
@@ -302,7 +290,7 @@ class Builder:
     def _leave(self, end: End, *ways: To) -> None:
         self.end(end)
         for join, values in ways:
-            join.ways.append(Way(self.block, self.locals, values, self.shared))
+            join.ways.append(Way(self.block, self.locals, values))
 
     def begin(self, join: Join, *, rare: bool = False, after: int = 0) -> Operands:
         """Go on where ways meet, and with the values that they bring."""
@@ -310,9 +298,7 @@ class Builder:
         self.stack = list(join.below)
         if not ways:
             return ()
-        block, self.shared = ways[0].block, ways[0].shared
-        for way in ways[1:]:
-            self.shared = dict(self.shared.items() & way.shared.items())
+        block = ways[0].block
         if len(ways) == 1 and isinstance(block.end, Jump) and self.blocks[-1] is block:
             self.block, self.locals, self.live = block, ways[0].locals, True
             return ways[0].values
@@ -352,8 +338,8 @@ class Builder:
             met.append(value)
         return tuple(met)
 
-    def begin_loop(self, assigned: tuple[int, ...], changing: Collection[int], takes: int) -> Join:
-        """Go on in a loop that takes operands from the stack; registers may change within."""
+    def begin_loop(self, assigned: tuple[int, ...], takes: int) -> Join:
+        """Go on in a loop that takes operands from the stack."""
         given = self.pop(takes)
         loop = Join(self.code.new_label(), tuple(self.stack), assigned=assigned)
         self.jump(To(loop, given))
@@ -361,7 +347,6 @@ class Builder:
             self.set_local(index, tuple(map(self.code.new_value, self.registers[index])))
         cells = range(self.cell(0), self.cell(len(flat(given))))
         taken = tuple(map(self.code.new_value, cells))
-        self.forget(changing)
         self.open((*flat(self.locals[index] for index in assigned), *taken), loop.label)
         self.stack += grouped(taken, map(len, given))
         return loop
@@ -375,8 +360,6 @@ class Builder:
         self.settle(arguments)
         results = tuple(self.code.new_value() for _ in range(gives))
         self.block.steps.append(Call(callee, arguments, results, self.height, pointer, self.place))
-        if callee is None or callee[0] == self.context.name:
-            self.forget(self.context.mutable)
         self.settle(results)
         return results
 

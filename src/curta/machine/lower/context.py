@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from curta.errors import LinkError, UnsupportedFeatureError
-from curta.machine.instructions import GLOBALS, MEMORY_PAGES, PAGE, ZERO
+from curta.machine.instructions import GLOBALS, PAGE, ZERO
 from curta.machine.layout import DATA, ELEMENTS, ENTRY_BYTES, FIRST_FREE, MOST_TABLE_ELEMENTS
 from curta.machine.lower.code import USER, Callee, words
 from curta.machine.lower.library import (
@@ -88,8 +88,6 @@ class ModuleContext:
     """What each global is at first."""
     global_registers: Mapping[int, tuple[int, ...]] = field(default_factory=dict)
     """Where the globals are that change."""
-    mutable: frozenset[int] = frozenset()
-    """The registers that functions of this module may change."""
     signatures: dict[FunctionType, int] = field(default_factory=dict)
     table_size: int = 0
     most_pages: int = 0
@@ -158,10 +156,6 @@ def _take_globals(context: ModuleContext) -> None:
         for number, initial in enumerate(context.global_words)
         if context.module.globals[number].type.mutable
     }
-    changing = {word for taken in context.global_registers.values() for word in taken}
-    if context.module.memories:
-        changing.add(MEMORY_PAGES)
-    context.mutable = frozenset(changing)
 
 
 def _measure(context: ModuleContext, options: LowerOptions) -> None:
@@ -206,8 +200,6 @@ def _take_segments(context: ModuleContext) -> None:
         raise UnsupportedFeatureError(
             f"{size} bytes of passive data segments, at most 2 GiB fit; make them smaller"
         )
-    registers = {passive.length_register for passive in (*context.data, *context.elements)}
-    context.mutable |= registers - {0}
 
 
 def _lay_out(

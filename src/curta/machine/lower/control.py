@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from curta.machine.instructions import MEMORY_PAGES, TRAPS
+from curta.machine.instructions import TRAPS
 from curta.machine.layout import ENTRY_BYTES, TABLE
 from curta.machine.lower.builder import Builder, Construct, To, Values, flat, grouped
 from curta.machine.lower.code import Return, Trap, words
@@ -31,7 +31,9 @@ def enter(b: Builder, written: BlockType, going_on: int) -> None:
     type_ = b.context.module.block_type(written)
     takes, gives = len(type_.parameters), len(type_.results)
     if opcode == "loop":
-        loop = b.begin_loop(*find_changes(b, going_on), takes)
+        inside = b.body[b.index : going_on]
+        assigned = {i.operands[0] for i in inside if i.opcode in ("local.set", "local.tee")}
+        loop = b.begin_loop(tuple(sorted(assigned)), takes)
         b.constructs.append(Construct(loop, takes))
         return
     condition = pop_condition(b) if opcode == "if" else None
@@ -41,29 +43,12 @@ def enter(b: Builder, written: BlockType, going_on: int) -> None:
         b.constructs.append(Construct(join, gives))
         b.stack += arguments
         return
-    inside = To(b.new_join(), arguments)
+    then = To(b.new_join(), arguments)
     has_else = b.body[going_on].opcode == "else"
     other = To(b.new_join() if has_else else join, arguments)
-    branch(b, condition, inside, other)
-    b.push(*b.begin(inside.join, after=1))
+    branch(b, condition, then, other)
+    b.push(*b.begin(then.join, after=1))
     b.constructs.append(Construct(join, gives, other if has_else else None))
-
-
-def find_changes(b: Builder, last: int) -> tuple[tuple[int, ...], set[int]]:
-    """Locals, and shared registers, that instructions up to the last one may change."""
-    locals_: set[int] = set()
-    registers: set[int] = set()
-    for instruction in b.body[b.index : last]:
-        match instruction.opcode:
-            case "local.set" | "local.tee":
-                locals_.add(instruction.operands[0])
-            case "global.set":
-                registers.update(b.context.global_registers[instruction.operands[0]])
-            case "call" | "call_indirect" | "data.drop" | "elem.drop":
-                registers |= b.context.mutable
-            case "memory.grow":
-                registers.add(MEMORY_PAGES)
-    return tuple(sorted(locals_)), registers
 
 
 def otherwise(b: Builder, _: int) -> None:
