@@ -97,28 +97,13 @@ def br(b: Builder, depth: int) -> None:
 
 
 def br_if(b: Builder, depth: int) -> None:
-    condition = pop_condition(b)
-    if isinstance(condition, Operation):
-        past = b.new_join()
-        branch(b, condition, b.target(depth), To(past))
-        b.begin(past, after=1)
-    elif b.word(condition):
-        br(b, depth)
+    condition, past = pop_condition(b), To(b.new_join())
+    branch(b, condition, b.target(depth), past)
+    b.begin(past.join, after=1)
 
 
 def br_table(b: Builder, depths: tuple[int, ...], default: int) -> None:
-    index = b.pop_word()
-    word = b.word(index)
-    if word is not None or not depths:
-        br(b, depths[word] if word is not None and word < len(depths) else default)
-        return
-    ways = [b.target(depth) for depth in (*depths, default)]
-    if len(ways) > 2:
-        b.table(index, ways)
-    elif depths[0] == default:
-        br(b, default)
-    else:
-        branch(b, Operation("eq", (index, b.constant(0))), ways[0], ways[1])
+    b.table(b.pop_word(), [b.target(depth) for depth in (*depths, default)])
 
 
 # -- calls ----------------------------------------------------------------------------------------
