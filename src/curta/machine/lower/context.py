@@ -9,15 +9,9 @@ from curta.errors import LinkError, UnsupportedFeatureError
 from curta.machine.instructions import GLOBALS, PAGE, ZERO
 from curta.machine.layout import DATA, ELEMENTS, ENTRY_BYTES, FIRST_FREE, MOST_TABLE_ELEMENTS
 from curta.machine.lower.code import USER, Callee, words
-from curta.machine.lower.library import (
-    NATIVES,
-    WASI_MODULES,
-    check_native,
-    library_module,
-    wasi_function,
-)
+from curta.machine.lower.library import imported_function, library_module
 from curta.machine.parts.operations import Extension
-from curta.machine.wasm.module import MAX_PAGES, FunctionType, Import, Module
+from curta.machine.wasm.module import MAX_PAGES, FunctionType, Module
 
 LAST_REGISTER = 2 * GLOBALS - 1
 _USERS = {"memory.init": "data", "data.drop": "data", "table.init": "elem", "elem.drop": "elem"}
@@ -80,9 +74,9 @@ class ModuleContext:
     name: str
     module: Module
     registers: SharedRegisters
-    imports: tuple[Callee | str, ...] = ()
+    imports: tuple[Callee | str, ...]
     """What the imported functions are: functions of a library, or names of native instructions."""
-    functions: tuple[FunctionType, ...] = ()
+    functions: tuple[FunctionType, ...]
     """Types of all functions, imports first."""
     global_words: tuple[tuple[int, ...], ...] = ()
     """What each global is at first."""
@@ -104,9 +98,8 @@ def user_context(
     module: Module, registers: SharedRegisters, options: LowerOptions
 ) -> ModuleContext:
     """The module that is to be run."""
-    context = ModuleContext(USER, module, registers)
-    context.imports = tuple(_resolve(module, entry, options) for entry in module.imports)
-    context.functions = tuple(module.types[index] for index in module.index_spaces().functions)
+    found = (imported_function(module, entry, options.extensions) for entry in module.imports)
+    context = _context(USER, module, registers, tuple(found))
     _take_globals(context)
     _measure(context, options)
     _take_segments(context)
@@ -116,29 +109,15 @@ def user_context(
 def library_context(name: str, registers: SharedRegisters) -> ModuleContext:
     """A library: its memory is the user's, and all that it imports is native."""
     module = library_module(name)
-    context = ModuleContext(name, module, registers)
-    context.imports = tuple(entry.name for entry in module.imported("func"))
-    context.functions = tuple(module.types[index] for index in module.index_spaces().functions)
-    return context
+    natives = tuple(entry.name for entry in module.imported("func"))
+    return _context(name, module, registers, natives)
 
 
-def _resolve(module: Module, entry: Import, options: LowerOptions) -> Callee | str:
-    """What an imported function is."""
-    if not isinstance(entry.description, int):
-        raise LinkError(
-            f'unknown import: "{entry.module}" "{entry.name}" is a {entry.kind}, and '
-            "nothing provides one; define it in the module"
-        )
-    type_ = module.types[entry.description]
-    if entry.module == NATIVES:
-        check_native(entry.name, type_, options.extensions)
-        return entry.name
-    if entry.module in WASI_MODULES:
-        return wasi_function(entry.module, entry.name, type_)
-    raise LinkError(
-        f'unknown import: nothing provides "{entry.module}" "{entry.name}"; programs can import '
-        f"functions of WASI preview 1 ({WASI_MODULES[0]}), and host functions are not supported"
-    )
+def _context(
+    name: str, module: Module, registers: SharedRegisters, imports: tuple[Callee | str, ...]
+) -> ModuleContext:
+    functions = tuple(module.types[index] for index in module.index_spaces().functions)
+    return ModuleContext(name, module, registers, imports, functions)
 
 
 def _take_globals(context: ModuleContext) -> None:

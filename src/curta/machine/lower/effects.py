@@ -99,25 +99,12 @@ def _table_init(b: Builder, segment: int, _: int, *words: Value) -> None:
     b.call_library("table.init", (*words, *present), 0)
 
 
-def _table_copy(b: Builder, _to: int, _from: int, *words: Value) -> None:
-    b.call_library("table.copy", (*words, b.constant(b.context.table_size)), 0)
-
-
-def _data_drop(b: Builder, segment: int) -> None:
-    b.set(b.context.data[segment].length_register, b.constant(0))
-
-
-def _elem_drop(b: Builder, segment: int) -> None:
-    b.set(b.context.elements[segment].length_register, b.constant(0))
-
-
 # -- native instructions --------------------------------------------------------------------------
 
 
 def _trap(b: Builder, code: Value) -> None:
     """The number of a trap is part of the instruction: one that is computed is looked for."""
-    known = b.word(code)
-    last = len(TRAPS) - 1
+    known, last = b.word(code), len(TRAPS) - 1
     for number in range(last) if known is None else ():
         this, other = To(b.new_join()), To(b.new_join())
         branch(b, Operation("eq", (code, b.constant(number))), this, other)
@@ -176,10 +163,12 @@ COMPUTED: dict[str, Compute] = {
     "memory.size": lambda b: (b.get(MEMORY_PAGES),),
     "memory.grow": _memory_grow,
     "memory.init": _memory_init,
-    "data.drop": _data_drop,
+    "data.drop": lambda b, n: b.set(b.context.data[n].length_register, b.constant(0)),
     "table.init": _table_init,
-    "elem.drop": _elem_drop,
-    "table.copy": _table_copy,
+    "elem.drop": lambda b, n: b.set(b.context.elements[n].length_register, b.constant(0)),
+    "table.copy": lambda b, _to, _from, *words: b.call_library(
+        "table.copy", (*words, b.constant(b.context.table_size)), 0
+    ),
     "curta.trap": _trap,
     "curta.exit": lambda b, code: b.end(Exit(code, b.place)),
     "curta.write": _write,

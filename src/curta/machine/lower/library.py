@@ -18,7 +18,7 @@ from curta.machine.lower.code import Callee
 from curta.machine.parts.operations import Extension
 from curta.machine.runtime.build import LIBRARIES
 from curta.machine.wasm.decode import decode
-from curta.machine.wasm.module import FunctionType, Module
+from curta.machine.wasm.module import FunctionType, Import, Module
 from curta.machine.wasm.opcodes import ValueType
 
 ARITHMETIC, WASI, BULK = "arithmetic", "wasi", "bulk"
@@ -39,7 +39,7 @@ path_symlink iiiii | path_unlink_file iii | poll_oneoff iiii | proc_exit i | pro
 random_get ii | sched_yield | sock_accept iii | sock_recv iiiiii | sock_send iiiii
 sock_shutdown ii
 """
-_NATIVE_PARAMETERS = """
+_NATIVES = """
 mul_high ii | carry ii | add3 iii | sub3 iii | funnel_shl iii | funnel_shr iii | trap i | exit i
 write ii | read | argument i | environ i | load_state i | store_state ii | peek8 i | peek32 i
 poke8 ii | poke32 ii
@@ -81,57 +81,56 @@ def instruction_function(name: str) -> Callee:
     return library, exported_functions(library)[name]
 
 
-def wasi_function(module: str, name: str, type_: FunctionType) -> Callee:
-    """The function that stands for an import from WASI."""
-    expected = _types(_WASI_PARAMETERS).get(name)
-    if expected is None:
+def imported_function(
+    module: Module, entry: Import, extensions: Sequence[Extension]
+) -> Callee | str:
+    """What an import is: a function of a library, or the name of a native instruction."""
+    what, added = f'"{entry.module}" "{entry.name}"', [e.name for e in extensions]
+    expected = _provided(entry.module, extensions).get(entry.name)
+    if not isinstance(entry.description, int) or expected is None:
+        raise LinkError(f"unknown import: {_unknown(what, entry)}")
+    if entry.module == NATIVES and entry.name in added and entry.name in _types(_NATIVES):
         raise LinkError(
-            f'unknown import: "{module}" "{name}" is no function of WASI preview 1; '
-            "compile for wasm32-wasi"
-        )
-    hint = "; compile for WASI preview 1" if module == "wasi_unstable" else ""
-    _require(module, name, type_, expected, hint)
-    return WASI, exported_functions(WASI)[name]
-
-
-def check_native(name: str, type_: FunctionType, extensions: Sequence[Extension]) -> None:
-    """Refuse what is not a native instruction, or not used as one."""
-    natives = _types(_NATIVE_PARAMETERS)
-    one: tuple[ValueType, ...] = ("i32",)
-    added = {
-        extension.name: FunctionType(one * extension.parameters, one) for extension in extensions
-    }
-    if name in added and name in natives:
-        raise LinkError(
-            f'ambiguous import: "curta" "{name}" is an extension here, and what programs of any '
+            f"ambiguous import: {what} is an extension here, and what programs of any "
             "machine may import; give the extension another name"
         )
-    expected = added.get(name) or natives.get(name)
-    if expected is None:
-        raise LinkError(f'unknown import: "curta" "{name}" {_unknown(name, sorted(natives))}')
-    _require(NATIVES, name, type_, expected)
-
-
-def _require(
-    module: str, name: str, type_: FunctionType, expected: FunctionType, hint: str = ""
-) -> None:
+    type_ = module.types[entry.description]
     if type_ != expected:
-        raise LinkError(
-            f'incompatible import type: "{module}" "{name}" is {expected}, not {type_}{hint}'
-        )
+        hint = "; compile for WASI preview 1" if entry.module == "wasi_unstable" else ""
+        raise LinkError(f"incompatible import type: {what} is {expected}, not {type_}{hint}")
+    return entry.name if entry.module == NATIVES else (WASI, exported_functions(WASI)[entry.name])
 
 
-def _unknown(name: str, natives: list[str]) -> str:
-    """Why there is no such instruction, and what to do."""
+def _provided(module: str, extensions: Sequence[Extension]) -> dict[str, FunctionType]:
+    """The functions that programs can import from a module."""
+    if module in WASI_MODULES:
+        return _types(_WASI_PARAMETERS)
+    one: tuple[ValueType, ...] = ("i32",)
+    added = {e.name: FunctionType(one * e.parameters, one) for e in extensions}
+    return added | _types(_NATIVES) if module == NATIVES else {}
+
+
+def _unknown(what: str, entry: Import) -> str:
+    """Why there is no such thing to import, and what to do."""
     from curta.machine.extensions import built_in
 
+    if not isinstance(entry.description, int):
+        return f"{what} is a {entry.kind}, and nothing provides one; define it in the module"
+    if entry.module in WASI_MODULES:
+        return f"{what} is no function of WASI preview 1; compile for wasm32-wasi"
+    if entry.module != NATIVES:
+        return (
+            f"nothing provides {what}; programs can import functions of WASI preview 1 "
+            f"({WASI_MODULES[0]}), and host functions are not supported"
+        )
+    name = entry.name
     if name in built_in():
         return (
-            f"is an extension, which this machine does not have; build one that does: "
+            f"{what} is an extension, which this machine does not have; build one that does: "
             f"Machine(extensions=[{name.upper()}]), with {name.upper()} from {built_in()[name]} "
             f"(--extension {name})"
         )
     return (
-        f"is no native instruction; there are {', '.join(natives)}; machines can have "
-        f"others as extensions (--extension), of which there are {', '.join(built_in())}"
+        f"{what} is no native instruction; there are {', '.join(sorted(_types(_NATIVES)))}; "
+        f"machines can have others as extensions (--extension): {', '.join(built_in())}"
     )
