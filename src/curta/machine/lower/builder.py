@@ -108,10 +108,10 @@ class Builder:
         """Values that are not computed, because the next instruction takes them."""
         self.facts = Facts(self.code.constants, self.pending)
         taken = len(self.type.parameters)
-        self.locals: Operands = tuple(
+        self.locals: list[Values] = [
             tuple(self.code.new_value(home) if n < taken else self.constant(0) for home in homes)
             for n, homes in enumerate(self.registers)
-        )
+        ]
         self.stack: list[Values] = []
         self.constructs: list[Construct] = []
         """Those that are open."""
@@ -181,9 +181,6 @@ class Builder:
 
     def set(self, register: int, value: Value) -> None:
         self.do(Step("set", c=value, immediate=register))
-
-    def set_local(self, index: int, operand: Values) -> None:
-        self.locals = (*self.locals[:index], operand, *self.locals[index + 1 :])
 
     # -- the operand stack ------------------------------------------------------------------------
 
@@ -290,7 +287,7 @@ class Builder:
     def _leave(self, end: End, *ways: To) -> None:
         self.end(end)
         for join, values in ways:
-            join.ways.append(Way(self.block, self.locals, values))
+            join.ways.append(Way(self.block, tuple(self.locals), values))
 
     def begin(self, join: Join, *, rare: bool = False, after: int = 0) -> Operands:
         """Go on where ways meet, and with the values that they bring."""
@@ -300,7 +297,7 @@ class Builder:
             return ()
         block = ways[0].block
         if len(ways) == 1 and isinstance(block.end, Jump) and self.blocks[-1] is block:
-            self.block, self.locals, self.live = block, ways[0].locals, True
+            self.block, self.locals, self.live = block, list(ways[0].locals), True
             return ways[0].values
         parameters: dict[Value, Values] = {}
         values = self._merge(ways, parameters)
@@ -320,7 +317,7 @@ class Builder:
             self._meet(column, registers, parameters)
             for registers, column in zip(homes, zip(*rows, strict=True), strict=True)
         )
-        self.locals = merged[: len(self.registers)]
+        self.locals = list(merged[: len(self.registers)])
         return merged[len(self.registers) :]
 
     def _meet(
@@ -344,7 +341,7 @@ class Builder:
         loop = Join(self.code.new_label(), tuple(self.stack), assigned=assigned)
         self.jump(To(loop, given))
         for index in assigned:
-            self.set_local(index, tuple(map(self.code.new_value, self.registers[index])))
+            self.locals[index] = tuple(map(self.code.new_value, self.registers[index]))
         cells = range(self.cell(0), self.cell(len(flat(given))))
         taken = tuple(map(self.code.new_value, cells))
         self.open((*flat(self.locals[index] for index in assigned), *taken), loop.label)

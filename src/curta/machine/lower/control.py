@@ -7,7 +7,7 @@ from functools import partial
 
 from curta.machine.instructions import TRAPS
 from curta.machine.layout import ENTRY_BYTES, TABLE
-from curta.machine.lower.builder import Builder, Construct, To, Values, flat, grouped
+from curta.machine.lower.builder import Builder, Construct, Join, To, Values, flat, grouped
 from curta.machine.lower.code import Return, Trap, words
 from curta.machine.lower.conditions import branch, pop_condition
 from curta.machine.lower.effects import COMPUTED
@@ -26,7 +26,11 @@ MISMATCH = TRAPS.index("indirect call type mismatch")
 
 
 def enter(b: Builder, written: BlockType, going_on: int) -> None:
-    """block, loop, if."""
+    """block, loop, if. No way leads out of those that are not reached."""
+    if not b.live:
+        nowhere = Join(-1, tuple(b.stack))
+        b.constructs.append(Construct(nowhere, 0, To(nowhere)))
+        return
     opcode = b.body[b.index].opcode
     type_ = b.context.module.block_type(written)
     takes, gives = len(type_.parameters), len(type_.results)

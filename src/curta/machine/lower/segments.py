@@ -14,6 +14,7 @@ from curta.machine.instructions import PAGE, TRAPS, WORD
 from curta.machine.layout import ENTRY_BYTES, STATE_SEED, TABLE
 from curta.machine.lower.context import LowerOptions, ModuleContext
 from curta.machine.program import PRIVATE, Segment
+from curta.machine.wasm.module import Data
 
 _RUNS = re.compile(rb"(?:[^\0]|\0{1,15}(?=[^\0]))+")
 """Bytes without long stretches of zeros, which need not be said."""
@@ -39,28 +40,25 @@ class InitialState:
 def find_initial_state(context: ModuleContext) -> InitialState:
     """Copy the active segments."""
     module = context.module
-    table: dict[int, int] = {}
-    for element in module.elements:
-        if element.mode != "active":
-            continue
-        offset = element.offset[0].operands[0]
-        if offset + len(element.functions) > context.table_size:
-            return InitialState((), table, TRAPS.index("out of bounds table access"))
-        for place, index in enumerate(element.functions, offset):
-            if index is None:
-                table.pop(place, None)
-            else:
-                table[place] = index
+    table: dict[int, int | None] = {}
     found: list[Segment] = []
-    for data in module.data:
-        if data.mode != "active":
+    trap = None
+    for segment in (*module.elements, *module.data):
+        if segment.mode != "active":
             continue
-        offset = data.offset[0].operands[0]
-        if offset + len(data.content) > module.memories[0].limits.minimum * PAGE:
-            trap = TRAPS.index("out of bounds memory access")
-            return InitialState(_without_zeros(found), table, trap)
-        found.append(Segment(offset, data.content))
-    return InitialState(_without_zeros(found), table)
+        offset: int = segment.offset[0].operands[0]
+        if isinstance(segment, Data):
+            if offset + len(segment.content) > module.memories[0].limits.minimum * PAGE:
+                trap = TRAPS.index("out of bounds memory access")
+                break
+            found.append(Segment(offset, segment.content))
+        elif offset + len(segment.functions) > context.table_size:
+            trap = TRAPS.index("out of bounds table access")
+            break
+        else:
+            table.update(enumerate(segment.functions, offset))
+    held = {place: index for place, index in table.items() if index is not None}
+    return InitialState(_without_zeros(found), held, trap)
 
 
 def _without_zeros(segments: list[Segment]) -> tuple[Segment, ...]:

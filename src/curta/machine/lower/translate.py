@@ -20,42 +20,35 @@ from curta.machine.wasm.module import Function
 from curta.machine.wasm.opcodes import OPCODES
 
 Handler = Callable[..., None]
+_NESTING = ("block", "loop", "if", "else", "end")
 
 
 def translate(context: ModuleContext, index: int, function: Function, name: str) -> Code:
     """A function of this index, not yet optimised."""
     b = Builder(context, index, function, name)
-    while b.index < len(b.body):
-        instruction = b.body[b.index]
-        if b.live or instruction.opcode in ("else", "end"):
-            b.place = Place(b.code.callee, b.index)
+    for index, instruction in enumerate(b.body):
+        if b.live or instruction.opcode in _NESTING:
+            b.index, b.place = index, Place(b.code.callee, index)
             INSTRUCTIONS[instruction.opcode](b, *instruction.operands)
-            b.index += 1
-        else:
-            b.index = _past(b, instruction.opcode)
     b.code.blocks = {block.label: block for block in (*b.blocks, *b.rare)}
     return b.code
-
-
-def _past(b: Builder, opcode: str) -> int:
-    """The index after an instruction that is not reached, and all that is within it."""
-    if opcode not in ("block", "loop", "if"):
-        return b.index + 1
-    end: int = b.body[b.index].operands[1]
-    if b.body[end].opcode == "else":
-        end = b.body[end].operands[0]
-    return end + 1
 
 
 # -- instructions that move operands --------------------------------------------------------------
 
 
+def local_set(b: Builder, index: int) -> None:
+    b.locals[index] = b.stack.pop()
+
+
+def local_tee(b: Builder, index: int) -> None:
+    b.locals[index] = b.stack[-1]
+
+
 def global_get(b: Builder, index: int) -> None:
     registers = b.context.global_registers.get(index)
-    if registers is None:
-        b.push(tuple(map(b.constant, b.context.global_words[index])))
-    else:
-        b.push(tuple(map(b.get, registers)))
+    words = map(b.constant, b.context.global_words[index])
+    b.push(tuple(words if registers is None else map(b.get, registers)))
 
 
 def global_set(b: Builder, index: int) -> None:
@@ -120,8 +113,8 @@ def _handlers() -> dict[str, Handler]:
         "drop": lambda b: b.stack.pop(),
         "select": select,
         "local.get": lambda b, index: b.stack.append(b.locals[index]),
-        "local.set": lambda b, index: b.set_local(index, b.stack.pop()),
-        "local.tee": lambda b, index: b.set_local(index, b.stack[-1]),
+        "local.set": local_set,
+        "local.tee": local_tee,
         "global.get": global_get,
         "global.set": global_set,
     }
