@@ -312,20 +312,20 @@ class Builder:
         values that they bring.
         """
         homes = (*self.registers, *[None] * len(ways[0].values))
-        rows = (way.locals + way.values for way in ways)
-        merged = tuple(
-            self._meet(column, registers, parameters)
-            for registers, column in zip(homes, zip(*rows, strict=True), strict=True)
-        )
-        self.locals = list(merged[: len(self.registers)])
-        return merged[len(self.registers) :]
+        columns = zip(*(way.locals + way.values for way in ways), strict=True)
+        merged = [
+            operands[0]
+            if operands.count(operands[0]) == len(operands)
+            else self._meet(operands, registers, parameters)
+            for registers, operands in zip(homes, columns, strict=True)
+        ]
+        self.locals = merged[: len(self.registers)]
+        return tuple(merged[len(self.registers) :])
 
     def _meet(
         self, operands: Operands, registers: range | None, parameters: dict[Value, Values]
     ) -> Values:
         """An operand where it is one of these, with parameters for the words that differ."""
-        if operands.count(operands[0]) == len(operands):
-            return operands[0]
         met = []
         for number, given in enumerate(zip(*operands, strict=True)):
             value = given[0]

@@ -9,7 +9,7 @@ from functools import cache, partial
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
 from curta.machine.lower.code import USER, Callee, Label, Place
-from curta.machine.lower.flat import Flat, Mark
+from curta.machine.lower.flat import Flat, Mark, with_target
 from curta.machine.program import Origin
 
 
@@ -49,15 +49,12 @@ def place(functions: Sequence[Flat]) -> Placed:
         for line in function.lines:
             if isinstance(line, Mark) or line.instruction is None:
                 continue
-            old = line.instruction
-            target = 0
             if line.callee is not None:
-                target = starts[line.callee]
-            elif line.branches or line.goes_on:
-                target = labels[function.callee, old.target]
-            instructions.append(
-                Instruction(old.operation, old.a, old.b, old.c, old.d, old.immediate, target)
-            )
+                line = with_target(line, starts[line.callee])
+            elif line.leads and not line.ways:
+                line = with_target(line, labels[function.callee, line.leads[0].label])
+            assert line.instruction is not None
+            instructions.append(line.instruction)
             ways = [labels[function.callee, way.label] for way in line.ways]
             instructions += [Instruction("jump", target=target) for target in ways]
             origins += [origin(line.place)] * (1 + len(ways))

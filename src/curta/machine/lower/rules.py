@@ -191,8 +191,10 @@ def reduce(
     name, sources = operation
     constants, pending = facts
     kinds = tuple(
-        CONSTANT if source in constants else pending[source].name if source in pending else ""
-        for source in sources
+        [
+            CONSTANT if source in constants else pending[source].name if source in pending else ""
+            for source in sources
+        ]
     )
     if kinds.count(CONSTANT) == len(kinds) and name in MEANINGS:
         return constant(meaning(name, [constants[source] for source in sources]))

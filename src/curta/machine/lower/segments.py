@@ -14,7 +14,7 @@ from curta.machine.instructions import PAGE, TRAPS, WORD
 from curta.machine.layout import ENTRY_BYTES, STATE_SEED, TABLE
 from curta.machine.lower.context import LowerOptions, ModuleContext
 from curta.machine.program import PRIVATE, Segment
-from curta.machine.wasm.module import Data
+from curta.machine.wasm.module import Data, Element
 
 _RUNS = re.compile(rb"(?:[^\0]|\0{1,15}(?=[^\0]))+")
 """Bytes without long stretches of zeros, which need not be said."""
@@ -43,7 +43,8 @@ def find_initial_state(context: ModuleContext) -> InitialState:
     table: dict[int, int | None] = {}
     found: list[Segment] = []
     trap = None
-    for segment in (*module.elements, *module.data):
+    segments: tuple[Element | Data, ...] = (*module.elements, *module.data)
+    for segment in segments:
         if segment.mode != "active":
             continue
         offset: int = segment.offset[0].operands[0]
