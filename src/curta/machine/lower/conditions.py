@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from curta.machine.lower.builder import Builder, To, Values, flat
 from curta.machine.lower.code import Value
-from curta.machine.lower.rules import INVERTED, WIDE, Operation
+from curta.machine.lower.rules import INVERTED, WIDE, Operation, of_low_words
 
 Arm = Values | Callable[[], Values]
 """Words, or what computes them."""
@@ -62,7 +62,7 @@ def _branch_wide(b: Builder, condition: Operation, then: To, otherwise: To) -> N
     level = To(b.new_join())
     branch(b, Operation("eq", (ah, bh)), level, following)
     _branch_there(b, following, Operation(name, (ah, bh)), then, otherwise)
-    _branch_there(b, level, Operation(_of_low_words(name), (al, bl)), then, otherwise)
+    _branch_there(b, level, Operation(of_low_words(name), (al, bl)), then, otherwise)
 
 
 def _branch_there(b: Builder, here: To, condition: Operation, then: To, otherwise: To) -> None:
@@ -70,10 +70,6 @@ def _branch_there(b: Builder, here: To, condition: Operation, then: To, otherwis
     b.begin(here.join)
     if b.live:
         branch(b, condition, then, otherwise)
-
-
-def _of_low_words(name: str) -> str:
-    return name if name in ("eq", "ne") else name[:-1] + "u"
 
 
 def value_of(b: Builder, condition: Operation, after: int = 0) -> Value:
@@ -88,7 +84,7 @@ def value_of(b: Builder, condition: Operation, after: int = 0) -> Value:
             return (b.constant(int(name == "ne")),)
         return (b.value(name, ah, bh),)
 
-    level = b.value(_of_low_words(name), al, bl)
+    level = b.value(of_low_words(name), al, bl)
     (value,) = choose(b, Operation("eq", (ah, bh)), (level,), different, after=after)
     return value
 

@@ -44,9 +44,14 @@ class Rule(NamedTuple):
     when: Term = 1
 
 
+def of_low_words(name: str) -> str:
+    """The comparison that decides where the high words are equal."""
+    return f"{name[:2]}_u" if "_" in name else name
+
+
 def _wide_meaning(name: str) -> Callable[..., int]:
     """Compare words with a constant added in the sign, which makes the order that of integers."""
-    compare = compared(f"{name[:2]}_u" if "_" in name else name)
+    compare = compared(of_low_words(name))
     flip = 1 << 63 if name.endswith("_s") else 0
     return lambda al, ah, bl, bh: compare((al | ah << 32) ^ flip, (bl | bh << 32) ^ flip, 0)
 
@@ -83,13 +88,13 @@ def _laws() -> Iterator[Rule]:
     for name, other in SWAPPED.items():
         yield Rule(name, ("K", "X"), (other, "X", "K"))
     for name in COMPARISONS:
-        wide, low = WIDE + name, f"{name[:2]}_u" if "_" in name else name
+        wide = WIDE + name
         yield Rule("eq", ((name, "X", "Y"), 0), (INVERTED[name], "X", "Y"))
         yield Rule("ne", ((name, "X", "Y"), 0), (name, "X", "Y"))
         yield Rule("eq", ((wide, *"XYZV"), 0), (INVERTED[wide], *"XYZV"))
         yield Rule("ne", ((wide, *"XYZV"), 0), (wide, *"XYZV"))
         yield Rule(wide, ("K", "L", "X", "Y"), (WIDE + SWAPPED[name], "X", "Y", "K", "L"))
-        yield Rule(wide, ("X", "Z", "Y", "Z"), (low, "X", "Y"))
+        yield Rule(wide, ("X", "Z", "Y", "Z"), (of_low_words(name), "X", "Y"))
     for name in ("eq", "ne"):
         yield Rule(WIDE + name, ("X", "Y", "X", "Z"), (name, "Y", "Z"))
     for name in ("lt_s", "ge_s"):
