@@ -205,10 +205,10 @@ class Builder:
         """New values lie where the local does that the next instruction sets, or in cells."""
         following = self.following_local
         homes = () if following is None else self.registers[following]
+        home, constants = self.code.home, self.code.constants
         for word, value in enumerate(values):
-            if value not in self.code.constants:
-                at_home = homes[word] if word < len(homes) else self.cell(word)
-                self.code.home.setdefault(value, at_home)
+            if value not in home and value not in constants:
+                home[value] = homes[word] if word < len(homes) else self.cell(word)
 
     @property
     def height(self) -> int:
@@ -301,9 +301,9 @@ class Builder:
             return ways[0].values
         parameters: dict[Value, Values] = {}
         values = self._merge(ways, parameters)
-        arguments = zip(*parameters.values(), strict=True) if parameters else [()] * len(ways)
-        for way, given in zip(ways, arguments, strict=True):
-            _give(way.block, join.label, given)
+        if parameters:
+            for way, given in zip(ways, zip(*parameters.values(), strict=True), strict=True):
+                _give(way.block, join.label, given)
         self.open(tuple(parameters), join.label, rare=rare, after=after)
         return values
 
@@ -369,8 +369,5 @@ def _give(block: Block, label: Label, arguments: Values) -> None:
     """Let a block's ways to a label have these arguments."""
     block.end = with_edges(
         block.end,
-        tuple(
-            edge._replace(arguments=arguments) if edge.label == label else edge
-            for edge in edges(block.end)
-        ),
+        tuple(Edge(label, arguments) if edge.label == label else edge for edge in edges(block.end)),
     )
