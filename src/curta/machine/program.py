@@ -80,7 +80,6 @@ class Claim(NamedTuple):
 
     place: Place
     words: tuple[int, ...]
-    shared: Mapping[int, int]
     registers: Mapping[int, int | None]
     made: Mapping[int, tuple[str, tuple[int, ...]]]
 

@@ -25,12 +25,12 @@ from curta.machine.lower import rules
 
 _PACKAGE = "curta.machine.lower"
 SOURCES = {
-    "source of numbers": ("wide", "conditions", "rules", "operations"),
-    "source of translation": ("builder", "control", "variables", "accesses", "natives"),
+    "source of numbers": ("numbers", "conditions", "rules", "operations"),
+    "source of translation": ("builder", "control", "translate", "effects"),
     "source of passes": ("drop", "simplify", "addresses", "inline", "tails", "sink"),
     "source of registers": ("registers", "conflicts", "liveness", "moves"),
     "source of lines": ("emit", "arrange", "flat", "place", "order"),
-    "source of programs": ("segments", "entries", "contexts", "context"),
+    "source of programs": ("segments", "entries", "context"),
 }
 """Kinds of faults, and the modules whose functions they are in."""
 

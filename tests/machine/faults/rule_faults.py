@@ -122,7 +122,7 @@ def table_faults(random: Random, number: int) -> Iterator[Fault]:
         *(("INVERTED", INVERTED, name, SWAPPED[name]) for name in COMPARISONS),
         *(("flat.INVERTED", flat.INVERTED, f"jump_{n}", f"jump_{SWAPPED[n]}") for n in COMPARISONS),
     ]
-    simple = translate._SIMPLE
+    simple = translate.INSTRUCTIONS
     for one in sorted(simple):
         type_, _, name = one.partition(".")
         other = f"{type_}.{_sibling(name)}"

@@ -21,7 +21,7 @@ from rule_faults import rule_faults
 
 from curta.machine.instructions import WORD, Instruction
 from curta.machine.layout import ARGUMENTS, ENVIRONMENT
-from curta.machine.lower import contexts
+from curta.machine.lower import context
 from curta.machine.program import CoreProgram
 from curta.machine.wasm import decode
 from curta.machine.wasm.text import assemble
@@ -134,7 +134,7 @@ def test_passive_segments_lie_where_nobody_else_writes(place: int) -> None:
     binary = assemble(text)
     program = Program("passive", binary, decode(binary), (("f", (1,)),), ((101,),))
     assert refused(program, lowered(program, [])) == ""
-    with replaced_attribute(contexts, "DATA", place):
+    with replaced_attribute(context, "DATA", place):
         assert refused(program, lowered(program, []))
 
 

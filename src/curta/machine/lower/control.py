@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
 
-from curta.machine.instructions import MEMORY_PAGES, TRAPS
+from curta.machine.instructions import TRAPS
 from curta.machine.layout import ENTRY_BYTES, TABLE
-from curta.machine.lower.builder import Builder, Join, Loop, To
+from curta.machine.lower.builder import Builder, Construct, Join, To, Values, flat, grouped
 from curta.machine.lower.code import Return, Trap, words
 from curta.machine.lower.conditions import branch, pop_condition
-from curta.machine.lower.natives import call_native
+from curta.machine.lower.effects import COMPUTED
+from curta.machine.lower.library import NATIVES
+from curta.machine.lower.numbers import value
 from curta.machine.lower.rules import Operation
-from curta.machine.wasm.module import BlockType
+from curta.machine.wasm.module import BlockType, FunctionType
 
 UNREACHABLE = TRAPS.index("unreachable")
 UNDEFINED = TRAPS.index("undefined element")
@@ -20,108 +22,66 @@ UNINITIALIZED = TRAPS.index("uninitialized element")
 MISMATCH = TRAPS.index("indirect call type mismatch")
 
 
-class Construct(NamedTuple):
-    """A block, loop or if that is open. Branches bring `arity` words to its label."""
-
-    join: Join
-    arity: int
-    other: To | None = None
-    """Where an if goes on when its condition does not hold, if it has an else."""
-
-
-class Constructs:
-    """The constructs that are open, and ways out of the function that branches share."""
-
-    def __init__(self) -> None:
-        self.open: list[Construct] = []
-        self.out: dict[Return | Trap, Join] = {}
-
-    def leave(self, b: Builder, end: Return | Trap) -> To:
-        """To where the function returns or traps."""
-        if end not in self.out:
-            self.out[end] = b.new_join()
-        return To(self.out[end])
-
-    def target(self, b: Builder, depth: int) -> To:
-        """Where a branch leads, with the values on the stack."""
-        if depth == len(self.open):
-            return self.leave(b, Return(b.top(b.code.results)))
-        construct = self.open[-1 - depth]
-        return To(construct.join, b.top(construct.arity))
-
-
-def find_changes(b: Builder, last: int) -> tuple[set[int], set[int]]:
-    """Words of locals, and shared registers, that instructions up to the last one may change."""
-    locals_: set[int] = set()
-    registers: set[int] = set()
-    for opcode, operands in ((i.opcode, i.operands) for i in b.body[b.index : last]):
-        match opcode:
-            case "local.set" | "local.tee":
-                locals_.update(b.local_words[operands[0]])
-            case "global.set":
-                registers.update(b.context.global_registers[operands[0]])
-            case "call" | "call_indirect" | "data.drop" | "elem.drop":
-                registers |= b.context.mutable
-            case "memory.grow":
-                registers.add(MEMORY_PAGES)
-    return locals_, registers
-
-
 # -- constructs -----------------------------------------------------------------------------------
 
 
-def enter(b: Builder, constructs: Constructs, written: BlockType, going_on: int) -> None:
-    """block, loop, if."""
+def enter(b: Builder, written: BlockType, going_on: int) -> None:
+    """block, loop, if. No way leads out of those that are not reached."""
+    if not b.live:
+        nowhere = Join(-1, tuple(b.stack))
+        b.constructs.append(Construct(nowhere, 0, To(nowhere)))
+        return
     opcode = b.body[b.index].opcode
     type_ = b.context.module.block_type(written)
-    takes, gives = words(type_.parameters), words(type_.results)
+    takes, gives = len(type_.parameters), len(type_.results)
     if opcode == "loop":
-        locals_, registers = find_changes(b, going_on)
-        loop = b.begin_loop(tuple(sorted(locals_)), registers, takes)
-        constructs.open.append(Construct(loop, takes))
+        inside = b.body[b.index : going_on]
+        assigned = {i.operands[0] for i in inside if i.opcode in ("local.set", "local.tee")}
+        loop = b.begin_loop(tuple(sorted(assigned)), takes)
+        b.constructs.append(Construct(loop, takes))
         return
     condition = pop_condition(b) if opcode == "if" else None
-    arguments = b.pop_words(takes)
+    arguments = b.pop(takes)
     join = b.new_join()
     if condition is None:
-        constructs.open.append(Construct(join, gives))
+        b.constructs.append(Construct(join, gives))
         b.stack += arguments
         return
-    inside = To(b.new_join(), arguments)
+    then = To(b.new_join(), arguments)
     has_else = b.body[going_on].opcode == "else"
     other = To(b.new_join() if has_else else join, arguments)
-    branch(b, condition, inside, other)
-    b.stack += b.begin(inside.join, after=1)
-    constructs.open.append(Construct(join, gives, other if has_else else None))
+    branch(b, condition, then, other)
+    b.push(*b.begin(then.join, after=1))
+    b.constructs.append(Construct(join, gives, other if has_else else None))
 
 
-def otherwise(b: Builder, constructs: Constructs, _: int) -> None:
+def otherwise(b: Builder, _: int) -> None:
     """else."""
-    construct = constructs.open[-1]
+    construct = b.constructs[-1]
     assert construct.other is not None  # it was an if
     if b.live:
-        b.jump(construct.join, *b.pop_words(construct.arity))
-    b.stack += b.begin(construct.other.join, after=1)
+        b.jump(b.target(0))
+    b.push(*b.begin(construct.other.join, after=1))
 
 
-def leave(b: Builder, constructs: Constructs) -> None:
+def leave(b: Builder) -> None:
     """end."""
-    if not constructs.open:
-        finish(b, constructs)
+    if not b.constructs:
+        finish(b)
         return
-    construct = constructs.open.pop()
-    if isinstance(construct.join, Loop):
-        return
-    if b.live:
-        b.jump(construct.join, *b.pop_words(construct.arity))
-    b.push(*b.begin(construct.join, after=1))
+    construct = b.constructs[-1]
+    if construct.join.assigned is None:
+        if b.live:
+            b.jump(b.target(0))
+        b.push(*b.begin(construct.join, after=1))
+    b.constructs.pop()
 
 
-def finish(b: Builder, constructs: Constructs) -> None:
+def finish(b: Builder) -> None:
     """The end of the function."""
     if b.live:
-        return_(b, constructs)
-    for end, join in constructs.out.items():
+        return_(b)
+    for end, join in b.exits.items():
         b.open((), join.label, rare=isinstance(end, Trap))
         b.end(end._replace(place=b.place))
 
@@ -129,67 +89,47 @@ def finish(b: Builder, constructs: Constructs) -> None:
 # -- branches -------------------------------------------------------------------------------------
 
 
-def return_(b: Builder, _: Constructs) -> None:
-    b.end(Return(b.top(b.code.results), b.place))
+def return_(b: Builder) -> None:
+    b.end(Return(flat(b.top(len(b.type.results))), b.place))
 
 
-def br(b: Builder, constructs: Constructs, depth: int) -> None:
-    if depth == len(constructs.open):
-        return_(b, constructs)
-        return
-    to = constructs.target(b, depth)
-    b.jump(to.join, *to.values)
-
-
-def br_if(b: Builder, constructs: Constructs, depth: int) -> None:
-    condition = pop_condition(b)
-    if not isinstance(condition, Operation):
-        if b.word(condition):
-            br(b, constructs, depth)
-        return
-    past = b.new_join()
-    branch(b, condition, constructs.target(b, depth), To(past))
-    b.begin(past, after=1)
-
-
-def br_table(b: Builder, constructs: Constructs, depths: tuple[int, ...], default: int) -> None:
-    index = b.pop()
-    word = b.word(index)
-    if word is not None or not depths:
-        br(b, constructs, depths[word] if word is not None and word < len(depths) else default)
-        return
-    ways = [constructs.target(b, depth) for depth in (*depths, default)]
-    if len(ways) == 2 and depths[0] != default:
-        branch(b, Operation("eq", (index, b.constant(0))), ways[0], ways[1])
-    elif len(ways) == 2:
-        br(b, constructs, default)
+def br(b: Builder, depth: int) -> None:
+    if depth == len(b.constructs):
+        return_(b)
     else:
-        b.table(index, ways)
+        b.jump(b.target(depth))
 
 
-def unreachable(b: Builder, _: Constructs) -> None:
-    b.trap(UNREACHABLE)
+def br_if(b: Builder, depth: int) -> None:
+    condition, past = pop_condition(b), To(b.new_join())
+    branch(b, condition, b.target(depth), past)
+    b.begin(past.join, after=1)
+
+
+def br_table(b: Builder, depths: tuple[int, ...], default: int) -> None:
+    b.table(b.pop_word(), [b.target(depth) for depth in (*depths, default)])
 
 
 # -- calls ----------------------------------------------------------------------------------------
 
 
-def call(b: Builder, _: Constructs, index: int) -> None:
-    callee = b.context.callee(index)
+def call(b: Builder, index: int) -> None:
+    callee, type_ = b.context.callee(index), b.context.functions[index]
+    arguments = flat(b.pop(len(type_.parameters)))
     if isinstance(callee, str):
-        call_native(b, callee)
-        return
-    type_ = b.context.functions[index]
-    b.call(callee, words(type_.parameters), words(type_.results))
+        native = COMPUTED.get(f"{NATIVES}.{callee}") or partial(value, callee)
+        _push_results(b, type_, native(b, *arguments) or ())
+    else:
+        _push_results(b, type_, b.call(callee, arguments, words(type_.results)))
 
 
-def call_indirect(b: Builder, constructs: Constructs, type_index: int, _: int) -> None:
+def call_indirect(b: Builder, type_index: int, _: int) -> None:
     context = b.context
     type_ = context.module.types[type_index]
-    index = b.pop()
+    index = b.pop_word()
     within, right, wrong = (To(b.new_join()) for _ in range(3))
     outside = Operation("ge_u", (index, b.constant(context.table_size)))
-    branch(b, outside, constructs.leave(b, Trap(UNDEFINED)), within, rare=1)
+    branch(b, outside, b.exit(Trap(UNDEFINED)), within, rare=1)
     b.begin(within.join)
     if not b.live:
         return
@@ -199,10 +139,15 @@ def call_indirect(b: Builder, constructs: Constructs, type_index: int, _: int) -
     branch(b, Operation("ne", (signature, expected)), wrong, right, rare=1)
     b.begin(wrong.join, rare=True)
     null = Operation("eq", (signature, b.constant(0)))
-    branch(b, null, constructs.leave(b, Trap(UNINITIALIZED)), constructs.leave(b, Trap(MISMATCH)))
+    branch(b, null, b.exit(Trap(UNINITIALIZED)), b.exit(Trap(MISMATCH)))
     b.begin(right.join)
     pointer = b.load("peek32", entry, TABLE + 4)
-    b.call(None, words(type_.parameters), words(type_.results), pointer)
+    arguments = flat(b.pop(len(type_.parameters)))
+    _push_results(b, type_, b.call(None, arguments, words(type_.results), pointer))
+
+
+def _push_results(b: Builder, type_: FunctionType, results: Values) -> None:
+    b.push(*grouped(results, (words((result,)) for result in type_.results)))
 
 
 CONTROL: dict[str, Callable[..., None]] = {
@@ -213,7 +158,7 @@ CONTROL: dict[str, Callable[..., None]] = {
     "br_if": br_if,
     "br_table": br_table,
     "return": return_,
-    "unreachable": unreachable,
+    "unreachable": lambda b: b.trap(UNREACHABLE),
     "call": call,
     "call_indirect": call_indirect,
 }

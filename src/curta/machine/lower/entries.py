@@ -8,9 +8,6 @@ to SCRATCH, which says them
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-
 from curta.machine.instructions import MEMORY_PAGES
 from curta.machine.layout import SCRATCH
 from curta.machine.lower.code import (
@@ -20,7 +17,6 @@ from curta.machine.lower.code import (
     Callee,
     Code,
     Edge,
-    End,
     Jump,
     Label,
     Step,
@@ -37,12 +33,6 @@ from curta.machine.wasm.module import FunctionType
 DISPATCHER: Callee = ("entries", 0)
 
 
-@dataclass(frozen=True, slots=True)
-class Entries:
-    code: Code
-    table: Mapping[str, Entry]
-
-
 def function_callee(context: ModuleContext, index: int) -> Callee:
     """What to call for a function of the user's module; native instructions get a wrapper."""
     callee = context.callee(index)
@@ -54,25 +44,20 @@ def exported(context: ModuleContext) -> list[tuple[str, int]]:
     return [(entry.name, entry.index) for entry in context.module.exports if entry.kind == "func"]
 
 
-def make_entries(context: ModuleContext, state: InitialState) -> Entries:
+def make_entries(context: ModuleContext, state: InitialState) -> tuple[Code, dict[str, Entry]]:
     """To be called last: then all constants are known that registers have to hold."""
-    functions = exported(context)
     code = Code(DISPATCHER, "entries", 0, {}, 0)
-    top = code.new_label()
-    number = code.new_value()
+    top, number = code.new_label(), code.new_value()
     stubs = [_initialise(code, context, state, top)]
-    stubs += [
-        _stub(code, context.functions[index], function_callee(context, index), top)
-        for _, index in functions
-    ]
+    table = {}
+    for name, index in exported(context):
+        type_ = context.functions[index]
+        table[name] = Entry(INITIALISE + len(stubs), type_.parameters, type_.results)
+        stubs.append(_stub(code, type_, function_callee(context, index), top))
     ways = (*(Edge(stub.label) for stub in stubs), Edge(top))
     dispatch = Block(top, (), [Step("await", number)], Table(number, ways))
     code.blocks = {block.label: block for block in (dispatch, *stubs)}
-    table = {
-        name: Entry(number, context.functions[index].parameters, context.functions[index].results)
-        for number, (name, index) in enumerate(functions, INITIALISE + 1)
-    }
-    return Entries(code, table)
+    return code, table
 
 
 def _stub(code: Code, type_: FunctionType, callee: Callee, top: Label) -> Block:
@@ -93,20 +78,18 @@ def _initialise(code: Code, context: ModuleContext, state: InitialState, top: La
     for number, registers in context.global_registers.items():
         initial.update(zip(registers, context.global_words[number], strict=True))
     for passive in (*context.data, *context.elements):
-        if passive.length:
-            initial[passive.length_register] = passive.length
-    for word, register in context.registers.constants.items():
-        initial[register] = word
+        initial[passive.length_register] = passive.length
+    initial.update({register: word for word, register in context.registers.constants.items()})
     steps: list[Step | Call] = [
         Step(SET, c=code.constant(word), immediate=register)
         for register, word in initial.items()
         if word
     ]
-    end: End = Jump(Edge(top))
+    label = code.new_label()
     if state.trap is not None:
-        end = Trap(state.trap)
-    elif module.start is not None:
+        return Block(label, (), steps, Trap(state.trap))
+    if module.start is not None:
         steps.append(Call(function_callee(context, module.start), (), (), 0))
-    if not steps and state.trap is None:
+    if not steps:
         steps.append(Step(SET, c=code.constant(0), immediate=SCRATCH))
-    return Block(code.new_label(), (), steps, end)
+    return Block(label, (), steps, Jump(Edge(top)))

@@ -1,22 +1,28 @@
-"""The runtime library as modules, and which of its functions stand for what.
+"""The runtime library as modules, which of its functions stand for what, and what programs import.
 
 - arithmetic: numeric instructions, by their names
 - wasi: functions of WASI preview 1
 - bulk: instructions on whole stretches of memory and tables
+
+Native instructions are what the library imports from "curta". Modules of users may import them too,
+and operations that the machine is extended by.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 
 from curta.errors import LinkError
 from curta.machine.lower.code import Callee
+from curta.machine.parts.operations import Extension
 from curta.machine.runtime.build import LIBRARIES
 from curta.machine.wasm.decode import decode
-from curta.machine.wasm.module import FunctionType, Module
+from curta.machine.wasm.module import FunctionType, Import, Module
 from curta.machine.wasm.opcodes import ValueType
 
 ARITHMETIC, WASI, BULK = "arithmetic", "wasi", "bulk"
+NATIVES = "curta"
 WASI_MODULES = ("wasi_snapshot_preview1", "wasi_unstable")
 _BULK_NAMES = ("memory.", "table.")
 
@@ -33,8 +39,26 @@ path_symlink iiiii | path_unlink_file iii | poll_oneoff iiii | proc_exit i | pro
 random_get ii | sched_yield | sock_accept iii | sock_recv iiiiii | sock_send iiiii
 sock_shutdown ii
 """
-"""i for 32 bits, I for 64. All give an error number, but proc_exit, which does not return."""
-_LETTERS: dict[str, ValueType] = {"i": "i32", "I": "i64"}
+_NATIVES = """
+mul_high ii | carry ii | add3 iii | sub3 iii | funnel_shl iii | funnel_shr iii | trap i | exit i
+write ii | read | argument i | environ i | load_state i | store_state ii | peek8 i | peek32 i
+poke8 ii | poke32 ii
+"""
+"""i for 32 bits, I for 64."""
+_GIVE_NOTHING = ("proc_exit", "trap", "exit", "write", "store_state", "poke8", "poke32")
+"""All others give 32 bits; those of WASI, an error number."""
+
+
+@cache
+def _types(text: str) -> dict[str, FunctionType]:
+    """What a table of parameters says."""
+    letters: dict[str, ValueType] = {"i": "i32", "I": "i64"}
+    types = {}
+    for entry in text.strip().replace("\n", "|").split("|"):
+        name, *words = entry.split()
+        parameters = tuple(letters[letter] for letter in "".join(words))
+        types[name] = FunctionType(parameters, () if name in _GIVE_NOTHING else ("i32",))
+    return types
 
 
 @cache
@@ -57,28 +81,56 @@ def instruction_function(name: str) -> Callee:
     return library, exported_functions(library)[name]
 
 
-@cache
-def _wasi_types() -> dict[str, FunctionType]:
-    types = {}
-    for entry in _WASI_PARAMETERS.replace("\n", "|").split("|"):
-        if entry.strip():
-            name, *letters = entry.split()
-            parameters = tuple(_LETTERS[letter] for letter in "".join(letters))
-            types[name] = FunctionType(parameters, () if name == "proc_exit" else ("i32",))
-    return types
+def imported_function(
+    module: Module, entry: Import, extensions: Sequence[Extension]
+) -> Callee | str:
+    """What an import is: a function of a library, or the name of a native instruction."""
+    what, added = f'"{entry.module}" "{entry.name}"', [e.name for e in extensions]
+    expected = _provided(entry.module, extensions).get(entry.name)
+    if not isinstance(entry.description, int) or expected is None:
+        raise LinkError(f"unknown import: {_unknown(what, entry)}")
+    if entry.module == NATIVES and entry.name in added and entry.name in _types(_NATIVES):
+        raise LinkError(
+            f"ambiguous import: {what} is an extension here, and what programs of any "
+            "machine may import; give the extension another name"
+        )
+    type_ = module.types[entry.description]
+    if type_ != expected:
+        hint = "; compile for WASI preview 1" if entry.module == "wasi_unstable" else ""
+        raise LinkError(f"incompatible import type: {what} is {expected}, not {type_}{hint}")
+    return entry.name if entry.module == NATIVES else (WASI, exported_functions(WASI)[entry.name])
 
 
-def wasi_function(module: str, name: str, type_: FunctionType) -> Callee:
-    """The function that stands for an import from WASI."""
-    types = _wasi_types()
-    if name not in types:
-        raise LinkError(
-            f'unknown import: "{module}" "{name}" is no function of WASI preview 1; '
-            "compile for wasm32-wasi"
+def _provided(module: str, extensions: Sequence[Extension]) -> dict[str, FunctionType]:
+    """The functions that programs can import from a module."""
+    if module in WASI_MODULES:
+        return _types(_WASI_PARAMETERS)
+    one: tuple[ValueType, ...] = ("i32",)
+    added = {e.name: FunctionType(one * e.parameters, one) for e in extensions}
+    return added | _types(_NATIVES) if module == NATIVES else {}
+
+
+def _unknown(what: str, entry: Import) -> str:
+    """Why there is no such thing to import, and what to do."""
+    from curta.machine.extensions import built_in
+
+    if not isinstance(entry.description, int):
+        return f"{what} is a {entry.kind}, and nothing provides one; define it in the module"
+    if entry.module in WASI_MODULES:
+        return f"{what} is no function of WASI preview 1; compile for wasm32-wasi"
+    if entry.module != NATIVES:
+        return (
+            f"nothing provides {what}; programs can import functions of WASI preview 1 "
+            f"({WASI_MODULES[0]}), and host functions are not supported"
         )
-    if type_ != types[name]:
-        hint = "; compile for WASI preview 1" if module == "wasi_unstable" else ""
-        raise LinkError(
-            f'incompatible import type: "{module}" "{name}" is {types[name]}, not {type_}{hint}'
+    name = entry.name
+    if name in built_in():
+        return (
+            f"{what} is an extension, which this machine does not have; build one that does: "
+            f"Machine(extensions=[{name.upper()}]), with {name.upper()} from {built_in()[name]} "
+            f"(--extension {name})"
         )
-    return WASI, exported_functions(WASI)[name]
+    return (
+        f"{what} is no native instruction; there are {', '.join(sorted(_types(_NATIVES)))}; "
+        f"machines can have others as extensions (--extension): {', '.join(built_in())}"
+    )

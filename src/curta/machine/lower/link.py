@@ -9,14 +9,18 @@ from curta.machine.lower.arrange import arrange
 from curta.machine.lower.check import Checker, check
 from curta.machine.lower.check_registers import check_registers
 from curta.machine.lower.code import USER, Callee, Code
-from curta.machine.lower.context import ModuleContext, SharedRegisters
-from curta.machine.lower.contexts import library_context, user_context
+from curta.machine.lower.context import (
+    LowerOptions,
+    ModuleContext,
+    SharedRegisters,
+    library_context,
+    user_context,
+)
 from curta.machine.lower.drop import drop
 from curta.machine.lower.emit import emit
 from curta.machine.lower.entries import exported, function_callee, make_entries
 from curta.machine.lower.flat import Flat
 from curta.machine.lower.inline import inline_in_loops
-from curta.machine.lower.options import LowerOptions
 from curta.machine.lower.order import order
 from curta.machine.lower.place import place
 from curta.machine.lower.registers import choose_registers
@@ -28,7 +32,6 @@ from curta.machine.lower.translate import translate
 from curta.machine.program import Claims, CoreProgram
 from curta.machine.wasm.module import Function, Instruction, Module
 from curta.machine.wasm.validate import validate
-from curta.machine.wasm.validate_code import BodyValidator, FunctionInfo
 
 _ORDER = (USER, "bulk", "wasi", "arithmetic")
 PASSES = (drop, simplify, return_early, leave_for_last_calls, add_in_accesses, drop, sink)
@@ -38,23 +41,23 @@ PASSES = (drop, simplify, return_early, leave_for_last_calls, add_in_accesses, d
 def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
     """The program of core instructions that does what a WebAssembly module does."""
     options = options or LowerOptions()
-    infos = validate(module)
+    validate(module)
     registers = SharedRegisters()
     user = user_context(module, registers, options)
     state = find_initial_state(user)
     roots = _roots(user, state)
     in_tables = {index: function_callee(user, index) for index in sorted(state.functions(user))}
-    reached = Functions(user, infos, options).reach(roots)
+    reached = Functions(user).reach(roots)
     flats = [allocate(code, registers) for code in reached]
     functions = order(flats, roots, tuple(in_tables.values()))
-    entries = make_entries(user, state)
-    check(entries.code, "entries")
-    placed = place([allocate(entries.code, registers), *functions])
+    dispatcher, entries = make_entries(user, state)
+    check(dispatcher, "entries")
+    placed = place([allocate(dispatcher, registers), *functions])
     table_starts = {index: placed.starts[callee] for index, callee in in_tables.items()}
     return CoreProgram(
         placed.instructions,
         all_segments(user, state, table_starts, options),
-        entries.table,
+        entries,
         placed.origins,
         Claims(
             placed.starts,
@@ -90,12 +93,8 @@ def _roots(user: ModuleContext, state: InitialState) -> list[Callee]:
 class Functions:
     """Lowers functions, and what they call."""
 
-    def __init__(
-        self, user: ModuleContext, infos: tuple[FunctionInfo, ...], options: LowerOptions
-    ) -> None:
-        self.options = options
+    def __init__(self, user: ModuleContext) -> None:
         self.user = user
-        self.infos = infos
         self.contexts = {USER: user}
         self.done: dict[Callee, Code] = {}
 
@@ -122,8 +121,7 @@ class Functions:
         if name not in self.contexts:
             self.contexts[name] = library_context(name, self.user.registers)
         context = self.contexts[name]
-        function, info = self._find(context, index)
-        code = translate(context, index, function, info, self._name(context, index))
+        code = translate(context, index, _function(context, index), _name(context, index))
         checker = Checker(code)
         checker.check("translation")
         if context is self.user:
@@ -134,36 +132,21 @@ class Functions:
             checker.check(improve.__name__)
         return code
 
-    def _find(self, context: ModuleContext, index: int) -> tuple[Function, FunctionInfo]:
-        module = context.module
-        first = len(context.imports)
-        if index >= first:
-            if context is self.user:
-                return module.functions[index - first], self.infos[index - first]
-            info = BodyValidator(module, module.index_spaces(), index - first).run()
-            return module.functions[index - first], info
-        return self._wrap(context, index)
 
-    def _wrap(self, context: ModuleContext, index: int) -> tuple[Function, FunctionInfo]:
-        """A function that does what a native instruction does."""
-        type_ = context.functions[index]
-        parameters = [Instruction("local.get", (n,)) for n in range(len(type_.parameters))]
-        body = (*parameters, Instruction("call", (index,)), Instruction("end"))
-        function = Function(context.module.index_spaces().functions[index], (), body)
-        chains: list[object] = [None]
-        for value in type_.parameters:
-            chains.append((chains[-1], value))
-        chains.append(None)
-        info = FunctionInfo(type_, type_.parameters, (), {}, tuple(chains))  # type: ignore[arg-type]
-        return function, info
+def _function(context: ModuleContext, index: int) -> Function:
+    """A function of a module; of a native instruction, one that does what it does."""
+    first = len(context.imports)
+    if index >= first:
+        return context.module.functions[index - first]
+    parameters = range(len(context.functions[index].parameters))
+    body = (*(Instruction("local.get", (n,)) for n in parameters), Instruction("call", (index,)))
+    return Function(0, (), (*body, Instruction("end")))
 
-    def _name(self, context: ModuleContext, index: int) -> str:
-        """For people: what the module calls it."""
-        module = context.module
-        for number, name in module.function_names:
-            if number == index:
-                return name
-        for entry in module.exports:
-            if entry.kind == "func" and entry.index == index:
-                return entry.name
-        return f"function {index}" if context is self.user else f"{context.name} {index}"
+
+def _name(context: ModuleContext, index: int) -> str:
+    """For people: what the module calls it."""
+    module = context.module
+    names = {entry.index: entry.name for entry in module.exports[::-1] if entry.kind == "func"}
+    names.update(reversed(module.function_names))
+    kind = "function" if context.name == USER else context.name
+    return names.get(index, f"{kind} {index}")

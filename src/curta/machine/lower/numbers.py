@@ -1,4 +1,10 @@
-"""Numeric instructions: what is done in place. All others are functions of the library."""
+"""Numeric instructions: what is done in place. All others are functions of the library.
+
+`_TEXT` has those that go straight on: the names of the words that they take (of the operands a
+and b; high words are capitals), then steps. A step is an operation of words, or the word itself;
+the result is what r and R are in the end. `few` and `many` are shifts of 64 bits by less than 32,
+and by 32 and the last five bits of n.
+"""
 
 from __future__ import annotations
 
@@ -6,81 +12,164 @@ from collections.abc import Callable
 from functools import partial
 
 from curta.machine.instructions import COMPARISONS
-from curta.machine.lower import wide
-from curta.machine.lower.builder import Builder
-from curta.machine.lower.code import words
-from curta.machine.lower.conditions import compare
-from curta.machine.lower.rules import WIDE
-from curta.machine.wasm.opcodes import OPCODES
+from curta.machine.lower.builder import Builder, Values
+from curta.machine.lower.code import Value
+from curta.machine.lower.conditions import choose, compare
+from curta.machine.lower.rules import WIDE, Operation
 
-_SIGN = 1 << 31
-Handler = Callable[[Builder], None]
+_TEXT = """
+i64.add aAbB: c = carry a b; r = add a b; R = add3 A B c
+i64.sub aAbB: c = lt_u a b; r = sub a b; R = sub3 A B c
+i64.mul aAbB: c = mul_high a b; d = mul a B; e = mul A b; r = mul a b; R = add3 c d e
+i64.and aAbB: r = and a b; R = and A B
+i64.or aAbB: r = or a b; R = or A B
+i64.xor aAbB: r = xor a b; R = xor A B
+i64.popcnt aA: c = popcnt a; d = popcnt A; r = add c d; R = 0
+few.shl aAn: R = funnel_shl A n a; r = shl a n
+few.shr_u aAn: r = funnel_shr A n a; R = shr_u A n
+few.shr_s aAn: r = funnel_shr A n a; R = shr_s A n
+few.rotl aAn: R = funnel_shl A n a; r = funnel_shl a n A
+few.rotr aAn: r = funnel_shr A n a; R = funnel_shr a n A
+many.shl aAn: r = 0; R = shl a n
+many.shr_u aAn: r = shr_u A n; R = 0
+many.shr_s aAn: r = shr_s A n; R = shr_s A 31
+many.rotl aAn: R = funnel_shl a n A; r = funnel_shl A n a
+many.rotr aAn: r = funnel_shr a n A; R = funnel_shr A n a
+i32.extend8_s a: r = extend8 a
+i32.extend16_s a: r = extend16 a
+i64.extend8_s aA: r = extend8 a; R = shr_s r 31
+i64.extend16_s aA: r = extend16 a; R = shr_s r 31
+i64.extend32_s aA: r = a; R = shr_s a 31
+i64.extend_i32_s a: r = a; R = shr_s a 31
+i64.extend_i32_u a: r = a; R = 0
+i32.wrap_i64 aA: r = a
+i32.reinterpret_f32 a: r = a
+f32.reinterpret_i32 a: r = a
+i64.reinterpret_f64 aA: r = a; R = A
+f64.reinterpret_i64 aA: r = a; R = A
+curta.mul_high ab: r = mul_high a b
+curta.carry ab: r = carry a b
+curta.add3 abc: r = add3 a b c
+curta.sub3 abc: r = sub3 a b c
+curta.funnel_shl Aan: r = funnel_shl A n a
+curta.funnel_shr Aan: r = funnel_shr A n a
+f32.neg a: r = xor a 0x80000000
+f32.abs a: r = and a 0x7fffffff
+f32.copysign ab: s = and b 0x80000000; m = and a 0x7fffffff; r = or m s
+f64.neg aA: r = a; R = xor A 0x80000000
+f64.abs aA: r = a; R = and A 0x7fffffff
+f64.copysign aAbB: s = and B 0x80000000; m = and A 0x7fffffff; r = a; R = or m s
+"""
+Compute = Callable[..., Values | None]
+"""What gives an instruction's result from the builder, its immediates and the words it takes."""
 
 
-def _value(name: str, takes: int, b: Builder) -> None:
-    b.push(b.value(name, *b.pop_words(takes)))
+def _read_straight() -> dict[str, Callable[..., Values]]:
+    found: dict[str, Callable[..., Values]] = {}
+    for line in _TEXT.strip().splitlines():
+        head, steps = line.split(":")
+        name, given = head.split()
+        found[name] = partial(_go_straight, given, [step.split() for step in steps.split(";")])
+    return found
 
 
-def _compare(name: str, takes: int, b: Builder) -> None:
-    compare(b, name, *b.pop_words(takes))
+def _go_straight(given: str, steps: list[list[str]], b: Builder, *words: Value) -> Values:
+    known = dict(zip(given, words, strict=True))
+    for name, _, *operation, last in steps:
+        source = known[last] if last in known else b.constant(int(last, 0))
+        if operation:
+            first, *others = operation
+            source = b.value(first, *(known[word] for word in others), source)
+        known[name] = source
+    return tuple(known[name] for name in "rR" if name in known)
 
 
-def _is_zero(name: str, takes: int, b: Builder) -> None:
-    compare(b, name, *b.pop_words(takes), *[b.constant(0)] * takes)
+STRAIGHT = _read_straight()
 
 
-def _nothing(b: Builder) -> None:
-    """The words stay what they are."""
+def value(name: str, b: Builder, *words: Value) -> Values:
+    """An instruction that is an operation of words."""
+    return (b.value(name, *words),)
 
 
-def _library(name: str) -> Handler:
-    signature = OPCODES[name].signature
-    assert signature is not None  # numeric instructions have one
-    takes, gives = words(signature.parameters), words(signature.results)
-    return lambda b: b.call_library(name, takes, gives)
+def _is_zero(name: str, b: Builder, *words: Value) -> Values:
+    return compare(name, b, *words, *[b.constant(0)] * len(words))
 
 
-_OF_TWO_WORDS = (
-    *("add", "sub", "mul", "div_s", "div_u", "rem_s", "rem_u"),
+def _count_zeros(name: str, b: Builder, low: Value, high: Value) -> Values:
+    """Those of one word, unless there are only zeros in it."""
+    first, second = (high, low) if name == "clz" else (low, high)
+    count = b.value(name, first)
+
+    def none() -> Values:
+        return (b.value("add", b.value(name, second), b.constant(32)),)
+
+    some = Operation("ne", (first, b.constant(0)))
+    return *choose(b, some, (count,), none), b.constant(0)
+
+
+def _shift(name: str, b: Builder, low: Value, high: Value, amount: Value, _: Value) -> Values:
+    """Amounts of less than 32 go straight on; the others exchange the words."""
+    few, many = STRAIGHT[f"few.{name}"], STRAIGHT[f"many.{name}"]
+    count = b.word(amount)
+    if count is not None:
+        shifted = few if count % 64 < 32 else many
+        return shifted(b, low, high, b.constant(count % 32))
+    bit = b.value("and", amount, b.constant(32))
+    return choose(
+        b,
+        Operation("ne", (bit, b.constant(0))),
+        lambda: many(b, low, high, amount),
+        lambda: few(b, low, high, amount),
+        rare=1,
+    )
+
+
+def _divide(name: str, b: Builder, low: Value, high: Value, divisor: Value, above: Value) -> Values:
+    """By a constant of one word it is less work, above all if the number is small, too."""
+    by = b.word(divisor)
+    limit = 1 << 32 if name.endswith("_u") else 1 << 31
+    if by is None or b.word(above) != 0 or not 0 < by < limit:
+        return b.call_library(f"i64.{name}", (low, high, divisor, above), 2)
+
+    def large() -> Values:
+        amount = 32 - by.bit_length()
+        inverse = ((1 << 64) - 1) // (by << amount) % (1 << 32)
+        numbers = (b.constant(word) for word in (by << amount, inverse, amount))
+        return b.call_library(f"i64.{name}#", (low, high, *numbers), 2)
+
+    def small() -> Values:
+        return b.value(f"{name[:3]}_u", low, divisor), b.constant(0)
+
+    return choose(b, Operation("ne", (high, b.constant(0))), large, small)
+
+
+def _multiply_doubles(b: Builder, *words: Value) -> Values:
+    """A number by itself is half the work."""
+    if words[:2] == words[2:]:
+        return b.call_library("f64.square", words[:2], 2)
+    return b.call_library("f64.mul", words, 2)
+
+
+_OF_WORDS = (
+    *("add", "sub", "mul", "div_s", "div_u", "rem_s", "rem_u", "clz", "ctz", "popcnt"),
     *("and", "or", "xor", "shl", "shr_s", "shr_u", "rotl", "rotr"),
 )
-_REINTERPRETED = (("i32", "f32"), ("i64", "f64"), ("f32", "i32"), ("f64", "i64"))
-_IN_PLACE: dict[str, Handler] = {
-    **{f"i32.{name}": partial(_value, name, 2) for name in _OF_TWO_WORDS},
-    **{f"i32.{name}": partial(_value, name, 1) for name in ("clz", "ctz", "popcnt")},
-    "i32.extend8_s": partial(_value, "extend8", 1),
-    "i32.extend16_s": partial(_value, "extend16", 1),
-    **{f"i32.{name}": partial(_compare, name, 2) for name in COMPARISONS},
-    "i32.eqz": partial(_is_zero, "eq", 1),
-    **{f"i64.{name}": partial(_compare, WIDE + name, 4) for name in COMPARISONS},
-    "i64.eqz": partial(_is_zero, WIDE + "eq", 2),
-    **{f"i64.{name}": partial(wide.bitwise, name) for name in ("and", "or", "xor")},
-    "i64.add": wide.add,
-    "i64.sub": wide.sub,
-    "i64.mul": wide.mul,
-    **{f"i64.{name}": partial(wide.divide, name) for name in ("div_s", "div_u", "rem_s", "rem_u")},
-    **{f"i64.{name}": partial(wide.shift, name) for name in wide.SHIFTS},
-    "i64.popcnt": wide.popcnt,
-    "i64.clz": partial(wide.count_zeros, "clz"),
-    "i64.ctz": partial(wide.count_zeros, "ctz"),
-    "i64.extend_i32_u": wide.extend_unsigned,
-    "i64.extend_i32_s": wide.extend_signed,
-    "i64.extend8_s": partial(wide.extend_within, "extend8"),
-    "i64.extend16_s": partial(wide.extend_within, "extend16"),
-    "i64.extend32_s": partial(wide.extend_within, ""),
-    "i32.wrap_i64": wide.wrap,
-    **{f"{target}.reinterpret_{source}": _nothing for target, source in _REINTERPRETED},
-    "f64.mul": wide.multiply_doubles,
-    "f32.neg": partial(wide.change_sign, "xor", _SIGN, 1),
-    "f64.neg": partial(wide.change_sign, "xor", _SIGN, 2),
-    "f32.abs": partial(wide.change_sign, "and", _SIGN - 1, 1),
-    "f64.abs": partial(wide.change_sign, "and", _SIGN - 1, 2),
-    "f32.copysign": partial(wide.copy_sign, 1),
-    "f64.copysign": partial(wide.copy_sign, 2),
+NUMBERS: dict[str, Compute] = {
+    **STRAIGHT,
+    **{f"i32.{name}": partial(value, name) for name in _OF_WORDS},
+    **{f"i32.{name}": partial(compare, name) for name in COMPARISONS},
+    "i32.eqz": partial(_is_zero, "eq"),
+    **{f"i64.{name}": partial(compare, WIDE + name) for name in COMPARISONS},
+    "i64.eqz": partial(_is_zero, WIDE + "eq"),
+    **{f"i64.{name}": partial(_divide, name) for name in ("div_s", "div_u", "rem_s", "rem_u")},
+    **{f"i64.{name}": partial(_shift, name) for name in ("shl", "shr_u", "shr_s", "rotl", "rotr")},
+    "i64.clz": partial(_count_zeros, "clz"),
+    "i64.ctz": partial(_count_zeros, "ctz"),
+    "f64.mul": _multiply_doubles,
+    **dict.fromkeys(("i32.const", "f32.const"), lambda b, word: (b.constant(word),)),
+    **dict.fromkeys(
+        ("i64.const", "f64.const"),
+        lambda b, word: (b.constant(word & 0xFFFF_FFFF), b.constant(word >> 32)),
+    ),
 }
-NUMERIC: dict[str, Handler] = {
-    name: _IN_PLACE.get(name) or _library(name)
-    for name, row in OPCODES.items()
-    if 0x45 <= row.code < 0xFC08
-}
-"""What every numeric instruction does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, partial
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
@@ -26,19 +27,17 @@ class Placed:
 
 def place(functions: Sequence[Flat]) -> Placed:
     starts: dict[Callee, int] = {}
-    labels: list[dict[Label, int]] = []
+    labels: dict[tuple[Callee, Label], int] = {}
     found: dict[int, Claim | None] = {}
     at = 0
     for function in functions:
         starts[function.callee] = at
-        places: dict[Label, int] = {}
         for line in function.lines:
             if isinstance(line, Mark):
-                places[line.label] = at
+                labels[function.callee, line.label] = at
                 found[at] = function.claims.get(line.label)  # what begins last is where all come
             elif line.instruction is not None:
                 at += 1 + len(line.entries)
-        labels.append(places)
     if at >= MOST_INSTRUCTIONS:
         raise UnsupportedFeatureError(
             f"a program of {at} core instructions, fewer than {MOST_INSTRUCTIONS} are possible; "
@@ -46,8 +45,8 @@ def place(functions: Sequence[Flat]) -> Placed:
         )
     instructions: list[Instruction] = []
     origins: list[Origin] = []
-    for function, places in zip(functions, labels, strict=True):
-        known: dict[Place | None, Origin] = {}
+    for function in functions:
+        origin = cache(partial(_origin, function))
         for line in function.lines:
             if isinstance(line, Mark) or line.instruction is None:
                 continue
@@ -55,13 +54,10 @@ def place(functions: Sequence[Flat]) -> Placed:
             if line.callee is not None:
                 instruction = with_target(line, starts[line.callee])
             elif line.ways and not line.entries:
-                instruction = with_target(line, places[line.ways[0].label])
-            origin = known.get(line.place)
-            if origin is None:
-                origin = known[line.place] = _origin(function, line.place)
-            instructions.append(instruction)
-            instructions += [Instruction("jump", target=places[way.label]) for way in line.entries]
-            origins += [origin] * (1 + len(line.entries))
+                instruction = with_target(line, labels[function.callee, line.ways[0].label])
+            ways = [labels[function.callee, way.label] for way in line.entries]
+            instructions += [instruction, *(Instruction("jump", target=way) for way in ways)]
+            origins += [origin(line.place)] * (1 + len(ways))
     inlined = {call: callee for function in functions for call, callee in function.inlined.items()}
     blocks = {at: claim for at, claim in found.items() if claim is not None}
     return Placed(tuple(instructions), tuple(origins), starts, blocks, inlined)

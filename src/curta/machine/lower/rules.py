@@ -44,9 +44,14 @@ class Rule(NamedTuple):
     when: Term = 1
 
 
+def of_low_words(name: str) -> str:
+    """The comparison that decides where the high words are equal."""
+    return f"{name[:2]}_u" if "_" in name else name
+
+
 def _wide_meaning(name: str) -> Callable[..., int]:
     """Compare words with a constant added in the sign, which makes the order that of integers."""
-    compare = compared(f"{name[:2]}_u" if "_" in name else name)
+    compare = compared(of_low_words(name))
     flip = 1 << 63 if name.endswith("_s") else 0
     return lambda al, ah, bl, bh: compare((al | ah << 32) ^ flip, (bl | bh << 32) ^ flip, 0)
 
@@ -69,105 +74,27 @@ INVERTED = {
     prefix + name: prefix + other for prefix in ("", WIDE) for name, other in _INVERTED.items()
 }
 """The comparison that holds when this one does not."""
-_SHIFTS = ("shl", "shr_u", "shr_s", "rotl", "rotr")
 _ONES = WORD - 1
-
-
-def _rules() -> Iterator[Rule]:
-    yield from _laws()
-    yield from _results_that_are_known()
-    yield from _cheaper()
-    yield from _sums_of_three()
-    yield from _funnels()
-    yield from _choices()
-    yield from _wide_comparisons()
+_POWER: Term = ("eq", ("popcnt", "K"), 1)
+_AMOUNT: Term = ("and", "K", 31)
+_REST: Term = ("sub", 32, _AMOUNT)
+_NOTHING: Term = ("eq", _AMOUNT, 0)
 
 
 def _laws() -> Iterator[Rule]:
-    """A constant is the second source; a comparison of a comparison is one of its sources."""
+    """A constant is the second source; a comparison of a comparison is one of its sources; one word
+    is compared instead of two where the others cannot matter.
+    """
     for name, other in SWAPPED.items():
         yield Rule(name, ("K", "X"), (other, "X", "K"))
     for name in COMPARISONS:
+        wide = WIDE + name
         yield Rule("eq", ((name, "X", "Y"), 0), (INVERTED[name], "X", "Y"))
         yield Rule("ne", ((name, "X", "Y"), 0), (name, "X", "Y"))
-        yield Rule("eq", ((WIDE + name, *"XYZV"), 0), (INVERTED[WIDE + name], *"XYZV"))
-        yield Rule("ne", ((WIDE + name, *"XYZV"), 0), (WIDE + name, *"XYZV"))
-
-
-def _results_that_are_known() -> Iterator[Rule]:
-    for name in ("add", "sub", "or", "xor"):
-        yield Rule(name, ("X", 0), "X")
-    for name in _SHIFTS:
-        yield Rule(name, ("X", "K"), "X", when=("eq", ("and", "K", 31), 0))
-    for name in ("mul", "div_u", "div_s"):
-        yield Rule(name, ("X", 1), "X")
-    yield Rule("and", ("X", _ONES), "X")
-    for name in ("mul", "and", "mul_high", "carry", "lt_u"):
-        yield Rule(name, ("X", 0), 0)
-    yield Rule("or", ("X", _ONES), _ONES)
-    yield Rule("mul_high", ("X", 1), 0)
-    yield Rule("rem_u", ("X", 1), 0)
-    yield Rule("ge_u", ("X", 0), 1)
-    yield Rule("gt_u", ("X", _ONES), 0)
-    yield Rule("le_u", ("X", _ONES), 1)
-    for name in ("sub", "xor"):
-        yield Rule(name, ("X", "X"), 0)
-    for name in ("and", "or"):
-        yield Rule(name, ("X", "X"), "X")
-    for name in COMPARISONS:
-        yield Rule(name, ("X", "X"), MEANINGS[name](0, 0, 0))
-
-
-def _cheaper() -> Iterator[Rule]:
-    """Divisions say the digits of quotients."""
-    power = ("eq", ("popcnt", "K"), 1)
-    yield Rule("div_u", ("X", "K"), ("shr_u", "X", ("ctz", "K")), when=power)
-    yield Rule("rem_u", ("X", "K"), ("and", "X", ("sub", "K", 1)), when=power)
-
-
-def _sums_of_three() -> Iterator[Rule]:
-    """Of three numbers that are added or subtracted the second may be a constant."""
-    for sources in (("X", "K", "L"), ("K", "X", "L"), ("K", "L", "X")):
-        yield Rule("add3", sources, ("add", "X", ("add", "K", "L")))
-    yield Rule("add3", ("X", 0, "Y"), ("add", "X", "Y"))
-    yield Rule("add3", (0, "X", "Y"), ("add", "X", "Y"))
-    yield Rule("add3", ("X", "Y", 0), ("add", "X", "Y"))
-    yield Rule("add3", ("K", "X", "Y"), ("add3", "X", "K", "Y"))
-    yield Rule("add3", ("X", "Y", "K"), ("add3", "X", "K", "Y"))
-    yield Rule("sub3", ("X", "K", "L"), ("sub", "X", ("add", "K", "L")))
-    yield Rule("sub3", ("X", 0, "Y"), ("sub", "X", "Y"))
-    yield Rule("sub3", ("X", "Y", 0), ("sub", "X", "Y"))
-    yield Rule("sub3", ("X", "Y", "K"), ("sub3", "X", "K", "Y"))
-
-
-def _funnels() -> Iterator[Rule]:
-    """The sources are the high word, the amount and the low word."""
-    amount = ("and", "K", 31)
-    nothing = ("eq", amount, 0)
-    rest = ("sub", 32, amount)
-    yield Rule("funnel_shl", ("X", "K", "Y"), "X", when=nothing)
-    yield Rule("funnel_shl", (0, "K", "Y"), ("shr_u", "Y", rest), when=amount)
-    yield Rule("funnel_shl", ("X", "K", 0), ("shl", "X", "K"))
-    yield Rule("funnel_shr", ("X", "K", "Y"), "Y", when=nothing)
-    yield Rule("funnel_shr", (0, "K", "Y"), ("shr_u", "Y", "K"))
-    yield Rule("funnel_shr", ("X", "K", 0), ("shl", "X", rest), when=amount)
-
-
-def _choices() -> Iterator[Rule]:
-    """`select` is its first source where the third is not 0."""
-    yield Rule("select", ("X", "X", "Y"), "X")
-    yield Rule("select", ("X", "Y", 0), "Y")
-    yield Rule("select", ("X", "Y", "K"), "X", when="K")
-
-
-def _wide_comparisons() -> Iterator[Rule]:
-    """One word is compared instead of two where the others cannot matter."""
-    for name in COMPARISONS:
-        wide = WIDE + name
-        swapped = WIDE + SWAPPED[name]
-        yield Rule(wide, ("K", "L", "X", "Y"), (swapped, "X", "Y", "K", "L"))
-        low = f"{name[:2]}_u" if "_" in name else name
-        yield Rule(wide, ("X", "Z", "Y", "Z"), (low, "X", "Y"))
+        yield Rule("eq", ((wide, *"XYZV"), 0), (INVERTED[wide], *"XYZV"))
+        yield Rule("ne", ((wide, *"XYZV"), 0), (wide, *"XYZV"))
+        yield Rule(wide, ("K", "L", "X", "Y"), (WIDE + SWAPPED[name], "X", "Y", "K", "L"))
+        yield Rule(wide, ("X", "Z", "Y", "Z"), (of_low_words(name), "X", "Y"))
     for name in ("eq", "ne"):
         yield Rule(WIDE + name, ("X", "Y", "X", "Z"), (name, "Y", "Z"))
     for name in ("lt_s", "ge_s"):
@@ -176,7 +103,54 @@ def _wide_comparisons() -> Iterator[Rule]:
         yield Rule(WIDE + name, ("X", "Y", _ONES, _ONES), (name, "Y", _ONES))
 
 
-RULES = tuple(_rules())
+_TABLE = (
+    # Results that are known.
+    Rule("add sub or xor", ("X", 0), "X"),
+    Rule("shl shr_u shr_s rotl rotr", ("X", "K"), "X", when=_NOTHING),
+    Rule("mul div_u div_s", ("X", 1), "X"),
+    Rule("and", ("X", _ONES), "X"),
+    Rule("mul and mul_high carry lt_u", ("X", 0), 0),
+    Rule("or", ("X", _ONES), _ONES),
+    Rule("mul_high rem_u", ("X", 1), 0),
+    Rule("ge_u", ("X", 0), 1),
+    Rule("gt_u", ("X", _ONES), 0),
+    Rule("le_u", ("X", _ONES), 1),
+    Rule("sub xor", ("X", "X"), 0),
+    Rule("and or", ("X", "X"), "X"),
+    Rule("eq le_u le_s ge_u ge_s", ("X", "X"), 1),
+    Rule("ne lt_u lt_s gt_u gt_s", ("X", "X"), 0),
+    # Divisions say the digits of quotients.
+    Rule("div_u", ("X", "K"), ("shr_u", "X", ("ctz", "K")), when=_POWER),
+    Rule("rem_u", ("X", "K"), ("and", "X", ("sub", "K", 1)), when=_POWER),
+    # Of three numbers that are added or subtracted the second may be a constant.
+    Rule("add3", ("X", "K", "L"), ("add", "X", ("add", "K", "L"))),
+    Rule("add3", ("K", "X", "L"), ("add", "X", ("add", "K", "L"))),
+    Rule("add3", ("K", "L", "X"), ("add", "X", ("add", "K", "L"))),
+    Rule("add3", ("X", 0, "Y"), ("add", "X", "Y")),
+    Rule("add3", (0, "X", "Y"), ("add", "X", "Y")),
+    Rule("add3", ("X", "Y", 0), ("add", "X", "Y")),
+    Rule("add3", ("K", "X", "Y"), ("add3", "X", "K", "Y")),
+    Rule("add3", ("X", "Y", "K"), ("add3", "X", "K", "Y")),
+    Rule("sub3", ("X", "K", "L"), ("sub", "X", ("add", "K", "L"))),
+    Rule("sub3", ("X", 0, "Y"), ("sub", "X", "Y")),
+    Rule("sub3", ("X", "Y", 0), ("sub", "X", "Y")),
+    Rule("sub3", ("X", "Y", "K"), ("sub3", "X", "K", "Y")),
+    # The sources of a funnel are the high word, the amount and the low word.
+    Rule("funnel_shl", ("X", "K", "Y"), "X", when=_NOTHING),
+    Rule("funnel_shl", (0, "K", "Y"), ("shr_u", "Y", _REST), when=_AMOUNT),
+    Rule("funnel_shl", ("X", "K", 0), ("shl", "X", "K")),
+    Rule("funnel_shr", ("X", "K", "Y"), "Y", when=_NOTHING),
+    Rule("funnel_shr", (0, "K", "Y"), ("shr_u", "Y", "K")),
+    Rule("funnel_shr", ("X", "K", 0), ("shl", "X", _REST), when=_AMOUNT),
+    # `select` is its first source where the third is not 0.
+    Rule("select", ("X", "X", "Y"), "X"),
+    Rule("select", ("X", "Y", 0), "Y"),
+    Rule("select", ("X", "Y", "K"), "X", when="K"),
+)
+"""A row may be one of several operations."""
+RULES = tuple(
+    rule._replace(operation=name) for rule in (*_laws(), *_TABLE) for name in rule.operation.split()
+)
 
 
 @cache
@@ -215,41 +189,35 @@ class Facts(NamedTuple):
 def reduce(
     operation: Operation, facts: Facts, constant: Callable[[int], Value]
 ) -> Operation | Value:
-    """The same by the rules: a value that is there already, or an operation that no rule fits."""
-    while (found := rewrite(operation, facts)) is not None:
-        result, binding = found
-        if isinstance(result, str):
-            return binding[result]
-        if isinstance(result, int):
-            return constant(result)
-        sources = (
-            binding[term] if isinstance(term, str) else constant(evaluate(term, binding, facts))
-            for term in result[1:]
-        )
-        operation = Operation(str(result[0]), tuple(sources))
-    return operation
-
-
-def rewrite(operation: Operation, facts: Facts) -> tuple[Term, Binding] | None:
-    """What an operation is by the first rule that fits, and what names in that stand for.
+    """The same by the rules: a value that is there already, or an operation that no rule fits.
 
     An operation of constants is the word that it means.
     """
+    name, sources = operation
     constants, pending = facts
     kinds = tuple(
-        CONSTANT if source in constants else pending[source].name if source in pending else ""
-        for source in operation.sources
+        [
+            CONSTANT if source in constants else pending[source].name if source in pending else ""
+            for source in sources
+        ]
     )
-    if kinds.count(CONSTANT) == len(kinds) and operation.name in MEANINGS:
-        words = [constants[source] for source in operation.sources]
-        return meaning(operation.name, words), {}
-    for rule in _possible(operation.name, kinds):
-        binding: Binding = {}
-        if _fit(rule.sources, operation.sources, facts, binding) and (
-            rule.when == 1 or evaluate(rule.when, binding, facts)
-        ):
-            return rule.result, binding
-    return None
+    if kinds.count(CONSTANT) == len(kinds) and name in MEANINGS:
+        return constant(meaning(name, [constants[source] for source in sources]))
+    for rule in _possible(name, kinds):
+        known: Binding = {}
+        if _fit(rule.sources, sources, facts, known) and evaluate(rule.when, known, constants):
+            match rule.result:
+                case str():
+                    return known[rule.result]
+                case int():
+                    return constant(rule.result)
+            wanted, *terms = rule.result
+            found = (
+                known[term] if isinstance(term, str) else constant(evaluate(term, known, constants))
+                for term in terms
+            )
+            return reduce(Operation(str(wanted), tuple(found)), facts, constant)
+    return operation
 
 
 def meaning(name: str, words: Sequence[int]) -> int:
@@ -258,35 +226,26 @@ def meaning(name: str, words: Sequence[int]) -> int:
 
 
 def _fit(
-    patterns: tuple[Term, ...], sources: tuple[Value, ...], facts: Facts, binding: Binding
+    patterns: tuple[Term, ...], sources: tuple[Value, ...], facts: Facts, known: Binding
 ) -> bool:
-    """Whether values are what patterns say; names get their values."""
+    """Whether values of the kinds that patterns want are what these say; names get their values."""
     for pattern, source in zip(patterns, sources, strict=True):
-        if isinstance(pattern, str):
-            if pattern in binding:
-                if binding[pattern] != source:
-                    return False
-            elif pattern in CONSTANTS and source not in facts.constants:
+        if isinstance(pattern, tuple):
+            if not _fit(pattern[1:], facts.pending[source].sources, facts, known):
                 return False
-            else:
-                binding[pattern] = source
         elif isinstance(pattern, int):
-            if facts.constants.get(source) != pattern:
+            if facts.constants[source] != pattern:
                 return False
-        else:
-            within = facts.pending.get(source)
-            if within is None or within.name != pattern[0]:
-                return False
-            if not _fit(pattern[1:], within.sources, facts, binding):
-                return False
+        elif known.setdefault(pattern, source) != source:
+            return False
     return True
 
 
-def evaluate(term: Term, binding: Binding, facts: Facts) -> int:
+def evaluate(term: Term, known: Binding, constants: Mapping[Value, int]) -> int:
     """The word that a term of constants is."""
     if isinstance(term, int):
         return term
     if isinstance(term, str):
-        return facts.constants[binding[term]]
+        return constants[known[term]]
     name, *sources = term
-    return meaning(str(name), [evaluate(source, binding, facts) for source in sources])
+    return meaning(str(name), [evaluate(source, known, constants) for source in sources])

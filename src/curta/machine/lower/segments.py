@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from curta.machine.instructions import PAGE, TRAPS
+from curta.machine.instructions import PAGE, TRAPS, WORD
 from curta.machine.layout import ENTRY_BYTES, STATE_SEED, TABLE
-from curta.machine.lower.context import ModuleContext
-from curta.machine.lower.options import LowerOptions
+from curta.machine.lower.context import LowerOptions, ModuleContext
 from curta.machine.program import PRIVATE, Segment
+from curta.machine.wasm.module import Data, Element
 
 _RUNS = re.compile(rb"(?:[^\0]|\0{1,15}(?=[^\0]))+")
 """Bytes without long stretches of zeros, which need not be said."""
@@ -40,28 +40,26 @@ class InitialState:
 def find_initial_state(context: ModuleContext) -> InitialState:
     """Copy the active segments."""
     module = context.module
-    table: dict[int, int] = {}
-    for element in module.elements:
-        if element.mode != "active":
-            continue
-        offset = element.offset[0].operands[0]
-        if offset + len(element.functions) > context.table_size:
-            return InitialState((), table, TRAPS.index("out of bounds table access"))
-        for place, index in enumerate(element.functions, offset):
-            if index is None:
-                table.pop(place, None)
-            else:
-                table[place] = index
+    table: dict[int, int | None] = {}
     found: list[Segment] = []
-    for data in module.data:
-        if data.mode != "active":
+    trap = None
+    segments: tuple[Element | Data, ...] = (*module.elements, *module.data)
+    for segment in segments:
+        if segment.mode != "active":
             continue
-        offset = data.offset[0].operands[0]
-        if offset + len(data.content) > module.memories[0].limits.minimum * PAGE:
-            trap = TRAPS.index("out of bounds memory access")
-            return InitialState(_without_zeros(found), table, trap)
-        found.append(Segment(offset, data.content))
-    return InitialState(_without_zeros(found), table)
+        offset: int = segment.offset[0].operands[0]
+        if isinstance(segment, Data):
+            if offset + len(segment.content) > module.memories[0].limits.minimum * PAGE:
+                trap = TRAPS.index("out of bounds memory access")
+                break
+            found.append(Segment(offset, segment.content))
+        elif offset + len(segment.functions) > context.table_size:
+            trap = TRAPS.index("out of bounds table access")
+            break
+        else:
+            table.update(enumerate(segment.functions, offset))
+    held = {place: index for place, index in table.items() if index is not None}
+    return InitialState(_without_zeros(found), held, trap)
 
 
 def _without_zeros(segments: list[Segment]) -> tuple[Segment, ...]:
@@ -79,13 +77,9 @@ def _without_zeros(segments: list[Segment]) -> tuple[Segment, ...]:
 
 
 def all_segments(
-    context: ModuleContext,
-    state: InitialState,
-    places: Mapping[int, int],
-    options: LowerOptions,
+    context: ModuleContext, state: InitialState, places: Mapping[int, int], options: LowerOptions
 ) -> tuple[Segment, ...]:
     """Of both memories. `places` has the instruction where each function in a table begins."""
-    segments = list(state.memory)
 
     def entry(index: int | None) -> bytes:
         if index is None:
@@ -93,23 +87,18 @@ def all_segments(
         signature = context.signatures[context.functions[index]] + 1
         return signature.to_bytes(4, "little") + places[index].to_bytes(4, "little")
 
-    private = [
-        Segment(TABLE + ENTRY_BYTES * place, entry(index))
-        for place, index in sorted(state.table.items())
-    ]
-    for passive, element in zip(context.elements, context.module.elements, strict=True):
+    module = context.module
+    found = [(TABLE + ENTRY_BYTES * n, entry(index)) for n, index in sorted(state.table.items())]
+    for passive, element in zip(context.elements, module.elements, strict=True):
         if passive.length:
-            content = b"".join(entry(index) for index in element.functions)
-            private.append(Segment(passive.address, content))
-    for passive, data in zip(context.data, context.module.data, strict=True):
+            found.append((passive.address, b"".join(map(entry, element.functions))))
+    for passive, data in zip(context.data, module.data, strict=True):
         if passive.length:
-            private.append(Segment(passive.address, data.content))
+            found.append((passive.address, data.content))
     if options.seed:
-        private.append(Segment(STATE_SEED, (options.seed % (1 << 32)).to_bytes(4, "little")))
-    segments += [
-        Segment(PRIVATE + segment.address, segment.content) for segment in _joined(private)
-    ]
-    return tuple(segments)
+        found.append((STATE_SEED, (options.seed % WORD).to_bytes(4, "little")))
+    private = _joined([Segment(PRIVATE + address, content) for address, content in found])
+    return (*state.memory, *private)
 
 
 def _joined(segments: list[Segment]) -> list[Segment]:

@@ -22,17 +22,15 @@ _DEEPEST = 8
 
 class Held(NamedTuple):
     """Words of WebAssembly at a place: locals, operands, then those of the functions that this one
-    is in line in; and what shared registers hold, as far as it is known.
+    is in line in.
     """
 
     place: Place
     words: tuple[Value, ...]
-    shared: Mapping[int, Value]
 
     def within(self, other: Held, name: Callable[[Value], Value]) -> Held:
         """The same, of a function in line of another one, with that one's names."""
-        words = (*map(name, self.words), *other.words)
-        return Held(_within(self.place, other.place), words, other.shared)
+        return Held(_within(self.place, other.place), (*map(name, self.words), *other.words))
 
 
 def _within(place: Place, outer: Place) -> Place:
@@ -76,7 +74,7 @@ class Witness:
 
         there: dict[int, Value | None] = {}
         names: dict[Value, Value] = {}
-        for register, value in (*registers, *held.shared.items()):
+        for register, value in registers:
             same = there.setdefault(register, value)
             if same is not None and value is not None and same != value:
                 one, other = self.name(value), self.name(same)
@@ -88,11 +86,10 @@ class Witness:
             return ~constants[value] if value in constants else value
 
         words = tuple(map(number, held.words))
-        shared = {register: number(value) for register, value in held.shared.items()}
         held_in = {r: None if v is None else number(v) for r, v in registers}
-        found = (*words, *shared.values(), *held_in.values())
+        found = (*words, *held_in.values())
         made = _Made(self, number, {v for v in found if v is not None})
-        return Claim(held.place, words, shared, held_in, made.of_all())
+        return Claim(held.place, words, held_in, made.of_all())
 
 
 class _Made:

@@ -200,7 +200,6 @@ class FunctionProof:
         if len(words) != len(claim.words):
             return f"WebAssembly has {len(words)} words instead of {len(claim.words)}"
         pairs = [*zip(claim.words, words, strict=True)]
-        pairs += [(number, state.shared.get(one, -1)) for one, number in claim.shared.items()]
         for register, number in claim.registers.items():
             held = registers.get(register)
             if held is None:
@@ -236,7 +235,7 @@ class FunctionProof:
         """Any state in which the claim is true."""
         node = self.terms.node
         self.terms.facts = {}
-        numbers = [*claim.words, *claim.shared.values(), *claim.registers.values()]
+        numbers = [*claim.words, *claim.registers.values()]
         meant = {
             number: node("symbol", at, number)
             for number in numbers
@@ -254,12 +253,8 @@ class FunctionProof:
             for register, number in claim.registers.items()
         }
         for register in self.target.shared:
-            number = claim.shared.get(register)
-            if number is None:
-                registers.setdefault(register, node("symbol", at, "shared", register))
-            else:
-                registers[register] = term(number)
-            state.shared[register] = registers[register]
+            held = registers.setdefault(register, node("symbol", at, "shared", register))
+            state.shared[register] = held
         state.world = node("symbol", at, "world")
         state.ended, state.moved = None, False
         return Way(at, registers, state.world, state=state, origin=at)
