@@ -7,6 +7,7 @@ all else if it is rare; where a jump takes the same edge, it is the jump's.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from curta.machine.instructions import Instruction
@@ -64,6 +65,7 @@ class _Writer:
         """What is rare."""
         self.landings: dict[Edge, Label] = {}
         ends = [block.end for block in code.blocks.values()]
+        self.ways = Counter(edge.label for end in ends for edge in edges(end))
         branched = {edge for end in ends if not isinstance(end, Jump) for edge in edges(end)}
         jumped = {end.edge for end in ends if isinstance(end, Jump)}
         self.jumps = {edge for edge in jumped & branched if self.edge_moves(edge)}
@@ -81,8 +83,8 @@ class _Writer:
         self.end(block.end)
 
     def claim(self, block: Block) -> Claim | None:
-        """What registers hold where the block begins, and WebAssembly; of a block that only goes on
-        to another one, where that begins.
+        """What registers hold where ways meet in a block, and WebAssembly; of a block that only
+        goes on to another one, where that begins.
         """
         conflicts, seen = self.registers.conflicts, set()
         while not block.steps and isinstance(block.end, Jump) and block.label not in seen:
@@ -90,6 +92,8 @@ class _Writer:
                 break
             seen.add(block.label)
             block = self.code.blocks[block.end.edge.label]
+        if self.ways[block.label] + (block is self.code.entry) < 2:
+            return None
         live = conflicts.live[block.label] | bits_of(block.parameters) & ~conflicts.unread
         held = [
             (self.of[value], None if value == conflicts.returned else value)
