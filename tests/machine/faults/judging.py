@@ -25,9 +25,6 @@ from running import ROOM, Behaviour, behave
 from curta.errors import ProofError
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, link
-from curta.machine.lower.code import Code
-from curta.machine.lower.context import SharedRegisters
-from curta.machine.lower.flat import Flat
 from curta.machine.program import CoreProgram
 from curta.machine.proof.decode import decode_prompt
 from curta.machine.proof.whole import ProgramProof
@@ -177,17 +174,8 @@ def lowered(program: Program, heard: list[str]) -> CoreProgram:
             except Exception as error:  # any complaint
                 heard.append(str(error))
 
-    def check_registers(code: Code, flat: Flat, shared: SharedRegisters) -> Flat:
-        try:
-            return inner_check_registers(code, flat, shared)
-        except Exception as error:  # any complaint
-            heard.append(str(error))
-            return flat
-
-    inner_check_registers = link.check_registers
     with (
         replaced_attribute(link, "Checker", Heard),
-        replaced_attribute(link, "check_registers", check_registers),
         limited(LOWERING_SECONDS),
     ):
         return link.lower(program.module, LowerOptions())

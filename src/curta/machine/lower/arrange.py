@@ -7,7 +7,7 @@ reached is left out.
 from __future__ import annotations
 
 from curta.machine.lower.code import Label
-from curta.machine.lower.flat import Flat, Line, Mark, Way, inverted
+from curta.machine.lower.flat import Flat, Line, Mark
 
 Lines = list[Line | Mark]
 
@@ -32,35 +32,28 @@ def _thread(lines: Lines) -> Lines:
         elif following is not None:
             first[line.label] = following
 
-    def last(way: Way) -> Way:
-        """Where one ends up, with all that happens on the way there."""
+    def last(label: Label) -> Label:
+        """Where one ends up."""
         seen = set()
-        while way.label not in seen and first[way.label].goes_on:
-            seen.add(way.label)
-            (further,) = first[way.label].ways
-            way = Way(further.label, way.taken + further.taken)
-        return way
+        while label not in seen and first[label].goes_on:
+            seen.add(label)
+            (label,) = first[label].ways
+        return label
 
     threaded: Lines = []
     for line in lines:
         if isinstance(line, Line) and line.ways:
-            line = line._replace(ways=tuple([last(way) for way in line.ways]))
-            there = first[line.ways[0].label]
+            line = line._replace(ways=tuple(map(last, line.ways)))
+            there = first[line.ways[0]]
             if line.goes_on and there.ends and not there.ways:
-                threaded += _happening(line)
                 line = there
         threaded.append(line)
     return threaded
 
 
-def _happening(jump: Line) -> Lines:
-    """What happens when a jump is taken, without the jump."""
-    return [Line(None, jump.place, event) for event in jump.ways[0].taken]
-
-
 def _reached(lines: Lines) -> Lines:
     """Without what comes after an end and before a label that is used."""
-    used = {way.label for line in lines if isinstance(line, Line) for way in line.ways}
+    used = {label for line in lines if isinstance(line, Line) for label in line.ways}
     kept: Lines = []
     live = True
     for line in lines:
@@ -86,18 +79,14 @@ def _without_detours(lines: Lines) -> Lines:
         if isinstance(line, Mark):
             here.add(line.label)
             behind = set()
-            kept.append(line)
+        elif (line.goes_on or line.branches) and line.ways[0] in here:
             continue
-        instead: Lines = [line]
-        if line.goes_on and line.ways[0].label in here:
-            instead = _happening(line)
-        elif line.branches and not line.ways[0].taken and line.ways[0].label in here:
-            instead = []
-        elif line.branches and line.ways[0].label in behind:
+        elif line.branches and line.ways[0] in behind:
             jump = kept.pop()
             assert isinstance(jump, Line)
-            instead = [inverted(line, jump.ways), *_happening(line)]
-        if instead:
-            kept += reversed(instead)
-            here, behind = set(), here if instead[0] is line and line.goes_on else set()
+            line = line.inverted(jump.ways)
+            here, behind = set(), set()
+        else:
+            here, behind = set(), here if line.goes_on else set()
+        kept.append(line)
     return kept[::-1]

@@ -33,7 +33,7 @@ from curta.machine.lower.code import (
     return_register,
 )
 from curta.machine.lower.context import SharedRegisters
-from curta.machine.lower.flat import INVERTED, Flat, Line, Mark, Way
+from curta.machine.lower.flat import INVERTED, Flat, Line, Mark
 from curta.machine.lower.liveness import bits_of, members
 from curta.machine.lower.moves import Word, in_turn
 from curta.machine.lower.operations import GET, SET, takes_immediate
@@ -126,23 +126,23 @@ class _Writer:
 
     # -- lines ------------------------------------------------------------------------------------
 
-    def add(self, instruction: Instruction, end: Step | End) -> None:
-        self.lines.append(Line(instruction, end.place, end))
+    def add(self, instruction: Instruction, place: Place | None) -> None:
+        self.lines.append(Line(instruction, place))
+
+    def move(self, moves: Moves, place: Place | None) -> None:
+        """The copies that make the moves."""
+        self.lines += self.moved(moves, place)
 
     def moved(self, moves: Moves, place: Place | None) -> list[Line]:
-        """The copies that make the moves."""
         turns = in_turn(moves, self.registers.frame) if moves else ()
         return [Line(_copy(d, source), place) for d, source in turns]
 
-    def move(self, moves: Moves, place: Place | None) -> None:
-        self.lines += self.moved(moves, place)
-
     def step(self, step: Step) -> None:
-        operation, d, a, b, c, immediate, _ = step
+        operation, d, a, b, c, immediate, place = step
         if operation == SET and c is not None:
-            self.shared_copy(step, immediate, self.source(c))
+            self.move({immediate: self.source(c)}, place)
         elif operation == GET and d is not None:
-            self.shared_copy(step, self.of[d], immediate)
+            self.move({self.of[d]: immediate}, place)
         else:
             word = None if b is None else self.code.constants.get(b)
             if word is not None and takes_immediate(operation):
@@ -150,11 +150,7 @@ class _Writer:
             a, c = self.register(a), self.register(c)
             b = None if b is None else self.register(b)
             to = 0 if d is None else self.of[d]
-            self.add(Instruction(operation, a, b, c, to, immediate), step)
-
-    def shared_copy(self, step: Step, d: int, source: int | Word) -> None:
-        """A copy from or to a shared register; none if the value lies there anyway."""
-        self.lines.append(Line(None if d == source else _copy(d, source), step.place, step))
+            self.add(Instruction(operation, a, b, c, to, immediate), place)
 
     def call(self, call: Call, slot: int) -> None:
         moves = self.given_at(call.arguments, slot)
@@ -166,7 +162,7 @@ class _Writer:
         d = slot + return_register(len(call.arguments), len(call.results))
         operation = "call" if call.callee else "call_to"
         instruction = Instruction(operation, pointer, d=d, immediate=slot)
-        self.lines.append(Line(instruction, call.place, call, callee=call.callee))
+        self.lines.append(Line(instruction, call.place, callee=call.callee))
         self.move(self.found_at(call.results, slot), call.place)
 
     # -- ends -------------------------------------------------------------------------------------
@@ -181,15 +177,15 @@ class _Writer:
                 self.table(end)
             case Return():
                 self.move(self.given_at(end.values, 0), end.place)
-                self.add(Instruction("return", self.registers.back), end)
+                self.add(Instruction("return", self.registers.back), end.place)
             case TailCall():
                 self.move(self.given_at(end.arguments, 0), end.place)
-                self.lines.append(Line(Instruction("jump"), end.place, end, callee=end.callee))
+                self.lines.append(Line(Instruction("jump"), end.place, callee=end.callee))
             case Trap():
-                self.add(Instruction("trap", immediate=end.number), end)
+                self.add(Instruction("trap", immediate=end.number), end.place)
             case Exit():
                 self.move({SCRATCH: self.source(end.code)}, end.place)
-                self.add(Instruction("exit"), end)
+                self.add(Instruction("exit"), end.place)
 
     def jump(self, edge: Edge) -> None:
         if edge in self.jumps:
@@ -207,13 +203,13 @@ class _Writer:
         waiting: list[Edge] = []
         if not end.rare and self.may_copy_first(jumped, other, (end.a, end.b)):
             self.move(self.edge_moves(jumped), end.place)
-            way = Way(jumped.label, (jumped,))
+            way = jumped.label
         else:
             way = self.way(jumped, waiting)
         word = self.code.constants.get(end.b)
         b = self.register(end.b) if word is None else None
         instruction = Instruction(comparison, self.register(end.a), b, immediate=word or 0)
-        self.lines.append(Line(instruction, end.place, end, (way,)))
+        self.lines.append(Line(instruction, end.place, (way,)))
         self.lines += self.followed(other)
         for edge in waiting:
             (self.late if end.rare else self.lines).extend(self.landing(edge))
@@ -237,7 +233,7 @@ class _Writer:
         ways = tuple(self.way(edge, waiting) for edge in end.edges)
         chosen, last = self.register(end.chosen), len(end.edges) - 1
         instruction = Instruction("jump_table", chosen, immediate=last)
-        self.lines.append(Line(instruction, end.place, end, ways))
+        self.lines.append(Line(instruction, end.place, ways))
         for edge in waiting:
             self.lines += self.landing(edge)
 
@@ -257,25 +253,22 @@ class _Writer:
     def followed(self, edge: Edge) -> list[Line]:
         """Copy what the edge wants, and jump: then WebAssembly is where the edge leads."""
         place = self.code.blocks[edge.label].place
-        way = Way(edge.label, (edge,) if edge.arguments else ())
-        return [
-            *self.moved(self.edge_moves(edge), place),
-            Line(Instruction("jump"), place, None, (way,)),
-        ]
+        jump = Line(Instruction("jump"), place, (edge.label,))
+        return [*self.moved(self.edge_moves(edge), place), jump]
 
     def landing(self, edge: Edge) -> list[Line | Mark]:
         """The copies of an edge, to which others jump."""
         return [Mark(self.landings[edge]), *self.followed(edge)]
 
-    def way(self, edge: Edge, waiting: list[Edge]) -> Way:
+    def way(self, edge: Edge, waiting: list[Edge]) -> Label:
         """Where to jump: to the edge's landing, which waits to be written, if it has one."""
         if not self.edge_moves(edge):
-            return Way(edge.label, (edge,) if edge.arguments else ())
+            return edge.label
         if edge not in self.landings:
             self.landings[edge] = self.code.new_label()
             if edge not in self.jumps:
                 waiting.append(edge)
-        return Way(self.landings[edge])
+        return self.landings[edge]
 
 
 def _copy(d: int, source: int | Word) -> Instruction:

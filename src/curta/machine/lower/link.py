@@ -7,7 +7,6 @@ from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.lower.addresses import add_in_accesses
 from curta.machine.lower.arrange import arrange
 from curta.machine.lower.check import Checker, check
-from curta.machine.lower.check_registers import check_registers
 from curta.machine.lower.code import USER, Callee, Code
 from curta.machine.lower.context import (
     LowerOptions,
@@ -78,7 +77,7 @@ def allocate(code: Code, registers: SharedRegisters) -> Flat:
             f"function {code.name} needs {flat.frame} registers, {LARGEST_FRAME} are possible; "
             "give it fewer locals"
         )
-    return check_registers(code, flat, registers)
+    return flat
 
 
 def _roots(user: ModuleContext, state: InitialState) -> list[Callee]:

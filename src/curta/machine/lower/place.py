@@ -9,7 +9,7 @@ from functools import cache, partial
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
 from curta.machine.lower.code import USER, Callee, Label, Place
-from curta.machine.lower.flat import Flat, Mark, with_target
+from curta.machine.lower.flat import Flat, Mark
 from curta.machine.program import Claim, Origin
 
 
@@ -36,7 +36,7 @@ def place(functions: Sequence[Flat]) -> Placed:
             if isinstance(line, Mark):
                 labels[function.callee, line.label] = at
                 found[at] = function.claims.get(line.label)  # what begins last is where all come
-            elif line.instruction is not None:
+            else:
                 at += 1 + len(line.entries)
     if at >= MOST_INSTRUCTIONS:
         raise UnsupportedFeatureError(
@@ -48,14 +48,14 @@ def place(functions: Sequence[Flat]) -> Placed:
     for function in functions:
         origin = cache(partial(_origin, function))
         for line in function.lines:
-            if isinstance(line, Mark) or line.instruction is None:
+            if isinstance(line, Mark):
                 continue
             instruction = line.instruction
             if line.callee is not None:
-                instruction = with_target(line, starts[line.callee])
+                instruction = line.leading_to(starts[line.callee])
             elif line.ways and not line.entries:
-                instruction = with_target(line, labels[function.callee, line.ways[0].label])
-            ways = [labels[function.callee, way.label] for way in line.entries]
+                instruction = line.leading_to(labels[function.callee, line.ways[0]])
+            ways = [labels[function.callee, way] for way in line.entries]
             instructions += [instruction, *(Instruction("jump", target=way) for way in ways)]
             origins += [origin(line.place)] * (1 + len(ways))
     inlined = {call: callee for function in functions for call, callee in function.inlined.items()}
