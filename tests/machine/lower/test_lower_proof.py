@@ -94,15 +94,23 @@ def test_what_is_changed_is_refused(change: str) -> None:
     assert tried >= 3
 
 
-@pytest.mark.parametrize("change", ["source", "register", "swapped"])
-def test_wrong_claims_make_nothing_right(change: str) -> None:
+@pytest.mark.parametrize(
+    ("change", "every"),
+    [
+        ("source", 7),
+        pytest.param("source", 1, marks=pytest.mark.slow),
+        pytest.param("register", 1, marks=pytest.mark.slow),
+        pytest.param("swapped", 1, marks=pytest.mark.slow),
+    ],
+)
+def test_wrong_claims_make_nothing_right(change: str, every: int) -> None:
     """Registers are exchanged in one instruction, and in all claims as well."""
     module = decode(assemble(EUCLID))
     program = lower(module)
     start = program.claims.functions["user", 0]
     registers = {r for claim in program.claims.blocks.values() for r in claim.registers}
-    pairs = [*permutations(sorted(registers), 2)]
-    assert len(pairs) > 6
+    pairs = [*permutations(sorted(registers), 2)][::every]
+    assert len(pairs) > 4
     tried = 0
     for at in range(start, len(program.instructions)):
         old = program.instructions[at]

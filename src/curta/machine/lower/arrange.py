@@ -13,11 +13,11 @@ Lines = list[Line | Mark]
 
 
 def arrange(flat: Flat) -> Flat:
-    """Leave out what a function does not need; only labels that are used remain."""
-    lines = _without_detours(_reached(_thread(flat.lines)))
-    while len(fewer := _reached(lines)) < len(lines):
-        lines = _without_detours(fewer)
-    flat.lines = lines
+    """Leave out what a function does not need."""
+    lines = _thread(flat.lines)
+    while len(fewer := _without_detours(_reached(lines))) < len(lines):
+        lines = fewer
+    flat.lines = fewer
     return flat
 
 
@@ -51,16 +51,17 @@ def _thread(lines: Lines) -> Lines:
     return threaded
 
 
+def _used(lines: Lines) -> set[Label]:
+    return {label for line in lines if isinstance(line, Line) for label in line.ways}
+
+
 def _reached(lines: Lines) -> Lines:
     """Without what comes after an end and before a label that is used."""
-    used = {label for line in lines if isinstance(line, Line) for label in line.ways}
+    used = _used(lines)
     kept: Lines = []
     live = True
     for line in lines:
-        if isinstance(line, Mark):
-            if line.label not in used:
-                continue
-            live = True
+        live = live or (isinstance(line, Mark) and line.label in used)
         if live:
             kept.append(line)
             live = isinstance(line, Mark) or not line.ends
@@ -75,10 +76,12 @@ def _without_detours(lines: Lines) -> Lines:
     """The labels of the next line."""
     behind: set[Label] = set()
     """Those of the line after it, if the next one is a jump."""
+    used = _used(lines)
     for line in reversed(lines):
         if isinstance(line, Mark):
-            here.add(line.label)
-            behind = set()
+            if line.label in used:
+                here.add(line.label)
+                behind = set()
         elif (line.goes_on or line.branches) and line.ways[0] in here:
             continue
         elif line.branches and line.ways[0] in behind:

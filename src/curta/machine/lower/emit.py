@@ -7,7 +7,6 @@ all else if it is rare; where a jump takes the same edge, it is the jump's.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 
 from curta.machine.instructions import Instruction
@@ -52,8 +51,7 @@ def emit(code: Code, registers: Registers, shared: SharedRegisters) -> Flat:
         writer.write(block)
     lines = writer.lines + writer.late
     frame = registers.frame + 1 + _MOVED_SOURCE
-    claims = {label: writer.claim(block) for label, block in code.blocks.items()}
-    return Flat(code.callee, code.name, lines, frame, registers, claims, code.witness.inlined)
+    return Flat(code.callee, code.name, lines, frame, registers, writer.claim, code.witness.inlined)
 
 
 class _Writer:
@@ -65,7 +63,6 @@ class _Writer:
         """What is rare."""
         self.landings: dict[Edge, Label] = {}
         ends = [block.end for block in code.blocks.values()]
-        self.ways = Counter(edge.label for end in ends for edge in edges(end))
         branched = {edge for end in ends if not isinstance(end, Jump) for edge in edges(end)}
         jumped = {end.edge for end in ends if isinstance(end, Jump)}
         self.jumps = {edge for edge in jumped & branched if self.edge_moves(edge)}
@@ -82,18 +79,20 @@ class _Writer:
                 self.step(step)
         self.end(block.end)
 
-    def claim(self, block: Block) -> Claim | None:
-        """What registers hold where ways meet in a block, and WebAssembly; of a block that only
-        goes on to another one, where that begins.
+    def claim(self, label: Label) -> Claim | None:
+        """What registers hold where a block begins, and WebAssembly; of a block that only goes on
+        to another one, where that begins.
         """
-        conflicts, seen = self.registers.conflicts, set()
-        while not block.steps and isinstance(block.end, Jump) and block.label not in seen:
-            if self.edge_moves(block.end.edge):
-                break
-            seen.add(block.label)
-            block = self.code.blocks[block.end.edge.label]
-        if self.ways[block.label] + (block is self.code.entry) < 2:
+        conflicts, seen = self.registers.conflicts, {label}
+        if label not in self.code.blocks:
             return None
+        block = self.code.blocks[label]
+        while not block.steps and isinstance(block.end, Jump):
+            edge = block.end.edge
+            if edge.label in seen or self.edge_moves(edge):
+                break
+            seen.add(edge.label)
+            block = self.code.blocks[edge.label]
         live = conflicts.live[block.label] | bits_of(block.parameters) & ~conflicts.unread
         held = [
             (self.of[value], None if value == conflicts.returned else value)

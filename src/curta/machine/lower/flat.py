@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -73,7 +73,7 @@ class Flat:
     lines: list[Line | Mark]
     frame: int
     registers: Registers
-    claims: Mapping[Label, Claim | None]
-    """What holds where ways meet."""
+    claim: Callable[[Label], Claim | None]
+    """What holds where a block begins."""
     inlined: Mapping[Place, Callee]
     """Calls that have their function in line."""

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from curta.machine.lower.code import Callee
-from curta.machine.lower.flat import Flat
+from curta.machine.lower.flat import Flat, Line
 
 _ROUNDS = 4
 _MOST = 1e12
@@ -29,7 +29,10 @@ def order(
             if caller != callee:
                 pairs[min(caller, callee), max(caller, callee)] += count * often[caller]
     chains = {callee: [callee] for callee in calls}
-    sizes = {function.callee: len(function.lines) for function in functions}
+    sizes = {
+        function.callee: sum(isinstance(line, Line) for line in function.lines)
+        for function in functions
+    }
     for pair in sorted(pairs, key=lambda pair: (-pairs[pair], pair)):
         one, other = (chains[callee] for callee in pair)
         if one is not other:

@@ -20,7 +20,7 @@ class Placed:
     starts: Mapping[Callee, int]
     """Where functions begin."""
     blocks: Mapping[int, Claim]
-    """What holds when a block begins, by its first instruction."""
+    """What holds where jumps lead to a block, by its first instruction."""
     inlined: Mapping[Place, Callee]
     """Calls that have their function in line."""
 
@@ -28,14 +28,14 @@ class Placed:
 def place(functions: Sequence[Flat]) -> Placed:
     starts: dict[Callee, int] = {}
     labels: dict[tuple[Callee, Label], int] = {}
-    found: dict[int, Claim | None] = {}
+    begun: dict[int, tuple[Flat, Label]] = {}
     at = 0
     for function in functions:
         starts[function.callee] = at
         for line in function.lines:
             if isinstance(line, Mark):
                 labels[function.callee, line.label] = at
-                found[at] = function.claims.get(line.label)  # what begins last is where all come
+                begun[at] = function, line.label  # what begins last is where all come
             else:
                 at += 1 + len(line.entries)
     if at >= MOST_INSTRUCTIONS:
@@ -59,7 +59,9 @@ def place(functions: Sequence[Flat]) -> Placed:
             instructions += [instruction, *(Instruction("jump", target=way) for way in ways)]
             origins += [origin(line.place)] * (1 + len(ways))
     inlined = {call: callee for function in functions for call, callee in function.inlined.items()}
-    blocks = {at: claim for at, claim in found.items() if claim is not None}
+    reached = {instruction.target for instruction in instructions}
+    claims = {at: begun[at][0].claim(begun[at][1]) for at in begun.keys() & reached}
+    blocks = {at: claim for at, claim in claims.items() if claim is not None}
     return Placed(tuple(instructions), tuple(origins), starts, blocks, inlined)
 
 

@@ -28,6 +28,8 @@ from curta.machine.wasm.module import FunctionType
 
 _MOST_FORKS = 50
 _MOST_WRONG_CLAIMS = 4
+_MOST_STEPS, _MORE_STEPS = 30, 5000
+"""Of a proof: so often every instruction is executed at an average, at most, and so much more."""
 
 
 class _WrongClaim(Refused):
@@ -72,7 +74,10 @@ class FunctionProof:
         """Raises Refused where it cannot. A meeting may do without its claim if that is not true:
         then more ways go on from it.
         """
-        self.meetings = self._find_meetings()
+        after = self.target.reached(self.start)
+        self.meetings = self._find_meetings(after)
+        length = len(self.function.body) + len(after)
+        self.source.left = self.run.left = _MOST_STEPS * length + _MORE_STEPS
         for _ in range(_MOST_WRONG_CLAIMS):
             try:
                 self._prove()
@@ -95,9 +100,8 @@ class FunctionProof:
 
     # -- the shape of the program -----------------------------------------------------------------
 
-    def _find_meetings(self) -> frozenset[int]:
+    def _find_meetings(self, after: Mapping[int, tuple[int, ...]]) -> frozenset[int]:
         """Where ways meet, as far as something is claimed there."""
-        after = self.target.reached(self.start)
         count = {self.start: 1}
         for ways in after.values():
             for following in ways:

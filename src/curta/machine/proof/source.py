@@ -33,8 +33,8 @@ _UNDEFINED = TRAPS.index("undefined element")
 _UNINITIALIZED = TRAPS.index("uninitialized element")
 _MISMATCH = TRAPS.index("indirect call type mismatch")
 _ALL_ONES = constant(-1)
-_MORE_STEPS = 1000
-"""Than three times through the function: between two meetings no loop goes round twice."""
+_LONGEST = 1000
+"""Steps, more than three times through the function: between meetings no loop goes round twice."""
 
 
 class Undecided(Exception):  # noqa: N818
@@ -107,6 +107,8 @@ class SourceRun:
     state: State = field(init=False)
     is_thorough: bool = False
     """Whether words are compared with all facts in mind."""
+    left: int = 0
+    """How many more steps may be done."""
     other_world: Term | None = None
     """What had happened at the place where the program has come, if it was something else."""
 
@@ -138,7 +140,7 @@ class SourceRun:
         self.state = state
         self.other_world = None
         why = ""
-        for _ in range(3 * len(state.frame.function.body) + _MORE_STEPS):
+        for _ in range(3 * len(state.frame.function.body) + _LONGEST):
             if state.ended is not None:
                 if place is None:
                     return state
@@ -163,6 +165,9 @@ class SourceRun:
         return a == b
 
     def step(self, state: State) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Refused("WebAssembly goes on and on")
         frame = state.frame
         instruction = frame.function.body[frame.index]
         opcode = instruction.opcode

@@ -28,7 +28,6 @@ from curta.machine.wasm.module import FunctionType
 _BRANCHES = {f"jump_{name}": name for name in COMPARISONS}
 _THREE_SOURCES = frozenset(("select", "add3", "sub3", "funnel_shl", "funnel_shr"))
 Registers = dict[int, Term]
-_MOST_STEPS = 20
 
 
 @dataclass(frozen=True)
@@ -127,19 +126,20 @@ class TargetRun:
     """Brings WebAssembly to where a way forks."""
     indirect_type: Callable[[int], FunctionType]
     """The type that the call_indirect has for which an instruction is said to be there."""
+    left: int = 0
+    """How many more steps may be done."""
     way: Way = field(init=False)
 
     def follow(self, way: Way, meetings: frozenset[int]) -> Iterator[Ending]:
         """All ends of ways from here on: where ways meet, or the function ends."""
         waiting = [way]
         has_begun = way.origin < 0
-        left = _MOST_STEPS * len(self.target.instructions)
         while waiting:
             self.way = way = waiting.pop()
             self.terms.facts = way.facts
             while True:
-                left -= 1
-                if not left:
+                self.left -= 1
+                if self.left < 0:
                     raise Refused("it goes round and round")
                 if has_begun and way.at in meetings:
                     yield Ending(way, ("meet",))
