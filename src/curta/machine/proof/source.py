@@ -356,16 +356,11 @@ class SourceRun:
         if self.decide(self._value("ge_u", index, constant(module.table_size))):
             return self._end("trap", _UNDEFINED)
         entry = self._value("shl", index, constant(ENTRY_BYTES.bit_length() - 1))
-        world = self.state.world
         signature = self._access("peek32", entry, TABLE)
         number = constant(module.signatures[type_] + 1)
-        try:
-            if not self.decide(self.terms.equal(signature, number)):
-                empty = self.decide(self.terms.equal(signature, ZERO))
-                return self._end("trap", _UNINITIALIZED if empty else _MISMATCH)
-        except Undecided:
-            self.state.world = world
-            raise
+        if not self.decide(self.terms.equal(signature, number)):
+            empty = self.decide(self.terms.equal(signature, ZERO))
+            return self._end("trap", _UNINITIALIZED if empty else _MISMATCH)
         pointer = self._access("peek32", entry, TABLE + 4)
         first = len(frame.stack) - 1 - len(type_.parameters)
         words = tuple(word for value in frame.stack[first:-1] for word in value)
@@ -423,7 +418,7 @@ class SourceRun:
     # -- memory -----------------------------------------------------------------------------------
 
     def _access(self, name: str, base: Term, offset: int, *stored: Term) -> Term:
-        return self.happen(name, *located(base, offset), *stored, self.seen())
+        return accessed(self, self.state.world, name, base, offset, *stored)
 
     def _load(self, frame: Frame, opcode: str, offset: int) -> None:
         base = frame.stack[-1][0]
@@ -562,13 +557,8 @@ class SourceRun:
 
     def _string_byte(self, length: int, place: int, index: Term) -> Term:
         """A byte of the arguments or the environment, or the end."""
-        world = self.state.world
         limit = self._access("peek32", ZERO, length)
-        try:
-            within = self.decide(self._value("lt_u", index, limit, ZERO))
-        except Undecided:
-            self.state.world = world
-            raise
+        within = self.decide(self._value("lt_u", index, limit, ZERO))
         return self._access("peek8", index, place) if within else _ALL_ONES
 
 
@@ -578,6 +568,14 @@ class SourceRun:
 def located(base: Term, offset: int) -> tuple[Term, Term]:
     """Where an access is, and an offset to it, as a constant; a constant base is part of that."""
     return (ZERO, ~(~base + offset)) if base < 0 else (base, ~offset)
+
+
+def accessed(run: Any, world: Term, name: str, base: Term, offset: int, *stored: Term) -> Term:
+    """A load or store. The private memory has no bounds: to read it changes nothing."""
+    where = located(base, offset)
+    if name in ("peek8", "peek32"):
+        return run.terms.node(name, world, *where)  # type: ignore[no-any-return]
+    return run.happen(name, *where, *stored, run.seen())  # type: ignore[no-any-return]
 
 
 def written(byte: Term) -> Term:

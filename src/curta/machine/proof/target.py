@@ -21,7 +21,7 @@ from curta.machine.instructions import (
 )
 from curta.machine.program import Callee
 from curta.machine.proof.modules import Refused, Sources
-from curta.machine.proof.source import State, divided, located, word_count, written
+from curta.machine.proof.source import State, accessed, divided, word_count, written
 from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant
 from curta.machine.wasm.module import FunctionType
 
@@ -232,8 +232,8 @@ class TargetRun:
         base = self._read(instruction.a)
         if instruction.b is not None:
             base = self.terms.value("add", base, self._read(instruction.b))
-        where = located(base, instruction.immediate)
-        return self.happen(instruction.operation, *where, *stored, self.seen())
+        name, offset = instruction.operation, instruction.immediate
+        return accessed(self, self.way.world, name, base, offset, *stored)
 
     # -- jumps ------------------------------------------------------------------------------------
 
