@@ -23,7 +23,7 @@ from curta.machine.proof.source import (
     word_count,
 )
 from curta.machine.proof.target import Ending, Registers, Target, TargetRun, Way
-from curta.machine.proof.terms import Term, Terms
+from curta.machine.proof.terms import ONE, Term, Terms
 from curta.machine.wasm.module import FunctionType
 
 _MOST_FORKS = 50
@@ -163,25 +163,49 @@ class FunctionProof:
                     self._check_end(way, ending.how, self.source.run(reached))
             except Undecided as undecided:
                 facts += self._cases(undecided.truth)
+            except Refused:
+                thorough = self.source.is_thorough
+                if not thorough or self._in_other_words(self.terms.facts) is not None:
+                    raise
         else:
             raise Refused(f"WebAssembly forks too often on the way to {way.at}")
         self.terms.facts = way.facts
 
     def _cases(self, truth: Term) -> list[dict[Term, bool]]:
-        """What a way of the source may bring: the facts in other words, or what is undecided."""
-        known = self.terms.facts
-        more = known.copy()
-        for atom, holds in known.items() if self.source.is_thorough else ():
-            self.terms.facts = {fact: value for fact, value in known.items() if fact != atom}
-            again = self.terms.as_known([atom])[atom]
-            if again >= 0:
-                fact, positive = self.terms.fact(again)
-                more.setdefault(fact, holds == positive)
-        self.terms.facts = known
-        if len(more) > len(known):
-            return [more]
-        fact, _ = self.terms.fact(truth)
+        """What a way of the source may bring: what is undecided, unless that follows from the facts
+        in other words.
+        """
+        terms, known = self.terms, self.terms.facts
+        fact, _ = terms.fact(truth)
+        if self.source.is_thorough:
+            more = self._in_other_words(known)
+            if more is None:
+                return []
+            terms.facts = more
+            again = terms.as_known([fact])[fact]
+            terms.facts = known
+            if again < 0:
+                return [{**more, fact: again == ONE}]
+            if len(more) > len(known):
+                return [more]
         return [{**known, fact: True}, {**known, fact: False}]
+
+    def _in_other_words(self, known: dict[Term, bool]) -> dict[Term, bool] | None:
+        """The facts, and what each is in the knowledge of the others; None if they contradict each
+        other, so that nothing can come this way.
+        """
+        terms, more = self.terms, known.copy()
+        for atom, holds in known.items():
+            terms.facts = {other: value for other, value in known.items() if other != atom}
+            again = terms.as_known([atom])[atom]
+            terms.facts = known
+            if again < 0 and (again == ONE) != holds:
+                return None
+            if again >= 0:
+                other, positive = terms.fact(again)
+                if more.setdefault(other, holds == positive) != (holds == positive):
+                    return None
+        return more
 
     # -- meetings ---------------------------------------------------------------------------------
 

@@ -143,7 +143,8 @@ class Terms:
                 waiting += [part for part in self._parts(term) if part >= 0]
         done: dict[Term, Term] = {}
         for term in sorted(found):  # parts are older than what they are parts of
-            done[term] = self._again(term, done)
+            fact = self.facts.get(term)
+            done[term] = self._again(term, done) if fact is None else ~int(fact)
         for term in roots:
             done.setdefault(term, self.learned(term))
         return done
