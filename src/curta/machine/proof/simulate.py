@@ -153,7 +153,10 @@ class FunctionProof:
         for _ in range(_MOST_FORKS):
             if not facts:
                 break
-            self.terms.facts = facts.pop()
+            known = self._in_other_words(facts.pop())
+            if known is None:
+                continue
+            self.terms.facts = known
             reached = way.state.copy()
             reached.moved |= way.at > way.origin  # what goes back has to make progress
             try:
@@ -164,8 +167,7 @@ class FunctionProof:
             except Undecided as undecided:
                 facts += self._cases(undecided.truth)
             except Refused:
-                thorough = self.source.is_thorough
-                if not thorough or self._in_other_words(self.terms.facts) is not None:
+                if self._in_other_words(self.terms.facts) is not None:
                     raise
         else:
             raise Refused(f"WebAssembly forks too often on the way to {way.at}")
@@ -178,22 +180,17 @@ class FunctionProof:
         terms, known = self.terms, self.terms.facts
         fact, _ = terms.fact(truth)
         if self.source.is_thorough:
-            more = self._in_other_words(known)
-            if more is None:
-                return []
-            terms.facts = more
             again = terms.as_known([fact])[fact]
-            terms.facts = known
             if again < 0:
-                return [{**more, fact: again == ONE}]
-            if len(more) > len(known):
-                return [more]
+                return [{**known, fact: again == ONE}]
         return [{**known, fact: True}, {**known, fact: False}]
 
     def _in_other_words(self, known: dict[Term, bool]) -> dict[Term, bool] | None:
-        """The facts, and what each is in the knowledge of the others; None if they contradict each
-        other, so that nothing can come this way.
+        """The facts, and if one is thorough, what each is in the knowledge of the others; None if
+        they contradict each other, so that nothing can come this way.
         """
+        if not self.source.is_thorough:
+            return known
         terms, more = self.terms, known.copy()
         for atom, holds in known.items():
             terms.facts = {other: value for other, value in known.items() if other != atom}
