@@ -211,11 +211,12 @@ class TargetRun:
         return None
 
     def _given(self, instruction: Instruction) -> tuple[Term, Term, Term]:
-        """The sources of a value; only those of extensions have a third one or not."""
-        operands = operation_of(instruction.operation).operands
-        has_third = "c" in operands and (instruction.c or instruction.operation in CORE)
+        """The sources of a value; extensions have as many as the module says."""
+        name = instruction.operation
+        known = name in CORE
+        operands = CORE[name].operands if known else "abc"[: self.sources.parameters(name)]
         a = self._read(instruction.a) if "a" in operands else ZERO
-        c = self._read(instruction.c) if has_third else ZERO
+        c = self._read(instruction.c) if "c" in operands else ZERO
         return a, self._second(instruction), c
 
     def _second(self, instruction: Instruction) -> Term:
