@@ -14,14 +14,7 @@ from itertools import product
 from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, kind_of, operation_of
-from curta.machine.lower.code import (
-    Block,
-    Branch,
-    Call,
-    Code,
-    Label,
-    edges,
-)
+from curta.machine.lower.code import Block, Branch, Call, Code, Label, edges
 from curta.machine.lower.flow import find_dominators, find_order
 from curta.machine.lower.liveness import bits_of, find_uses, members
 from curta.machine.lower.operations import operands
