@@ -10,9 +10,8 @@ import pytest
 from conversation import assert_same, program_of, spoken
 from curta.machine.encode import encode_word
 from curta.machine.instructions import (
-    ACCESSES,
     COMPARISONS,
-    KINDS,
+    CORE,
     LARGEST_FRAME,
     MEMORY_PAGES,
     TRAPS,
@@ -23,13 +22,14 @@ from curta.machine.program import PRIVATE, CoreProgram, Segment
 
 EDGES = [0, 1, 5, 31, 255, 4095, 4096, 65537, 2**24, 2**31 - 1, 2**31, WORD - 2, WORD - 1]
 EXIT = Instruction("exit")
+ACCESSES = [name for name, operation in CORE.items() if operation.size]
 
 
 def copy(register: int, word: int) -> Instruction:
     return Instruction("copy", d=register, immediate=word)
 
 
-@pytest.mark.parametrize("operation", [n for n, kind in KINDS.items() if kind == "value"])
+@pytest.mark.parametrize("operation", [n for n, one in CORE.items() if one.kind == "value"])
 def test_every_operation_on_words(operation: str) -> None:
     """All pairs of edge values, with all kinds of third sources; registers and immediates."""
     program, random_word = [], random.Random(operation)
@@ -83,11 +83,11 @@ def test_every_access(operation: str) -> None:
     assert_same(program_of(*program, EXIT))
 
 
-@pytest.mark.parametrize("operation", [name for name in ACCESSES if name[0] in "ls"])
+@pytest.mark.parametrize("operation", [n for n in ACCESSES if CORE[n].has_bounds])
 @pytest.mark.parametrize("pages", [0, 1, 65536])
 def test_accesses_end_with_the_memory(operation: str, pages: int) -> None:
     """The last byte may be touched, the next may not; sums beyond 2**32 do not wrap."""
-    size, end = ACCESSES[operation], pages * 65536
+    size, end = CORE[operation].size, pages * 65536
     for base, offset in [(0, end - size), (end - size, 0), (end - size, 1), (end % WORD, WORD - 1)]:
         if base >= 0 and 0 <= offset < WORD:
             program = [copy(MEMORY_PAGES, pages), copy(1, base)]
@@ -210,14 +210,14 @@ def random_program(numbers: random.Random, length: int) -> CoreProgram:
             [numbers.choice(EDGES), numbers.getrandbits(32), numbers.randrange(99)]
         )
 
-    names = [n for n, kind in KINDS.items() if kind not in ("end", "read")]
+    names = [n for n, one in CORE.items() if one.kind not in ("end", "read")]
     names = [n for n in names if n not in ("return", "call_to", "jump_table")]
     program = [copy(MEMORY_PAGES, numbers.choice([1, 2, 65536]))]
     program += [copy(register, word()) for register in range(6)]
     while len(program) < length:
         name = numbers.choice(names)
         a, b, c, d = (numbers.randrange(6) for _ in range(4))
-        if KINDS[name] == "divide":
+        if CORE[name].kind == "divide":
             program.append(Instruction("or", a=b, immediate=1, d=b))
         if name in ACCESSES:
             program.append(Instruction("and", a=a, immediate=0xFFF, d=a))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from curta.machine.instructions import ACCESSES, MEMORY_PAGES, PAGE, TRAPS, WORD, ZERO, kind_of
+from curta.machine.instructions import CORE, MEMORY_PAGES, PAGE, TRAPS, VALUES, WORD, ZERO, kind_of
 from curta.machine.lower.code import (
     Block,
     Branch,
@@ -25,7 +25,7 @@ from curta.machine.lower.code import (
     Value,
 )
 from curta.machine.program import PRIVATE, Instruction
-from curta.machine.reference import VALUES, CoreMachine, TrappedError
+from curta.machine.reference import CoreMachine, TrappedError
 
 MOST_STEPS = 3_000_000
 
@@ -133,11 +133,11 @@ class CodeMachine:
                 raise NotImplementedError(step.operation)
 
     def address(self, name: str, place: int) -> range:
-        if name.startswith("p"):
+        if not CORE[name].has_bounds:
             place += PRIVATE
-        elif place + ACCESSES[name] > self.registers.get(MEMORY_PAGES, 0) * PAGE:
+        elif place + CORE[name].size > self.registers.get(MEMORY_PAGES, 0) * PAGE:
             raise TrappedError("out of bounds memory access")
-        return range(place, place + ACCESSES[name])
+        return range(place, place + CORE[name].size)
 
 
 def _written(d: Value | None) -> Value:

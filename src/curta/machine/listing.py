@@ -13,14 +13,17 @@ import numpy as np
 
 from curta.machine.ids import ENDING, ENDS, FIRST_ERROR, FIRST_OUTPUT, ID_OF, Ids, last_words, names
 from curta.machine.instructions import (
+    CORE,
     FIRST_GLOBAL,
     GLOBALS,
-    KINDS,
     MEMORY_PAGES,
+    SIGN,
     TRAPS,
+    WORD,
     ZERO,
     Instruction,
     kind_of,
+    operation_of,
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.program import PRIVATE
@@ -39,9 +42,6 @@ from curta.machine.wasm.module import Instruction as WasmInstruction
 if TYPE_CHECKING:
     from curta.machine.proof import Verdict
 
-ONE_SOURCE = frozenset({"clz", "ctz", "popcnt", "extend8", "extend16"})
-THREE_SOURCES = frozenset({"select", "add3", "sub3", "funnel_shl", "funnel_shr"})
-SIGN = 1 << 31
 FIRST_QUOTIENT, FIRST_NEGATIVE = ID_OF[QUOTIENT_LAST[0]], ID_OF[QUOTIENT_NEGATIVE[0]]
 QUOTIENT_ENDS = frozenset(
     first + digit for first in (FIRST_QUOTIENT, FIRST_NEGATIVE) for digit in range(QUOTIENT_DIGIT)
@@ -60,55 +60,31 @@ def register(number: int) -> str:
 
 
 def constant(word: int) -> str:
-    return str(word - (1 << 32) if word >= SIGN else word)
+    return str(word - WORD if word >= SIGN else word)
 
 
 def instruction_text(instruction: Instruction) -> str:
     """A core instruction: what it computes, and where that goes."""
-    name = instruction.operation
-    a, c, d = (register(getattr(instruction, field)) for field in "acd")
-    b = constant(instruction.immediate) if instruction.b is None else register(instruction.b)
-    match kind_of(name):
-        case "load":
-            return f"{d} = {name} [{_address(a, instruction)}]"
-        case "store":
-            return f"{name} [{_address(a, instruction)}] = {c}"
-        case "jump":
-            return _jump_text(instruction, a, b, d)
-        case "write":
-            return f"{name} {b}"
-        case "read":
-            return f"{d} = {name}"
-        case "end":
-            return f"trap {TRAPS[instruction.immediate]}" if name == "trap" else name
-        case _:
-            if name == "copy":
-                return f"{d} = {b}"
-            sources = [a] if name in ONE_SOURCE else [a, b, c] if name in THREE_SOURCES else [a, b]
-            if name not in KINDS:  # of an extension, whose sources nobody knows here
-                sources = [a] if b == "0" and not instruction.c else [a, b, c]
-            return f"{d} = {name} {', '.join(sources)}"
+    name, b = instruction.operation, instruction.b
+    words = {field: register(getattr(instruction, field)) for field in "acd"}
+    words["b"] = constant(instruction.immediate) if b is None else register(b)
+    operands = operation_of(name).operands
+    if name not in CORE and words["b"] == "0" and not instruction.c:
+        operands = "a"
+    return operation_of(name).listing.format(
+        name=name,
+        sources=", ".join(words[field] for field in "abc" if field in operands),
+        address=_address(words["a"], instruction),
+        immediate=instruction.immediate,
+        target=instruction.target,
+        trap=TRAPS[instruction.immediate] if name == "trap" else "",
+        **words,
+    )
 
 
 def _address(a: str, instruction: Instruction) -> str:
     parts = [a] if instruction.b is None else [a, register(instruction.b)]
     return " + ".join([*parts, *([str(instruction.immediate)] if instruction.immediate else [])])
-
-
-def _jump_text(instruction: Instruction, a: str, b: str, d: str) -> str:
-    match instruction.operation:
-        case "jump":
-            return f"jump {instruction.target}"
-        case "jump_table":
-            return f"jump_table {a}, {b} others"
-        case "call":
-            return f"call {instruction.target}, frame + {instruction.immediate}, back by {d}"
-        case "call_to":
-            return f"call_to {a}, frame + {instruction.immediate}, back by {d}"
-        case "return":
-            return f"return by {a}"
-        case name:
-            return f"{name} {a}, {b}: {instruction.target}"
 
 
 def wasm_text(instruction: WasmInstruction) -> str:
@@ -251,4 +227,4 @@ def _quotient(tokens: Ids) -> int:
     """The word that the digits of a quotient stand for; all families have 256 ids."""
     digits = [(int(token) - FIRST_QUOTIENT) % QUOTIENT_DIGIT for token in tokens]
     value = int.from_bytes(digits, "big")
-    return -value % (1 << 32) if int(tokens[-1]) >= FIRST_NEGATIVE else value
+    return -value % WORD if int(tokens[-1]) >= FIRST_NEGATIVE else value

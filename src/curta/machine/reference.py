@@ -6,22 +6,23 @@ lowering can be tested without weights.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from curta.machine.encode import encode_jump, encode_word
 from curta.machine.instructions import (
-    ACCESSES,
-    COMPARISONS,
+    CORE,
     FRAME_REGISTERS,
     GLOBALS,
     LARGEST_FRAME,
     MEMORY_PAGES,
     PAGE,
+    SIGN,
     TRAPS,
+    VALUES,
     WORD,
     Instruction,
     kind_of,
+    signed,
 )
 from curta.machine.parts.operations import Extension
 from curta.machine.program import PRIVATE, CoreProgram, Segment
@@ -39,8 +40,6 @@ from curta.machine.vocabulary import (
     STORED,
     TRAP_TOKENS,
 )
-
-SIGN = WORD // 2
 
 
 class TrappedError(Exception):
@@ -172,13 +171,14 @@ class CoreMachine:
 
     def jump(self, instruction: Instruction, a: int, b: int) -> None:
         name, target = instruction.operation, self.counter + 1
+        comparison = CORE[name].comparison
         if name in ("jump", "call"):
             target = instruction.target
         elif name == "jump_table":
             target += min(a, b)
         elif name in ("call_to", "return"):
             target = a
-        elif VALUES[name.removeprefix("jump_")](a, b, 0):
+        elif comparison is not None and VALUES[comparison](a, b, 0):
             target = instruction.target
         if name.startswith("call"):
             if self.frame + instruction.immediate > FRAME_REGISTERS - LARGEST_FRAME:
@@ -198,12 +198,12 @@ class CoreMachine:
         return base + instruction.immediate
 
     def address(self, name: str, place: int) -> range:
-        size = ACCESSES[name]
-        if name.startswith("p"):
+        access = CORE[name]
+        if not access.has_bounds:
             place += PRIVATE
-        elif place + size > self.registers.get(MEMORY_PAGES, 0) * PAGE:
+        elif place + access.size > self.registers.get(MEMORY_PAGES, 0) * PAGE:
             raise TrappedError("out of bounds memory access")
-        return range(place, place + size)
+        return range(place, place + access.size)
 
     def load(self, name: str, place: int) -> int:
         found = bytes(self.memory.get(at, 0) for at in self.address(name, place))
@@ -214,56 +214,3 @@ class CoreMachine:
             self.memory[at] = value >> 8 * shift & 255
         self.say(STORED)
         self.counter += 1
-
-
-def signed(word: int) -> int:
-    return word - WORD if word >= SIGN else word
-
-
-def compared(name: str) -> Callable[[int, int, int], int]:
-    kind, _, sign = name.partition("_")
-    holds = getattr(operator, kind)
-
-    def test(a: int, b: int, _: int) -> int:
-        return int(holds(signed(a), signed(b))) if sign == "s" else int(holds(a, b))
-
-    return test
-
-
-def rotated(a: int, n: int) -> int:
-    return (a << n % 32 | a >> (32 - n % 32)) % WORD
-
-
-def extended(a: int, bits: int) -> int:
-    low = a % (1 << bits)
-    return (low - (1 << bits) if low >> bits - 1 else low) % WORD
-
-
-VALUES: dict[str, Callable[[int, int, int], int]] = {
-    "copy": lambda a, b, c: b,
-    "add": lambda a, b, c: (a + b) % WORD,
-    "sub": lambda a, b, c: (a - b) % WORD,
-    "mul": lambda a, b, c: a * b % WORD,
-    "mul_high": lambda a, b, c: a * b // WORD,
-    "and": lambda a, b, c: a & b,
-    "or": lambda a, b, c: a | b,
-    "xor": lambda a, b, c: a ^ b,
-    "shl": lambda a, b, c: (a << b % 32) % WORD,
-    "shr_u": lambda a, b, c: a >> b % 32,
-    "shr_s": lambda a, b, c: (signed(a) >> b % 32) % WORD,
-    "rotl": lambda a, b, c: rotated(a, b),
-    "rotr": lambda a, b, c: rotated(a, -b),
-    "clz": lambda a, b, c: 32 - a.bit_length(),
-    "ctz": lambda a, b, c: (a & -a).bit_length() - 1 if a else 32,
-    "popcnt": lambda a, b, c: a.bit_count(),
-    "select": lambda a, b, c: a if c else b,
-    "extend8": lambda a, b, c: extended(a, 8),
-    "extend16": lambda a, b, c: extended(a, 16),
-    "carry": lambda a, b, c: (a + b) // WORD,
-    "add3": lambda a, b, c: (a + b + c) % WORD,
-    "sub3": lambda a, b, c: (a - b - c) % WORD,
-    "funnel_shl": lambda a, b, c: ((a * WORD + c) << b % 32) // WORD % WORD,
-    "funnel_shr": lambda a, b, c: (a * WORD + c >> b % 32) % WORD,
-    **{name: compared(name) for name in COMPARISONS},
-}
-"""The words that values are: a and b are sources, c the third (the low word of a funnel)."""

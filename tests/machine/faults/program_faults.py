@@ -11,7 +11,7 @@ from fault import Fault, MismatchError
 from judging import Right
 from source_faults import SIBLINGS
 
-from curta.machine.instructions import GLOBALS, KINDS, Instruction, kind_of
+from curta.machine.instructions import CORE, GLOBALS, Instruction, kind_of
 from curta.machine.program import CoreProgram, Entry, Segment
 
 _READERS = {"a", "b", "c"}
@@ -106,7 +106,7 @@ def _changes(
 
 def _other_operations(one: Instruction, name: str) -> Iterator[tuple[str, Instruction]]:
     bare = name.removeprefix("jump_")
-    if name in KINDS and bare in SIBLINGS:
+    if name in CORE and bare in SIBLINGS:
         yield "operation", replace(one, operation=name[: len(name) - len(bare)] + SIBLINGS[bare])
     other = {"write_out": "write_err", "write_err": "write_out", "call": "jump"}.get(name)
     yield "operation", replace(one, operation=other or _JUMPS.get(name, "copy"))

@@ -1,4 +1,4 @@
-"""What each core operation means (reference.VALUES, Python's integers) is the intended word.
+"""What each core operation means (instructions.VALUES, Python's integers) is the intended word.
 
 The intended meanings are `words.Exact`, in z3's own terms of 32 bits; where WebAssembly has an i32
 instruction of the same name, they are that instruction: the prover of library functions executes
@@ -15,8 +15,8 @@ from proving import RefutedError, prove
 from symbolic_python import Number, cases_of, widened
 from words import Exact
 
-from curta.machine.instructions import COMPARISONS
-from curta.machine.reference import VALUES, CoreMachine
+from curta.machine.instructions import COMPARISONS, VALUES
+from curta.machine.reference import CoreMachine
 
 WIDE = ("mul", "mul_high")
 """Whose claim is one about products of 64 bits: the same product on both sides, in other words."""

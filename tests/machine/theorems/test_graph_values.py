@@ -1,4 +1,4 @@
-"""The machine's graph computes each value operation as reference.VALUES means it, for all words.
+"""The machine's graph computes each value operation as instructions.VALUES means it, for all words.
 
 The sources are eight unknown hexadecimal digits each. That `word_of` makes those digits of a number
 is proved layer by layer; then `results` is evaluated on them (graph_terms.py). `is_any`, which says
@@ -18,11 +18,10 @@ from proving import prove
 from words import Exact, low_word, word
 
 from curta.compiler import Graph, Node
-from curta.machine.instructions import COMPARISONS, WORD
+from curta.machine.instructions import COMPARISONS, VALUES, WORD
 from curta.machine.parts.arithmetic import LEFT, RIGHT, comparisons, results
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.words import Word, digits_of
-from curta.machine.reference import VALUES
 
 pytestmark = pytest.mark.slow
 HALF = WORD // 2

@@ -23,9 +23,8 @@ from proving import RefutedError, prove
 from specifications import F32, F64, INTEGERS, signs
 from words import Exact, Word, bit, choose, high_word, low_word, truth, wide, word
 
-from curta.machine.instructions import COMPARISONS
+from curta.machine.instructions import COMPARISONS, VALUES
 from curta.machine.proof import meanings
-from curta.machine.reference import VALUES
 
 EDGES = (0, 1, 2, 3, 5, 31, 32, 33, 255, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1)
 UNARY = ("clz", "ctz", "popcnt", "extend8", "extend16")

@@ -90,7 +90,7 @@ def ones(value: z3.BitVecRef) -> z3.BitVecRef:
 class Exact:
     """What WebAssembly's i32 instructions and the machine's further ones give, in z3's own terms.
 
-    This table is the intended meaning: `test_core_meanings` proves that reference.VALUES agrees.
+    This table is the intended meaning: `test_core_meanings` proves that instructions.VALUES agrees.
     """
 
     def mul(self, a: Word, b: Word) -> Word:

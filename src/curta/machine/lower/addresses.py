@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import sys
 
-from curta.machine.instructions import kind_of
+from curta.machine.instructions import operation_of
 from curta.machine.lower.code import Block, Call, Code, Step, Value, reads, writes
-from curta.machine.lower.operations import PRIVATE
 
 
 def add_in_accesses(code: Code) -> Code:
@@ -46,5 +45,4 @@ def _walk(code: Code, block: Block) -> None:
 
 def _adds(step: Step) -> bool:
     """Whether a step is an access whose index is free."""
-    access = kind_of(step.operation) in ("load", "store")
-    return access and step.operation not in PRIVATE and step.b is None
+    return operation_of(step.operation).has_bounds and step.b is None

@@ -13,18 +13,11 @@ from functools import cache
 from itertools import product
 from typing import NamedTuple
 
-from curta.machine.instructions import COMPARISONS, kind_of
-from curta.machine.lower.code import (
-    Block,
-    Branch,
-    Call,
-    Code,
-    Label,
-    edges,
-)
+from curta.machine.instructions import COMPARISONS, kind_of, operation_of
+from curta.machine.lower.code import Block, Branch, Call, Code, Label, edges
 from curta.machine.lower.flow import find_dominators, find_order
 from curta.machine.lower.liveness import bits_of, find_uses, members
-from curta.machine.lower.operations import PRIVATE, SET, sources
+from curta.machine.lower.operations import operands
 
 Form = tuple[bool, bool, bool, bool]
 """Whether there are d, a, b, c."""
@@ -127,12 +120,10 @@ class Checker:
 @cache
 def _forms(name: str) -> frozenset[Form]:
     """The forms that steps of an operation may have; an extension has its own."""
-    kind, expected = kind_of(name), sources(name)
-    if kind in ("jump", "end"):
+    expected = operands(name)
+    if kind_of(name) in ("jump", "end"):
         raise CodeError(f"{name} is no step")
     if expected is None:
         return frozenset(product((True,), (True,), (False, True), (False, True)))
-    gives = kind in ("value", "divide", "load", "read") and name != SET
-    a, b, c = (source in expected for source in "abc")
-    adds = kind in ("load", "store") and name not in PRIVATE
-    return frozenset({(gives, a, b, c), (gives, a, b or adds, c)})
+    d, a, b, c = (field in expected for field in "dabc")
+    return frozenset({(d, a, b, c), (d, a, b or operation_of(name).has_bounds, c)})

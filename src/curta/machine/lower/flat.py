@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from curta.machine.instructions import COMPARISONS, Instruction
-from curta.machine.lower import rules
+from curta.machine.instructions import COMPARISONS, CORE, Instruction
 from curta.machine.lower.code import Callee, Label, Place
 from curta.machine.lower.registers import Registers
 from curta.machine.program import Claim
 
-INVERTED = {f"jump_{name}": f"jump_{rules.INVERTED[name]}" for name in COMPARISONS}
+INVERTED = {f"jump_{name}": f"jump_{CORE[name].inverse}" for name in COMPARISONS}
 """The jump that is taken when this one is not."""
 _ENDS = frozenset(("jump", "jump_table", "return", "exit", "trap"))
 

@@ -4,33 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from curta.machine.instructions import KINDS, kind_of
+from curta.machine.instructions import CORE, kind_of, operation_of
 from curta.machine.lower.code import Call, Code, Step, Value
 
 GET, SET = "get", "set"
-PRIVATE = ("peek8", "peek32", "poke8", "poke32")
-"""Accesses that have no bounds and no index."""
 _ALL_ONES = 0xFFFF_FFFF
-_SOURCES = {
-    **dict.fromkeys(("clz", "ctz", "popcnt", "extend8", "extend16"), "a"),
-    **dict.fromkeys(("copy", "write_out", "write_err"), "b"),
-    **dict.fromkeys(("select", "add3", "sub3", "funnel_shl", "funnel_shr"), "abc"),
-    **dict.fromkeys((GET, "read", "await"), ""),
-    SET: "c",
-}
-_OF_KIND = {"load": "a", "store": "ac"}
+_OPERANDS = {GET: "d", SET: "c", **{name: one.operands for name, one in CORE.items()}}
 
 
-def sources(operation: str) -> str | None:
-    """The sources that an operation has; None for extensions, each of which has its own.
+def operands(operation: str) -> str | None:
+    """Which of a, b, c and d an operation has; None for extensions, each of which has its own.
 
-    Loads and stores of the program's memory may have b, too.
+    Accesses of the program's memory may have b, too.
     """
-    if operation in _SOURCES:
-        return _SOURCES[operation]
-    if operation in KINDS:
-        return _OF_KIND.get(KINDS[operation], "ab")
-    return None
+    return _OPERANDS.get(operation)
 
 
 def shared_registers(code: Code) -> set[int]:
@@ -52,13 +39,10 @@ def gives_value(operation: str) -> bool:
 
 def may_trap(step: Step, code: Code) -> bool:
     """Whether a step can end the program."""
-    match kind_of(step.operation):
-        case "load" | "store":
-            return step.operation not in PRIVATE
-        case "divide":
-            divisor = None if step.b is None else code.constants.get(step.b)
-            return divisor in (None, 0, _ALL_ONES)
-    return False
+    if kind_of(step.operation) == "divide":
+        divisor = None if step.b is None else code.constants.get(step.b)
+        return divisor in (None, 0, _ALL_ONES)
+    return bool(operation_of(step.operation).traps)
 
 
 def is_needless(step: Step | Call, code: Code) -> bool:

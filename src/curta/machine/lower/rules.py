@@ -22,9 +22,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from curta.machine.instructions import COMPARISONS, WORD
+from curta.machine.instructions import COMPARISONS, CORE, VALUES, WORD
 from curta.machine.lower.code import Value
-from curta.machine.reference import VALUES, compared
 
 Term = str | int | tuple["Term", ...]
 WIDE = "wide_"
@@ -51,7 +50,7 @@ def of_low_words(name: str) -> str:
 
 def _wide_meaning(name: str) -> Callable[..., int]:
     """Compare words with a constant added in the sign, which makes the order that of integers."""
-    compare = compared(of_low_words(name))
+    compare = VALUES[of_low_words(name)]
     flip = 1 << 63 if name.endswith("_s") else 0
     return lambda al, ah, bl, bh: compare((al | ah << 32) ^ flip, (bl | bh << 32) ^ flip, 0)
 
@@ -62,16 +61,9 @@ MEANINGS: dict[str, Callable[..., int]] = {
 }
 """The words that operations give. Sources that are left out are 0."""
 
-SWAPPED = {
-    **{name: name for name in ("add", "mul", "mul_high", "and", "or", "xor", "carry", "eq", "ne")},
-    **{f"l{kind}": f"g{kind}" for kind in ("t_u", "t_s", "e_u", "e_s")},
-    **{f"g{kind}": f"l{kind}" for kind in ("t_u", "t_s", "e_u", "e_s")},
-}
-"""What gives the same with its two sources exchanged."""
-_OPPOSITES = {"eq": "ne", "lt_u": "ge_u", "lt_s": "ge_s", "gt_u": "le_u", "gt_s": "le_s"}
-_INVERTED = _OPPOSITES | {opposite: name for name, opposite in _OPPOSITES.items()}
+SWAPPED = {name: one.swapped for name, one in CORE.items() if one.swapped is not None}
 INVERTED = {
-    prefix + name: prefix + other for prefix in ("", WIDE) for name, other in _INVERTED.items()
+    prefix + name: f"{prefix}{CORE[name].inverse}" for prefix in ("", WIDE) for name in COMPARISONS
 }
 """The comparison that holds when this one does not."""
 _ONES = WORD - 1

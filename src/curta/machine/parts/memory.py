@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, back, both, count_reached, equals, select
-from curta.machine.instructions import ACCESSES, PAGE, WORD
+from curta.machine.instructions import CORE, PAGE, WORD
 from curta.machine.parts.program import Program
 from curta.machine.parts.registers import Registers
 from curta.machine.parts.words import digits_of, from_digits, wrapped
@@ -45,16 +45,16 @@ class Address:
 def memory_parts(graph: Graph, program: Program, registers: Registers) -> Memory:
     now, sources = program.now, registers.sources
     is_data = graph.is_token(*DATA).named("is data")
-    loads = [name for name in ACCESSES if now.operations.kinds[name] == "load"]
-    stores = [name for name in ACCESSES if now.operations.kinds[name] == "store"]
-    accesses = both(program.running, now.is_any(*loads, *stores))
-    private = both(program.running, now.is_any(*(n for n in ACCESSES if n.startswith("p"))))
+    stores = now.operations.of_kind("store")
+    names = [*now.operations.of_kind("load"), *stores]
+    accesses = both(program.running, now.is_any(*names))
+    private = both(program.running, now.is_any(*(n for n in names if not CORE[n].has_bounds)))
     index = graph.gate(1 - now.immediate_mode, sources.b.number)
     place = graph.gate(accesses, wrapped(sources.a.number + index) + now.immediate)
     size = sum(
         (
-            n * now.is_any(*(name for name, size in ACCESSES.items() if size == n))
-            for n in (1, 2, 4)
+            size * now.is_any(*(name for name in names if CORE[name].size == size))
+            for size in (1, 2, 4)
         ),
         graph.constant(0),
     )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node
 from curta.errors import UserError
-from curta.machine.instructions import KINDS, Kind
+from curta.machine.instructions import CORE, OPERATIONS, Kind, kind_of
 from curta.machine.parts.words import Word
 from curta.machine.vocabulary import operation_tokens
 
@@ -35,8 +35,8 @@ class Extension:
     meaning: Callable[..., int]
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier() or self.name in KINDS:
-            taken = "is an operation of every machine" if self.name in KINDS else "is no identifier"
+        if not self.name.isidentifier() or self.name in CORE:
+            taken = "is an operation of every machine" if self.name in CORE else "is no identifier"
             raise UserError(f"an extension named {self.name!r}: that {taken}; choose another name")
         if self.parameters not in (1, 2, 3):
             raise UserError(
@@ -57,15 +57,14 @@ class Operations:
         for number, one in enumerate(self.extensions):
             if one.name in (other.name for other in self.extensions[:number]):
                 raise UserError(f"two extensions are named {one.name}; a machine can have one")
-        self.kinds: Mapping[str, Kind] = {**KINDS, **{e.name: "value" for e in extensions}}
-        self.names = tuple(self.kinds)
+        self.names = (*OPERATIONS, *(one.name for one in extensions))
         self.tokens = operation_tokens(self.names)
 
     def number(self, name: str) -> int:
         return self.names.index(name)
 
     def of_kind(self, *kinds: Kind) -> list[str]:
-        return [name for name, kind in self.kinds.items() if kind in kinds]
+        return [name for name in self.names if kind_of(name) in kinds]
 
     def feature(self, graph: Graph) -> Node:
         numbers = {token: i % len(self.names) for i, token in enumerate(self.tokens)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, both
-from curta.machine.instructions import TRAPS
+from curta.machine.instructions import CORE, TRAPS
 from curta.machine.parts.division import Division
 from curta.machine.parts.memory import Memory
 from curta.machine.parts.program import Program
@@ -23,13 +23,16 @@ def trap_parts(
     graph: Graph, program: Program, registers: Registers, memory: Memory, division: Division
 ) -> Traps:
     now = program.now
+
+    def may(reason: str) -> Node:
+        return now.is_any(*(name for name, one in CORE.items() if reason in one.traps))
+
     asked = now.is_any("trap")
-    divides = now.is_any("div_u", "div_s", "rem_u", "rem_s")
     reasons = {
-        "integer divide by zero": both(divides, division.by_zero),
-        "integer overflow": both(now.is_any("div_s"), division.overflow),
+        "integer divide by zero": both(may("integer divide by zero"), division.by_zero),
+        "integer overflow": both(may("integer overflow"), division.overflow),
         "out of bounds memory access": memory.out_of_bounds,
-        "call stack exhausted": both(now.is_any("call", "call_to"), 1 - registers.may_call),
+        "call stack exhausted": both(may("call stack exhausted"), 1 - registers.may_call),
     }
     kind = graph.gate(asked, now.immediate)
     for name, holds in reasons.items():

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from curta.machine.instructions import COMPARISONS
+from curta.machine.instructions import COMPARISONS, VALUES
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
 from curta.machine.wasm.opcodes import OPCODES
 
@@ -201,11 +201,9 @@ def _library(name: str, w: Algebra, *operands: Words) -> Words:
 
 # -- the table ------------------------------------------------------------------------------------
 
-_PLAIN = ("add", "sub", "mul", "and", "or", "xor", "shl", "shr_s", "shr_u", "rotl", "rotr")
 _DIVISIONS = ("div_s", "div_u", "rem_s", "rem_u")
 _IN_WORDS: dict[str, Meaning] = {
-    **{f"i32.{name}": partial(_word, name) for name in (*_PLAIN, *COMPARISONS)},
-    **{f"i32.{name}": partial(_word, name) for name in ("clz", "ctz", "popcnt")},
+    **{f"i32.{name}": partial(_word, name) for name in VALUES if f"i32.{name}" in OPCODES},
     **{f"i32.{name}": partial(_divide_word, name) for name in _DIVISIONS},
     "i32.extend8_s": partial(_word, "extend8"),
     "i32.extend16_s": partial(_word, "extend16"),

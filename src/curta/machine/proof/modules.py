@@ -134,6 +134,11 @@ class Sources:
     def function(self, callee: Callee) -> SourceFunction:
         return self.module(callee[0]).function(callee[1])
 
+    def parameters(self, extension: str) -> int:
+        """How many words an extension takes."""
+        types = dict(zip(self.user.imports, self.user.functions, strict=False))
+        return len(types[extension].parameters) if extension in types else 3
+
     def behind_markers(self, place: Place) -> Place:
         """The place of what is done next."""
         body, index = self.function(place.callee).body, place.instruction

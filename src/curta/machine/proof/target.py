@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from curta.machine.instructions import (
-    ACCESSES,
-    COMPARISONS,
+    CORE,
     GLOBALS,
     MEMORY_PAGES,
     Instruction,
     kind_of,
+    operation_of,
 )
 from curta.machine.program import Callee
 from curta.machine.proof.modules import Refused, Sources
@@ -25,8 +25,6 @@ from curta.machine.proof.source import State, accessed, divided, word_count, wri
 from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant
 from curta.machine.wasm.module import FunctionType
 
-_BRANCHES = {f"jump_{name}": name for name in COMPARISONS}
-_THREE_SOURCES = frozenset(("select", "add3", "sub3", "funnel_shl", "funnel_shr"))
 Registers = dict[int, Term]
 
 
@@ -48,7 +46,7 @@ class Target:
         if name == "jump":
             if not self.leaves(instruction, start):
                 yield instruction.target
-        elif name in _BRANCHES:
+        elif operation_of(name).comparison is not None:
             yield at + 1
             yield instruction.target
         elif name == "jump_table":
@@ -188,13 +186,7 @@ class TargetRun:
         name = instruction.operation
         match kind_of(name):
             case "value":
-                b = self._second(instruction)
-                c = self._read(instruction.c) if name in _THREE_SOURCES else None
-                a = ZERO if name == "copy" else self._read(instruction.a)
-                if c is None:  # only extensions may have a third source besides
-                    known = name in _TWO_SOURCES
-                    c = ZERO if known or not instruction.c else self._read(instruction.c)
-                self._say(instruction, self.terms.value(name, a, b, c))
+                self._say(instruction, self.terms.value(name, *self._given(instruction)))
             case "divide":
                 a, b = self._read(instruction.a), self._second(instruction)
                 self._say(instruction, divided(self, name, a, b))
@@ -218,6 +210,15 @@ class TargetRun:
                 return Ending(way, ("exit", way.said))
         return None
 
+    def _given(self, instruction: Instruction) -> tuple[Term, Term, Term]:
+        """The sources of a value; extensions have as many as the module says."""
+        name = instruction.operation
+        known = name in CORE
+        operands = CORE[name].operands if known else "abc"[: self.sources.parameters(name)]
+        a = self._read(instruction.a) if "a" in operands else ZERO
+        c = self._read(instruction.c) if "c" in operands else ZERO
+        return a, self._second(instruction), c
+
     def _second(self, instruction: Instruction) -> Term:
         if instruction.b is None:
             return constant(instruction.immediate)
@@ -239,9 +240,10 @@ class TargetRun:
 
     def _jump(self, way: Way, instruction: Instruction) -> Ending | list[Way] | None:
         name = instruction.operation
-        if name in _BRANCHES:
+        comparison = operation_of(name).comparison
+        if comparison is not None:
             a, b = self._read(instruction.a), self._second(instruction)
-            truth = self.terms.value(_BRANCHES[name], a, b)
+            truth = self.terms.value(comparison, a, b)
             return self._fork(way, truth, instruction.target)
         if name == "jump":
             if self.target.leaves(instruction, self.start):
@@ -344,12 +346,3 @@ class TargetRun:
         way.registers = kept
         way.said = None
         way.at += 1
-
-
-_TWO_SOURCES = frozenset(
-    (
-        *("copy", "add", "sub", "mul", "mul_high", "and", "or", "xor", "shl", "shr_u", "shr_s"),
-        *("rotl", "rotr", "clz", "ctz", "popcnt", "extend8", "extend16", "carry", *COMPARISONS),
-    )
-)
-assert _TWO_SOURCES.isdisjoint(ACCESSES)

@@ -20,8 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from curta.machine.instructions import WORD
-from curta.machine.reference import VALUES
+from curta.machine.instructions import CORE, VALUES, WORD
 
 Term = int
 Key = tuple[object, ...]
@@ -81,7 +80,7 @@ class Terms:
         }
         for sign in "us":
             self._add_comparisons(sign)
-        for name in ("clz", "ctz", "popcnt", "extend8", "extend16"):
+        for name in (n for n, one in CORE.items() if one.kind == "value" and one.operands == "ad"):
             self._build[name] = lambda a, b, c, name=name: self._unary(name, a)  # type: ignore[misc]
         self.pure = frozenset((*self._build, "ite", "not"))
 

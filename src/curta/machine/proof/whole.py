@@ -23,6 +23,7 @@ from curta.machine.instructions import (
     WORD,
     Instruction,
     kind_of,
+    operation_of,
 )
 from curta.machine.layout import DATA, ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
 from curta.machine.program import INITIALISE, PRIVATE, Callee, Claims, Entry, Place
@@ -44,8 +45,6 @@ from curta.machine.proof.source import word_count
 from curta.machine.proof.target import Target
 from curta.machine.proof.terms import Terms
 from curta.machine.wasm.module import Module
-
-_WRITERS = ("value", "divide", "load", "read")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,10 +120,11 @@ class ProgramProof:
         """Registers that only the first code writes, once: no function sees another word."""
         writers: dict[int, int] = {}
         for instruction in self.program.instructions:
-            if instruction.d >= GLOBALS and kind_of(instruction.operation) in _WRITERS:
-                writers[instruction.d] = writers.get(instruction.d, 0) + 1
-            if instruction.d >= GLOBALS and instruction.operation.startswith("call"):
+            if instruction.d < GLOBALS or "d" not in operation_of(instruction.operation).operands:
+                continue
+            if kind_of(instruction.operation) == "jump":
                 raise Refused("a call keeps where to return to in a shared register")
+            writers[instruction.d] = writers.get(instruction.d, 0) + 1
         constants = dict.fromkeys((r for r in range(GLOBALS, 2 * GLOBALS) if r not in writers), 0)
         for instruction in setting_up:
             if instruction.operation == "copy" and writers.get(instruction.d) == 1:
