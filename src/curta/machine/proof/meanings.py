@@ -13,9 +13,11 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from curta.machine.instructions import COMPARISONS
+from curta.machine.instructions import COMPARISONS, KINDS
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
-from curta.machine.wasm.opcodes import OPCODES
+from curta.machine.values import word_count
+from curta.machine.wasm.numeric import keep
+from curta.machine.wasm.opcodes import OPCODES, Opcode
 
 Words = tuple[Term, ...]
 _SIGN = 1 << 31
@@ -192,20 +194,17 @@ def _copy_sign(w: Algebra, a: Words, b: Words) -> Words:
     return *a[:-1], w.value("or", w.value("and", a[-1], constant(_SIGN - 1)), sign)
 
 
-def _library(name: str, w: Algebra, *operands: Words) -> Words:
-    signature = OPCODES[name].signature
-    assert signature is not None  # numeric instructions have one
-    results = sum(2 if type_[1:] == "64" else 1 for type_ in signature.results)
-    return w.library(name, tuple(word for operand in operands for word in operand), results)
+def _library(row: Opcode, w: Algebra, *operands: Words) -> Words:
+    words = tuple(word for operand in operands for word in operand)
+    return w.library(row.name, words, word_count(row.results))
 
 
 # -- the table ------------------------------------------------------------------------------------
 
-_PLAIN = ("add", "sub", "mul", "and", "or", "xor", "shl", "shr_s", "shr_u", "rotl", "rotr")
-_DIVISIONS = ("div_s", "div_u", "rem_s", "rem_u")
+_NUMERIC = {name: row for name, row in OPCODES.items() if row.meaning}
+_DIVISIONS = tuple(name for name, kind in KINDS.items() if kind == "divide")
 _IN_WORDS: dict[str, Meaning] = {
-    **{f"i32.{name}": partial(_word, name) for name in (*_PLAIN, *COMPARISONS)},
-    **{f"i32.{name}": partial(_word, name) for name in ("clz", "ctz", "popcnt")},
+    **{f"i32.{name}": partial(_word, name) for name in KINDS if f"i32.{name}" in _NUMERIC},
     **{f"i32.{name}": partial(_divide_word, name) for name in _DIVISIONS},
     "i32.extend8_s": partial(_word, "extend8"),
     "i32.extend16_s": partial(_word, "extend16"),
@@ -227,21 +226,13 @@ _IN_WORDS: dict[str, Meaning] = {
     "i64.extend16_s": partial(_extend_within, "extend16"),
     "i64.extend32_s": partial(_extend_within, ""),
     "i32.wrap_i64": _wrap,
-    **{
-        f"{target}.reinterpret_{source}": _same
-        for target, source in (("i32", "f32"), ("i64", "f64"), ("f32", "i32"), ("f64", "i64"))
-    },
+    **{name: _same for name, row in _NUMERIC.items() if row.meaning is keep},
     **{f"{kind}.neg": _negate for kind in ("f32", "f64")},
     **{f"{kind}.abs": _magnitude for kind in ("f32", "f64")},
     **{f"{kind}.copysign": _copy_sign for kind in ("f32", "f64")},
 }
 MEANINGS: dict[str, Meaning] = {
-    name: _IN_WORDS.get(name) or partial(_library, name)
-    for name, row in OPCODES.items()
-    if 0x45 <= row.code < 0xFC08
+    name: _IN_WORDS.get(name) or partial(_library, row) for name, row in _NUMERIC.items()
 }
 """By instruction: a function of the algebra and the operands."""
-PARAMETERS = {
-    name: len(OPCODES[name].signature.parameters)  # type: ignore[union-attr]
-    for name in MEANINGS
-}
+PARAMETERS = {name: len(row.parameters) for name, row in _NUMERIC.items()}
