@@ -49,6 +49,7 @@ PAGE = 1 << 16
 WORD = 1 << 32
 
 COMPARISONS = ("eq", "ne", "lt_u", "lt_s", "le_u", "le_s", "gt_u", "gt_s", "ge_u", "ge_s")
+DIVISIONS = ("div_u", "div_s", "rem_u", "rem_s")
 ACCESSES = {
     "load8_u": 1,
     "load8_s": 1,
@@ -72,7 +73,7 @@ _JUMPS = ("jump", *(f"jump_{name}" for name in COMPARISONS), "jump_table")
 KINDS: dict[str, Kind] = {
     **dict.fromkeys(_VALUES.split(), "value"),
     **dict.fromkeys(COMPARISONS, "value"),
-    **dict.fromkeys(("div_u", "div_s", "rem_u", "rem_s"), "divide"),
+    **dict.fromkeys(DIVISIONS, "divide"),
     **{name: "store" if name[0] == "s" or "po" in name else "load" for name in ACCESSES},
     **dict.fromkeys((*_JUMPS, "call", "call_to", "return"), "jump"),
     **dict.fromkeys(("read", "await"), "read"),

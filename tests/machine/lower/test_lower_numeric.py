@@ -14,7 +14,7 @@ from core_run import CoreInstance
 
 from curta.errors import Trap
 from curta.machine.wasm import parse_text
-from curta.machine.wasm.opcodes import OPCODES
+from curta.machine.wasm.opcodes import NUMERIC, OPCODES
 
 EDGES = {
     "i32": (0, 1, 2, 7, 31, 32, 33, 255, 4096, 2**31 - 1, 2**31, 2**32 - 1),
@@ -25,14 +25,12 @@ EDGES = {
         *(0x41E0000000000000, 0x4340000000000001, 0x7FF0000000000000, 0x7FF8000000000000),
     ),
 }
-NAMES = tuple(name for name, row in OPCODES.items() if row.meaning)
+NAMES = tuple(NUMERIC)
 
 
 def expected_of(name: str, operands: tuple[int, ...]) -> tuple[int, ...] | str:
-    meaning = OPCODES[name].meaning
-    assert meaning is not None
     try:
-        return (meaning(*operands),)
+        return (NUMERIC[name](*operands),)
     except Trap as trap:
         return trap.reason
 

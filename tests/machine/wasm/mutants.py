@@ -9,7 +9,7 @@ from typing import Any
 
 from curta.machine.wasm import Instruction, Module
 from curta.machine.wasm.module import BlockType, FunctionType, GlobalType, Limits
-from curta.machine.wasm.opcodes import BITS, OPCODES, VALUE_TYPE_CODES, Immediates, Opcode
+from curta.machine.wasm.opcodes import OPCODES, VALUE_TYPE_CODES, Immediates, Opcode
 
 _BYTES = (0, 1, 2, 3, 0x0B, 0x10, 0x20, 0x3F, 0x40, 0x60, 0x6F, 0x70, 0x7B, 0x7C, 0x7F, 0x80, 0xFC)
 _VALUES = tuple(VALUE_TYPE_CODES)
@@ -169,8 +169,8 @@ def _index(random: Random) -> int:
 
 def _operands(row: Opcode, random: Random) -> tuple[Any, ...]:
     match row.immediates:
-        case Immediates.NUMBER:
-            return (random.getrandbits(BITS[row.results[0]]),)
+        case Immediates.INTEGER | Immediates.FLOAT:
+            return (random.getrandbits(row.bits),)
         case Immediates.ACCESS:
             most = row.width.bit_length() + 1
             return random.randrange(most), random.choice((0, 1, 8, 2**32 - 1))

@@ -21,7 +21,7 @@ from curta.compiler import (
     select,
 )
 from curta.compiler.derived import split_top
-from curta.machine.instructions import WORD
+from curta.machine.instructions import DIVISIONS, WORD
 from curta.machine.parts.division import Division, say_quotient
 from curta.machine.parts.program import Program
 from curta.machine.parts.token import Token
@@ -61,7 +61,7 @@ class Speaker:
     def word(self, found: Mapping[str, Node], division: Division) -> None:
         """Digits of a result: one of those found, or a quotient and perhaps its remainder."""
         now = self.program.now
-        divides = self.doing("div_u", "div_s", "rem_u", "rem_s")
+        divides = self.doing(*DIVISIONS)
         word = self.graph.gate(division.says_remainder, division.remainder)
         for value in dict.fromkeys(id(node) for node in found.values()):
             names = [name for name, node in found.items() if id(node) == value]

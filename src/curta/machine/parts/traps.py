@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, both
-from curta.machine.instructions import TRAPS
+from curta.machine.instructions import DIVISIONS, TRAPS
 from curta.machine.parts.division import Division
 from curta.machine.parts.memory import Memory
 from curta.machine.parts.program import Program
@@ -24,7 +24,7 @@ def trap_parts(
 ) -> Traps:
     now = program.now
     asked = now.is_any("trap")
-    divides = now.is_any("div_u", "div_s", "rem_u", "rem_s")
+    divides = now.is_any(*DIVISIONS)
     reasons = {
         "integer divide by zero": both(divides, division.by_zero),
         "integer overflow": both(now.is_any("div_s"), division.overflow),

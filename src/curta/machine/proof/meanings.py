@@ -13,11 +13,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from curta.machine.instructions import COMPARISONS, KINDS
+from curta.machine.instructions import COMPARISONS, DIVISIONS, KINDS
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
 from curta.machine.values import word_count
-from curta.machine.wasm.numeric import keep
-from curta.machine.wasm.opcodes import OPCODES, Opcode
+from curta.machine.wasm.opcodes import NUMERIC, OPCODES, Opcode
 
 Words = tuple[Term, ...]
 _SIGN = 1 << 31
@@ -201,11 +200,9 @@ def _library(row: Opcode, w: Algebra, *operands: Words) -> Words:
 
 # -- the table ------------------------------------------------------------------------------------
 
-_NUMERIC = {name: row for name, row in OPCODES.items() if row.meaning}
-_DIVISIONS = tuple(name for name, kind in KINDS.items() if kind == "divide")
 _IN_WORDS: dict[str, Meaning] = {
-    **{f"i32.{name}": partial(_word, name) for name in KINDS if f"i32.{name}" in _NUMERIC},
-    **{f"i32.{name}": partial(_divide_word, name) for name in _DIVISIONS},
+    **{f"i32.{name}": partial(_word, name) for name in KINDS if f"i32.{name}" in NUMERIC},
+    **{f"i32.{name}": partial(_divide_word, name) for name in DIVISIONS},
     "i32.extend8_s": partial(_word, "extend8"),
     "i32.extend16_s": partial(_word, "extend16"),
     "i32.eqz": _is_zero,
@@ -215,7 +212,7 @@ _IN_WORDS: dict[str, Meaning] = {
     "i64.add": _add,
     "i64.sub": _subtract,
     "i64.mul": _multiply,
-    **{f"i64.{name}": partial(_divide, name) for name in _DIVISIONS},
+    **{f"i64.{name}": partial(_divide, name) for name in DIVISIONS},
     **{f"i64.{name}": partial(_shift, name) for name in _SHIFTS},
     "i64.popcnt": _count_ones,
     "i64.clz": partial(_count_zeros, "clz"),
@@ -226,13 +223,13 @@ _IN_WORDS: dict[str, Meaning] = {
     "i64.extend16_s": partial(_extend_within, "extend16"),
     "i64.extend32_s": partial(_extend_within, ""),
     "i32.wrap_i64": _wrap,
-    **{name: _same for name, row in _NUMERIC.items() if row.meaning is keep},
+    **{name: _same for name in NUMERIC if ".reinterpret_" in name},
     **{f"{kind}.neg": _negate for kind in ("f32", "f64")},
     **{f"{kind}.abs": _magnitude for kind in ("f32", "f64")},
     **{f"{kind}.copysign": _copy_sign for kind in ("f32", "f64")},
 }
 MEANINGS: dict[str, Meaning] = {
-    name: _IN_WORDS.get(name) or partial(_library, row) for name, row in _NUMERIC.items()
+    name: _IN_WORDS.get(name) or partial(_library, OPCODES[name]) for name in NUMERIC
 }
 """By instruction: a function of the algebra and the operands."""
-PARAMETERS = {name: len(row.parameters) for name, row in _NUMERIC.items()}
+PARAMETERS = {name: len(OPCODES[name].parameters) for name in NUMERIC}

@@ -10,16 +10,7 @@ from collections.abc import Iterator
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.wasm.module import BlockType, Instruction
-from curta.machine.wasm.opcodes import (
-    BITS,
-    BY_CODE,
-    FORMATS,
-    VALUE_TYPES,
-    Immediates,
-    Space,
-    ValueType,
-    unsupported_code,
-)
+from curta.machine.wasm.opcodes import BY_CODE, VALUE_TYPES, Immediates, Space, unsupported_code
 from curta.machine.wasm.reader import Reader
 
 _ROWS = [BY_CODE.get(code) for code in range(256)]
@@ -134,8 +125,10 @@ def _other(reader: Reader, number: int, start: int) -> Instruction:
         raise _unknown(reader, number, start)
     operands: tuple[object, ...] = ()
     match row.immediates:
-        case Immediates.NUMBER:
-            operands = (_number(reader, row.results[0]),)
+        case Immediates.INTEGER:
+            operands = (reader.signed(row.bits) % (1 << row.bits),)
+        case Immediates.FLOAT:
+            operands = (int.from_bytes(reader.take(row.bits // 8), "little"),)
         case Immediates.LABELS:
             operands = (reader.vector(Reader.unsigned), reader.unsigned())
         case Immediates.ZERO_BYTE:
@@ -144,13 +137,6 @@ def _other(reader: Reader, number: int, start: int) -> Instruction:
         case _:
             operands = tuple(_indices(reader, row.indices))
     return Instruction(row.name, operands, start)
-
-
-def _number(reader: Reader, type_: ValueType) -> int:
-    bits = BITS[type_]
-    if type_ in FORMATS:
-        return int.from_bytes(reader.take(bits // 8), "little")
-    return reader.signed(bits) % (1 << bits)
 
 
 def _indices(reader: Reader, spaces: tuple[Space, ...]) -> Iterator[int]:

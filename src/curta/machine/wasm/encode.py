@@ -27,8 +27,6 @@ from curta.machine.wasm.module import (
 )
 from curta.machine.wasm.numeric import to_signed
 from curta.machine.wasm.opcodes import (
-    BITS,
-    FORMATS,
     OPCODES,
     SEGMENT_USERS,
     VALUE_TYPE_CODES,
@@ -223,22 +221,16 @@ def _operands(row: Opcode, operands: tuple[Any, ...]) -> bytes:
         case Immediates.LABELS:
             depths, default = operands
             return _vector(_unsigned(depth) for depth in depths) + _unsigned(default)
-        case Immediates.NUMBER:
-            return _number(operands[0], row.results[0])
+        case Immediates.INTEGER:
+            return _signed(to_signed(operands[0], row.bits))
+        case Immediates.FLOAT:
+            return int(operands[0]).to_bytes(row.bits // 8, "little")
         case Immediates.ACCESS:
             return _unsigned(operands[0]) + _unsigned(operands[1])
         case _:
             left = iter(operands)
-            return b"".join(
-                _unsigned(0 if space == "memory" else next(left)) for space in row.indices
-            )
-
-
-def _number(value: int, type_: ValueType) -> bytes:
-    bits = BITS[type_]
-    if type_ in FORMATS:
-        return value.to_bytes(bits // 8, "little")
-    return _signed(to_signed(value, bits))
+            indices = (0 if space == "memory" else next(left) for space in row.indices)
+            return b"".join(map(_unsigned, indices))
 
 
 def _block_type(written: BlockType) -> bytes:

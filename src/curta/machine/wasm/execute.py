@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from curta.errors import Trap
 from curta.machine.wasm.numeric import Meaning
-from curta.machine.wasm.opcodes import BITS, OPCODES, Immediates, Opcode
+from curta.machine.wasm.opcodes import MEMORY_ACCESSES, NUMERIC, OPCODES, Opcode
 
 if TYPE_CHECKING:
     from curta.machine.wasm.interpret import Frame
@@ -131,7 +131,7 @@ def _global_set(frame: Frame, index: int) -> None:
 def _load(row: Opcode, frame: Frame, _: int, offset: int) -> None:
     content = frame.instance.memories[0].read(frame.stack.pop() + offset, row.width)
     value = int.from_bytes(content, "little", signed=row.signed)
-    frame.stack.append(value % (1 << BITS[row.results[0]]))
+    frame.stack.append(value % (1 << row.bits))
 
 
 def _store(row: Opcode, frame: Frame, _: int, offset: int) -> None:
@@ -227,15 +227,13 @@ EXECUTE: dict[str, Callable[..., Any]] = {
     "table.init": _table_init,
     "table.copy": _table_copy,
     "elem.drop": _elem_drop,
-    **{row.name: _constant for row in OPCODES.values() if row.immediates is Immediates.NUMBER},
+    **{name: _constant for name in OPCODES if name.endswith(".const")},
     **{
-        row.name: partial(_load if row.results else _store, row)
-        for row in OPCODES.values()
-        if row.width
+        name: partial(_load if row.results else _store, row)
+        for name, row in MEMORY_ACCESSES.items()
     },
     **{
-        row.name: partial(_of_one if len(row.parameters) == 1 else _of_two, row.meaning)
-        for row in OPCODES.values()
-        if row.meaning
+        name: partial(_of_one if len(OPCODES[name].parameters) == 1 else _of_two, meaning)
+        for name, meaning in NUMERIC.items()
     },
 }

@@ -61,6 +61,14 @@ def rotate_left(bits: int, a: int, count: int) -> int:
     return (a << count | a >> bits - count) % (1 << bits)
 
 
+def compare_signed(bits: int, test: Callable[[int, int], bool], a: int, b: int) -> int:
+    return int(test(to_signed(a, bits), to_signed(b, bits)))
+
+
+def compare_unsigned(test: Callable[[int, int], bool], a: int, b: int) -> int:
+    return int(test(a, b))
+
+
 # -- floats ---------------------------------------------------------------------------------------
 #
 # Binary64 is Python's float. Binary32 is computed in binary64 and rounded once more: 53 bits are
@@ -104,13 +112,15 @@ def arithmetic(form: Format, compute: Callable[..., float], *patterns: int) -> i
     return from_float(compute(*(to_float(pattern, form) for pattern in patterns)), form)
 
 
-def compare(form: Format, if_nan: int, compare: Callable[..., bool], a: int, b: int) -> int:
-    if is_nan(a, form) or is_nan(b, form):
-        return if_nan
-    return int(compare(to_float(a, form), to_float(b, form)))
+def compare(form: Format, test: Callable[[float, float], bool], a: int, b: int) -> int:
+    return int(test(to_float(a, form), to_float(b, form)))
 
 
 # -- conversions ----------------------------------------------------------------------------------
+
+
+def wrap(_bits: int, bits: int, value: int) -> int:
+    return value % (1 << bits)
 
 
 def extend(few: int, bits: int, signed: bool, value: int) -> int:
@@ -142,7 +152,7 @@ def _range(bits: int, signed: bool) -> tuple[int, int]:
     return (-half, half - 1) if signed else (0, 2 * half - 1)
 
 
-def convert(form: Format, bits: int, signed: bool, value: int) -> int:
+def convert(bits: int, form: Format, signed: bool, value: int) -> int:
     return from_integer(to_signed(value, bits) if signed else value, form)
 
 
@@ -152,5 +162,5 @@ def change_format(source: Format, target: Format, pattern: int) -> int:
     return from_float(to_float(pattern, source), target)
 
 
-def keep(pattern: int) -> int:
+def reinterpret(_source: object, _target: object, pattern: int) -> int:
     return pattern

@@ -18,7 +18,7 @@ from typing import Literal, get_args
 
 from curta.machine.wasm import numeric
 from curta.machine.wasm.floats import F32, F64, Format
-from curta.machine.wasm.numeric import Meaning, keep, to_signed
+from curta.machine.wasm.numeric import Meaning, to_signed
 
 ValueType = Literal["i32", "i64", "f32", "f64"]
 VALUE_TYPES: dict[int, ValueType] = {0x7F: "i32", 0x7E: "i64", 0x7D: "f32", 0x7C: "f64"}
@@ -39,7 +39,8 @@ class Immediates(Enum):
     END = auto()
     LABELS = auto()  # (depths, default depth)
     ACCESS = auto()  # (log2 of the alignment, offset)
-    NUMBER = auto()  # (value,), as an unsigned bit pattern
+    INTEGER = auto()  # (value,), as an unsigned bit pattern
+    FLOAT = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +75,11 @@ class Opcode:
     def results(self) -> tuple[ValueType, ...]:
         return self.signature.results if self.signature else ()
 
+    @property
+    def bits(self) -> int:
+        """Of the number that it gives."""
+        return BITS[self.results[0]]
+
 
 # Code, name, what follows it, and what it pops and pushes.
 _STEPS = """
@@ -83,8 +89,8 @@ _STEPS = """
 20 local.get local | 21 local.set local | 22 local.tee local
 23 global.get global | 24 global.set global
 3F memory.size ZERO_BYTE memory : -> i32 | 40 memory.grow ZERO_BYTE memory : i32 -> i32
-41 i32.const NUMBER : -> i32 | 42 i64.const NUMBER : -> i64
-43 f32.const NUMBER : -> f32 | 44 f64.const NUMBER : -> f64
+41 i32.const INTEGER : -> i32 | 42 i64.const INTEGER : -> i64
+43 f32.const FLOAT : -> f32 | 44 f64.const FLOAT : -> f64
 FC08 memory.init data memory : i32 i32 i32 ->
 FC09 data.drop data : ->
 FC0A memory.copy memory memory : i32 i32 i32 ->
@@ -103,26 +109,41 @@ _ACCESSES = """
 3C i64.store8 1 | i64.store16 2 | i64.store32 4
 """
 
+# The code, and the name in parts; numbers with and without a sign have a code each.
+_CONVERSIONS = """
+A7 i32 wrap i64 | A8 i32 trunc f32 _s _u | AA i32 trunc f64 _s _u | AC i64 extend i32 _s _u
+AE i64 trunc f32 _s _u | B0 i64 trunc f64 _s _u | B2 f32 convert i32 _s _u
+B4 f32 convert i64 _s _u | B6 f32 demote f64 | B7 f64 convert i32 _s _u
+B9 f64 convert i64 _s _u | BB f64 promote f32 | BC i32 reinterpret f32
+BD i64 reinterpret f64 | BE f32 reinterpret i32 | BF f64 reinterpret i64
+FC00 i32 trunc_sat f32 _s _u | FC02 i32 trunc_sat f64 _s _u
+FC04 i64 trunc_sat f32 _s _u | FC06 i64 trunc_sat f64 _s _u
+"""
+_TESTS: dict[str, Callable[[float, float], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "gt": operator.gt,
+    "le": operator.le,
+    "ge": operator.ge,
+}
+
 
 def _signature(text: str) -> Signature:
-    parameters, results = (
-        tuple(name for word in words.split() for name in BITS if name == word)
-        for words in text.split("->")
-    )
+    names: dict[str, ValueType] = {name: name for name in BITS}
+    parameters, results = (tuple(names[w] for w in side.split()) for side in text.split("->"))
     return Signature(parameters, results)
 
 
 def _steps() -> Iterable[Opcode]:
+    spaces: dict[str, Space] = {space: space for space in get_args(Space)}
     for entry in _STEPS.strip().replace("\n", "|").split("|"):
         head, _, types = entry.partition(":")
         code, name, *following = head.split()
-        kind = (
-            Immediates[following.pop(0)]
-            if following and following[0].isupper()
-            else Immediates.INDICES
-        )
-        indices = tuple(space for word in following for space in get_args(Space) if space == word)
-        yield Opcode(name, int(code, 16), kind, indices, _signature(types) if types else None)
+        kinds = [word for word in following if word.isupper()] or ["INDICES"]
+        indices = tuple(spaces[word] for word in following if word.islower())
+        signature = _signature(types) if types else None
+        yield Opcode(name, int(code, 16), Immediates[kinds[0]], indices, signature)
 
 
 def _accesses() -> Iterable[Opcode]:
@@ -130,11 +151,11 @@ def _accesses() -> Iterable[Opcode]:
         code, entries = line.split(maxsplit=1)
         for place, entry in enumerate(entries.split("|"), int(code, 16)):
             name, width = entry.split()
-            types = f"i32 {name[:3]} ->" if ".store" in name else f"i32 -> {name[:3]}"
-            yield Opcode(
-                *(name, place, Immediates.ACCESS, (), _signature(types), None, int(width)),
-                signed=name.endswith("_s"),
+            signature = _signature(
+                f"i32 {name[:3]} ->" if ".store" in name else f"i32 -> {name[:3]}"
             )
+            kind, signed = Immediates.ACCESS, name.endswith("_s")
+            yield Opcode(name, place, kind, (), signature, None, int(width), signed)
 
 
 # -- numeric instructions -------------------------------------------------------------------------
@@ -149,24 +170,17 @@ def _numeric(code: int, prefix: str, types: str, meanings: Mapping[str, Meaning]
 
 
 def _integer_tests(type_: ValueType, code: int) -> list[Opcode]:
-    def signed(a: int) -> int:
-        return to_signed(a, BITS[type_])
-
-    comparisons: dict[str, Meaning] = {
-        ".eq": lambda a, b: int(a == b),
-        ".ne": lambda a, b: int(a != b),
-        ".lt_s": lambda a, b: int(signed(a) < signed(b)),
-        ".lt_u": lambda a, b: int(a < b),
-        ".gt_s": lambda a, b: int(signed(a) > signed(b)),
-        ".gt_u": lambda a, b: int(a > b),
-        ".le_s": lambda a, b: int(signed(a) <= signed(b)),
-        ".le_u": lambda a, b: int(a <= b),
-        ".ge_s": lambda a, b: int(signed(a) >= signed(b)),
-        ".ge_u": lambda a, b: int(a >= b),
-    }
+    found: dict[str, Meaning] = {}
+    for name, test in _TESTS.items():
+        signed: Meaning = partial(numeric.compare_signed, BITS[type_], test)
+        unsigned: Meaning = partial(numeric.compare_unsigned, test)
+        if name in ("eq", "ne"):
+            found[name] = unsigned
+        else:
+            found |= {f"{name}_s": signed, f"{name}_u": unsigned}
     return [
-        *_numeric(code, type_, f"{type_} -> i32", {".eqz": lambda a: int(a == 0)}),
-        *_numeric(code + 1, type_, f"{type_} {type_} -> i32", comparisons),
+        *_numeric(code, f"{type_}.", f"{type_} -> i32", {"eqz": lambda a: int(a == 0)}),
+        *_numeric(code + 1, f"{type_}.", f"{type_} {type_} -> i32", found),
     ]
 
 
@@ -174,52 +188,43 @@ def _integer_results(type_: ValueType, code: int, extensions: int) -> list[Opcod
     bits = BITS[type_]
     size = 1 << bits
     counts: dict[str, Meaning] = {
-        ".clz": lambda a: bits - a.bit_length(),
-        ".ctz": lambda a: (a & -a).bit_length() - 1 if a else bits,
-        ".popcnt": lambda a: a.bit_count(),
+        "clz": lambda a: bits - a.bit_length(),
+        "ctz": lambda a: (a & -a).bit_length() - 1 if a else bits,
+        "popcnt": lambda a: a.bit_count(),
     }
     arithmetic: dict[str, Meaning] = {
-        ".add": lambda a, b: (a + b) % size,
-        ".sub": lambda a, b: (a - b) % size,
-        ".mul": lambda a, b: a * b % size,
-        ".div_s": partial(numeric.divide_signed, bits),
-        ".div_u": numeric.divide_unsigned,
-        ".rem_s": partial(numeric.remainder_signed, bits),
-        ".rem_u": numeric.remainder_unsigned,
-        ".and": lambda a, b: a & b,
-        ".or": lambda a, b: a | b,
-        ".xor": lambda a, b: a ^ b,
-        ".shl": lambda a, b: (a << b % bits) % size,
-        ".shr_s": lambda a, b: (to_signed(a, bits) >> b % bits) % size,
-        ".shr_u": lambda a, b: a >> b % bits,
-        ".rotl": partial(numeric.rotate_left, bits),
-        ".rotr": lambda a, b: numeric.rotate_left(bits, a, -b),
+        "add": lambda a, b: (a + b) % size,
+        "sub": lambda a, b: (a - b) % size,
+        "mul": lambda a, b: a * b % size,
+        "div_s": partial(numeric.divide_signed, bits),
+        "div_u": numeric.divide_unsigned,
+        "rem_s": partial(numeric.remainder_signed, bits),
+        "rem_u": numeric.remainder_unsigned,
+        "and": lambda a, b: a & b,
+        "or": lambda a, b: a | b,
+        "xor": lambda a, b: a ^ b,
+        "shl": lambda a, b: (a << b % bits) % size,
+        "shr_s": lambda a, b: (to_signed(a, bits) >> b % bits) % size,
+        "shr_u": lambda a, b: a >> b % bits,
+        "rotl": partial(numeric.rotate_left, bits),
+        "rotr": lambda a, b: numeric.rotate_left(bits, a, -b),
     }
     extended: dict[str, Meaning] = {
-        f".extend{few}_s": partial(numeric.extend, few, bits, True)
+        f"extend{few}_s": partial(numeric.extend, few, bits, True)
         for few in (8, 16, 32)
         if few < bits
     }
     return [
-        *_numeric(code, type_, f"{type_} -> {type_}", counts),
-        *_numeric(code + 3, type_, f"{type_} {type_} -> {type_}", arithmetic),
-        *_numeric(extensions, type_, f"{type_} -> {type_}", extended),
+        *_numeric(code, f"{type_}.", f"{type_} -> {type_}", counts),
+        *_numeric(code + 3, f"{type_}.", f"{type_} {type_} -> {type_}", arithmetic),
+        *_numeric(extensions, f"{type_}.", f"{type_} -> {type_}", extended),
     ]
 
 
 def _float_tests(type_: ValueType, code: int) -> list[Opcode]:
-    """Names with what is said of a NaN, and of numbers."""
-    rules: dict[str, tuple[int, Callable[[float, float], bool]]] = {
-        ".eq": (0, lambda a, b: a == b),
-        ".ne": (1, lambda a, b: a != b),
-        ".lt": (0, lambda a, b: a < b),
-        ".gt": (0, lambda a, b: a > b),
-        ".le": (0, lambda a, b: a <= b),
-        ".ge": (0, lambda a, b: a >= b),
-    }
     form = FORMATS[type_]
-    compared = {name: partial(numeric.compare, form, *rule) for name, rule in rules.items()}
-    return _numeric(code, type_, f"{type_} {type_} -> i32", compared)
+    found = {name: partial(numeric.compare, form, test) for name, test in _TESTS.items()}
+    return _numeric(code, f"{type_}.", f"{type_} {type_} -> i32", found)
 
 
 def _float_results(type_: ValueType, code: int) -> list[Opcode]:
@@ -230,59 +235,47 @@ def _float_results(type_: ValueType, code: int) -> list[Opcode]:
         return partial(numeric.arithmetic, form, compute)
 
     of_one: dict[str, Meaning] = {
-        ".abs": lambda a: a & magnitude,
-        ".neg": lambda a: a ^ form.sign,
-        ".ceil": computed(partial(numeric.rounded_by, math.ceil)),
-        ".floor": computed(partial(numeric.rounded_by, math.floor)),
-        ".trunc": computed(partial(numeric.rounded_by, math.trunc)),
-        ".nearest": computed(partial(numeric.rounded_by, round)),
-        ".sqrt": computed(numeric.square_root),
+        "abs": lambda a: a & magnitude,
+        "neg": lambda a: a ^ form.sign,
+        "ceil": computed(partial(numeric.rounded_by, math.ceil)),
+        "floor": computed(partial(numeric.rounded_by, math.floor)),
+        "trunc": computed(partial(numeric.rounded_by, math.trunc)),
+        "nearest": computed(partial(numeric.rounded_by, round)),
+        "sqrt": computed(numeric.square_root),
     }
     of_two: dict[str, Meaning] = {
-        ".add": computed(operator.add),
-        ".sub": computed(operator.sub),
-        ".mul": computed(operator.mul),
-        ".div": computed(numeric.divide),
-        ".min": computed(numeric.minimum),
-        ".max": computed(numeric.maximum),
-        ".copysign": lambda a, b: a & magnitude | b & form.sign,
+        "add": computed(operator.add),
+        "sub": computed(operator.sub),
+        "mul": computed(operator.mul),
+        "div": computed(numeric.divide),
+        "min": computed(numeric.minimum),
+        "max": computed(numeric.maximum),
+        "copysign": lambda a, b: a & magnitude | b & form.sign,
     }
     return [
-        *_numeric(code, type_, f"{type_} -> {type_}", of_one),
-        *_numeric(code + 7, type_, f"{type_} {type_} -> {type_}", of_two),
+        *_numeric(code, f"{type_}.", f"{type_} -> {type_}", of_one),
+        *_numeric(code + 7, f"{type_}.", f"{type_} {type_} -> {type_}", of_two),
     ]
 
 
 def _conversions() -> Iterable[Opcode]:
-    def both(compute: Meaning, *sizes: object) -> dict[str, Meaning]:
-        return {"_s": partial(compute, *sizes, True), "_u": partial(compute, *sizes, False)}
-
-    truncate, saturate, convert = numeric.truncate, numeric.saturate, numeric.convert
-    table: tuple[tuple[int, str, dict[str, Meaning]], ...] = (
-        (0xA7, "i32 wrap i64", {"": lambda a: a % (1 << 32)}),
-        (0xA8, "i32 trunc f32", both(truncate, F32, 32)),
-        (0xAA, "i32 trunc f64", both(truncate, F64, 32)),
-        (0xAC, "i64 extend i32", both(numeric.extend, 32, 64)),
-        (0xAE, "i64 trunc f32", both(truncate, F32, 64)),
-        (0xB0, "i64 trunc f64", both(truncate, F64, 64)),
-        (0xB2, "f32 convert i32", both(convert, F32, 32)),
-        (0xB4, "f32 convert i64", both(convert, F32, 64)),
-        (0xB6, "f32 demote f64", {"": partial(numeric.change_format, F64, F32)}),
-        (0xB7, "f64 convert i32", both(convert, F64, 32)),
-        (0xB9, "f64 convert i64", both(convert, F64, 64)),
-        (0xBB, "f64 promote f32", {"": partial(numeric.change_format, F32, F64)}),
-        (0xBC, "i32 reinterpret f32", {"": keep}),
-        (0xBD, "i64 reinterpret f64", {"": keep}),
-        (0xBE, "f32 reinterpret i32", {"": keep}),
-        (0xBF, "f64 reinterpret i64", {"": keep}),
-        (0xFC00, "i32 trunc_sat f32", both(saturate, F32, 32)),
-        (0xFC02, "i32 trunc_sat f64", both(saturate, F64, 32)),
-        (0xFC04, "i64 trunc_sat f32", both(saturate, F32, 64)),
-        (0xFC06, "i64 trunc_sat f64", both(saturate, F64, 64)),
-    )
-    for code, conversion, meanings in table:
-        target, verb, source = conversion.split()
-        yield from _numeric(code, f"{target}.{verb}_{source}", f"{source} -> {target}", meanings)
+    meanings: dict[str, Meaning] = {
+        "wrap": numeric.wrap,
+        "extend": numeric.extend,
+        "trunc": numeric.truncate,
+        "trunc_sat": numeric.saturate,
+        "convert": numeric.convert,
+        "demote": numeric.change_format,
+        "promote": numeric.change_format,
+        "reinterpret": numeric.reinterpret,
+    }
+    sizes: dict[str, object] = {name: FORMATS.get(name, bits) for name, bits in BITS.items()}
+    for entry in _CONVERSIONS.strip().replace("\n", "|").split("|"):
+        code, target, verb, source, *signs = entry.split()
+        meaning = partial(meanings[verb], sizes[source], sizes[target])
+        signed = {"_s": partial(meaning, True), "_u": partial(meaning, False)}
+        name, types = f"{target}.{verb}_{source}", f"{source} -> {target}"
+        yield from _numeric(int(code, 16), name, types, signed if signs else {"": meaning})
 
 
 # -- the table ------------------------------------------------------------------------------------
@@ -304,12 +297,12 @@ def _rows() -> Iterable[Opcode]:
 
 OPCODES: dict[str, Opcode] = {row.name: row for row in _rows()}
 BY_CODE: dict[int, Opcode] = {row.code: row for row in OPCODES.values()}
+NUMERIC: dict[str, Meaning] = {row.name: row.meaning for row in OPCODES.values() if row.meaning}
+MEMORY_ACCESSES: dict[str, Opcode] = {name: row for name, row in OPCODES.items() if row.width}
 MARKERS = frozenset({"block", "loop", "else", "end", "nop"})
 """Instructions that do nothing when they are reached, and are not counted."""
 SEGMENT_USERS: dict[str, str] = {
-    row.name: row.indices[0]
-    for row in OPCODES.values()
-    if row.indices[:1] in (("data",), ("elem",))
+    name: row.indices[0] for name, row in OPCODES.items() if {"data", "elem"} & {*row.indices}
 }
 """Instructions that refer to a segment, and of what kind it is."""
 

@@ -168,7 +168,7 @@ class CodeText:
 
     def _operands(self, cursor: Cursor, row: Opcode) -> tuple[object, ...]:
         match row.immediates:
-            case Immediates.NUMBER:
+            case Immediates.INTEGER | Immediates.FLOAT:
                 return (self._number(cursor, row.results[0]),)
             case Immediates.LABELS:
                 depths = [self._index(cursor, "label")]

@@ -89,7 +89,7 @@ def _check_constant(
     for instruction in expression[:-1]:
         opcode = instruction.opcode
         row = OPCODES[opcode]
-        if row.immediates is Immediates.NUMBER:
+        if row.immediates in (Immediates.INTEGER, Immediates.FLOAT):
             found += row.results
         elif opcode == "global.get":
             index = instruction.operands[0]

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from curta.errors import InvalidModuleError
 from curta.machine.wasm.module import FunctionType, IndexSpaces, Instruction, Module
-from curta.machine.wasm.opcodes import OPCODES, Space, ValueType
+from curta.machine.wasm.opcodes import MEMORY_ACCESSES, OPCODES, Space, ValueType
 
 Types = tuple[ValueType, ...]
 Chain = tuple[Any, ValueType | None] | None
@@ -374,8 +374,8 @@ _RULES = {
     "select": _select,
     **dict.fromkeys(("local.get", "local.set", "local.tee"), _local),
     **dict.fromkeys(("global.get", "global.set"), _global),
-    **{row.name: _access for row in OPCODES.values() if row.width},
-    **{row.name: _refer for row in OPCODES.values() if row.indices and row.signature},
+    **dict.fromkeys(MEMORY_ACCESSES, _access),
+    **{name: _refer for name, row in OPCODES.items() if row.indices and row.signature},
 }
 
 # Parameters in the order in which they are popped.
