@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
@@ -135,7 +135,7 @@ def _signature(text: str) -> Signature:
     return Signature(parameters, results)
 
 
-def _steps() -> Iterable[Opcode]:
+def _steps() -> Iterator[Opcode]:
     spaces: dict[str, Space] = {space: space for space in get_args(Space)}
     for entry in _STEPS.strip().replace("\n", "|").split("|"):
         head, _, types = entry.partition(":")
@@ -146,7 +146,7 @@ def _steps() -> Iterable[Opcode]:
         yield Opcode(name, int(code, 16), Immediates[kinds[0]], indices, signature)
 
 
-def _accesses() -> Iterable[Opcode]:
+def _accesses() -> Iterator[Opcode]:
     for line in _ACCESSES.strip().splitlines():
         code, entries = line.split(maxsplit=1)
         for place, entry in enumerate(entries.split("|"), int(code, 16)):
@@ -258,7 +258,7 @@ def _float_results(type_: ValueType, code: int) -> list[Opcode]:
     ]
 
 
-def _conversions() -> Iterable[Opcode]:
+def _conversions() -> Iterator[Opcode]:
     meanings: dict[str, Meaning] = {
         "wrap": numeric.wrap,
         "extend": numeric.extend,
@@ -281,7 +281,7 @@ def _conversions() -> Iterable[Opcode]:
 # -- the table ------------------------------------------------------------------------------------
 
 
-def _rows() -> Iterable[Opcode]:
+def _rows() -> Iterator[Opcode]:
     yield from _steps()
     yield from _accesses()
     yield from _integer_tests("i32", 0x45)
