@@ -17,8 +17,8 @@ from pathlib import Path
 import wasmtime
 
 from curta.machine.wasm import decode, encode
-from curta.machine.wasm.execute import MARKERS
 from curta.machine.wasm.module import Export, Expression, Global, GlobalType, Instruction
+from curta.machine.wasm.opcodes import MARKERS
 
 COUNTER = "curta.executed"
 STRETCH_ENDS = frozenset(

@@ -203,6 +203,7 @@ _TABLE = (
 CORE = {operation.name: operation for operation in _TABLE}
 OPERATIONS = tuple(CORE)
 """Their numbers are their places; 0 is `copy`."""
+DIVISIONS = tuple(name for name, one in CORE.items() if one.kind == "divide")
 VALUES = {name: one.meaning for name, one in CORE.items() if one.meaning is not None}
 _EXTENSION = CoreOperation("extension", "abcd")
 

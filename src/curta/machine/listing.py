@@ -35,9 +35,9 @@ from curta.machine.vocabulary import (
     QUOTIENT_NEGATIVE,
     RECORD,
 )
-from curta.machine.wasm.execute import MARKERS
 from curta.machine.wasm.module import Expression, Module
 from curta.machine.wasm.module import Instruction as WasmInstruction
+from curta.machine.wasm.opcodes import MARKERS, MEMORY_ACCESSES
 
 if TYPE_CHECKING:
     from curta.machine.proof import Verdict
@@ -97,7 +97,7 @@ def wasm_text(instruction: WasmInstruction) -> str:
             operands = ()
         case "br_table":
             operands = (*operands[0], operands[1])
-        case name if ".load" in name or ".store" in name:
+        case name if name in MEMORY_ACCESSES:
             operands = (f"offset={operands[1]}",) if operands[1] else ()
         case "i32.const":
             operands = (constant(operands[0]),)

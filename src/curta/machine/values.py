@@ -12,7 +12,7 @@ import struct
 from collections.abc import Sequence
 
 from curta.errors import UserError
-from curta.machine.wasm.opcodes import ValueType
+from curta.machine.wasm.opcodes import BITS, ValueType
 
 WORD_BITS = 32
 Number = int | float
@@ -20,7 +20,7 @@ Number = int | float
 
 def width(type_: ValueType) -> int:
     """Bits of a value."""
-    return int(type_[1:])
+    return BITS[type_]
 
 
 def word_count(types: Sequence[ValueType]) -> int:

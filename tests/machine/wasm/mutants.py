@@ -9,7 +9,7 @@ from typing import Any
 
 from curta.machine.wasm import Instruction, Module
 from curta.machine.wasm.module import BlockType, FunctionType, GlobalType, Limits
-from curta.machine.wasm.opcodes import OPCODES, VALUE_TYPE_CODES, Immediates
+from curta.machine.wasm.opcodes import OPCODES, VALUE_TYPE_CODES, Immediates, Opcode
 
 _BYTES = (0, 1, 2, 3, 0x0B, 0x10, 0x20, 0x3F, 0x40, 0x60, 0x6F, 0x70, 0x7B, 0x7C, 0x7F, 0x80, 0xFC)
 _VALUES = tuple(VALUE_TYPE_CODES)
@@ -156,44 +156,32 @@ def random_block_type(random: Random) -> BlockType:
 
 def random_instruction(random: Random) -> Instruction:
     row = random.choice([row for row in OPCODES.values() if row.name not in _CONSTRUCTS])
-    return Instruction(row.name, _operands(row.immediates, row.width, random))
+    return Instruction(row.name, _operands(row, random))
 
 
 def _other_operands(instruction: Instruction, random: Random) -> tuple[Any, ...]:
-    row = OPCODES[instruction.opcode]
-    return _operands(row.immediates, row.width, random)
+    return _operands(OPCODES[instruction.opcode], random)
 
 
 def _index(random: Random) -> int:
     return random.choice((0, 0, 1, 1, 2, 3, 4, 5, 9, 300))
 
 
-def _operands(kind: Immediates, width: int, random: Random) -> tuple[Any, ...]:
-    match kind:
-        case (
-            Immediates.NONE
-            | Immediates.MEMORY_BYTE
-            | Immediates.MEMORY
-            | Immediates.MEMORIES
-            | Immediates.END
-            | Immediates.ELSE
-        ):
-            return ()
-        case Immediates.I32 | Immediates.F32:
-            return (random.getrandbits(32),)
-        case Immediates.I64 | Immediates.F64:
-            return (random.getrandbits(64),)
+def _operands(row: Opcode, random: Random) -> tuple[Any, ...]:
+    match row.immediates:
+        case Immediates.INTEGER | Immediates.FLOAT:
+            return (random.getrandbits(row.bits),)
         case Immediates.ACCESS:
-            return random.randrange(width.bit_length() + 1), random.choice((0, 1, 8, 2**32 - 1))
+            most = row.width.bit_length() + 1
+            return random.randrange(most), random.choice((0, 1, 8, 2**32 - 1))
         case Immediates.LABELS:
             count = random.randrange(4)
             return tuple(random.randrange(3) for _ in range(count)), random.randrange(3)
-        case Immediates.INDIRECT | Immediates.ELEMENT_TABLE:
-            return random.randrange(5), random.choice((0, 0, 0, 0, 1))
-        case Immediates.TABLES:
-            return 0, random.choice((0, 0, 0, 0, 1))
-        case _:
-            return (_index(random),)
+    if row.indices == ("table", "table"):
+        return 0, random.choice((0, 0, 0, 0, 1))
+    if len(row.indices) == 2 and row.indices[1] == "table":
+        return random.randrange(5), random.choice((0, 0, 0, 0, 1))
+    return tuple(_index(random) for space in row.indices if space != "memory")
 
 
 def _with(entries: tuple[Any, ...], place: int, entry: Any) -> tuple[Any, ...]:

@@ -66,7 +66,7 @@ def _rows(result: Types, wanted: Callable[[Opcode], bool]) -> list[Opcode]:
     ]
 
 
-_COMPUTE = {type_: _rows((type_,), lambda row: 0x45 <= row.code < 0xFC08) for type_ in VALUES}
+_COMPUTE = {type_: _rows((type_,), lambda row: row.meaning is not None) for type_ in VALUES}
 _LOADS = {type_: _rows((type_,), lambda row: row.width > 0) for type_ in VALUES}
 _STORES = _rows((), lambda row: row.width > 0)
 

@@ -12,10 +12,9 @@ from curta.machine.lower.code import USER, Callee, words
 from curta.machine.lower.library import imported_function, library_module
 from curta.machine.parts.operations import Extension
 from curta.machine.wasm.module import MAX_PAGES, FunctionType, Module
+from curta.machine.wasm.opcodes import SEGMENT_USERS
 
 LAST_REGISTER = 2 * GLOBALS - 1
-_USERS = {"memory.init": "data", "data.drop": "data", "table.init": "elem", "elem.drop": "elem"}
-"""Instructions that refer to segments."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,10 +163,10 @@ def _take_segments(context: ModuleContext) -> None:
     """Places and registers for segments that instructions refer to."""
     module = context.module
     used = {
-        (_USERS[instruction.opcode], instruction.operands[0])
+        (SEGMENT_USERS[instruction.opcode], instruction.operands[0])
         for function in module.functions
         for instruction in function.body
-        if instruction.opcode in _USERS
+        if instruction.opcode in SEGMENT_USERS
     }
 
     lengths = [len(data.content) if data.mode == "passive" else 0 for data in module.data]

@@ -22,6 +22,8 @@ from curta.machine.lower.code import Exit, Step, Value
 from curta.machine.lower.conditions import branch, choose
 from curta.machine.lower.numbers import NUMBERS, Compute
 from curta.machine.lower.rules import Operation
+from curta.machine.values import WORD_BITS
+from curta.machine.wasm.opcodes import MEMORY_ACCESSES, Opcode
 
 OUT_OF_BOUNDS = TRAPS.index("out of bounds memory access")
 _HIGH = 4
@@ -38,14 +40,11 @@ def place_of(b: Builder, address: Value, offset: int, reach: int = 0) -> tuple[V
     return address, offset
 
 
-def _load(name: str, b: Builder, _: int, offset: int, address: Value) -> Values:
-    return (b.load(name, *place_of(b, address, offset)),)
-
-
-def _load_long(name: str, signed: bool, b: Builder, _: int, offset: int, address: Value) -> Values:
-    """A number of 64 bits of which fewer are in the memory."""
+def _load(name: str, row: Opcode, b: Builder, _: int, offset: int, address: Value) -> Values:
     low = b.load(name, *place_of(b, address, offset))
-    return low, b.value("shr_s", low, b.constant(31)) if signed else b.constant(0)
+    if row.bits == WORD_BITS:
+        return (low,)
+    return low, b.value("shr_s", low, b.constant(31)) if row.signed else b.constant(0)
 
 
 def _store(name: str, b: Builder, _: int, offset: int, address: Value, *words: Value) -> None:
@@ -147,19 +146,20 @@ def _poke(name: str, base: int, shift: int, b: Builder, place: Value, value: Val
     b.do(Step(name, a=address, c=value, immediate=offset))
 
 
-_LOADS = ("load8_u", "load8_s", "load16_u", "load16_s")
+def _access(row: Opcode) -> Compute:
+    """By the bytes in the memory; eight are two words."""
+    bits = 8 * row.width
+    if bits > WORD_BITS:
+        return _load_wide if row.results else _store_wide
+    if not row.results:
+        return partial(_store, f"store{bits}")
+    name = "load32" if bits == WORD_BITS else f"load{bits}_{'s' if row.signed else 'u'}"
+    return partial(_load, name, row)
+
+
 COMPUTED: dict[str, Compute] = {
     **NUMBERS,
-    **{f"i32.{name}": partial(_load, name) for name in _LOADS},
-    **{f"i64.{name}": partial(_load_long, name, name.endswith("_s")) for name in _LOADS},
-    "i64.load32_u": partial(_load_long, "load32", False),
-    "i64.load32_s": partial(_load_long, "load32", True),
-    **dict.fromkeys(("i32.load", "f32.load"), partial(_load, "load32")),
-    **dict.fromkeys(("i64.load", "f64.load"), _load_wide),
-    **{f"i32.{name}": partial(_store, name) for name in ("store8", "store16")},
-    **{f"i64.{name}": partial(_store, name) for name in ("store8", "store16", "store32")},
-    **dict.fromkeys(("i32.store", "f32.store"), partial(_store, "store32")),
-    **dict.fromkeys(("i64.store", "f64.store"), _store_wide),
+    **{name: _access(row) for name, row in MEMORY_ACCESSES.items()},
     "memory.size": lambda b: (b.get(MEMORY_PAGES),),
     "memory.grow": _memory_grow,
     "memory.init": _memory_init,

@@ -11,11 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from curta.machine.instructions import COMPARISONS
+from curta.machine.instructions import COMPARISONS, CORE, DIVISIONS
 from curta.machine.lower.builder import Builder, Values
 from curta.machine.lower.code import Value
 from curta.machine.lower.conditions import choose, compare
 from curta.machine.lower.rules import WIDE, Operation
+from curta.machine.wasm.opcodes import NUMERIC
 
 _TEXT = """
 i64.add aAbB: c = carry a b; r = add a b; R = add3 A B c
@@ -151,18 +152,14 @@ def _multiply_doubles(b: Builder, *words: Value) -> Values:
     return b.call_library("f64.mul", words, 2)
 
 
-_OF_WORDS = (
-    *("add", "sub", "mul", "div_s", "div_u", "rem_s", "rem_u", "clz", "ctz", "popcnt"),
-    *("and", "or", "xor", "shl", "shr_s", "shr_u", "rotl", "rotr"),
-)
 NUMBERS: dict[str, Compute] = {
     **STRAIGHT,
-    **{f"i32.{name}": partial(value, name) for name in _OF_WORDS},
+    **{f"i32.{name}": partial(value, name) for name in CORE if f"i32.{name}" in NUMERIC},
     **{f"i32.{name}": partial(compare, name) for name in COMPARISONS},
     "i32.eqz": partial(_is_zero, "eq"),
     **{f"i64.{name}": partial(compare, WIDE + name) for name in COMPARISONS},
     "i64.eqz": partial(_is_zero, WIDE + "eq"),
-    **{f"i64.{name}": partial(_divide, name) for name in ("div_s", "div_u", "rem_s", "rem_u")},
+    **{f"i64.{name}": partial(_divide, name) for name in DIVISIONS},
     **{f"i64.{name}": partial(_shift, name) for name in ("shl", "shr_u", "shr_s", "rotl", "rotr")},
     "i64.clz": partial(_count_zeros, "clz"),
     "i64.ctz": partial(_count_zeros, "ctz"),

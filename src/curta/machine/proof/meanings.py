@@ -13,9 +13,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from curta.machine.instructions import COMPARISONS, VALUES
+from curta.machine.instructions import COMPARISONS, DIVISIONS, VALUES
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
-from curta.machine.wasm.opcodes import OPCODES
+from curta.machine.values import word_count
+from curta.machine.wasm.opcodes import NUMERIC, OPCODES, Opcode
 
 Words = tuple[Term, ...]
 _SIGN = 1 << 31
@@ -192,19 +193,16 @@ def _copy_sign(w: Algebra, a: Words, b: Words) -> Words:
     return *a[:-1], w.value("or", w.value("and", a[-1], constant(_SIGN - 1)), sign)
 
 
-def _library(name: str, w: Algebra, *operands: Words) -> Words:
-    signature = OPCODES[name].signature
-    assert signature is not None  # numeric instructions have one
-    results = sum(2 if type_[1:] == "64" else 1 for type_ in signature.results)
-    return w.library(name, tuple(word for operand in operands for word in operand), results)
+def _library(row: Opcode, w: Algebra, *operands: Words) -> Words:
+    words = tuple(word for operand in operands for word in operand)
+    return w.library(row.name, words, word_count(row.results))
 
 
 # -- the table ------------------------------------------------------------------------------------
 
-_DIVISIONS = ("div_s", "div_u", "rem_s", "rem_u")
 _IN_WORDS: dict[str, Meaning] = {
-    **{f"i32.{name}": partial(_word, name) for name in VALUES if f"i32.{name}" in OPCODES},
-    **{f"i32.{name}": partial(_divide_word, name) for name in _DIVISIONS},
+    **{f"i32.{name}": partial(_word, name) for name in VALUES if f"i32.{name}" in NUMERIC},
+    **{f"i32.{name}": partial(_divide_word, name) for name in DIVISIONS},
     "i32.extend8_s": partial(_word, "extend8"),
     "i32.extend16_s": partial(_word, "extend16"),
     "i32.eqz": _is_zero,
@@ -214,7 +212,7 @@ _IN_WORDS: dict[str, Meaning] = {
     "i64.add": _add,
     "i64.sub": _subtract,
     "i64.mul": _multiply,
-    **{f"i64.{name}": partial(_divide, name) for name in _DIVISIONS},
+    **{f"i64.{name}": partial(_divide, name) for name in DIVISIONS},
     **{f"i64.{name}": partial(_shift, name) for name in _SHIFTS},
     "i64.popcnt": _count_ones,
     "i64.clz": partial(_count_zeros, "clz"),
@@ -225,21 +223,13 @@ _IN_WORDS: dict[str, Meaning] = {
     "i64.extend16_s": partial(_extend_within, "extend16"),
     "i64.extend32_s": partial(_extend_within, ""),
     "i32.wrap_i64": _wrap,
-    **{
-        f"{target}.reinterpret_{source}": _same
-        for target, source in (("i32", "f32"), ("i64", "f64"), ("f32", "i32"), ("f64", "i64"))
-    },
+    **{name: _same for name in NUMERIC if ".reinterpret_" in name},
     **{f"{kind}.neg": _negate for kind in ("f32", "f64")},
     **{f"{kind}.abs": _magnitude for kind in ("f32", "f64")},
     **{f"{kind}.copysign": _copy_sign for kind in ("f32", "f64")},
 }
 MEANINGS: dict[str, Meaning] = {
-    name: _IN_WORDS.get(name) or partial(_library, name)
-    for name, row in OPCODES.items()
-    if 0x45 <= row.code < 0xFC08
+    name: _IN_WORDS.get(name) or partial(_library, OPCODES[name]) for name in NUMERIC
 }
 """By instruction: a function of the algebra and the operands."""
-PARAMETERS = {
-    name: len(OPCODES[name].signature.parameters)  # type: ignore[union-attr]
-    for name in MEANINGS
-}
+PARAMETERS = {name: len(OPCODES[name].parameters) for name in NUMERIC}

@@ -10,9 +10,10 @@ from curta.machine.instructions import MEMORY_PAGES, WORD
 from curta.machine.program import Callee, Claims, Place
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
 from curta.machine.runtime.build import LIBRARIES
+from curta.machine.values import to_words
 from curta.machine.wasm.decode import decode
 from curta.machine.wasm.module import Expression, FunctionType, Instruction, Module
-from curta.machine.wasm.opcodes import ValueType
+from curta.machine.wasm.opcodes import OPCODES, ValueType
 from curta.machine.wasm.validate_code import BodyValidator, Branch
 
 Words = tuple[Term, ...]
@@ -237,9 +238,8 @@ def user_module(module: Module, claims: Claims, most_pages: int) -> SourceModule
 def words_of(expression: Expression) -> Words:
     """The constants that a constant expression is."""
     instruction = expression[0]
-    value: int = instruction.operands[0]
-    low = constant(value)
-    return (low, constant(value >> 32)) if instruction.opcode[1] == "6" else (low,)
+    words = to_words(instruction.operands, OPCODES[instruction.opcode].results)
+    return tuple(constant(word) for word in words)
 
 
 def shared_registers(user: SourceModule) -> list[int]:

@@ -34,7 +34,7 @@ from curta.machine.wasm.module import (
     SegmentMode,
     TableType,
 )
-from curta.machine.wasm.opcodes import VALUE_TYPES, ValueType
+from curta.machine.wasm.opcodes import SEGMENT_USERS, VALUE_TYPES, ValueType
 from curta.machine.wasm.reader import Reader
 
 MAGIC = b"\0asm"
@@ -158,7 +158,7 @@ def _check_no_data_indices(
 ) -> None:
     for _, body in bodies:
         for instruction in body:
-            if instruction.opcode in ("memory.init", "data.drop"):
+            if SEGMENT_USERS.get(instruction.opcode) == "data":
                 raise MalformedModuleError(
                     f"data count section required: {instruction.opcode} is used",
                     instruction.offset,

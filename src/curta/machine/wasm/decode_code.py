@@ -6,18 +6,18 @@ opcode's byte, and numbers of one byte read in place. Nothing here recurses.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from curta.errors import UnsupportedFeatureError
 from curta.machine.wasm.module import BlockType, Instruction
-from curta.machine.wasm.opcodes import BY_CODE, VALUE_TYPES, Immediates, unsupported_code
+from curta.machine.wasm.opcodes import BY_CODE, VALUE_TYPES, Immediates, Space, unsupported_code
 from curta.machine.wasm.reader import Reader
 
 _ROWS = [BY_CODE.get(code) for code in range(256)]
 _NAMES = [row.name if row else "" for row in _ROWS]
 _KINDS = [row.immediates if row else None for row in _ROWS]
-
-_ONE_NUMBER = [
-    kind in (Immediates.LOCAL, Immediates.LABEL, Immediates.GLOBAL, Immediates.FUNCTION)
-    for kind in _KINDS
+_HOW_MANY = [
+    len(row.indices) if row and row.immediates is Immediates.INDICES else None for row in _ROWS
 ]
 _REFUSED_BLOCK_TYPES = {0x7B: "SIMD", 0x70: "reference types", 0x6F: "reference types"}
 
@@ -27,22 +27,23 @@ def decode_expression(reader: Reader) -> tuple[Instruction, ...]:
     code: list[Instruction] = []
     append = code.append
     data, limit = reader.data, reader.end
-    names, kinds, one_number, none = _NAMES, _KINDS, _ONE_NUMBER, Immediates.NONE
+    names, kinds, how_many = _NAMES, _KINDS, _HOW_MANY
     opened: list[int] = []  # indices of the constructs that wait for their end
     at = reader.at
     while at < limit:
         start = at
         number = data[at]
         at += 1
-        kind = kinds[number]
-        if kind is none:
+        indices = how_many[number]
+        if indices == 0:
             append(Instruction(names[number], (), start))
             continue
-        if one_number[number] and at < limit and data[at] < 0x80:
+        if indices == 1 and at < limit and data[at] < 0x80:
             append(Instruction(names[number], (data[at],), start))
             at += 1
             continue
         reader.at = at
+        kind = kinds[number]
         if kind is Immediates.BLOCK:
             opened.append(len(code))
             append(Instruction(names[number], (_block_type(reader), 0), start))
@@ -122,48 +123,32 @@ def _other(reader: Reader, number: int, start: int) -> Instruction:
         row = BY_CODE.get(number)
     if row is None:
         raise _unknown(reader, number, start)
-    operands: tuple[object, ...]
+    operands: tuple[object, ...] = ()
     match row.immediates:
-        case Immediates.I32:
-            operands = (reader.signed(32) & 0xFFFFFFFF,)
-        case Immediates.I64:
-            operands = (reader.signed(64) & 0xFFFFFFFFFFFFFFFF,)
-        case Immediates.F32:
-            operands = (int.from_bytes(reader.take(4), "little"),)
-        case Immediates.F64:
-            operands = (int.from_bytes(reader.take(8), "little"),)
+        case Immediates.INTEGER:
+            operands = (reader.signed(row.bits) % (1 << row.bits),)
+        case Immediates.FLOAT:
+            operands = (int.from_bytes(reader.take(row.bits // 8), "little"),)
         case Immediates.LABELS:
             operands = (reader.vector(Reader.unsigned), reader.unsigned())
-        case Immediates.INDIRECT | Immediates.ELEMENT_TABLE | Immediates.TABLES:
-            operands = (reader.unsigned(), reader.unsigned())
-        case Immediates.MEMORY_BYTE:
+        case Immediates.ZERO_BYTE:
             if reader.byte() != 0:
                 raise reader.error("zero byte expected", reader.at - 1)
-            operands = ()
-        case Immediates.MEMORY:
-            _only_memory(reader)
-            operands = ()
-        case Immediates.MEMORIES:
-            _only_memory(reader)
-            _only_memory(reader)
-            operands = ()
-        case Immediates.DATA_MEMORY:
-            operands = (reader.unsigned(),)
-            _only_memory(reader)
-        case Immediates.NONE:
-            operands = ()
         case _:
-            operands = (reader.unsigned(),)
+            operands = tuple(_indices(reader, row.indices))
     return Instruction(row.name, operands, start)
 
 
-def _only_memory(reader: Reader) -> None:
-    at = reader.at
-    index = reader.unsigned()
-    if index:
-        raise UnsupportedFeatureError(
-            f"multi-memory: memory {index} (at byte {at}); compile the program without it"
-        )
+def _indices(reader: Reader, spaces: tuple[Space, ...]) -> Iterator[int]:
+    for space in spaces:
+        at = reader.at
+        index = reader.unsigned()
+        if space != "memory":
+            yield index
+        elif index:
+            raise UnsupportedFeatureError(
+                f"multi-memory: memory {index} (at byte {at}); compile the program without it"
+            )
 
 
 def _unknown(reader: Reader, number: int, start: int) -> Exception:

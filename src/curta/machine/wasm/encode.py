@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import groupby
+from typing import Any
 
 from curta.machine.wasm.decode import MAGIC, SECTIONS, VERSION
 from curta.machine.wasm.module import (
@@ -24,7 +25,15 @@ from curta.machine.wasm.module import (
     Module,
     TableType,
 )
-from curta.machine.wasm.opcodes import OPCODES, VALUE_TYPE_CODES, Immediates, ValueType
+from curta.machine.wasm.numeric import to_signed
+from curta.machine.wasm.opcodes import (
+    OPCODES,
+    SEGMENT_USERS,
+    VALUE_TYPE_CODES,
+    Immediates,
+    Opcode,
+    ValueType,
+)
 
 _FUNCREF = b"\x70"
 _KIND_CODES = {"func": 0, "table": 1, "memory": 2, "global": 3}
@@ -70,7 +79,7 @@ def _sections(module: Module) -> dict[str, bytes | None]:
 
 def _uses_data_indices(module: Module) -> bool:
     return any(
-        instruction.opcode in ("memory.init", "data.drop")
+        SEGMENT_USERS.get(instruction.opcode) == "data"
         for function in module.functions
         for instruction in function.body
     )
@@ -201,37 +210,27 @@ def _expression(code: Expression) -> bytes:
 
 def _instruction(instruction: Instruction) -> bytes:
     row = OPCODES[instruction.opcode]
-    if row.code < 0x100:
-        return bytes([row.code]) + _operands(row.immediates, instruction)
-    return b"\xfc" + _unsigned(row.code - 0xFC00) + _operands(row.immediates, instruction)
+    code = bytes([row.code]) if row.code < 0x100 else b"\xfc" + _unsigned(row.code - 0xFC00)
+    return code + _operands(row, instruction.operands)
 
 
-def _operands(kind: Immediates, instruction: Instruction) -> bytes:
-    operands = instruction.operands
-    match kind:
-        case Immediates.NONE | Immediates.END | Immediates.ELSE:
-            return b""
+def _operands(row: Opcode, operands: tuple[Any, ...]) -> bytes:
+    match row.immediates:
         case Immediates.BLOCK:
             return _block_type(operands[0])
         case Immediates.LABELS:
             depths, default = operands
             return _vector(_unsigned(depth) for depth in depths) + _unsigned(default)
-        case Immediates.I32:
-            return _signed((operands[0] ^ 1 << 31) - (1 << 31))
-        case Immediates.I64:
-            return _signed((operands[0] ^ 1 << 63) - (1 << 63))
-        case Immediates.F32:
-            return int(operands[0]).to_bytes(4, "little")
-        case Immediates.F64:
-            return int(operands[0]).to_bytes(8, "little")
-        case Immediates.MEMORY_BYTE | Immediates.MEMORY:
-            return b"\0"
-        case Immediates.MEMORIES:
-            return b"\0\0"
-        case Immediates.DATA_MEMORY:
-            return _unsigned(operands[0]) + b"\0"
+        case Immediates.INTEGER:
+            return _signed(to_signed(operands[0], row.bits))
+        case Immediates.FLOAT:
+            return int(operands[0]).to_bytes(row.bits // 8, "little")
+        case Immediates.ACCESS:
+            return _unsigned(operands[0]) + _unsigned(operands[1])
         case _:
-            return b"".join([_unsigned(operand) for operand in operands])
+            left = iter(operands)
+            indices = (0 if space == "memory" else next(left) for space in row.indices)
+            return b"".join(map(_unsigned, indices))
 
 
 def _block_type(written: BlockType) -> bytes:

@@ -1,4 +1,4 @@
-"""What instructions do that do more than compute: control, variables, memory, tables.
+"""What instructions do: control, variables, memory, tables, and numbers as the table says.
 
 Each function takes the frame of the call and the operands of the instruction. It returns the
 function to be called, if the instruction is a call.
@@ -11,15 +11,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from curta.errors import Trap
-from curta.machine.wasm.opcodes import OPCODES, Opcode
+from curta.machine.wasm.numeric import Meaning
+from curta.machine.wasm.opcodes import MEMORY_ACCESSES, NUMERIC, OPCODES, Opcode
 
 if TYPE_CHECKING:
     from curta.machine.wasm.interpret import Frame
     from curta.machine.wasm.store import FunctionObject
-
-MARKERS = frozenset({"block", "loop", "else", "end", "nop"})
-"""Instructions that do nothing when they are reached, and are not counted."""
-
 
 # -- control --------------------------------------------------------------------------------------
 
@@ -76,6 +73,20 @@ def _call_indirect(frame: Frame, type_index: int, table: int) -> FunctionObject:
     return function
 
 
+# -- numbers --------------------------------------------------------------------------------------
+
+
+def _of_one(meaning: Meaning, frame: Frame) -> None:
+    stack = frame.stack
+    stack[-1] = meaning(stack[-1])
+
+
+def _of_two(meaning: Meaning, frame: Frame) -> None:
+    stack = frame.stack
+    second = stack.pop()
+    stack[-1] = meaning(stack[-1], second)
+
+
 # -- operands and variables -----------------------------------------------------------------------
 
 
@@ -119,8 +130,8 @@ def _global_set(frame: Frame, index: int) -> None:
 
 def _load(row: Opcode, frame: Frame, _: int, offset: int) -> None:
     content = frame.instance.memories[0].read(frame.stack.pop() + offset, row.width)
-    value = int.from_bytes(content, "little", signed=row.name.endswith("_s"))
-    frame.stack.append(value % (1 << int(row.name[1:3])))
+    value = int.from_bytes(content, "little", signed=row.signed)
+    frame.stack.append(value % (1 << row.bits))
 
 
 def _store(row: Opcode, frame: Frame, _: int, offset: int) -> None:
@@ -202,7 +213,6 @@ EXECUTE: dict[str, Callable[..., Any]] = {
     "call_indirect": _call_indirect,
     "drop": _drop,
     "select": _select,
-    **{f"{value}.const": _constant for value in ("i32", "i64", "f32", "f64")},
     "local.get": _local_get,
     "local.set": _local_set,
     "local.tee": _local_tee,
@@ -217,9 +227,13 @@ EXECUTE: dict[str, Callable[..., Any]] = {
     "table.init": _table_init,
     "table.copy": _table_copy,
     "elem.drop": _elem_drop,
+    **{name: _constant for name in OPCODES if name.endswith(".const")},
     **{
-        row.name: partial(_store if ".store" in row.name else _load, row)
-        for row in OPCODES.values()
-        if row.width
+        name: partial(_load if row.results else _store, row)
+        for name, row in MEMORY_ACCESSES.items()
+    },
+    **{
+        name: partial(_of_one if len(OPCODES[name].parameters) == 1 else _of_two, meaning)
+        for name, meaning in NUMERIC.items()
     },
 }

@@ -16,10 +16,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from curta.errors import FuelError, LinkError, Trap, UserError
-from curta.machine.wasm.execute import EXECUTE, MARKERS
+from curta.machine.wasm.execute import EXECUTE
 from curta.machine.wasm.module import Expression, Instruction, Module
-from curta.machine.wasm.numeric import NUMERIC
-from curta.machine.wasm.opcodes import OPCODES, ValueType
+from curta.machine.wasm.opcodes import BITS, MARKERS, ValueType
 from curta.machine.wasm.store import (
     DefinedFunction,
     ExternalObject,
@@ -239,17 +238,8 @@ class Instance:
                     f"{_where(frame, instruction)}; allow more with RunLimits.fuel"
                 )
             self.executed += 1
-        compute = NUMERIC.get(opcode)
-        if compute is None:
-            callee: FunctionObject | None = EXECUTE[opcode](frame, *instruction.operands)
-            return callee
-        stack = frame.stack
-        first = len(stack) - _ARITY[opcode]
-        stack[first:] = [compute(*stack[first:])]
-        return None
-
-
-_ARITY = {name: len(row.signature.parameters) for name, row in OPCODES.items() if row.signature}
+        callee: FunctionObject | None = EXECUTE[opcode](frame, *instruction.operands)
+        return callee
 
 
 def call_host(caller: Instance, function: HostFunction, arguments: list[int]) -> list[int]:
@@ -273,7 +263,7 @@ def call_host(caller: Instance, function: HostFunction, arguments: list[int]) ->
 
 
 def _check_pattern(value: int, type_: ValueType, what: str) -> None:
-    if not isinstance(value, int) or not 0 <= value < 1 << int(type_[1:]):
+    if not isinstance(value, int) or not 0 <= value < 1 << BITS[type_]:
         raise UserError(f"{what} must be the bit pattern of an {type_}, unsigned; got {value!r}")
 
 

@@ -1,47 +1,46 @@
-"""The table of opcodes: name, encoding, what follows it, what it pops and pushes.
+"""The table of opcodes: one row says all about an instruction.
 
-Everything that handles instructions reads this table: decoder, encoder, validator, text format.
-Instructions whose operand types depend on more than the opcode have no signature here; the
-validator has a rule for each.
+Everything that handles instructions reads this table: decoder, encoder, validator, text format,
+interpreter, lowering and proof. What control, variables and memory do is in `execute`. Instructions
+whose operand types depend on more than the opcode have no signature here; the validator has a rule
+for each.
 """
 
 from __future__ import annotations
 
+import math
+import operator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Literal
+from functools import partial
+from typing import Literal, get_args
+
+from curta.machine.wasm import numeric
+from curta.machine.wasm.floats import F32, F64, Format
+from curta.machine.wasm.numeric import Meaning, to_signed
 
 ValueType = Literal["i32", "i64", "f32", "f64"]
 VALUE_TYPES: dict[int, ValueType] = {0x7F: "i32", 0x7E: "i64", 0x7D: "f32", 0x7C: "f64"}
 VALUE_TYPE_CODES = {name: code for code, name in VALUE_TYPES.items()}
+BITS: dict[ValueType, int] = {"i32": 32, "i64": 64, "f32": 32, "f64": 64}
+FORMATS: dict[ValueType, Format] = {"f32": F32, "f64": F64}
+Space = Literal["label", "local", "func", "type", "table", "memory", "global", "data", "elem"]
+"""What an index can count."""
 
 
 class Immediates(Enum):
     """What follows an opcode in the code, which becomes the operands of the Instruction."""
 
-    NONE = auto()
+    INDICES = auto()  # those of the row but for memories, as there is only one
+    ZERO_BYTE = auto()  # (), where others have the index of a memory
     BLOCK = auto()  # (block type, index of the instruction where the construct goes on)
     ELSE = auto()  # (index of the matching end,)
     END = auto()
-    LABEL = auto()  # (depth,)
     LABELS = auto()  # (depths, default depth)
-    FUNCTION = auto()  # (function index,)
-    INDIRECT = auto()  # (type index, table index)
-    LOCAL = auto()  # (local index,)
-    GLOBAL = auto()  # (global index,)
     ACCESS = auto()  # (log2 of the alignment, offset)
-    MEMORY_BYTE = auto()  # (), a zero byte
-    MEMORY = auto()  # (), the index of the only memory
-    MEMORIES = auto()  # (), twice the index of the only memory
-    DATA_MEMORY = auto()  # (data index,)
-    DATA = auto()  # (data index,)
-    ELEMENT_TABLE = auto()  # (element index, table index)
-    ELEMENT = auto()  # (element index,)
-    TABLES = auto()  # (destination table, source table)
-    I32 = auto()  # (value,), as an unsigned bit pattern
-    I64 = auto()
-    F32 = auto()
-    F64 = auto()
+    INTEGER = auto()  # (value,), as an unsigned bit pattern
+    FLOAT = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,42 +53,54 @@ class Signature:
 
 @dataclass(frozen=True, slots=True)
 class Opcode:
-    """One row. Two-byte opcodes have the code 0xFC00 + second number.
-
-    `width` is the number of bytes that a load or a store touches, otherwise 0.
-    """
+    """One row. Two-byte opcodes have the code 0xFC00 + second number."""
 
     name: str
     code: int
-    immediates: Immediates
+    immediates: Immediates = Immediates.INDICES
+    indices: tuple[Space, ...] = ()
     signature: Signature | None = None
+    meaning: Meaning | None = None
+    """Of numeric instructions: the bit pattern of the result from those of the operands."""
     width: int = 0
+    """Bytes that a load or a store touches."""
+    signed: bool = False
+    """Whether a load extends the sign."""
+
+    @property
+    def parameters(self) -> tuple[ValueType, ...]:
+        return self.signature.parameters if self.signature else ()
+
+    @property
+    def results(self) -> tuple[ValueType, ...]:
+        return self.signature.results if self.signature else ()
+
+    @property
+    def bits(self) -> int:
+        """Of the number that it gives."""
+        return BITS[self.results[0]]
 
 
-_SPECIAL = """
-00 NONE unreachable | 01 NONE nop | 02 BLOCK block | 03 BLOCK loop | 04 BLOCK if | 05 ELSE else
-0B END end | 0C LABEL br | 0D LABEL br_if | 0E LABELS br_table | 0F NONE return
-10 FUNCTION call | 11 INDIRECT call_indirect | 1A NONE drop | 1B NONE select
-20 LOCAL local.get | 21 LOCAL local.set | 22 LOCAL local.tee
-23 GLOBAL global.get | 24 GLOBAL global.set
+# Code, name, what follows it, and what it pops and pushes.
+_STEPS = """
+00 unreachable | 01 nop | 02 block BLOCK | 03 loop BLOCK | 04 if BLOCK | 05 else ELSE | 0B end END
+0C br label | 0D br_if label | 0E br_table LABELS | 0F return
+10 call func | 11 call_indirect type table | 1A drop | 1B select
+20 local.get local | 21 local.set local | 22 local.tee local
+23 global.get global | 24 global.set global
+3F memory.size ZERO_BYTE memory : -> i32 | 40 memory.grow ZERO_BYTE memory : i32 -> i32
+41 i32.const INTEGER : -> i32 | 42 i64.const INTEGER : -> i64
+43 f32.const FLOAT : -> f32 | 44 f64.const FLOAT : -> f64
+FC08 memory.init data memory : i32 i32 i32 ->
+FC09 data.drop data : ->
+FC0A memory.copy memory memory : i32 i32 i32 ->
+FC0B memory.fill memory : i32 i32 i32 ->
+FC0C table.init elem table : i32 i32 i32 ->
+FC0D elem.drop elem : ->
+FC0E table.copy table table : i32 i32 i32 ->
 """
 
-_WITH_IMMEDIATES = """
-3F MEMORY_BYTE memory.size : -> i32
-40 MEMORY_BYTE memory.grow : i32 -> i32
-41 I32 i32.const : -> i32
-42 I64 i64.const : -> i64
-43 F32 f32.const : -> f32
-44 F64 f64.const : -> f64
-FC08 DATA_MEMORY memory.init : i32 i32 i32 ->
-FC09 DATA data.drop : ->
-FC0A MEMORIES memory.copy : i32 i32 i32 ->
-FC0B MEMORY memory.fill : i32 i32 i32 ->
-FC0C ELEMENT_TABLE table.init : i32 i32 i32 ->
-FC0D ELEMENT elem.drop : ->
-FC0E TABLES table.copy : i32 i32 i32 ->
-"""
-
+# The first code, and from there on names with the bytes that they touch.
 _ACCESSES = """
 28 i32.load 4 | i64.load 8 | f32.load 4 | f64.load 8 | i32.load8_s 1 | i32.load8_u 1
 2E i32.load16_s 2 | i32.load16_u 2 | i64.load8_s 1 | i64.load8_u 1 | i64.load16_s 2
@@ -98,99 +109,202 @@ _ACCESSES = """
 3C i64.store8 1 | i64.store16 2 | i64.store32 4
 """
 
-# First code, signature, and the names of that and the following codes.
-_PLAIN = """
-45 i32 -> i32 : i32.eqz
-46 i32 i32 -> i32 : i32.eq i32.ne i32.lt_s i32.lt_u i32.gt_s i32.gt_u i32.le_s i32.le_u
-4E i32 i32 -> i32 : i32.ge_s i32.ge_u
-50 i64 -> i32 : i64.eqz
-51 i64 i64 -> i32 : i64.eq i64.ne i64.lt_s i64.lt_u i64.gt_s i64.gt_u i64.le_s i64.le_u
-59 i64 i64 -> i32 : i64.ge_s i64.ge_u
-5B f32 f32 -> i32 : f32.eq f32.ne f32.lt f32.gt f32.le f32.ge
-61 f64 f64 -> i32 : f64.eq f64.ne f64.lt f64.gt f64.le f64.ge
-67 i32 -> i32 : i32.clz i32.ctz i32.popcnt
-6A i32 i32 -> i32 : i32.add i32.sub i32.mul i32.div_s i32.div_u i32.rem_s i32.rem_u i32.and
-72 i32 i32 -> i32 : i32.or i32.xor i32.shl i32.shr_s i32.shr_u i32.rotl i32.rotr
-79 i64 -> i64 : i64.clz i64.ctz i64.popcnt
-7C i64 i64 -> i64 : i64.add i64.sub i64.mul i64.div_s i64.div_u i64.rem_s i64.rem_u i64.and
-84 i64 i64 -> i64 : i64.or i64.xor i64.shl i64.shr_s i64.shr_u i64.rotl i64.rotr
-8B f32 -> f32 : f32.abs f32.neg f32.ceil f32.floor f32.trunc f32.nearest f32.sqrt
-92 f32 f32 -> f32 : f32.add f32.sub f32.mul f32.div f32.min f32.max f32.copysign
-99 f64 -> f64 : f64.abs f64.neg f64.ceil f64.floor f64.trunc f64.nearest f64.sqrt
-A0 f64 f64 -> f64 : f64.add f64.sub f64.mul f64.div f64.min f64.max f64.copysign
-A7 i64 -> i32 : i32.wrap_i64
-A8 f32 -> i32 : i32.trunc_f32_s i32.trunc_f32_u
-AA f64 -> i32 : i32.trunc_f64_s i32.trunc_f64_u
-AC i32 -> i64 : i64.extend_i32_s i64.extend_i32_u
-AE f32 -> i64 : i64.trunc_f32_s i64.trunc_f32_u
-B0 f64 -> i64 : i64.trunc_f64_s i64.trunc_f64_u
-B2 i32 -> f32 : f32.convert_i32_s f32.convert_i32_u
-B4 i64 -> f32 : f32.convert_i64_s f32.convert_i64_u
-B6 f64 -> f32 : f32.demote_f64
-B7 i32 -> f64 : f64.convert_i32_s f64.convert_i32_u
-B9 i64 -> f64 : f64.convert_i64_s f64.convert_i64_u
-BB f32 -> f64 : f64.promote_f32
-BC f32 -> i32 : i32.reinterpret_f32
-BD f64 -> i64 : i64.reinterpret_f64
-BE i32 -> f32 : f32.reinterpret_i32
-BF i64 -> f64 : f64.reinterpret_i64
-C0 i32 -> i32 : i32.extend8_s i32.extend16_s
-C2 i64 -> i64 : i64.extend8_s i64.extend16_s i64.extend32_s
-FC00 f32 -> i32 : i32.trunc_sat_f32_s i32.trunc_sat_f32_u
-FC02 f64 -> i32 : i32.trunc_sat_f64_s i32.trunc_sat_f64_u
-FC04 f32 -> i64 : i64.trunc_sat_f32_s i64.trunc_sat_f32_u
-FC06 f64 -> i64 : i64.trunc_sat_f64_s i64.trunc_sat_f64_u
+# The code, and the name in parts; numbers with and without a sign have a code each.
+_CONVERSIONS = """
+A7 i32 wrap i64 | A8 i32 trunc f32 _s _u | AA i32 trunc f64 _s _u | AC i64 extend i32 _s _u
+AE i64 trunc f32 _s _u | B0 i64 trunc f64 _s _u | B2 f32 convert i32 _s _u
+B4 f32 convert i64 _s _u | B6 f32 demote f64 | B7 f64 convert i32 _s _u
+B9 f64 convert i64 _s _u | BB f64 promote f32 | BC i32 reinterpret f32
+BD i64 reinterpret f64 | BE f32 reinterpret i32 | BF f64 reinterpret i64
+FC00 i32 trunc_sat f32 _s _u | FC02 i32 trunc_sat f64 _s _u
+FC04 i64 trunc_sat f32 _s _u | FC06 i64 trunc_sat f64 _s _u
 """
-
-
-def _value_types(words: str) -> tuple[ValueType, ...]:
-    names: dict[str, ValueType] = {name: name for name in VALUE_TYPES.values()}
-    return tuple(names[word] for word in words.split())
+_TESTS: dict[str, Callable[[float, float], bool]] = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "gt": operator.gt,
+    "le": operator.le,
+    "ge": operator.ge,
+}
 
 
 def _signature(text: str) -> Signature:
-    parameters, results = text.split("->")
-    return Signature(_value_types(parameters), _value_types(results))
+    names: dict[str, ValueType] = {name: name for name in BITS}
+    parameters, results = (tuple(names[w] for w in side.split()) for side in text.split("->"))
+    return Signature(parameters, results)
 
 
-def _access(name: str, code: int, width: int) -> Opcode:
-    value = _value_types(name[:3])
-    signature = Signature(("i32",), value)
-    if ".store" in name:
-        signature = Signature(("i32", *value), ())
-    return Opcode(name, code, Immediates.ACCESS, signature, width)
+def _steps() -> Iterator[Opcode]:
+    spaces: dict[str, Space] = {space: space for space in get_args(Space)}
+    for entry in _STEPS.strip().replace("\n", "|").split("|"):
+        head, _, types = entry.partition(":")
+        code, name, *following = head.split()
+        kinds = [word for word in following if word.isupper()] or ["INDICES"]
+        indices = tuple(spaces[word] for word in following if word.islower())
+        signature = _signature(types) if types else None
+        yield Opcode(name, int(code, 16), Immediates[kinds[0]], indices, signature)
 
 
-def _rows() -> list[Opcode]:
-    rows = []
-    for entry in _SPECIAL.replace("\n", "|").split("|"):
-        if entry.strip():
-            code, kind, name = entry.split()
-            rows.append(Opcode(name, int(code, 16), Immediates[kind]))
-    for line in _WITH_IMMEDIATES.strip().splitlines():
-        head, types = line.split(":")
-        code, kind, name = head.split()
-        rows.append(Opcode(name, int(code, 16), Immediates[kind], _signature(types)))
+def _accesses() -> Iterator[Opcode]:
     for line in _ACCESSES.strip().splitlines():
         code, entries = line.split(maxsplit=1)
-        for place, entry in enumerate(entries.split("|")):
+        for place, entry in enumerate(entries.split("|"), int(code, 16)):
             name, width = entry.split()
-            rows.append(_access(name, int(code, 16) + place, int(width)))
-    for line in _PLAIN.strip().splitlines():
-        head, names = line.split(":")
-        code, types = head.split(maxsplit=1)
-        for place, name in enumerate(names.split()):
-            number = int(code, 16) + place
-            rows.append(Opcode(name, number, Immediates.NONE, _signature(types)))
-    return rows
+            signature = _signature(
+                f"i32 {name[:3]} ->" if ".store" in name else f"i32 -> {name[:3]}"
+            )
+            kind, signed = Immediates.ACCESS, name.endswith("_s")
+            yield Opcode(name, place, kind, (), signature, None, int(width), signed)
+
+
+# -- numeric instructions -------------------------------------------------------------------------
+
+
+def _numeric(code: int, prefix: str, types: str, meanings: Mapping[str, Meaning]) -> list[Opcode]:
+    """Rows that have this code and the following ones."""
+    return [
+        Opcode(prefix + name, number, signature=_signature(types), meaning=meaning)
+        for number, (name, meaning) in enumerate(meanings.items(), code)
+    ]
+
+
+def _integer_tests(type_: ValueType, code: int) -> list[Opcode]:
+    found: dict[str, Meaning] = {}
+    for name, test in _TESTS.items():
+        signed: Meaning = partial(numeric.compare_signed, BITS[type_], test)
+        unsigned: Meaning = partial(numeric.compare_unsigned, test)
+        if name in ("eq", "ne"):
+            found[name] = unsigned
+        else:
+            found |= {f"{name}_s": signed, f"{name}_u": unsigned}
+    return [
+        *_numeric(code, f"{type_}.", f"{type_} -> i32", {"eqz": lambda a: int(a == 0)}),
+        *_numeric(code + 1, f"{type_}.", f"{type_} {type_} -> i32", found),
+    ]
+
+
+def _integer_results(type_: ValueType, code: int, extensions: int) -> list[Opcode]:
+    bits = BITS[type_]
+    size = 1 << bits
+    counts: dict[str, Meaning] = {
+        "clz": lambda a: bits - a.bit_length(),
+        "ctz": lambda a: (a & -a).bit_length() - 1 if a else bits,
+        "popcnt": lambda a: a.bit_count(),
+    }
+    arithmetic: dict[str, Meaning] = {
+        "add": lambda a, b: (a + b) % size,
+        "sub": lambda a, b: (a - b) % size,
+        "mul": lambda a, b: a * b % size,
+        "div_s": partial(numeric.divide_signed, bits),
+        "div_u": numeric.divide_unsigned,
+        "rem_s": partial(numeric.remainder_signed, bits),
+        "rem_u": numeric.remainder_unsigned,
+        "and": lambda a, b: a & b,
+        "or": lambda a, b: a | b,
+        "xor": lambda a, b: a ^ b,
+        "shl": lambda a, b: (a << b % bits) % size,
+        "shr_s": lambda a, b: (to_signed(a, bits) >> b % bits) % size,
+        "shr_u": lambda a, b: a >> b % bits,
+        "rotl": partial(numeric.rotate_left, bits),
+        "rotr": lambda a, b: numeric.rotate_left(bits, a, -b),
+    }
+    extended: dict[str, Meaning] = {
+        f"extend{few}_s": partial(numeric.extend, few, bits, True)
+        for few in (8, 16, 32)
+        if few < bits
+    }
+    return [
+        *_numeric(code, f"{type_}.", f"{type_} -> {type_}", counts),
+        *_numeric(code + 3, f"{type_}.", f"{type_} {type_} -> {type_}", arithmetic),
+        *_numeric(extensions, f"{type_}.", f"{type_} -> {type_}", extended),
+    ]
+
+
+def _float_tests(type_: ValueType, code: int) -> list[Opcode]:
+    form = FORMATS[type_]
+    found = {name: partial(numeric.compare, form, test) for name, test in _TESTS.items()}
+    return _numeric(code, f"{type_}.", f"{type_} {type_} -> i32", found)
+
+
+def _float_results(type_: ValueType, code: int) -> list[Opcode]:
+    form = FORMATS[type_]
+    magnitude = form.sign - 1
+
+    def computed(compute: Callable[..., float]) -> Meaning:
+        return partial(numeric.arithmetic, form, compute)
+
+    of_one: dict[str, Meaning] = {
+        "abs": lambda a: a & magnitude,
+        "neg": lambda a: a ^ form.sign,
+        "ceil": computed(partial(numeric.rounded_by, math.ceil)),
+        "floor": computed(partial(numeric.rounded_by, math.floor)),
+        "trunc": computed(partial(numeric.rounded_by, math.trunc)),
+        "nearest": computed(partial(numeric.rounded_by, round)),
+        "sqrt": computed(numeric.square_root),
+    }
+    of_two: dict[str, Meaning] = {
+        "add": computed(operator.add),
+        "sub": computed(operator.sub),
+        "mul": computed(operator.mul),
+        "div": computed(numeric.divide),
+        "min": computed(numeric.minimum),
+        "max": computed(numeric.maximum),
+        "copysign": lambda a, b: a & magnitude | b & form.sign,
+    }
+    return [
+        *_numeric(code, f"{type_}.", f"{type_} -> {type_}", of_one),
+        *_numeric(code + 7, f"{type_}.", f"{type_} {type_} -> {type_}", of_two),
+    ]
+
+
+def _conversions() -> Iterator[Opcode]:
+    meanings: dict[str, Meaning] = {
+        "wrap": numeric.wrap,
+        "extend": numeric.extend,
+        "trunc": numeric.truncate,
+        "trunc_sat": numeric.saturate,
+        "convert": numeric.convert,
+        "demote": numeric.change_format,
+        "promote": numeric.change_format,
+        "reinterpret": numeric.reinterpret,
+    }
+    sizes: dict[str, object] = {name: FORMATS.get(name, bits) for name, bits in BITS.items()}
+    for entry in _CONVERSIONS.strip().replace("\n", "|").split("|"):
+        code, target, verb, source, *signs = entry.split()
+        meaning = partial(meanings[verb], sizes[source], sizes[target])
+        signed = {"_s": partial(meaning, True), "_u": partial(meaning, False)}
+        name, types = f"{target}.{verb}_{source}", f"{source} -> {target}"
+        yield from _numeric(int(code, 16), name, types, signed if signs else {"": meaning})
+
+
+# -- the table ------------------------------------------------------------------------------------
+
+
+def _rows() -> Iterator[Opcode]:
+    yield from _steps()
+    yield from _accesses()
+    yield from _integer_tests("i32", 0x45)
+    yield from _integer_tests("i64", 0x50)
+    yield from _float_tests("f32", 0x5B)
+    yield from _float_tests("f64", 0x61)
+    yield from _integer_results("i32", 0x67, 0xC0)
+    yield from _integer_results("i64", 0x79, 0xC2)
+    yield from _float_results("f32", 0x8B)
+    yield from _float_results("f64", 0x99)
+    yield from _conversions()
 
 
 OPCODES: dict[str, Opcode] = {row.name: row for row in _rows()}
 BY_CODE: dict[int, Opcode] = {row.code: row for row in OPCODES.values()}
-
-MEMORY_INSTRUCTIONS = frozenset(
-    row.name for row in OPCODES.values() if row.width or row.name.startswith("memory.")
-)
+NUMERIC: dict[str, Meaning] = {row.name: row.meaning for row in OPCODES.values() if row.meaning}
+MEMORY_ACCESSES: dict[str, Opcode] = {name: row for name, row in OPCODES.items() if row.width}
+MARKERS = frozenset({"block", "loop", "else", "end", "nop"})
+"""Instructions that do nothing when they are reached, and are not counted."""
+SEGMENT_USERS: dict[str, str] = {
+    name: row.indices[0] for name, row in OPCODES.items() if {"data", "elem"} & {*row.indices}
+}
+"""Instructions that refer to a segment, and of what kind it is."""
 
 
 def unsupported_code(code: int) -> str | None:

@@ -11,23 +11,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NoReturn
 
 from curta.errors import UnsupportedFeatureError
-from curta.machine.wasm.floats import F32, F64
 from curta.machine.wasm.module import BlockType, Instruction
-from curta.machine.wasm.opcodes import OPCODES, Immediates, Opcode, unsupported_name
+from curta.machine.wasm.opcodes import (
+    BITS,
+    FORMATS,
+    OPCODES,
+    Immediates,
+    Opcode,
+    Space,
+    ValueType,
+    unsupported_name,
+)
 from curta.machine.wasm.text_numbers import OutOfRangeError, parse_float, parse_integer
 from curta.machine.wasm.text_tree import Cursor, Group, Word
 
 if TYPE_CHECKING:
     from curta.machine.wasm.text_module import ModuleText
-
-_BITS = {Immediates.I32: 32, Immediates.I64: 64}
-_FORMATS = {Immediates.F32: F32, Immediates.F64: F64}
-_INDEX_SPACES = {
-    Immediates.FUNCTION: "func",
-    Immediates.GLOBAL: "global",
-    Immediates.DATA: "data",
-    Immediates.ELEMENT: "elem",
-}
 
 
 @dataclass(slots=True)
@@ -168,73 +167,57 @@ class CodeText:
         cursor.source.fail(f"unknown operator {name}", at)
 
     def _operands(self, cursor: Cursor, row: Opcode) -> tuple[object, ...]:
-        kind, module = row.immediates, self.module
-        match kind:
-            case Immediates.NONE:
-                return ()
-            case Immediates.I32 | Immediates.I64 | Immediates.F32 | Immediates.F64:
-                return (self._number(cursor, kind),)
-            case Immediates.LOCAL:
-                return (module.resolve(cursor, self.locals, "local"),)
-            case Immediates.LABEL:
-                return (self._depth(cursor),)
+        match row.immediates:
+            case Immediates.INTEGER | Immediates.FLOAT:
+                return (self._number(cursor, row.results[0]),)
             case Immediates.LABELS:
-                depths = [self._depth(cursor)]
+                depths = [self._index(cursor, "label")]
                 while _index_is_next(cursor):
-                    depths.append(self._depth(cursor))
+                    depths.append(self._index(cursor, "label"))
                 return tuple(depths[:-1]), depths[-1]
-            case Immediates.INDIRECT:
-                table = module.index(cursor, "table") if _index_is_next(cursor) else 0
-                return module.type_use(cursor).index, table
             case Immediates.ACCESS:
                 return self._access(cursor, row.width)
-            case Immediates.MEMORY_BYTE | Immediates.MEMORY | Immediates.MEMORIES:
-                if _index_is_next(cursor):
-                    self._memory(cursor)
-                    if kind is Immediates.MEMORIES:
-                        self._memory(cursor)
-                return ()
-            case Immediates.DATA_MEMORY:
-                return (self._second_of_two(cursor, "memory", "data")[1],)
-            case Immediates.ELEMENT_TABLE:
-                table, element = self._second_of_two(cursor, "table", "elem")
-                return element, table
-            case Immediates.TABLES:
-                if not _index_is_next(cursor):
-                    return 0, 0
-                return module.index(cursor, "table"), module.index(cursor, "table")
-            case _:
-                return (module.index(cursor, _INDEX_SPACES[kind]),)
+        found = zip(row.indices, self._indices(cursor, row.indices), strict=True)
+        return tuple(index for space, index in found if space != "memory")
 
-    def _second_of_two(self, cursor: Cursor, first: str, second: str) -> tuple[int, int]:
-        """An index of the second kind; one of the first kind may come before it."""
-        other = 0
-        two = cursor.place + 1 < len(cursor.items) and _is_index(cursor.items[cursor.place + 1])
-        if two:
-            other = self._memory(cursor) if first == "memory" else self.module.index(cursor, first)
-        return other, self.module.index(cursor, second)
+    def _indices(self, cursor: Cursor, spaces: tuple[Space, ...]) -> tuple[int, ...]:
+        """Tables and memories are left out, or stand in front of types and segments."""
+        match spaces:
+            case ("type", "table"):
+                table = self._index(cursor, "table") if _index_is_next(cursor) else 0
+                return self.module.type_use(cursor).index, table
+            case ("data" | "elem", "table" | "memory"):
+                second = cursor.items[cursor.place + 1 : cursor.place + 2]
+                owner = self._index(cursor, spaces[1]) if any(map(_is_index, second)) else 0
+                return self._index(cursor, spaces[0]), owner
+            case ("table" | "memory", *_) if not _index_is_next(cursor):
+                return (0,) * len(spaces)
+        return tuple(self._index(cursor, space) for space in spaces)
 
-    def _memory(self, cursor: Cursor) -> int:
-        index = self.module.index(cursor, "memory")
-        if index:
+    def _index(self, cursor: Cursor, space: Space) -> int:
+        if space == "label":
+            return self._depth(cursor)
+        if space == "local":
+            return self.module.resolve(cursor, self.locals, "local")
+        index = self.module.index(cursor, space)
+        if index and space == "memory":
             raise UnsupportedFeatureError(
                 f"multi-memory: memory {index}; write the program without it"
             )
         return index
 
-    def _number(self, cursor: Cursor, kind: Immediates) -> int:
+    def _number(self, cursor: Cursor, type_: ValueType) -> int:
         at = cursor.at
         word = cursor.take_word("a number")
-        name = kind.name.lower()
         try:
-            if kind in _BITS:
-                value = parse_integer(word, _BITS[kind])
+            if type_ in FORMATS:
+                value = parse_float(word, FORMATS[type_])
             else:
-                value = parse_float(word, _FORMATS[kind])
+                value = parse_integer(word, BITS[type_])
         except OutOfRangeError:
-            cursor.source.fail(f"constant out of range: {word} for {name}", at)
+            cursor.source.fail(f"constant out of range: {word} for {type_}", at)
         if value is None:
-            cursor.source.fail(f"unknown operator {word}: a number of type {name} expected", at)
+            cursor.source.fail(f"unknown operator {word}: a number of type {type_} expected", at)
         return value
 
     def _depth(self, cursor: Cursor) -> int:
@@ -247,7 +230,7 @@ class CodeText:
 
     def _access(self, cursor: Cursor, width: int) -> tuple[int, int]:
         if _index_is_next(cursor):
-            self._memory(cursor)
+            self._index(cursor, "memory")
         offset, alignment = 0, width
         for key in ("offset=", "align="):
             word = cursor.next_word()

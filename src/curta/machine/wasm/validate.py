@@ -17,7 +17,7 @@ from curta.machine.wasm.module import (
     Limits,
     Module,
 )
-from curta.machine.wasm.opcodes import ValueType
+from curta.machine.wasm.opcodes import OPCODES, Immediates, ValueType
 from curta.machine.wasm.validate_code import BodyValidator, FunctionInfo
 
 
@@ -88,8 +88,9 @@ def _check_constant(
     found: list[str] = []
     for instruction in expression[:-1]:
         opcode = instruction.opcode
-        if opcode.endswith(".const"):
-            found.append(opcode[:3])
+        row = OPCODES[opcode]
+        if row.immediates in (Immediates.INTEGER, Immediates.FLOAT):
+            found += row.results
         elif opcode == "global.get":
             index = instruction.operands[0]
             imported = len(module.imported("global"))

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from curta.errors import InvalidModuleError
 from curta.machine.wasm.module import FunctionType, IndexSpaces, Instruction, Module
-from curta.machine.wasm.opcodes import MEMORY_INSTRUCTIONS, OPCODES, ValueType
+from curta.machine.wasm.opcodes import MEMORY_ACCESSES, OPCODES, Space, ValueType
 
 Types = tuple[ValueType, ...]
 Chain = tuple[Any, ValueType | None] | None
@@ -89,6 +89,16 @@ class BodyValidator:
         self.function = module.functions[index]
         self.type = module.types[self.function.type_index]
         self.locals = self.type.parameters + self.function.locals
+        self.counts = {
+            "func": len(spaces.functions),
+            "type": len(module.types),
+            "table": len(spaces.tables),
+            "memory": len(spaces.memories),
+            "global": len(spaces.globals),
+            "data": len(module.data),
+            "elem": len(module.elements),
+            "local": len(self.locals),
+        }
         self.chain: Chain = None
         self.height = 0
         self.frames = [Frame("func", self.type, 0, None, len(self.function.body), False)]
@@ -187,8 +197,11 @@ class BodyValidator:
 
     # -- what indices refer to
 
-    def require(self, index: int, count: int, what: str, owner: str = "module") -> None:
+    def require(self, space: Space, index: int) -> None:
+        count = self.counts[space]
         if index >= count:
+            owner = "function" if space == "local" else "module"
+            what = _WORDS.get(space, space)
             self.fail(f"unknown {what}", f"index {index}, the {owner} has {count}")
 
     def fail(self, wording: str, detail: str) -> NoReturn:
@@ -198,6 +211,9 @@ class BodyValidator:
             f"{wording}: {detail}; at {instruction.opcode}, instruction {self.at} of function "
             f"{self.module.function_name(number)} (at byte {instruction.offset})"
         )
+
+
+_WORDS = {"func": "function", "data": "data segment", "elem": "elem segment"}
 
 
 # -- one rule for each instruction that its signature does not describe in full -------------------
@@ -214,7 +230,7 @@ def _nop(_body: BodyValidator, _: Instruction) -> None:
 def _construct(body: BodyValidator, instruction: Instruction) -> None:
     written, end = instruction.operands
     if isinstance(written, int):
-        body.require(written, len(body.module.types), "type")
+        body.require("type", written)
     if instruction.opcode == "if":
         body.pop("i32")
         other = body.function.body[end]
@@ -275,7 +291,7 @@ def _return(body: BodyValidator, _: Instruction) -> None:
 
 def _call(body: BodyValidator, instruction: Instruction) -> None:
     index = instruction.operands[0]
-    body.require(index, len(body.spaces.functions), "function")
+    body.require("func", index)
     type_ = body.module.types[body.spaces.functions[index]]
     body.pop_all(type_.parameters)
     body.push(type_.results)
@@ -283,8 +299,8 @@ def _call(body: BodyValidator, instruction: Instruction) -> None:
 
 def _call_indirect(body: BodyValidator, instruction: Instruction) -> None:
     type_index, table = instruction.operands
-    body.require(table, len(body.spaces.tables), "table")
-    body.require(type_index, len(body.module.types), "type")
+    body.require("table", table)
+    body.require("type", type_index)
     type_ = body.module.types[type_index]
     body.pop("i32")
     body.pop_all(type_.parameters)
@@ -305,7 +321,7 @@ def _select(body: BodyValidator, _: Instruction) -> None:
 
 def _local(body: BodyValidator, instruction: Instruction) -> None:
     index = instruction.operands[0]
-    body.require(index, len(body.locals), "local", "function")
+    body.require("local", index)
     value = body.locals[index]
     if instruction.opcode != "local.get":
         body.pop(value)
@@ -315,7 +331,7 @@ def _local(body: BodyValidator, instruction: Instruction) -> None:
 
 def _global(body: BodyValidator, instruction: Instruction) -> None:
     index = instruction.operands[0]
-    body.require(index, len(body.spaces.globals), "global")
+    body.require("global", index)
     type_ = body.spaces.globals[index]
     if instruction.opcode == "global.get":
         body.push((type_.value,))
@@ -325,31 +341,21 @@ def _global(body: BodyValidator, instruction: Instruction) -> None:
     body.pop(type_.value)
 
 
-def _memory(body: BodyValidator, instruction: Instruction) -> None:
-    body.require(0, len(body.spaces.memories), "memory")
+def _access(body: BodyValidator, instruction: Instruction) -> None:
+    body.require("memory", 0)
     width = OPCODES[instruction.opcode].width
-    if width and 1 << instruction.operands[0] > width:
+    if 1 << instruction.operands[0] > width:
         body.fail(
             "alignment must not be larger than natural",
             f"2**{instruction.operands[0]} for {width} bytes",
         )
-    if instruction.opcode == "memory.init":
-        _data(body, instruction)
 
 
-def _data(body: BodyValidator, instruction: Instruction) -> None:
-    body.require(instruction.operands[0], len(body.module.data), "data segment")
-
-
-def _element(body: BodyValidator, instruction: Instruction) -> None:
-    if instruction.opcode == "table.init":
-        body.require(instruction.operands[1], len(body.spaces.tables), "table")
-    body.require(instruction.operands[0], len(body.module.elements), "elem segment")
-
-
-def _table_copy(body: BodyValidator, instruction: Instruction) -> None:
-    for table in instruction.operands:
-        body.require(table, len(body.spaces.tables), "table")
+def _refer(body: BodyValidator, instruction: Instruction) -> None:
+    """Tables and memories before segments; the number of the memory is no operand."""
+    row = OPCODES[instruction.opcode]
+    for space, index in reversed([*zip(row.indices, (*instruction.operands, 0), strict=False)]):
+        body.require(space, index)
 
 
 _RULES = {
@@ -368,11 +374,8 @@ _RULES = {
     "select": _select,
     **dict.fromkeys(("local.get", "local.set", "local.tee"), _local),
     **dict.fromkeys(("global.get", "global.set"), _global),
-    **dict.fromkeys(MEMORY_INSTRUCTIONS, _memory),
-    "data.drop": _data,
-    "table.init": _element,
-    "elem.drop": _element,
-    "table.copy": _table_copy,
+    **dict.fromkeys(MEMORY_ACCESSES, _access),
+    **{name: _refer for name, row in OPCODES.items() if row.indices and row.signature},
 }
 
 # Parameters in the order in which they are popped.
