@@ -25,7 +25,7 @@ from curta.machine.layout import (
 from curta.machine.program import Callee, Place
 from curta.machine.proof.meanings import MEANINGS, PARAMETERS, Words
 from curta.machine.proof.modules import Refused, SourceFunction, Sources
-from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant, word_of
+from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant, located, word_of
 
 _OUT_OF_BOUNDS = TRAPS.index("out of bounds memory access")
 _UNREACHABLE = TRAPS.index("unreachable")
@@ -565,14 +565,9 @@ class SourceRun:
 # -- what both sides have in common -------------------------------------------------------------
 
 
-def located(base: Term, offset: int) -> tuple[Term, Term]:
-    """Where an access is, and an offset to it, as a constant; a constant base is part of that."""
-    return (ZERO, ~(~base + offset)) if base < 0 else (base, ~offset)
-
-
 def accessed(run: Any, world: Term, name: str, base: Term, offset: int, *stored: Term) -> Term:
     """A load or store. The private memory has no bounds: to read it changes nothing."""
-    where = located(base, offset)
+    where = located(base, ~offset)
     if name in ("peek8", "peek32"):
         return run.terms.node(name, world, *where)  # type: ignore[no-any-return]
     return run.happen(name, *where, *stored, run.seen())  # type: ignore[no-any-return]

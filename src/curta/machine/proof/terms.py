@@ -39,6 +39,11 @@ def constant(word: int) -> Term:
     return ~(word % WORD)
 
 
+def located(base: Term, offset: Term) -> tuple[Term, Term]:
+    """Where an access is, and a constant offset to it; a constant base is part of that."""
+    return (ZERO, ~(~base + ~offset)) if base < 0 else (base, offset)
+
+
 def word_of(term: Term) -> int | None:
     """The word that a constant is."""
     return ~term if term < 0 else None
@@ -189,6 +194,8 @@ class Terms:
             total, summands = parts
             return self.total(total, ((new(one), factor) for one, factor in summands))  # type: ignore[arg-type,attr-defined]
         words = [new(part) for part in parts]
+        if name in CORE and CORE[str(name)].size:
+            words[1:3] = located(words[1], words[2])
         return self.rebuilt(str(name), words) if name in self.pure else self.node(name, *words)
 
     def rebuilt(self, name: str, words: list[Term]) -> Term:
