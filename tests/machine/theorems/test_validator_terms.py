@@ -141,6 +141,9 @@ class Ways:
     def is_true(self, term: int) -> int:
         return self.new(bit(truth(self.read(term))))
 
+    def is_called(self) -> bool:
+        return False
+
     def decide(self, condition: int) -> bool:
         self.assumed.append((self.read(condition) != 0) == self.way)
         return self.way

@@ -31,6 +31,7 @@ class Algebra(Protocol):
     def is_true(self, term: Term) -> Term: ...
     def decide(self, truth: Term) -> bool: ...
     def divide(self, operation: str, a: Term, b: Term) -> Term: ...
+    def is_called(self) -> bool: ...
     def library(self, name: str, arguments: Words, results: int) -> Words: ...
 
 
@@ -168,11 +169,11 @@ _SHIFTS: dict[str, Callable[[Algebra, Term, Term, Term], tuple[Words, Words]]] =
 
 
 def _divide(name: str, w: Algebra, a: Words, b: Words) -> Words:
-    """By a constant of one word, small numbers are divided as words."""
+    """By a constant of one word, small numbers are divided as words, if the program does so."""
     divisor = word_of(b[0])
     limit = 1 << 32 if name.endswith("_u") else _SIGN
     is_word = divisor is not None and b[1] == ZERO and 0 < divisor < limit
-    if is_word and w.decide(w.value("eq", a[1], ZERO)):
+    if is_word and not w.is_called() and w.decide(w.value("eq", a[1], ZERO)):
         return w.divide(f"{name[:3]}_u", a[0], b[0]), ZERO
     return w.library(f"i64.{name}", (*a, *b), 2)
 

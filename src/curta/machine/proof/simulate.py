@@ -9,7 +9,7 @@ induction over the length of a run. Nothing but this rests on claims; one that i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 
 from curta.machine.program import Callee, Claim, Place
@@ -52,11 +52,12 @@ class FunctionProof:
     place_of: Callable[[int], Place]
     claims: Mapping[int, Claim]
     inlined: Mapping[Place, Callee]
+    divided: Set[Place]
     lemmas: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self.function: SourceFunction = self.sources.function(self.callee)
-        self.source = SourceRun(self.terms, self.sources, self.inlined, self.lemmas)
+        self.source = SourceRun(self.terms, self.sources, self.inlined, self.divided, self.lemmas)
         self.returns_by = self.terms.node("return address")
         results = word_count(self.function.type.results)
         self.run = TargetRun(

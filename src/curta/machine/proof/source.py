@@ -8,7 +8,7 @@ can trap is part of it, together with the shared registers, since their values c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -103,6 +103,8 @@ class SourceRun:
     sources: Sources
     inlined: Mapping[Place, Callee]
     """Calls of the library that the program has in line."""
+    divided: Set[Place]
+    """Where the program calls the library to divide, whatever the numbers are."""
     lemmas: set[str] = field(default_factory=set)
     state: State = field(init=False)
     is_thorough: bool = False
@@ -209,6 +211,9 @@ class SourceRun:
         if known >= 0:
             raise Undecided(self.terms.undecided(known))
         return known == ONE
+
+    def is_called(self) -> bool:
+        return self.state.frame.place() in self.divided
 
     def divide(self, operation: str, a: Term, b: Term) -> Term:
         return divided(self, operation, a, b)
@@ -470,8 +475,6 @@ class SourceRun:
             result = _ALL_ONES
         else:
             shared[MEMORY_PAGES] = self._value("add", before, pages, ZERO)
-            if shared[MEMORY_PAGES] != before:
-                self.happen("grow", shared[MEMORY_PAGES])
         frame.stack[-1] = (result,)
         frame.index += 1
 

@@ -14,7 +14,6 @@ from dataclasses import dataclass, field, replace
 from curta.machine.instructions import (
     CORE,
     GLOBALS,
-    MEMORY_PAGES,
     Instruction,
     kind_of,
     operation_of,
@@ -163,10 +162,7 @@ class TargetRun:
     def _write(self, register: int, term: Term) -> None:
         if register in self.target.constants:
             raise Refused(f"shared register {register} is written, and others take it as constant")
-        grows = register == MEMORY_PAGES and self.way.registers[register] != term
         self.way.registers[register] = term
-        if grows:
-            self.happen("grow", term)
 
     def happen(self, what: str, *arguments: object) -> Term:
         """One more event; the term of its result."""

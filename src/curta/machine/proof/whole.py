@@ -16,6 +16,7 @@ from itertools import pairwise
 
 from curta.errors import ProofError
 from curta.machine.instructions import (
+    DIVISIONS,
     GLOBALS,
     MEMORY_PAGES,
     PAGE,
@@ -94,6 +95,14 @@ class ProgramProof:
             raise ProofError(not_proved("the program", str(refused))) from None
         target = Target(
             self.program.instructions, self.starts, constants, tuple(shared_registers(user))
+        )
+        divisions = {self.sources.instruction(f"i64.{name}") for name in DIVISIONS}
+        self.divided = frozenset(
+            place
+            for place, instruction in zip(self.places, self.program.instructions, strict=False)
+            if place is not None
+            and instruction.operation == "call"
+            and self.starts.get(instruction.target) in divisions
         )
         waiting = list(self._roots(user))
         while waiting:
@@ -341,7 +350,7 @@ class ProgramProof:
         self, target: Target, callee: Callee, start: int
     ) -> tuple[tuple[str, ...], str | None]:
         """The lemmas, and why it is not proved, if it is not."""
-        hints = self._place, self.claims.blocks, self.claims.inlined
+        hints = self._place, self.claims.blocks, self.claims.inlined, self.divided
         proof = FunctionProof(Terms(), self.sources, target, callee, start, *hints)
         try:
             proof.prove()
