@@ -92,12 +92,14 @@ class FunctionProof:
         self.seen: set[int] = set()
         while self.waiting:
             way = self.waiting.pop()
-            self.source.is_thorough = False
-            try:
-                self._explore(way)
-            except Refused:  # with all facts in mind, which takes longer
-                self.source.is_thorough = True
-                self._explore(way)
+            for level in range(3):  # with all facts in mind it takes longer
+                self.source.is_thorough, self.terms.is_replacing = level > 0, level > 1
+                try:
+                    self._explore(way)
+                    break
+                except Refused:
+                    if level == 2:
+                        raise
 
     # -- the shape of the program -----------------------------------------------------------------
 

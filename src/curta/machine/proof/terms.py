@@ -57,6 +57,8 @@ class Terms:
         self.truth: list[bool] = []
         """Which nodes are 0 or 1."""
         self.facts: dict[Term, bool] = {}
+        self.is_replacing = False
+        """Whether what equals a constant is replaced by it where facts are taken in mind."""
         self._numbers: dict[Key, Term] = {}
         self._build: dict[str, Callable[[Term, Term, Term], Term]] = {
             "copy": lambda a, b, c: b,
@@ -145,13 +147,20 @@ class Terms:
             if term not in found:
                 found.add(term)
                 waiting += [part for part in self._parts(term) if part >= 0]
+        known = {atom: ~int(holds) for atom, holds in self.facts.items()}
+        if self.is_replacing:
+            known |= self._constants()
         done: dict[Term, Term] = {}
         for term in sorted(found):  # parts are older than what they are parts of
-            fact = self.facts.get(term)
-            done[term] = self._again(term, done) if fact is None else ~int(fact)
+            done[term] = known[term] if term in known else self._again(term, done)
         for term in roots:
             done.setdefault(term, self.learned(term))
         return done
+
+    def _constants(self) -> dict[Term, Term]:
+        """What is equal to a constant, as facts say."""
+        equal = (self.nodes[atom] for atom, holds in self.facts.items() if holds)
+        return {node[1]: node[2] for node in equal if node[0] == "eq" and node[2] < 0}  # type: ignore[misc,operator]
 
     def _parts(self, term: Term) -> Iterator[Term]:
         name, *parts = self.nodes[term]
