@@ -61,8 +61,10 @@ def fingerprint(
     for instruction in function.body:
         parts.append(instruction.opcode)
         if instruction.opcode == "call":
-            called = module.callee(instruction.operands[0])
-            parts.append(called if isinstance(called, str) else named(called))
+            index = instruction.operands[0]
+            called = module.callee(index)
+            native = called, module.functions[index]  # how many words an extension takes
+            parts.append(native if isinstance(called, str) else named(called))
         else:
             parts += _meant(module, instruction)
     for at in sorted(reached):

@@ -4,7 +4,8 @@ Where ways meet, the lowering claims what both sides hold there: which register 
 which local or operand, or how it is made of others. From each such *meeting* both sides are
 executed on terms, along every way to the next ones or to the end of the function. There both have
 to agree, and the claim of the meeting that was reached has to be true: then all claims are, by
-induction over the length of a run. Nothing but this rests on claims; one that is wrong is refused.
+induction over the length of a run. Nothing but this rests on claims; without one that is wrong more
+ways go on, and the function is refused if they are too many.
 """
 
 from __future__ import annotations
