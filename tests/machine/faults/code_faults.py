@@ -24,12 +24,13 @@ from curta.machine.lower.code import (
     Callee,
     Code,
     Edge,
+    End,
     Return,
     Step,
     Table,
     Trap,
     edges,
-    with_edges,
+    mapped,
 )
 from curta.machine.lower.operations import SET, gives_value
 
@@ -166,7 +167,7 @@ def _of_end(code: Code, block: Block, random: Random) -> Iterator[Change]:
     for number, edge in enumerate(edges(end)):
         for kind, changed in _changed_edges(code, edge, random):
             given = (*edges(end)[:number], changed, *edges(end)[number + 1 :])
-            yield kind, partial(setattr, block, "end", with_edges(end, given))
+            yield kind, partial(setattr, block, "end", _with_edges(end, given))
     match end:
         case Branch():
             swapped = end._replace(then=end.otherwise, otherwise=end.then)
@@ -184,6 +185,11 @@ def _of_end(code: Code, block: Block, random: Random) -> Iterator[Change]:
         case Trap():
             trap = end._replace(number=(end.number + 1) % len(TRAPS))
             yield "another trap", partial(setattr, block, "end", trap)
+
+
+def _with_edges(end: End, changed: tuple[Edge, ...]) -> End:
+    ways = iter(changed)
+    return mapped(end, lambda value: value, lambda _: next(ways))
 
 
 def _changed_edges(code: Code, edge: Edge, random: Random) -> Iterator[tuple[str, Edge]]:

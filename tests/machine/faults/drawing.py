@@ -27,10 +27,10 @@ _PACKAGE = "curta.machine.lower"
 SOURCES = {
     "source of numbers": ("numbers", "conditions", "rules", "operations"),
     "source of translation": ("builder", "control", "translate", "effects"),
-    "source of passes": ("drop", "simplify", "addresses", "inline", "tails", "sink"),
-    "source of registers": ("registers", "conflicts", "liveness", "moves"),
-    "source of lines": ("emit", "arrange", "flat", "place", "order"),
-    "source of programs": ("segments", "entries", "context"),
+    "source of passes": ("drop", "simplify", "late", "inline", "tails"),
+    "source of registers": ("registers", "conflicts"),
+    "source of lines": ("emit", "flat", "place", "order"),
+    "source of programs": ("beginning", "context"),
 }
 """Kinds of faults, and the modules whose functions they are in."""
 

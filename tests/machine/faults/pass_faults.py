@@ -11,19 +11,17 @@ from fault import Fault, replaced_attribute
 
 from curta.machine.instructions import kind_of
 from curta.machine.lower import (
-    addresses,
-    arrange,
+    beginning,
     conflicts,
     context,
     drop,
     emit,
-    entries,
+    flat,
     inline,
+    late,
     link,
     registers,
-    segments,
     simplify,
-    sink,
     tails,
 )
 from curta.machine.lower.code import Call, Step
@@ -37,7 +35,7 @@ TIMES = (0, 1, 5, 20)
 
 def pass_faults() -> Iterator[Fault]:
     """All of them."""
-    for owner, name, told, wrong in _WRONG:
+    for owner, name, told, wrong in HAND:
         for time in TIMES:
             often = f"time {time}" if time else "always"
             planted = partial(_planted, owner, name, wrong, time)
@@ -244,29 +242,32 @@ def _moved(inner, found):  # type: ignore[no-untyped-def]
 def _first_wins(inner, context):  # type: ignore[no-untyped-def]
     """Of the segments that overlap, the first is put last."""
     state = inner(context)
-    return segments.InitialState(tuple(reversed(state.memory)), state.table, state.trap)
+    return beginning.InitialState(tuple(reversed(state.memory)), state.table, state.trap)
 
 
 def _table_moved(inner, context):  # type: ignore[no-untyped-def]
     state = inner(context)
     table: Mapping[int, int] = {place + 1: index for place, index in state.table.items()}
-    return segments.InitialState(state.memory, table, state.trap)
+    return beginning.InitialState(state.memory, table, state.trap)
 
 
 def _table_turned(inner, context):  # type: ignore[no-untyped-def]
     state = inner(context)
     indices = list(state.table.values())
     table = dict(zip(state.table, [*indices[1:], *indices[:1]], strict=True))
-    return segments.InitialState(state.memory, table, state.trap)
+    return beginning.InitialState(state.memory, table, state.trap)
 
 
 def _no_trap(inner, context):  # type: ignore[no-untyped-def]
     state = inner(context)
-    return segments.InitialState(state.memory, state.table)
+    return beginning.InitialState(state.memory, state.table)
 
 
-def _word_more(inner, code, word):  # type: ignore[no-untyped-def]
-    return inner(code, word + 1)
+def _word_more(inner, code, context, state, top):  # type: ignore[no-untyped-def]
+    block = inner(code, context, state, top)
+    first = block.steps[0]
+    block.steps[0] = first._replace(c=code.constant(code.constants.get(first.c, 0) + 1))
+    return block
 
 
 def _not_started(inner, code, context, state, top):  # type: ignore[no-untyped-def]
@@ -361,7 +362,7 @@ def _may_always(inner, self, jumped, other, read):  # type: ignore[no-untyped-de
     return copied and len(self.edge_moves(jumped)) == 1
 
 
-_WRONG: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
+HAND: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
     (registers, "Conflicts", "nothing lives across calls", _nothing_lives_across),
     (registers, "Conflicts", "one value does not live across calls", _one_dies_across),
     (registers, "Conflicts", "a value does not conflict with newer ones", _a_conflict_less),
@@ -384,25 +385,25 @@ _WRONG: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
     (drop, "is_needless", "divisions that trap may be left out", _unread_stores),
     (drop, "is_needless", "reading and trapping may be left out", _any_is_needless),
     (drop, "_same_parameters", "what one way gives all give", _same_if_first_is),
-    (sink, "gives_value", "loads sink too", _all_may_sink),
-    (addresses, "_adds", "private accesses add too", _any_access_adds),
+    (late, "gives_value", "loads sink too", _all_may_sink),
+    (late, "_adds", "private accesses add too", _any_access_adds),
     (inline._Copy, "put", "results in line change places", _copied_names),
     (inline._Copy, "__init__", "arguments in line change places", _arguments_turned),
     (tails, "_given", "early returns give in another order", _given_back_turned),
     (link, "leave_for_last_calls", "results in any order leave", _users_leave),
-    (arrange, "inverted", "conditions are not inverted", _not_inverted),
-    (arrange, "_without_detours", "a jump is missing", _a_jump_less),
-    (segments, "_without_zeros", "the last byte is missing", _longer_runs),
-    (segments, "_without_zeros", "segments lie one byte further", _moved),
+    (flat.Line, "inverted", "conditions are not inverted", _not_inverted),
+    (flat, "_without_detours", "a jump is missing", _a_jump_less),
+    (beginning, "_without_zeros", "the last byte is missing", _longer_runs),
+    (beginning, "_without_zeros", "segments lie one byte further", _moved),
     (link, "find_initial_state", "the first segment is put last", _first_wins),
     (link, "find_initial_state", "the table lies one further", _table_moved),
     (link, "find_initial_state", "functions of the table change places", _table_turned),
     (link, "find_initial_state", "no trap when it is set up", _no_trap),
-    (entries, "_constant", "what is set up is one more", _word_more),
-    (entries, "_initialise", "the start function is not called", _not_started),
-    (entries, "_initialise", "the first register is not set up", _not_all_set),
-    (entries, "_stub", "results are said in another order", _stub_turned),
-    (entries, "_stub", "arguments are awaited in another order", _stub_awaits_turned),
+    (beginning, "_initialise", "what is set up is one more", _word_more),
+    (beginning, "_initialise", "the start function is not called", _not_started),
+    (beginning, "_initialise", "the first register is not set up", _not_all_set),
+    (beginning, "_stub", "results are said in another order", _stub_turned),
+    (beginning, "_stub", "arguments are awaited in another order", _stub_awaits_turned),
     (context, "_measure", "all signatures are one", _one_signature),
     (context, "_measure", "memory grows by one page more", _more_pages),
     (context, "_take_globals", "two globals in one register", _one_register),

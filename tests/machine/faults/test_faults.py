@@ -15,7 +15,7 @@ from equivalence import explain
 from fault import Fault, replaced_attribute
 from fault_table import table
 from judging import Judge, Verdict, lowered, refused
-from pass_faults import pass_faults
+from pass_faults import HAND, pass_faults
 from program_faults import instruction_fault, target_faults
 from rule_faults import rule_faults
 
@@ -93,6 +93,10 @@ def test_faults_are_gone_afterwards(few: Judge) -> None:
     again = Judge.of([right.program for right in few.rights])
     cores = {one.program.name: one.core for one in few.rights}
     assert {one.program.name: one.core for one in again.rights} == cores
+
+
+def test_what_is_changed_by_hand_is_there() -> None:
+    assert [row[:3] for row in HAND if not hasattr(row[0], row[1])] == []
 
 
 def test_faults_have_names_that_say_which_they_are() -> None:

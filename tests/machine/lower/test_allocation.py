@@ -11,7 +11,6 @@ from collections.abc import Callable
 import pytest
 
 from curta.machine.instructions import GLOBALS, Instruction
-from curta.machine.lower.arrange import arrange
 from curta.machine.lower.check import check
 from curta.machine.lower.code import (
     Block,
@@ -26,9 +25,8 @@ from curta.machine.lower.code import (
     Value,
 )
 from curta.machine.lower.context import SharedRegisters
-from curta.machine.lower.emit import emit
-from curta.machine.lower.flat import Flat
-from curta.machine.lower.moves import Word, in_turn
+from curta.machine.lower.emit import Word, emit, in_turn
+from curta.machine.lower.flat import Flat, arrange
 from curta.machine.lower.place import place
 from curta.machine.lower.registers import choose_registers
 from curta.machine.program import CoreProgram

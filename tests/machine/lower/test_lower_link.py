@@ -7,8 +7,8 @@ from core_run import CoreInstance, Exit
 
 from curta.errors import LinkError, UnsupportedFeatureError
 from curta.machine.encode import encode
+from curta.machine.library import exported_functions, library_module
 from curta.machine.lower import LowerOptions, lower
-from curta.machine.lower.library import exported_functions, library_module
 from curta.machine.runtime.build import LIBRARIES
 from curta.machine.wasm import parse_text, validate
 

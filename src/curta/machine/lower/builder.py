@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import NamedTuple
 
+from curta.machine.library import instruction_function
 from curta.machine.lower.code import (
     Block,
     Branch,
@@ -32,16 +33,14 @@ from curta.machine.lower.code import (
     Table,
     Trap,
     Value,
-    edges,
+    mapped,
     return_register,
-    with_edges,
-    words,
 )
 from curta.machine.lower.context import ModuleContext
-from curta.machine.lower.library import instruction_function
 from curta.machine.lower.operations import gives_value
 from curta.machine.lower.rules import WIDE, Facts, Operation, reduce
 from curta.machine.lower.witness import Held
+from curta.machine.values import word_count
 from curta.machine.wasm.module import Function
 
 Values = tuple[Value, ...]
@@ -103,7 +102,7 @@ class Builder:
         self.body = function.body
         self.index = 0
         """Of the WebAssembly instruction that is being translated."""
-        self.code = Code((context.name, index), name, words(self.type.results), {}, 0)
+        self.code = Code((context.name, index), name, word_count(self.type.results), {}, 0)
         self.registers = self._lay_out(function)
         """Homes of the words of locals."""
         self.pending: dict[Value, Operation] = {}
@@ -128,11 +127,11 @@ class Builder:
     def _lay_out(self, function: Function) -> tuple[range, ...]:
         """Parameters, where to return to, other locals, places of the stack."""
         parameters = self.type.parameters
-        back = return_register(words(parameters), self.code.results)
+        back = return_register(word_count(parameters), self.code.results)
         homes, at = [], 0
         for number, type_ in enumerate((*parameters, *function.locals)):
             at = back + 1 if number == len(parameters) else at
-            homes.append(range(at, at + words((type_,))))
+            homes.append(range(at, at + word_count((type_,))))
             at = homes[-1].stop
         self.code.first_cell = max(at, back + 1)
         return tuple(homes)
@@ -389,7 +388,7 @@ class Builder:
 
 def _give(block: Block, label: Label, arguments: Values) -> None:
     """Let a block's ways to a label have these arguments."""
-    block.end = with_edges(
-        block.end,
-        tuple(Edge(label, arguments) if edge.label == label else edge for edge in edges(block.end)),
+    given = Edge(label, arguments)
+    block.end = mapped(
+        block.end, lambda value: value, lambda edge: given if edge.label == label else edge
     )

@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, kind_of, operation_of
 from curta.machine.lower.code import Block, Branch, Call, Code, Label, edges
+from curta.machine.lower.conflicts import bits_of, find_uses, members
 from curta.machine.lower.flow import find_dominators, find_order
-from curta.machine.lower.liveness import bits_of, find_uses, members
 from curta.machine.lower.operations import operands
 
 Form = tuple[bool, bool, bool, bool]
@@ -35,7 +35,7 @@ def check(code: Code, behind: str) -> Code:
 
 class _Summary(NamedTuple):
     """A block as it was; how many values it writes, and which; those that it reads of other blocks;
-    where it leads with how many arguments. Sets of values are numbers (liveness.py).
+    where it leads with how many arguments. Sets of values are numbers (conflicts.py).
     """
 
     block: Block

@@ -18,7 +18,7 @@ them which rule is broken, if one is. Registers are chosen at the very end (`all
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -222,12 +222,6 @@ def mapped(end: End, name: Callable[[Value], Value], way: Callable[[Edge], Edge]
     return end
 
 
-def with_edges(end: End, changed: Iterable[Edge]) -> End:
-    """The same end with other edges."""
-    ways = iter(changed)
-    return mapped(end, lambda value: value, lambda _: next(ways))
-
-
 def end_reads(end: End) -> tuple[Value, ...]:
     """The values that an end reads, those that it gives to edges left out."""
     match end:
@@ -259,11 +253,6 @@ def writes(step: Step | Call) -> tuple[Value, ...]:
     if isinstance(step, Call):
         return step.results
     return () if step.d is None else (step.d,)
-
-
-def words(types: tuple[str, ...]) -> int:
-    """How many registers values of these types take."""
-    return sum(2 if type_[1:] == "64" else 1 for type_ in types)
 
 
 def return_register(parameters: int, results: int) -> int:

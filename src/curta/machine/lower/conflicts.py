@@ -1,4 +1,5 @@
-"""Conflicts: which values cannot share a register, and which ones live across calls.
+"""Conflicts: which values are read later; which cannot share a register, and which ones live across
+calls. Sets of values are the bits of numbers.
 
 Two values conflict where one is written while the other is read later. Values that are read from
 a shared register, or only computed to be written to one, may stay there, unless the register
@@ -6,6 +7,8 @@ changes while they are read.
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterable
 
 from curta.machine.lower.code import (
     Block,
@@ -21,14 +24,73 @@ from curta.machine.lower.code import (
     reads,
     writes,
 )
-from curta.machine.lower.liveness import bits_of, live_before
 from curta.machine.lower.operations import GET, SET, may_trap, shared_registers
 
 Site = tuple[Label, int]
 
 
+def bits_of(values: Iterable[Value]) -> int:
+    """The set as a number."""
+    found = 0
+    for value in values:
+        found |= 1 << value
+    return found
+
+
+def members(bits: int) -> list[Value]:
+    """The places of the ones."""
+    found = []
+    while bits:
+        lowest = bits & -bits
+        found.append(lowest.bit_length() - 1)
+        bits ^= lowest
+    return found
+
+
+def find_uses(block: Block) -> tuple[list[Value], set[Value]]:
+    """What a block writes, and what it reads that it has not written before."""
+    written = list(block.parameters)
+    here = set(written)
+    wanted: set[Value] = set()
+    for step in block.steps:
+        wanted.update([value for value in reads(step) if value not in here])
+        written += writes(step)
+        here.update(writes(step))
+    wanted.update([value for value in end_uses(block.end) if value not in here])
+    return written, wanted
+
+
+def live_before(code: Code) -> dict[Label, int]:
+    """For every block the values that are read in it or later, and written before it.
+
+    Its own parameters are not among them. Where to return to counts as one more value, number
+    `next_value`.
+    """
+    used: dict[Label, int] = {}
+    kept: dict[Label, int] = {}
+    for label, block in code.blocks.items():
+        written, wanted = find_uses(block)
+        used[label] = bits_of(wanted)
+        kept[label] = ~bits_of(written)
+        if isinstance(block.end, Return | TailCall):
+            used[label] |= 1 << code.next_value
+    ways = {label: [edge.label for edge in edges(b.end)] for label, b in code.blocks.items()}
+    live = used.copy()
+    changed = True
+    while changed:
+        changed = False
+        for label in reversed(code.blocks):
+            now = used[label]
+            for way in ways[label]:
+                now |= live[way] & kept[label]
+            if now != live[label]:
+                live[label] = now
+                changed = True
+    return live
+
+
 class Conflicts:
-    """Sets of values are numbers (liveness.py). `of` has those that are read later, when a value is
+    """`of` has those that are read later, when a value is
     written: it conflicts with these, and they with it. `across` has a set for every call, by its
     block and its place there; `returned` is where to return to, as if that were a value. `live` are
     the values that are read from each block on, `unread` those that nobody reads. `in_shared` has

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from curta.errors import LinkError, UnsupportedFeatureError
 from curta.machine.instructions import GLOBALS, PAGE, ZERO
 from curta.machine.layout import DATA, ELEMENTS, ENTRY_BYTES, FIRST_FREE, MOST_TABLE_ELEMENTS
-from curta.machine.lower.code import USER, Callee, words
-from curta.machine.lower.library import imported_function, library_module
+from curta.machine.library import imported_function, library_module
+from curta.machine.lower.code import USER, Callee
 from curta.machine.parts.operations import Extension
+from curta.machine.values import word_count
 from curta.machine.wasm.module import MAX_PAGES, FunctionType, Module
 from curta.machine.wasm.opcodes import SEGMENT_USERS
 
@@ -126,7 +127,7 @@ def _take_globals(context: ModuleContext) -> None:
     found = []
     for entry in context.module.globals:
         value: int = entry.initial[0].operands[0]
-        wide = words((entry.type.value,)) == 2
+        wide = word_count((entry.type.value,)) == 2
         found.append((value & 0xFFFF_FFFF, value >> 32) if wide else (value,))
     context.global_words = tuple(found)
     context.global_registers = {

@@ -7,13 +7,14 @@ from functools import partial
 
 from curta.machine.instructions import TRAPS
 from curta.machine.layout import ENTRY_BYTES, TABLE
+from curta.machine.library import NATIVES
 from curta.machine.lower.builder import Builder, Construct, Join, To, Values, flat, grouped
-from curta.machine.lower.code import Return, Trap, words
+from curta.machine.lower.code import Return, Trap
 from curta.machine.lower.conditions import branch, pop_condition
 from curta.machine.lower.effects import COMPUTED
-from curta.machine.lower.library import NATIVES
 from curta.machine.lower.numbers import value
 from curta.machine.lower.rules import Operation
+from curta.machine.values import word_count
 from curta.machine.wasm.module import BlockType, FunctionType
 
 UNREACHABLE = TRAPS.index("unreachable")
@@ -120,7 +121,7 @@ def call(b: Builder, index: int) -> None:
         native = COMPUTED.get(f"{NATIVES}.{callee}") or partial(value, callee)
         _push_results(b, type_, native(b, *arguments) or ())
     else:
-        _push_results(b, type_, b.call(callee, arguments, words(type_.results)))
+        _push_results(b, type_, b.call(callee, arguments, word_count(type_.results)))
 
 
 def call_indirect(b: Builder, type_index: int, _: int) -> None:
@@ -143,11 +144,11 @@ def call_indirect(b: Builder, type_index: int, _: int) -> None:
     b.begin(right.join)
     pointer = b.load("peek32", entry, TABLE + 4)
     arguments = flat(b.pop(len(type_.parameters)))
-    _push_results(b, type_, b.call(None, arguments, words(type_.results), pointer))
+    _push_results(b, type_, b.call(None, arguments, word_count(type_.results), pointer))
 
 
 def _push_results(b: Builder, type_: FunctionType, results: Values) -> None:
-    b.push(*grouped(results, (words((result,)) for result in type_.results)))
+    b.push(*grouped(results, (word_count((result,)) for result in type_.results)))
 
 
 CONTROL: dict[str, Callable[..., None]] = {

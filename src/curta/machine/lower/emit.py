@@ -7,7 +7,8 @@ all else if it is rare; where a jump takes the same edge, it is the jump's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from curta.machine.instructions import Instruction
 from curta.machine.layout import SCRATCH
@@ -31,17 +32,25 @@ from curta.machine.lower.code import (
     edges,
     return_register,
 )
+from curta.machine.lower.conflicts import bits_of, members
 from curta.machine.lower.context import SharedRegisters
 from curta.machine.lower.flat import INVERTED, Flat, Line, Mark
-from curta.machine.lower.liveness import bits_of, members
-from curta.machine.lower.moves import Word, in_turn
 from curta.machine.lower.operations import GET, SET, takes_immediate
 from curta.machine.lower.registers import Registers
 from curta.machine.program import Claim
 
-Moves = dict[int, int | Word]
 _MOVED_SOURCE = 1
 """Beyond the frame lie a register to break circles, and one for the pointer of a call."""
+
+
+class Word(NamedTuple):
+    """A constant that a register is to hold."""
+
+    word: int
+
+
+Moves = dict[int, int | Word]
+"""The registers that are written at once, and where their contents come from."""
 
 
 def emit(code: Code, registers: Registers, shared: SharedRegisters) -> Flat:
@@ -274,3 +283,28 @@ def _copy(d: int, source: int | Word) -> Instruction:
     if isinstance(source, Word):
         return Instruction("copy", d=d, immediate=source.word)
     return Instruction("copy", b=source, d=d)
+
+
+def in_turn(moves: Moves, scratch: int) -> Iterator[tuple[int, int | Word]]:
+    """The moves one by one, with nothing overwritten too early; circles are broken by a register
+    that nothing else is in.
+    """
+    waiting = {d: source for d, source in moves.items() if d != source}
+    readers: dict[int | Word, int] = {}
+    for source in waiting.values():
+        readers[source] = readers.get(source, 0) + 1
+    ready = [d for d in waiting if d not in readers]
+    while waiting:
+        while ready:
+            d = ready.pop()
+            source = waiting.pop(d)
+            yield d, source
+            readers[source] -= 1
+            if not readers[source] and source in waiting:
+                ready.append(source)
+        if waiting:
+            d = next(iter(waiting))
+            yield scratch, d
+            readers[scratch], readers[d] = readers[d], 0
+            waiting = {x: scratch if s == d else s for x, s in waiting.items()}
+            ready.append(d)

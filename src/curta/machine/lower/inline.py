@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import chain
 
+from curta.machine.library import ARITHMETIC
 from curta.machine.lower.code import (
     Block,
     Call,
@@ -28,7 +29,6 @@ from curta.machine.lower.code import (
 )
 from curta.machine.lower.conflicts import Site
 from curta.machine.lower.flow import find_flow
-from curta.machine.lower.library import ARITHMETIC
 from curta.machine.lower.operations import replaced
 
 _LONGEST = 80

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from curta.errors import UnsupportedFeatureError
 from curta.machine.instructions import LARGEST_FRAME
-from curta.machine.lower.addresses import add_in_accesses
-from curta.machine.lower.arrange import arrange
+from curta.machine.lower.beginning import (
+    InitialState,
+    all_segments,
+    exported,
+    find_initial_state,
+    function_callee,
+    make_entries,
+)
 from curta.machine.lower.check import Checker, check
 from curta.machine.lower.code import USER, Callee, Code
 from curta.machine.lower.context import (
@@ -17,15 +23,13 @@ from curta.machine.lower.context import (
 )
 from curta.machine.lower.drop import drop
 from curta.machine.lower.emit import emit
-from curta.machine.lower.entries import exported, function_callee, make_entries
-from curta.machine.lower.flat import Flat
+from curta.machine.lower.flat import Flat, arrange
 from curta.machine.lower.inline import inline_in_loops
+from curta.machine.lower.late import add_in_accesses, sink
 from curta.machine.lower.order import order
 from curta.machine.lower.place import place
 from curta.machine.lower.registers import choose_registers
-from curta.machine.lower.segments import InitialState, all_segments, find_initial_state
 from curta.machine.lower.simplify import simplify
-from curta.machine.lower.sink import sink
 from curta.machine.lower.tails import leave_for_last_calls, return_early
 from curta.machine.lower.translate import translate
 from curta.machine.program import Claims, CoreProgram

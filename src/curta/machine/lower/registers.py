@@ -26,9 +26,8 @@ from curta.machine.lower.code import (
     end_reads,
     return_register,
 )
-from curta.machine.lower.conflicts import Conflicts, Site
+from curta.machine.lower.conflicts import Conflicts, Site, members
 from curta.machine.lower.flow import Flow, find_flow
-from curta.machine.lower.liveness import members
 
 Wish = tuple[float, Value, int]
 """How often it matters, a value, and another one that it wants to share a register with; register r

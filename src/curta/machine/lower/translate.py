@@ -9,13 +9,14 @@ from collections.abc import Callable
 from functools import partial
 
 from curta.machine.lower.builder import Builder, Values, flat
-from curta.machine.lower.code import Code, Place, words
+from curta.machine.lower.code import Code, Place
 from curta.machine.lower.conditions import choose, invert, pop_condition, value_of
 from curta.machine.lower.context import ModuleContext
 from curta.machine.lower.control import CONTROL
 from curta.machine.lower.effects import COMPUTED
 from curta.machine.lower.numbers import Compute
 from curta.machine.lower.rules import WIDE, Operation
+from curta.machine.values import word_count
 from curta.machine.wasm.module import Function
 from curta.machine.wasm.opcodes import OPCODES
 
@@ -122,7 +123,7 @@ def _handlers() -> dict[str, Handler]:
     }
     for name, row in OPCODES.items():
         if row.signature is not None:
-            call = partial(_call_library, name, words(row.signature.results))
+            call = partial(_call_library, name, word_count(row.signature.results))
             compute = COMPUTED.get(name, call)
             found[name] = partial(_on_stack, compute, len(row.signature.parameters))
     return found | CONTROL
