@@ -12,7 +12,6 @@ import struct
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -20,9 +19,7 @@ import numpy.typing as npt
 
 from curta.errors import FileError
 from curta.machine.ids import (
-    AT_ID,
     FIRST_BYTE,
-    FIRST_DATA,
     FIRST_OPERATION,
     START_ID,
     Ids,
@@ -197,36 +194,3 @@ def _row(instruction: Instruction, numbers: Mapping[str, int]) -> tuple[int, ...
     if instruction.b is None:
         operation += len(numbers)
     return (operation, *(getattr(instruction, name) or 0 for name in FIELDS))
-
-
-def decode_prompt(
-    ids: Sequence[int] | Ids, operations: tuple[str, ...] = OPERATIONS
-) -> CoreProgram:
-    """The program that a prompt holds, without names: the inverse of `LoadedProgram.prompt`."""
-    prompt = np.asarray(ids, dtype=np.int32)
-    marks = (prompt < FIRST_OPERATION) | (prompt >= FIRST_OPERATION + 2 * len(operations))
-    count = len(prompt) // RECORD
-    heads = marks[: count * RECORD : RECORD]
-    records = int(heads.argmax()) if heads.any() else count
-    table = prompt[: records * RECORD].reshape(records, RECORD)
-    rows = np.zeros(records, dtype=ROW)
-    rows["operation"] = table[:, 0] - FIRST_OPERATION
-    column = 1
-    for name, size in FIELDS.items():
-        for _ in range(size):
-            rows[name] = rows[name] << 8 | (table[:, column] - FIRST_BYTE).astype(np.uint32)
-            column += 1
-    loaded = LoadedProgram(rows, (), {}, (), np.zeros(0, dtype=ORIGIN), operations)
-    segments = _decode_segments(prompt[records * RECORD : -1])
-    return CoreProgram(loaded.core_program().instructions, segments)
-
-
-def _decode_segments(ids: Ids) -> tuple[Segment, ...]:
-    starts = [*np.flatnonzero(ids == AT_ID).tolist(), len(ids)]
-    segments = []
-    for start, end in pairwise(starts):
-        place = start + 1 + ADDRESS_BYTES
-        address = (ids[start + 1 : place] - FIRST_BYTE).astype(np.uint8).tobytes()
-        content = (ids[place:end] - FIRST_DATA).astype(np.uint8).tobytes()
-        segments.append(Segment(int.from_bytes(address, "big"), content))
-    return tuple(segments)

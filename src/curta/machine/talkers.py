@@ -19,9 +19,9 @@ from curta.engine.base import Session
 from curta.engine.native import CHUNK, NativeSession
 from curta.machine.ids import ID_OF, START_ID, STOP_IDS, Ids, last_words
 from curta.machine.instructions import MOST_TOKENS
-from curta.machine.loaded import decode_prompt
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.program import CoreProgram
+from curta.machine.prompt import decode_prompt
 from curta.machine.reference import CoreMachine
 
 NOTHING: Ids = np.zeros(0, dtype=np.int32)

@@ -14,7 +14,8 @@ from curta.errors import CurtaError, ExitError, LimitError, UserError
 from curta.machine.conversation import Figures, Host, Limits
 from curta.machine.encode import encode
 from curta.machine.instance import Instance
-from curta.machine.loaded import LoadedProgram, decode_prompt
+from curta.machine.loaded import LoadedProgram
+from curta.machine.prompt import decode_prompt
 
 LOADED = LoadedProgram.from_core(program())
 

@@ -14,8 +14,9 @@ from curta.machine.extensions.byte_swap import BYTE_SWAP
 from curta.machine.instructions import WORD
 from curta.machine.listing import executed
 from curta.machine.load import load_program
-from curta.machine.loaded import LoadedProgram, decode_prompt
+from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.words import from_digits
+from curta.machine.prompt import decode_prompt
 from curta.machine.run import MachineLevel
 from curta.machine.wasm.text import assemble
 

@@ -26,7 +26,7 @@ from curta.errors import ProofError
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, link
 from curta.machine.program import CoreProgram
-from curta.machine.proof.decode import decode_prompt
+from curta.machine.prompt import decode_prompt
 from curta.machine.proof.whole import ProgramProof
 from curta.machine.wasm.module import MAX_PAGES
 

@@ -7,10 +7,11 @@ what a proof rests on.
 
 from __future__ import annotations
 
+from curta.errors import ProofError, TokenError
 from curta.machine.ids import Ids
 from curta.machine.instructions import OPERATIONS
 from curta.machine.program import CoreProgram
-from curta.machine.proof.decode import decode_prompt
+from curta.machine.prompt import decode_prompt
 from curta.machine.proof.kept import Kept
 from curta.machine.proof.whole import ProgramProof, Verdict, not_proved
 from curta.machine.wasm.module import Module
@@ -31,6 +32,9 @@ def prove(
     Of `program` only claims, places and entries are taken; what it does is read from the prompt.
     """
     places = [origin.asked for origin in program.origins]
-    decoded = decode_prompt(prompt, operations)
+    try:
+        decoded = decode_prompt(prompt, operations)
+    except TokenError as error:
+        raise ProofError(not_proved("the program", str(error))) from None
     proof = ProgramProof(decoded, program.entries, program.claims, places, module, most_pages, kept)
     return proof.prove()

@@ -7,20 +7,25 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 
 from curta.machine.instructions import MEMORY_PAGES, WORD
-from curta.machine.program import Callee, Claims, Place
+from curta.machine.library import (
+    ARITHMETIC,
+    BULK,
+    NATIVES,
+    WASI,
+    exported_functions,
+    instruction_function,
+    library_module,
+)
+from curta.machine.program import USER, Callee, Claims, Place
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
-from curta.machine.runtime.build import LIBRARIES
 from curta.machine.values import to_words
-from curta.machine.wasm.decode import decode
 from curta.machine.wasm.module import Expression, FunctionType, Instruction, Module
 from curta.machine.wasm.opcodes import OPCODES, ValueType
 from curta.machine.wasm.validate_code import BodyValidator, Branch
 
 Words = tuple[Term, ...]
 
-USER, ARITHMETIC, BULK, WASI = "user", "arithmetic", "bulk", "wasi"
 ROOMS = (USER, ARITHMETIC, BULK, WASI)
-NATIVES = "curta"
 _MARKERS = ("block", "loop", "end", "nop")
 """They do nothing: being before one is being behind it."""
 
@@ -70,7 +75,7 @@ class SourceModule:
     @cached_property
     def imports(self) -> tuple[Callee | str, ...]:
         return tuple(
-            entry.name if entry.module == NATIVES else (WASI, exported(WASI)[entry.name])
+            entry.name if entry.module == NATIVES else (WASI, exported_functions(WASI)[entry.name])
             for entry in self.module.imported("func")
         )
 
@@ -111,16 +116,8 @@ class SourceModule:
 
 
 @cache
-def library(name: str) -> SourceModule:
-    (found,) = (library for library in LIBRARIES if library.name == name)
-    return SourceModule(name, decode(found.path.read_bytes()))
-
-
-@cache
-def exported(name: str) -> dict[str, int]:
-    """The functions that a library exports."""
-    exports = library(name).module.exports
-    return {entry.name: entry.index for entry in exports if entry.kind == "func"}
+def _library(name: str) -> SourceModule:
+    return SourceModule(name, library_module(name))
 
 
 @dataclass
@@ -130,7 +127,7 @@ class Sources:
     user: SourceModule
 
     def module(self, name: str) -> SourceModule:
-        return self.user if name == USER else library(name)
+        return self.user if name == USER else _library(name)
 
     def function(self, callee: Callee) -> SourceFunction:
         return self.module(callee[0]).function(callee[1])
@@ -149,44 +146,34 @@ class Sources:
             index += 1
         return place._replace(instruction=index)
 
-    def instruction(self, name: str) -> Callee:
-        """The library function that is an instruction."""
-        room = BULK if name.startswith(("memory.", "table.")) else ARITHMETIC
-        return room, exported(room)[name]
-
     def changes_shared(self, callee: Callee) -> bool:
         """Functions of the libraries change no global and no size (checked in whole.py)."""
         return callee[0] == USER
 
     def stand_in(self, callee: Callee, name: str, words: Words) -> tuple[str, Words]:
         """Another function that does the same for these arguments, if the program takes that."""
-        if callee == self.instruction(name):
+        if callee == instruction_function(name):
             return name, words
         for other, arguments in alternatives(name, words):
-            if callee == self.instruction(other):
+            if callee == instruction_function(other):
                 return other, arguments
         return name, words
 
     def plain_call(self, callee: Callee, words: Words) -> tuple[Callee, Words]:
         """A call of such another function as the call that it stands for."""
-        if callee[0] == ARITHMETIC and callee in _stand_ins(self):
-            name = _stand_ins(self)[callee]
+        name = _stand_ins().get(callee)
+        if name is not None:
             plain = _plain_arguments(name, words)
             if plain is not None and (name, words) in alternatives(plain[0], plain[1]):
-                return self.instruction(plain[0]), plain[1]
+                return instruction_function(plain[0]), plain[1]
         return callee, words
 
 
 @cache
-def _names() -> dict[int, str]:
-    return {index: name for name, index in exported(ARITHMETIC).items()}
-
-
-def _stand_ins(sources: Sources) -> dict[Callee, str]:
-    return {
-        (ARITHMETIC, index): name
-        for index, name in _names().items()
-        if name.endswith("#") or name == "f64.square"
+def _stand_ins() -> dict[Callee, str]:
+    exported = exported_functions(ARITHMETIC)
+    return {(ARITHMETIC, exported[name]): name for name in exported if name[-1] == "#"} | {
+        (ARITHMETIC, exported["f64.square"]): "f64.square"
     }
 
 

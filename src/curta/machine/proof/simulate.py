@@ -15,16 +15,10 @@ from dataclasses import dataclass, field
 
 from curta.machine.program import Callee, Claim, Place
 from curta.machine.proof.modules import Refused, SourceFunction, Sources
-from curta.machine.proof.source import (
-    Frame,
-    SourceRun,
-    State,
-    Undecided,
-    start_frame,
-    word_count,
-)
+from curta.machine.proof.source import Frame, SourceRun, State, Undecided, start_frame
 from curta.machine.proof.target import Ending, Registers, Target, TargetRun, Way
 from curta.machine.proof.terms import ONE, Term, Terms
+from curta.machine.values import word_count
 from curta.machine.wasm.module import FunctionType
 
 _MOST_FORKS = 50

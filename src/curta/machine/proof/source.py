@@ -8,31 +8,26 @@ can trap is part of it, together with the shared registers, since their values c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import islice
 
-from curta.machine.instructions import MEMORY_PAGES, TRAPS, WORD
-from curta.machine.layout import (
-    ARGUMENTS,
-    ARGUMENTS_LENGTH,
-    ENTRY_BYTES,
-    ENVIRONMENT,
-    ENVIRONMENT_LENGTH,
-    STATE,
-    TABLE,
-)
+from curta.machine.instructions import TRAPS, WORD
+from curta.machine.layout import ENTRY_BYTES, TABLE
+from curta.machine.library import instruction_function
 from curta.machine.program import Callee, Place
+from curta.machine.proof.events import divided
 from curta.machine.proof.meanings import MEANINGS, PARAMETERS, Words
 from curta.machine.proof.modules import Refused, SourceFunction, Sources
-from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant, located, word_of
+from curta.machine.proof.outside import OUTSIDE, access, native
+from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant, word_of
+from curta.machine.values import word_count
+from curta.machine.wasm.opcodes import ValueType
 
-_OUT_OF_BOUNDS = TRAPS.index("out of bounds memory access")
 _UNREACHABLE = TRAPS.index("unreachable")
 _UNDEFINED = TRAPS.index("undefined element")
 _UNINITIALIZED = TRAPS.index("uninitialized element")
 _MISMATCH = TRAPS.index("indirect call type mismatch")
-_ALL_ONES = constant(-1)
 _LONGEST = 1000
 """Steps, more than three times through the function: between meetings no loop goes round twice."""
 
@@ -114,21 +109,6 @@ class SourceRun:
     other_world: Term | None = None
     """What had happened at the place where the program has come, if it was something else."""
 
-    def __post_init__(self) -> None:
-        own: dict[str, Callable[..., None]] = {
-            name.removeprefix("do_").replace("__", "."): getattr(self, name)
-            for name in dir(self)
-            if name.startswith("do_")
-        }
-        self._do: dict[str, Callable[..., None]] = {
-            **own,
-            **dict.fromkeys(("block", "loop", "nop", "end"), self._pass),
-            **dict.fromkeys(("br", "return"), self._branch),
-            **dict.fromkeys(("i32.const", "f32.const"), self._constant),
-            **dict.fromkeys(("i64.const", "f64.const"), self._wide_constant),
-        }
-        self._value = self.terms.value
-
     def run(
         self,
         state: State,
@@ -187,18 +167,12 @@ class SourceRun:
             if opcode[1] == "6" or opcode[0] == "f":
                 self.lemmas.add(opcode)
             return
-        do = self._do.get(opcode)
-        if do is not None:
-            do(frame, *instruction.operands)
-        elif ".load" in opcode:
-            self._load(frame, opcode, instruction.operands[1])
-        else:
-            self._store(frame, opcode, instruction.operands[1])
+        _DO[opcode](self, frame, *instruction.operands)
 
     # -- what meanings are written in -------------------------------------------------------------
 
     def value(self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO) -> Term:
-        return self._value(operation, a, b, c)
+        return self.terms.value(operation, a, b, c)
 
     def choose(self, truth: Term, a: Term, b: Term) -> Term:
         return self.terms.choose(truth, a, b)
@@ -224,7 +198,7 @@ class SourceRun:
         if callee is not None:
             name, arguments = self.sources.stand_in(callee, name, arguments)
             raise _Enter(callee, arguments)
-        return self.call(self.sources.instruction(name), arguments, results)
+        return self.call(instruction_function(name), arguments, results)
 
     # -- what happens -----------------------------------------------------------------------------
 
@@ -253,12 +227,8 @@ class SourceRun:
         state = self.state
         state.frame = start_frame(function, words, state.frame)
 
-    def _end(self, *how: object) -> None:
+    def end(self, *how: object) -> None:
         self.state.ended = how
-
-    def _go(self, frame: Frame, target: int) -> None:
-        """Instruction `target` is next; behind the last one the function returns."""
-        frame.index = target
 
     # -- control ----------------------------------------------------------------------------------
 
@@ -274,7 +244,7 @@ class SourceRun:
         words = tuple(word for value in values for word in value)
         parent = frame.parent
         if parent is None:
-            self._end("return", words)
+            self.end("return", words)
             return
         caller = parent.function.body[parent.index]
         if caller.opcode == "call":
@@ -285,20 +255,18 @@ class SourceRun:
         parent.index += 1
         self.state.frame = parent
 
-    def do_if(self, frame: Frame, _: object, other: int) -> None:
+    def _if(self, frame: Frame, _: object, other: int) -> None:
         truth = self.terms.is_true(frame.stack[-1][0])
         frame.index = frame.index + 1 if self.decide(truth) else other + 1
         frame.stack.pop()
-        if frame.index == len(frame.function.body):  # the construct's end is not the function's
-            raise AssertionError
 
-    def do_else(self, frame: Frame, end: int) -> None:
+    def _else(self, frame: Frame, end: int) -> None:
         frame.index = end
 
     def _branch(self, frame: Frame, *_: object) -> None:
         self._take(frame, 0)
 
-    def do_br_if(self, frame: Frame, *_: object) -> None:
+    def _br_if(self, frame: Frame, *_: object) -> None:
         taken = self.decide(self.terms.is_true(frame.stack[-1][0]))
         frame.stack.pop()
         if taken:
@@ -306,7 +274,7 @@ class SourceRun:
         else:
             frame.index += 1
 
-    def do_br_table(self, frame: Frame, depths: tuple[int, ...], _: int) -> None:
+    def _br_table(self, frame: Frame, depths: tuple[int, ...], _: int) -> None:
         index = frame.stack[-1][0]
         way = self._way(index, len(depths))
         frame.stack.pop()
@@ -330,19 +298,16 @@ class SourceRun:
         frame.stack[branch.height :] = kept
         frame.index = min(branch.target, len(frame.function.body) - 1)
 
-    def do_unreachable(self, _: Frame) -> None:
-        self._end("trap", _UNREACHABLE)
-
     # -- calls ------------------------------------------------------------------------------------
 
-    def do_call(self, frame: Frame, index: int) -> None:
+    def _call(self, frame: Frame, index: int) -> None:
         module = frame.function.module
         callee = module.callee(index)
         type_ = module.functions[index]
         first = len(frame.stack) - len(type_.parameters)
         words = tuple(word for value in frame.stack[first:] for word in value)
         if isinstance(callee, str):
-            results = self._native(callee, words, len(type_.results))
+            results = native(self, callee, words, len(type_.results))
         else:
             inlined = self.inlined.get(frame.place())
             if inlined is not None and inlined == callee:
@@ -354,19 +319,19 @@ class SourceRun:
             frame.stack[first:] = split(results, type_.results)
             frame.index += 1
 
-    def do_call_indirect(self, frame: Frame, type_index: int, _: int) -> None:
+    def _call_indirect(self, frame: Frame, type_index: int, _: int) -> None:
         module = frame.function.module
         type_ = module.module.types[type_index]
         index = frame.stack[-1][0]
-        if self.decide(self._value("ge_u", index, constant(module.table_size))):
-            return self._end("trap", _UNDEFINED)
-        entry = self._value("shl", index, constant(ENTRY_BYTES.bit_length() - 1))
-        signature = self._access("peek32", entry, TABLE)
+        if self.decide(self.value("ge_u", index, constant(module.table_size))):
+            return self.end("trap", _UNDEFINED)
+        entry = self.value("shl", index, constant(ENTRY_BYTES.bit_length() - 1))
+        signature = access(self, "peek32", entry, TABLE)
         number = constant(module.signatures[type_] + 1)
         if not self.decide(self.terms.equal(signature, number)):
             empty = self.decide(self.terms.equal(signature, ZERO))
-            return self._end("trap", _UNINITIALIZED if empty else _MISMATCH)
-        pointer = self._access("peek32", entry, TABLE + 4)
+            return self.end("trap", _UNINITIALIZED if empty else _MISMATCH)
+        pointer = access(self, "peek32", entry, TABLE + 4)
         first = len(frame.stack) - 1 - len(type_.parameters)
         words = tuple(word for value in frame.stack[first:-1] for word in value)
         results = self.call(pointer, words, word_count(type_.results))
@@ -384,35 +349,35 @@ class SourceRun:
         frame.stack.append((~(value % WORD), ~(value >> 32)))
         frame.index += 1
 
-    def do_local__get(self, frame: Frame, index: int) -> None:
+    def _local_get(self, frame: Frame, index: int) -> None:
         frame.stack.append(frame.locals[index])
         frame.index += 1
 
-    def do_local__set(self, frame: Frame, index: int) -> None:
+    def _local_set(self, frame: Frame, index: int) -> None:
         frame.locals[index] = frame.stack.pop()
         frame.index += 1
 
-    def do_local__tee(self, frame: Frame, index: int) -> None:
+    def _local_tee(self, frame: Frame, index: int) -> None:
         frame.locals[index] = frame.stack[-1]
         frame.index += 1
 
-    def do_global__get(self, frame: Frame, index: int) -> None:
+    def _global_get(self, frame: Frame, index: int) -> None:
         held = frame.function.module.globals[index]
         shared = self.state.shared
         frame.stack.append(tuple(shared[word] if word >= 0 else word for word in held))
         frame.index += 1
 
-    def do_global__set(self, frame: Frame, index: int) -> None:
+    def _global_set(self, frame: Frame, index: int) -> None:
         value = frame.stack.pop()
         for register, word in zip(frame.function.module.globals[index], value, strict=True):
             self.state.shared[register] = word
         frame.index += 1
 
-    def do_drop(self, frame: Frame) -> None:
+    def _drop(self, frame: Frame) -> None:
         frame.stack.pop()
         frame.index += 1
 
-    def do_select(self, frame: Frame) -> None:
+    def _select(self, frame: Frame) -> None:
         *_, first, second, condition = frame.stack
         truth = self.terms.is_true(condition[0])
         frame.stack[-3:] = [
@@ -420,197 +385,39 @@ class SourceRun:
         ]
         frame.index += 1
 
-    # -- memory -----------------------------------------------------------------------------------
 
-    def _access(self, name: str, base: Term, offset: int, *stored: Term) -> Term:
-        return accessed(self, self.state.world, name, base, offset, *stored)
-
-    def _load(self, frame: Frame, opcode: str, offset: int) -> None:
-        base = frame.stack[-1][0]
-        kind, access = opcode.split(".")
-        result: Words
-        if access == "load" and kind[1] == "6":
-            if offset + 4 >= WORD:
-                return self._end("trap", _OUT_OF_BOUNDS)
-            high = self._access("load32", base, offset + 4)
-            result = self._access("load32", base, offset), high
-        else:
-            name = "load32" if access in ("load", "load32_u", "load32_s") else access
-            low = self._access(name, base, offset)
-            if kind != "i64":
-                result = (low,)
-            else:
-                signed = access.endswith("_s")
-                result = low, self._value("shr_s", low, constant(31), ZERO) if signed else ZERO
-        frame.stack[-1] = result
-        frame.index += 1
-        return None
-
-    def _store(self, frame: Frame, opcode: str, offset: int) -> None:
-        base, value = frame.stack[-2][0], frame.stack[-1]
-        kind, access = opcode.split(".")
-        if access == "store" and kind[1] == "6":
-            if offset + 4 >= WORD:
-                return self._end("trap", _OUT_OF_BOUNDS)
-            self._access("store32", base, offset + 4, value[1])
-            self._access("store32", base, offset, value[0])
-        else:
-            name = access if access != "store" else "store32"
-            self._access(name, base, offset, value[0])
-        del frame.stack[-2:]
-        frame.index += 1
-        return None
-
-    def do_memory__size(self, frame: Frame) -> None:
-        frame.stack.append((self.state.shared[MEMORY_PAGES],))
-        frame.index += 1
-
-    def do_memory__grow(self, frame: Frame) -> None:
-        """The size before, or -1 where there is no room."""
-        shared, pages = self.state.shared, frame.stack[-1][0]
-        before = shared[MEMORY_PAGES]
-        room = self._value("sub", constant(frame.function.module.most_pages), before, ZERO)
-        result = before
-        if self.decide(self._value("gt_u", pages, room, ZERO)):
-            result = _ALL_ONES
-        else:
-            shared[MEMORY_PAGES] = self._value("add", before, pages, ZERO)
-        frame.stack[-1] = (result,)
-        frame.index += 1
-
-    def _stretch(self, frame: Frame, name: str, parameters: int, *more: Term) -> None:
-        """An instruction on a stretch of memory or of the table is a function of the library."""
-        first = len(frame.stack) - parameters
-        words = tuple(word for (word,) in frame.stack[first:])
-        self.call(self.sources.instruction(name), (*words, *more), 0)
-        del frame.stack[first:]
-        frame.index += 1
-
-    def do_memory__fill(self, frame: Frame) -> None:
-        self._stretch(frame, "memory.fill", 3)
-
-    def do_memory__copy(self, frame: Frame) -> None:
-        self._stretch(frame, "memory.copy", 3)
-
-    def do_memory__init(self, frame: Frame, segment: int) -> None:
-        passive = frame.function.module.data[segment]
-        length = self.state.shared[passive.register]
-        self._stretch(frame, "memory.init", 3, constant(passive.address), length)
-
-    def do_data__drop(self, frame: Frame, segment: int) -> None:
-        self.state.shared[frame.function.module.data[segment].register] = ZERO
-        frame.index += 1
-
-    def do_table__init(self, frame: Frame, segment: int, _: int) -> None:
-        module = frame.function.module
-        passive = module.elements[segment]
-        length = self.state.shared[passive.register]
-        size = constant(module.table_size)
-        self._stretch(frame, "table.init", 3, size, constant(passive.address), length)
-
-    def do_elem__drop(self, frame: Frame, segment: int) -> None:
-        self.state.shared[frame.function.module.elements[segment].register] = ZERO
-        frame.index += 1
-
-    def do_table__copy(self, frame: Frame, *_: int) -> None:
-        self._stretch(frame, "table.copy", 3, constant(frame.function.module.table_size))
-
-    # -- functions of the machine -----------------------------------------------------------------
-
-    def _native(self, name: str, words: Words, results: int) -> Words:
-        value = self._value
-        match name:
-            case "add3" | "sub3" | "mul_high" | "carry":
-                return (value(name, *words, *((ZERO,) if len(words) == 2 else ())),)
-            case "funnel_shl" | "funnel_shr":
-                high, low, amount = words
-                return (value(name, high, amount, low),)
-            case "trap":
-                self._end("trap", self._trap_number(words[0]))
-            case "exit":
-                self._end("exit", words[0])
-            case "write":
-                errors = self.decide(self.terms.equal(words[0], constant(2)))
-                self.happen("write_err" if errors else "write_out", written(words[1]))
-            case "read":
-                return (self.happen("read"),)
-            case "argument":
-                return (self._string_byte(ARGUMENTS_LENGTH, ARGUMENTS, words[0]),)
-            case "environ":
-                return (self._string_byte(ENVIRONMENT_LENGTH, ENVIRONMENT, words[0]),)
-            case "load_state" | "store_state":
-                place = value("shl", words[0], constant(2), ZERO)
-                name = "peek32" if name == "load_state" else "poke32"
-                return (self._access(name, place, STATE, *words[1:]),)[:results]
-            case "peek8" | "peek32" | "poke8" | "poke32":
-                return (self._access(name, words[0], 0, *words[1:]),)[:results]
-            case _:  # an extension
-                return (value(name, *words, *(ZERO,) * (3 - len(words))),)
-        return ()
-
-    def _trap_number(self, code: Term) -> int:
-        word = word_of(code)
-        last = len(TRAPS) - 1
-        if word is not None:
-            return min(word, last)
-        for number in range(last):
-            if self.decide(self.terms.equal(code, constant(number))):
-                return number
-        return last
-
-    def _string_byte(self, length: int, place: int, index: Term) -> Term:
-        """A byte of the arguments or the environment, or the end."""
-        limit = self._access("peek32", ZERO, length)
-        within = self.decide(self._value("lt_u", index, limit, ZERO))
-        return self._access("peek8", index, place) if within else _ALL_ONES
+_DO: dict[str, Callable[..., None]] = {
+    **OUTSIDE,
+    **dict.fromkeys(("block", "loop", "nop", "end"), SourceRun._pass),
+    "if": SourceRun._if,
+    "else": SourceRun._else,
+    **dict.fromkeys(("br", "return"), SourceRun._branch),
+    "br_if": SourceRun._br_if,
+    "br_table": SourceRun._br_table,
+    "unreachable": lambda run, _: run.end("trap", _UNREACHABLE),
+    "call": SourceRun._call,
+    "call_indirect": SourceRun._call_indirect,
+    **dict.fromkeys(("i32.const", "f32.const"), SourceRun._constant),
+    **dict.fromkeys(("i64.const", "f64.const"), SourceRun._wide_constant),
+    "local.get": SourceRun._local_get,
+    "local.set": SourceRun._local_set,
+    "local.tee": SourceRun._local_tee,
+    "global.get": SourceRun._global_get,
+    "global.set": SourceRun._global_set,
+    "drop": SourceRun._drop,
+    "select": SourceRun._select,
+}
+"""What all other instructions do, given the run, the frame and their operands."""
 
 
-# -- what both sides have in common -------------------------------------------------------------
-
-
-def accessed(run: Any, world: Term, name: str, base: Term, offset: int, *stored: Term) -> Term:
-    """A load or store. The private memory has no bounds: to read it changes nothing."""
-    where = located(base, ~offset)
-    if name in ("peek8", "peek32"):
-        return run.terms.node(name, world, *where)  # type: ignore[no-any-return]
-    return run.happen(name, *where, *stored, run.seen())  # type: ignore[no-any-return]
-
-
-def written(byte: Term) -> Term:
-    """Only the lowest byte of a word is written."""
-    return byte if byte >= 0 else constant(~byte % 256)
-
-
-def divided(run: Any, operation: str, a: Term, b: Term) -> Term:
-    """A quotient or remainder: a shift or a mask for powers of two, an event if it may trap."""
-    divisor = word_of(b)
-    if divisor and not divisor & (divisor - 1) and operation.endswith("_u"):
-        if operation == "div_u":
-            return run.terms.value("shr_u", a, constant(divisor.bit_length() - 1))  # type: ignore[no-any-return]
-        return run.terms.value("and", a, constant(divisor - 1))  # type: ignore[no-any-return]
-    if divisor and (operation.endswith("_u") or divisor != WORD - 1):
-        if divisor == 1:
-            return a if operation == "div_s" else ZERO
-        return run.terms.node(operation, a, b)  # type: ignore[no-any-return]
-    return run.happen(operation, a, b, run.seen())  # type: ignore[no-any-return]
-
-
-def split(words: Words, types: tuple[str, ...]) -> list[Words]:
+def split(words: Words, types: Sequence[ValueType]) -> list[Words]:
     """Words as operands of these types."""
-    operands, at = [], 0
-    for type_ in types:
-        count = 2 if type_[1:] == "64" else 1
-        operands.append(words[at : at + count])
-        at += count
-    return operands
-
-
-def word_count(types: tuple[str, ...]) -> int:
-    return sum(2 if type_[1:] == "64" else 1 for type_ in types)
+    left = iter(words)
+    return [tuple(islice(left, word_count((type_,)))) for type_ in types]
 
 
 def start_frame(function: SourceFunction, words: Words, parent: Frame | None = None) -> Frame:
     """A function at its beginning: its parameters, and locals that are 0."""
-    zeros = tuple(ZERO for _ in range(word_count(function.locals)))
+    zeros = (ZERO,) * word_count(function.locals)
     locals_ = split((*words, *zeros), (*function.type.parameters, *function.locals))
     return Frame(function, 0, locals_, [], parent)

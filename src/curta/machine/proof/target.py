@@ -19,9 +19,11 @@ from curta.machine.instructions import (
     operation_of,
 )
 from curta.machine.program import Callee
+from curta.machine.proof.events import accessed, divided, written
 from curta.machine.proof.modules import Refused, Sources
-from curta.machine.proof.source import State, accessed, divided, word_count, written
+from curta.machine.proof.source import State
 from curta.machine.proof.terms import ONE, ZERO, Term, Terms, constant
+from curta.machine.values import word_count
 from curta.machine.wasm.module import FunctionType
 
 Registers = dict[int, Term]

@@ -27,12 +27,20 @@ from curta.machine.instructions import (
     operation_of,
 )
 from curta.machine.layout import DATA, ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
-from curta.machine.program import INITIALISE, PRIVATE, Callee, Claims, Entry, Place
-from curta.machine.proof.decode import Decoded
+from curta.machine.library import instruction_function
+from curta.machine.program import (
+    INITIALISE,
+    PRIVATE,
+    USER,
+    Callee,
+    Claims,
+    CoreProgram,
+    Entry,
+    Place,
+)
 from curta.machine.proof.kept import Kept, fingerprint
 from curta.machine.proof.modules import (
     ROOMS,
-    USER,
     Refused,
     SourceFunction,
     SourceModule,
@@ -42,9 +50,9 @@ from curta.machine.proof.modules import (
     words_of,
 )
 from curta.machine.proof.simulate import FunctionProof
-from curta.machine.proof.source import word_count
 from curta.machine.proof.target import Target
 from curta.machine.proof.terms import Terms
+from curta.machine.values import word_count
 from curta.machine.wasm.module import Module
 
 
@@ -67,7 +75,7 @@ class Verdict:
 class ProgramProof:
     """Proves a program; `functions` has what was proved so far."""
 
-    program: Decoded
+    program: CoreProgram
     entries: Mapping[str, Entry]
     claims: Claims
     places: Sequence[Place | None]
@@ -96,7 +104,7 @@ class ProgramProof:
         target = Target(
             self.program.instructions, self.starts, constants, tuple(shared_registers(user))
         )
-        divisions = {self.sources.instruction(f"i64.{name}") for name in DIVISIONS}
+        divisions = {instruction_function(f"i64.{name}") for name in DIVISIONS}
         self.divided = frozenset(
             place
             for place, instruction in zip(self.places, self.program.instructions, strict=False)

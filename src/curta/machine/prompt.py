@@ -3,36 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
-from curta.errors import ProofError
+from curta.errors import TokenError
 from curta.machine.ids import AT_ID, FIRST_BYTE, FIRST_DATA, FIRST_OPERATION, START_ID, Ids
 from curta.machine.instructions import OPERATIONS, Instruction
-from curta.machine.program import Segment
+from curta.machine.program import CoreProgram, Segment
 from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD
 
 
-@dataclass(frozen=True, slots=True)
-class Decoded:
-    """What a prompt says."""
-
-    instructions: tuple[Instruction, ...]
-    segments: tuple[Segment, ...]
-
-
-def decode_prompt(ids: Ids, operations: Sequence[str] = OPERATIONS) -> Decoded:
-    """Read a prompt to its end."""
+def decode_prompt(ids: Ids, operations: Sequence[str] = OPERATIONS) -> CoreProgram:
+    """The program without names: the inverse of `LoadedProgram.prompt`."""
     marks = np.flatnonzero((ids == AT_ID) | (ids == START_ID))
     if not len(marks) or marks[-1] != len(ids) - 1 or ids[-1] != START_ID:
-        raise ProofError("not proved: the prompt does not end with the token that begins a run")
+        raise TokenError("the prompt does not end with the token that begins a run")
     if marks[0] % RECORD:
-        raise ProofError("not proved: the prompt has an instruction that is not complete")
+        raise TokenError("the prompt has an instruction that is not complete")
     records = ids[: marks[0]].reshape(-1, RECORD)
     segments = [_segment(ids[first + 1 : after]) for first, after in pairwise(marks)]
-    return Decoded(tuple(_instructions(records, operations)), tuple(segments))
+    return CoreProgram(tuple(_instructions(records, operations)), tuple(segments))
 
 
 def _instructions(records: Ids, operations: Sequence[str]) -> list[Instruction]:
@@ -44,7 +35,7 @@ def _instructions(records: Ids, operations: Sequence[str]) -> list[Instruction]:
         and (operands >= 0).all()
         and (operands < 256).all()
     ):
-        raise ProofError("not proved: the prompt has an instruction with a token out of place")
+        raise TokenError("the prompt has an instruction with a token out of place")
     columns, at = {}, 0
     for name, size in FIELDS.items():
         weights = 256 ** np.arange(size - 1, -1, -1, dtype=np.int64)
@@ -65,6 +56,6 @@ def _segment(ids: Ids) -> Segment:
     content = ids[ADDRESS_BYTES:] - FIRST_DATA
     for part in (address, content):
         if len(part) and not ((part >= 0).all() and (part < 256).all()):
-            raise ProofError("not proved: the prompt has a segment with a token out of place")
+            raise TokenError("the prompt has a segment with a token out of place")
     place = int.from_bytes(bytes(address.astype(np.uint8)), "big")
     return Segment(place, bytes(content.astype(np.uint8)))
