@@ -22,7 +22,6 @@ from curta.machine.lower import (
     link,
     registers,
     simplify,
-    tails,
 )
 from curta.machine.lower.code import Call, Step
 from curta.machine.lower.conflicts import Conflicts
@@ -201,11 +200,6 @@ def _arguments_turned(inner, self, code, function, label, index):  # type: ignor
     self.names.update(zip(parameters, turned, strict=True))
 
 
-def _given_back_turned(inner, tails_, edge):  # type: ignore[no-untyped-def]
-    end = inner(tails_, edge)
-    return end._replace(values=(*end.values[1:], *end.values[:1]))
-
-
 def _users_leave(inner, code):  # type: ignore[no-untyped-def]
     """A last call whose results are given back in another order leaves for the callee, too."""
     for block in code.blocks.values():
@@ -356,12 +350,6 @@ def _found_late(inner, self, values, first):  # type: ignore[no-untyped-def]
     return inner(self, values, first + 1)
 
 
-def _may_always(inner, self, jumped, other, read):  # type: ignore[no-untyped-def]
-    """Copies of an edge are made before the branch, whatever is read later."""
-    copied = jumped not in self.landings and jumped not in self.jumps
-    return copied and len(self.edge_moves(jumped)) == 1
-
-
 HAND: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
     (registers, "Conflicts", "nothing lives across calls", _nothing_lives_across),
     (registers, "Conflicts", "one value does not live across calls", _one_dies_across),
@@ -376,7 +364,6 @@ HAND: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
     (emit._Writer, "edge_moves", "the first move of an edge is missing", _moves_forgotten),
     (emit._Writer, "found_at", "results lie one further", _found_late),
     (emit._Writer, "given_at", "arguments lie one further", _found_late),
-    (emit._Writer, "may_copy_first", "copies come before branches", _may_always),
     (simplify, "_is_shared", "loads are shared", _loads_are_shared),
     (simplify, "_is_shared", "shared registers do not change", _gets_are_shared),
     (simplify, "_key", "the third source does not count", partial(_key_without, "c")),
@@ -389,7 +376,6 @@ HAND: tuple[tuple[object, str, str, Callable[..., object]], ...] = (
     (late, "_adds", "private accesses add too", _any_access_adds),
     (inline._Copy, "put", "results in line change places", _copied_names),
     (inline._Copy, "__init__", "arguments in line change places", _arguments_turned),
-    (tails, "_given", "early returns give in another order", _given_back_turned),
     (link, "leave_for_last_calls", "results in any order leave", _users_leave),
     (flat.Line, "inverted", "conditions are not inverted", _not_inverted),
     (flat, "_without_detours", "a jump is missing", _a_jump_less),

@@ -40,9 +40,9 @@ from curta.errors import LimitError, LinkError, ModuleError, Trap, UnsupportedFe
 from curta.machine.load import lower_program
 from curta.machine.wasm import Module, assemble, decode, encode
 
-MUTANTS = 300
+MUTANTS = 150
 """Of each kind, in a round."""
-RUNS, RUNS_IF_SLOW = 8, 50
+RUNS, RUNS_IF_SLOW = 5, 50
 """How many of those that are still valid are run, at most."""
 MOST_SECONDS = 60
 MOST_TOKENS = 1_000_000

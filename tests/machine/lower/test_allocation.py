@@ -11,7 +11,7 @@ from collections.abc import Callable
 import pytest
 
 from curta.machine.instructions import GLOBALS, Instruction
-from curta.machine.lower.check import check
+from curta.machine.lower.check import Checker
 from curta.machine.lower.code import (
     Block,
     Branch,
@@ -165,7 +165,7 @@ CASES: list[tuple[Callable[[], Code], list[int], list[int]]] = [
 
 
 def lowered(code: Code, shared: SharedRegisters) -> Flat:
-    check(code, "test")
+    Checker(code).check("test")
     return arrange(emit(code, choose_registers(code), shared))
 
 

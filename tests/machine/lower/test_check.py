@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from curta.machine.lower.check import CodeError, check
+from curta.machine.lower.check import Checker, CodeError
 from curta.machine.lower.code import Block, Branch, Code, Edge, End, Jump, Return, Step
 
 NINE = 9
@@ -42,12 +42,11 @@ BROKEN = {
 
 
 def test_code_that_keeps_the_rules() -> None:
-    check(
-        code(([add(1, NINE)], EITHER), ([add(2, 1)], Jump(Edge(2))), ([add(3, 1)], RETURN)), "test"
-    )
+    right = code(([add(1, NINE)], EITHER), ([add(2, 1)], Jump(Edge(2))), ([add(3, 1)], RETURN))
+    Checker(right).check("test")
 
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_code_that_breaks_a_rule(name: str) -> None:
     with pytest.raises(CodeError, match="f behind test"):
-        check(BROKEN[name], "test")
+        Checker(BROKEN[name]).check("test")

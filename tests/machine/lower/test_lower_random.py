@@ -23,7 +23,7 @@ _HOST = (
     *(Instruction("local.get", (1,)), Instruction("i32.wrap_i64"), Instruction("i32.add")),
     Instruction("end"),
 )
-BLOCKS = 8
+BLOCKS = 3
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

@@ -118,6 +118,7 @@ def test_several_files(folder: Path) -> None:
     assert run_in_wasmtime(read_program(["main.c", "two.c"])).exit_code == 3
 
 
+@pytest.mark.slow
 def test_cplusplus(tmp_path: Path) -> None:
     source = tmp_path / "sorted.cc"
     source.write_text(

@@ -114,9 +114,8 @@ def all_segments(
     for passive, element in zip(context.elements, module.elements, strict=True):
         if passive.length:
             found.append((passive.address, b"".join(map(entry, element.functions))))
-    for passive, data in zip(context.data, module.data, strict=True):
-        if passive.length:
-            found.append((passive.address, data.content))
+    pairs = zip(context.data, module.data, strict=True)
+    found += [(passive.address, data.content) for passive, data in pairs if passive.length]
     if options.seed:
         found.append((STATE_SEED, (options.seed % WORD).to_bytes(4, "little")))
     private = _joined([Segment(PRIVATE + address, content) for address, content in found])

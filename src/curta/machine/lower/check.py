@@ -27,12 +27,6 @@ class CodeError(Exception):
     """A pass has left code that means nothing: an error of the compiler."""
 
 
-def check(code: Code, behind: str) -> Code:
-    """The same code, if it keeps the rules; else an error that names what is wrong."""
-    Checker(code).check(behind)
-    return code
-
-
 class _Summary(NamedTuple):
     """A block as it was; how many values it writes, and which; those that it reads of other blocks;
     where it leads with how many arguments. Sets of values are numbers (conflicts.py).

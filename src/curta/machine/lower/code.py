@@ -12,8 +12,8 @@ input and output are outside; their steps stay in order.
 A block is steps without jumps, and an end that says where it goes on. Every block but the first is
 reached by edges only; nothing falls through.
 
-Passes take a `Code` and give one back; none changes a step. `check` (check.py) says after each of
-them which rule is broken, if one is. Registers are chosen at the very end (`allocate`).
+Passes take a `Code` and give one back; none changes a step. After each of them check.py says which
+rule is broken, if one is. Registers are chosen at the very end (`allocate`).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from curta.machine.layout import DATA, ELEMENTS, ENTRY_BYTES, FIRST_FREE, MOST_T
 from curta.machine.library import imported_function, library_module
 from curta.machine.lower.code import USER, Callee
 from curta.machine.parts.operations import Extension
-from curta.machine.values import word_count
+from curta.machine.values import to_words
 from curta.machine.wasm.module import MAX_PAGES, FunctionType, Module
 from curta.machine.wasm.opcodes import SEGMENT_USERS
 
@@ -124,12 +124,10 @@ def _take_globals(context: ModuleContext) -> None:
     """Registers for globals that change; the others are constants. None is imported, so that what
     each is at first is a number.
     """
-    found = []
-    for entry in context.module.globals:
-        value: int = entry.initial[0].operands[0]
-        wide = word_count((entry.type.value,)) == 2
-        found.append((value & 0xFFFF_FFFF, value >> 32) if wide else (value,))
-    context.global_words = tuple(found)
+    context.global_words = tuple(
+        tuple(to_words(entry.initial[0].operands, (entry.type.value,)))
+        for entry in context.module.globals
+    )
     context.global_registers = {
         number: tuple(context.registers.take(f"global {number}") for _ in initial)
         for number, initial in enumerate(context.global_words)

@@ -17,7 +17,6 @@ from curta.machine.lower.rules import Operation
 from curta.machine.values import word_count
 from curta.machine.wasm.module import BlockType, FunctionType
 
-UNREACHABLE = TRAPS.index("unreachable")
 UNDEFINED = TRAPS.index("undefined element")
 UNINITIALIZED = TRAPS.index("uninitialized element")
 MISMATCH = TRAPS.index("indirect call type mismatch")
@@ -159,7 +158,7 @@ CONTROL: dict[str, Callable[..., None]] = {
     "br_if": br_if,
     "br_table": br_table,
     "return": return_,
-    "unreachable": lambda b: b.trap(UNREACHABLE),
+    "unreachable": lambda b: b.trap(TRAPS.index("unreachable")),
     "call": call,
     "call_indirect": call_indirect,
 }

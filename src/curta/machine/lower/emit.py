@@ -2,7 +2,7 @@
 
 Copies are made where a value is not where it is wanted: on edges, before calls and returns. What an
 edge copies is the edge's *landing*. It comes right behind the branch that leads there, or behind
-all else if it is rare; where a jump takes the same edge, it is the jump's.
+all else if it is rare.
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from curta.machine.lower.code import (
     TailCall,
     Trap,
     Value,
-    edges,
     return_register,
 )
 from curta.machine.lower.conflicts import bits_of, members
@@ -71,11 +70,7 @@ class _Writer:
         self.late: list[Line | Mark] = []
         """What is rare."""
         self.landings: dict[Edge, Label] = {}
-        ends = [block.end for block in code.blocks.values()]
-        branched = {edge for end in ends if not isinstance(end, Jump) for edge in edges(end)}
-        jumped = {end.edge for end in ends if isinstance(end, Jump)}
-        self.jumps = {edge for edge in jumped & branched if self.edge_moves(edge)}
-        """Edges that others branch to, and that are still to be written."""
+        """Where the copies of edges begin to which others jump."""
 
     def write(self, block: Block) -> None:
         self.lines.append(Mark(block.label))
@@ -178,7 +173,7 @@ class _Writer:
     def end(self, end: End) -> None:
         match end:
             case Jump():
-                self.jump(end.edge)
+                self.lines += self.followed(end.edge)
             case Branch():
                 self.branch(end)
             case Table():
@@ -195,25 +190,13 @@ class _Writer:
                 self.move({SCRATCH: self.source(end.code)}, end.place)
                 self.add(Instruction("exit"), end.place)
 
-    def jump(self, edge: Edge) -> None:
-        if edge in self.jumps:
-            self.jumps.remove(edge)
-            self.landings.setdefault(edge, self.code.new_label())
-            self.lines += self.landing(edge)
-        else:
-            self.lines += self.followed(edge)
-
     def branch(self, end: Branch) -> None:
         """Jump one way, and go on the other."""
         comparison, jumped, other = f"jump_{end.comparison}", end.then, end.otherwise
         if end.rare == -1:
             comparison, jumped, other = INVERTED[comparison], other, jumped
         waiting: list[Edge] = []
-        if not end.rare and self.may_copy_first(jumped, other, (end.a, end.b)):
-            self.move(self.edge_moves(jumped), end.place)
-            way = jumped.label
-        else:
-            way = self.way(jumped, waiting)
+        way = self.way(jumped, waiting)
         word = self.code.constants.get(end.b)
         b = self.register(end.b) if word is None else None
         instruction = Instruction(comparison, self.register(end.a), b, immediate=word or 0)
@@ -221,20 +204,6 @@ class _Writer:
         self.lines += self.followed(other)
         for edge in waiting:
             (self.late if end.rare else self.lines).extend(self.landing(edge))
-
-    def may_copy_first(self, jumped: Edge, other: Edge, read: tuple[Value, ...]) -> bool:
-        """Whether an edge needs a copy that is nowhere else, and that does no harm if it is done
-        before the branch already.
-        """
-        if jumped in self.landings or jumped in self.jumps:
-            return False
-        moves = self.edge_moves(jumped)
-        depths = self.registers.flow.depths
-        if len(moves) != 1 or depths[jumped.label] < depths[other.label]:
-            return False
-        live = self.registers.conflicts.live[other.label]
-        kept = {self.of.get(value) for value in (*members(live), *other.arguments, *read)}
-        return kept.isdisjoint(moves)
 
     def table(self, end: Table) -> None:
         waiting: list[Edge] = []
@@ -274,8 +243,7 @@ class _Writer:
             return edge.label
         if edge not in self.landings:
             self.landings[edge] = self.code.new_label()
-            if edge not in self.jumps:
-                waiting.append(edge)
+            waiting.append(edge)
         return self.landings[edge]
 
 

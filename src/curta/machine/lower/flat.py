@@ -7,7 +7,7 @@ a jump to a return is a return. What cannot be reached is left out.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from curta.machine.instructions import COMPARISONS, CORE, Instruction
@@ -57,14 +57,8 @@ class Line(NamedTuple):
 
     def inverted(self, ways: tuple[Label, ...]) -> Line:
         """A branch that is taken when this one is not, and then leads elsewhere."""
-        old = self.instruction
-        new = Instruction(INVERTED[old.operation], old.a, old.b, old.c, old.d, old.immediate)
-        return self._replace(instruction=new, ways=ways)
-
-    def leading_to(self, target: int) -> Instruction:
-        """The jump with the number of the instruction that it leads to."""
-        old = self.instruction
-        return Instruction(old.operation, old.a, old.b, old.c, old.d, old.immediate, target)
+        operation = INVERTED[self.instruction.operation]
+        return self._replace(instruction=replace(self.instruction, operation=operation), ways=ways)
 
 
 Lines = list[Line | Mark]

@@ -84,19 +84,17 @@ class _Copy:
     def put(self) -> None:
         block, index, code = self.block, self.index, self.code
         self.name_all()
-        rare = find_flow(self.function).rare
         entry, *inner = self.function.blocks.values()
-        usual = [self.copied(other) for other in inner if other.label not in rare]
-        late = [self.copied(other) for other in inner if other.label in rare]
+        copies = [self.copied(other) for other in inner]
         place = self.call.place
         after = place and place._replace(instruction=place.instruction + 1)
         rest = block.steps[index + 1 :]
-        usual.append(Block(self.behind, self.call.results, rest, block.end, after))
+        copies.append(Block(self.behind, self.call.results, rest, block.end, after))
         first = self.copied(entry)
         block.steps, block.end = block.steps[:index] + first.steps, first.end
         blocks = list(code.blocks.values())
         at = blocks.index(block) + 1
-        code.blocks = {new.label: new for new in (*blocks[:at], *usual, *blocks[at:], *late)}
+        code.blocks = {new.label: new for new in (*blocks[:at], *copies, *blocks[at:])}
         self.put_witness()
 
     def put_witness(self) -> None:

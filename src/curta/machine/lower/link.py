@@ -12,7 +12,7 @@ from curta.machine.lower.beginning import (
     function_callee,
     make_entries,
 )
-from curta.machine.lower.check import Checker, check
+from curta.machine.lower.check import Checker
 from curta.machine.lower.code import USER, Callee, Code
 from curta.machine.lower.context import (
     LowerOptions,
@@ -30,14 +30,14 @@ from curta.machine.lower.order import order
 from curta.machine.lower.place import place
 from curta.machine.lower.registers import choose_registers
 from curta.machine.lower.simplify import simplify
-from curta.machine.lower.tails import leave_for_last_calls, return_early
+from curta.machine.lower.tails import leave_for_last_calls
 from curta.machine.lower.translate import translate
 from curta.machine.program import Claims, CoreProgram
 from curta.machine.wasm.module import Function, Instruction, Module
 from curta.machine.wasm.validate import validate
 
 _ORDER = (USER, "bulk", "wasi", "arithmetic")
-PASSES = (drop, simplify, return_early, leave_for_last_calls, add_in_accesses, drop, sink)
+PASSES = (drop, simplify, leave_for_last_calls, add_in_accesses, drop, sink)
 """What is done to every function; what comes first makes more of it possible for others."""
 
 
@@ -54,7 +54,7 @@ def lower(module: Module, options: LowerOptions | None = None) -> CoreProgram:
     flats = [allocate(code, registers) for code in reached]
     functions = order(flats, roots, tuple(in_tables.values()))
     dispatcher, entries = make_entries(user, state)
-    check(dispatcher, "entries")
+    Checker(dispatcher).check("entries")
     placed = place([allocate(dispatcher, registers), *functions])
     table_starts = {index: placed.starts[callee] for index, callee in in_tables.items()}
     return CoreProgram(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from curta.errors import UnsupportedFeatureError
@@ -52,9 +52,9 @@ def place(functions: Sequence[Flat]) -> Placed:
                 continue
             instruction = line.instruction
             if line.callee is not None:
-                instruction = line.leading_to(starts[line.callee])
+                instruction = replace(instruction, target=starts[line.callee])
             elif line.ways and not line.entries:
-                instruction = line.leading_to(labels[function.callee, line.ways[0]])
+                instruction = replace(instruction, target=labels[function.callee, line.ways[0]])
             ways = [labels[function.callee, way] for way in line.entries]
             instructions += [instruction, *(Instruction("jump", target=way) for way in ways)]
             origins += [origin(line.place)] * (1 + len(ways))

@@ -47,7 +47,6 @@ class Registers:
     back: int
     frame: int
     calls: dict[Callee | None, float]
-    flow: Flow
     conflicts: Conflicts
 
 
@@ -75,7 +74,7 @@ def choose_registers(code: Code) -> Registers:
     for site, call in calls.items():
         needed = return_register(len(call.arguments), len(call.results)) + 1
         frame = max(frame, slots[site] + needed)
-    return Registers(chosen, slots, back, frame, _count_calls(code, flow), flow, conflicts)
+    return Registers(chosen, slots, back, frame, _count_calls(code, flow), conflicts)
 
 
 def _count_calls(code: Code, flow: Flow) -> dict[Callee | None, float]:

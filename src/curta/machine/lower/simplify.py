@@ -16,12 +16,11 @@ from curta.machine.lower.code import (
     Label,
     Step,
     Value,
-    end_uses,
     reads,
 )
 from curta.machine.lower.drop import rename
 from curta.machine.lower.flow import find_dominators, find_order
-from curta.machine.lower.operations import GET, SET, gives_value, replaced
+from curta.machine.lower.operations import GET, SET, replaced
 from curta.machine.lower.rules import SWAPPED, Facts, Operation, reduce
 
 Key = tuple[object, ...]
@@ -61,14 +60,6 @@ class _Known:
         self.values: dict[Key, Value] = {}
         self.names: dict[Value, Value] = {}
         """Values that are the same as others."""
-        self.given: set[Value] = set()
-        """Values that calls take."""
-        self.used: set[Value] = set()
-        """Values that anything but a call takes."""
-        for block in code.blocks.values():
-            for step in block.steps:
-                (self.given if isinstance(step, Call) else self.used).update(reads(step))
-            self.used.update(end_uses(block.end))
 
     def walk(self, label: Label) -> list[Key]:
         """Leave out of a block what is known; the keys of what it adds."""
@@ -85,12 +76,11 @@ class _Known:
                 self.names[step.d] = reduced
                 continue
             key = _key(reduced)
-            same = self.values.setdefault(key, step.d)
-            if same == step.d:
-                learnt.append(key)
-            elif not self.is_for_calls(same, reduced):
-                self.names[step.d] = same
+            if key in self.values:
+                self.names[step.d] = self.values[key]
                 continue
+            self.values[key] = step.d
+            learnt.append(key)
             kept.append(reduced)
         block.steps = kept
         return learnt
@@ -108,12 +98,6 @@ class _Known:
             return found
         a, b, c = (*found.sources, None, None)[:3]
         return Step(found.name, step.d, a, b, c, step.immediate, step.place)
-
-    def is_for_calls(self, known: Value, step: Step) -> bool:
-        """Whether only calls take a value, each in a register of its own: it is computed there as
-        soon as copied.
-        """
-        return known in self.given and step.d not in self.used and gives_value(step.operation)
 
 
 def _is_shared(operation: str) -> bool:
