@@ -23,7 +23,7 @@ from curta.machine.lower import (
     registers,
     simplify,
 )
-from curta.machine.lower.code import Call, Step
+from curta.machine.lower.code import Call, Return, Step
 from curta.machine.lower.conflicts import Conflicts
 from curta.machine.lower.flat import Line
 from curta.machine.program import Segment
@@ -204,7 +204,7 @@ def _users_leave(inner, code):  # type: ignore[no-untyped-def]
     """A last call whose results are given back in another order leaves for the callee, too."""
     for block in code.blocks.values():
         call = block.steps[-1] if block.steps else None
-        returns = isinstance(call, Call) and isinstance(block.end, tails.Return)
+        returns = isinstance(call, Call) and isinstance(block.end, Return)
         if returns and sorted(call.results) == sorted(block.end.values):
             block.end = block.end._replace(values=call.results)
     return inner(code)
