@@ -84,7 +84,7 @@ def run_modules(count: int, seed: int) -> int:
     """
     random, tally, meter, progress = Random(seed), Tally(), Meter(), Progress()
     sources = chain_modules(random), longer_modules(random)
-    told = number = 0
+    told = refused = number = 0
     while tally.modules < count:
         kind = number % 10
         if kind >= 8 and PROGRAM is not None:
@@ -97,6 +97,9 @@ def run_modules(count: int, seed: int) -> int:
         for difference in tally.differences[told:]:
             print(f"seed {seed}, module {number - 1}: {difference}", flush=True)
         told = len(tally.differences)
+        for reason in tally.refused[refused:]:
+            print(f"seed {seed}, module {number - 1} is not proved: {reason}", flush=True)
+        refused = len(tally.refused)
         progress.tell(tally)
     progress.tell(tally, now=True)
     print(meter.report())

@@ -9,7 +9,7 @@ from random import Random
 
 import wasmtime
 from core_run import CoreInstance
-from differences import ENGINE, Difference, Here, Tally
+from differences import ENGINE, Difference, Here, Tally, count_proved
 from oracle import FUEL, Wasmtime, one_nan
 from random_modules import CONSTANTS
 
@@ -69,6 +69,7 @@ def compare_smith(seed: str, tally: Tally) -> None:
     except wasmtime.Trap:
         return  # a segment that does not fit: nothing can be called
     program = lower(module)
+    count_proved(module, program, tally)
     here = Here(program)
     tally.modules += 1
     types = module.index_spaces().functions

@@ -1,22 +1,27 @@
 """Where a lowered module differs from wasmtime: both get the same calls, one after another.
 
 Functions take and give integers. The lowered module runs on the reference machine, which says what
-the weights say.
+the weights say. Whether it can be proved to be right is counted too.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from hashlib import sha256
 from random import Random
 
 import wasmtime
 from core_run import CoreInstance
 from oracle import FUEL, SAME_TRAP, Outcome, trap_reason
 
+from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
+from curta.machine.program import CoreProgram
+from curta.machine.proof import prove
 from curta.machine.wasm import FunctionType, Module, decode, encode
 from curta.machine.wasm.floats import F32, F64, is_nan
+from curta.machine.wasm.module import MAX_PAGES
 
 ENGINE = wasmtime.Engine()
 MEMORY = "memory"
@@ -54,13 +59,42 @@ class Tally:
     nans: int = 0
     """Calls that agree but for the bits of a NaN."""
     differences: list[Difference] = field(default_factory=list)
+    proved: int = 0
+    """Functions, those of libraries included."""
+    refused: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         return (
             f"{self.modules:,} modules, {self.functions:,} functions, {self.calls:,} calls of "
             f"which {self.traps:,} trap and {self.nans} give another NaN, "
-            f"{len(self.differences):,} functions differ"
+            f"{len(self.differences):,} functions differ; {self.proved:,} are proved, "
+            f"{len(self.refused):,} refused"
         )
+
+
+class Remembered:
+    """What was proved before, while this process runs."""
+
+    def __init__(self) -> None:
+        self.lemmas: dict[bytes, tuple[str, ...]] = {}
+
+    def find(self, fingerprint: str) -> tuple[str, ...] | None:
+        return self.lemmas.get(sha256(fingerprint.encode()).digest())
+
+    def keep(self, fingerprint: str, lemmas: tuple[str, ...]) -> None:
+        self.lemmas[sha256(fingerprint.encode()).digest()] = lemmas
+
+
+REMEMBERED = Remembered()
+
+
+def count_proved(module: Module, program: CoreProgram, tally: Tally) -> None:
+    prompt = LoadedProgram.from_core(program).prompt()
+    for verdict in prove(module, program, prompt, MAX_PAGES, kept=REMEMBERED):  # type: ignore[arg-type]
+        if verdict.refused is None:
+            tally.proved += 1
+        else:
+            tally.refused.append(f"{verdict.name}: {verdict.refused}")
 
 
 class IntegerCalls:
@@ -131,7 +165,9 @@ def compare(module: Module, draw: Draw, random: Random, calls: int, tally: Tally
     """Every exported function so many times; what differs is noted once for each function."""
     binary = encode(module)
     tally.modules += 1
-    program = lower(decode(binary))
+    decoded = decode(binary)
+    program = lower(decoded)
+    count_proved(decoded, program, tally)
     here, there = Here(program), IntegerCalls(binary)
     types = module.index_spaces().functions
     for entry in module.exports:
