@@ -14,7 +14,8 @@ from random import Random
 
 from c_programs import CALLS as C_CALLS
 from c_programs import compile_freestanding
-from chain_draw import chain_module, draw_arguments, nodes_of, random_node
+from chain_draw import chain_module, draw_arguments
+from chain_nodes import nodes_of, random_node
 from chain_table import pairs
 from differences import IntegerCalls, differ_in_nans
 from lower_cases import LOWER_CASES

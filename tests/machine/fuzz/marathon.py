@@ -23,8 +23,9 @@ HERE = Path(__file__).parent
 for folder in ("wasm", "lower", "runtime"):
     sys.path.insert(0, str(HERE.parent / folder))
 
-from chain_draw import chain_module, draw_arguments, node_of, random_node  # noqa: E402
+from chain_draw import chain_module, draw_arguments  # noqa: E402
 from chain_meter import Meter  # noqa: E402
+from chain_nodes import node_of, random_node  # noqa: E402
 from chain_table import pairs  # noqa: E402
 from differences import Tally, compare  # noqa: E402
 from idiom_runs import Idioms, LibraryRun  # noqa: E402

@@ -10,8 +10,9 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 import pytest
-from chain_draw import Node, chain_module, draw_arguments, nodes_of, random_node
+from chain_draw import chain_module, draw_arguments
 from chain_meter import Meter
+from chain_nodes import Node, nodes_of, random_node
 from chain_table import Pair, pairs
 from differences import Tally, compare
 
