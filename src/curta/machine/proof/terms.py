@@ -152,7 +152,8 @@ class Terms:
             known |= self._constants()
         done: dict[Term, Term] = {}
         for term in sorted(found):  # parts are older than what they are parts of
-            done[term] = known[term] if term in known else self._again(term, done)
+            again = term if term in known else self._again(term, done)
+            done[term] = known.get(again, again)
         for term in roots:
             done.setdefault(term, self.learned(term))
         return done
