@@ -15,7 +15,7 @@ from curta.machine.proof.kept import fingerprint
 from curta.machine.proof.modules import Sources, shared_registers, user_module
 from curta.machine.proof.simulate import FunctionProof
 from curta.machine.proof.target import Target
-from curta.machine.wasm import assemble, decode
+from curta.machine.wasm import FunctionType, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
 
 COUNTED = """(func $other (param i32) (result i32) (i32.mul (local.get 0) (i32.const 7)))
@@ -95,6 +95,19 @@ def test_constants_count() -> None:
     (register,) = {target.instructions[at].a for at in target.reached(start)} - {*range(1 << 15)}
     with_nine = replace(target, constants={register: 9})
     assert content(sources, with_nine, 1, start) != content(sources, target, 1, start)
+
+
+def test_what_a_native_instruction_takes_counts() -> None:
+    """One and the same name may be an extension's, with other parameters."""
+    sources, target, start = taken(
+        """(module (import "curta" "carry" (func $carry (param i32 i32) (result i32)))
+          (func (export "f") (param i32) (result i32)
+            (call $carry (local.get 0) (local.get 0))))""",
+        1,
+    )
+    before = content(sources, target, 1, start)
+    sources.user.functions = (FunctionType(("i32",), ("i32",)), sources.user.functions[1])
+    assert content(sources, target, 1, start) != before
 
 
 def test_what_is_kept_is_not_proved_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
