@@ -2,10 +2,13 @@
 
     python tests/machine/fuzz/marathon.py modules 100000
     python tests/machine/fuzz/marathon.py calls 1000000
+    python tests/machine/fuzz/marathon.py programs 2000
 
 `modules` are of four functions each: chains that go through the pairs of instructions, longer
 chains, random modules of every construct, and wasm-smith's. `calls` are of C functions, in
-libraries of idioms. Both say now and then how far they are, and every difference at once.
+libraries of idioms. `programs` are csmith's, which know nothing of this project, compared with a
+native compiler for 32 bits (Debian's csmith, libcsmith-dev, gcc-multilib). All say now and then how
+far they are, and every difference at once.
 """
 
 from __future__ import annotations
@@ -27,6 +30,7 @@ from chain_draw import chain_module, draw_arguments  # noqa: E402
 from chain_meter import Meter  # noqa: E402
 from chain_nodes import node_of, random_node  # noqa: E402
 from chain_table import pairs  # noqa: E402
+from csmith import Programs, compare_program  # noqa: E402
 from differences import Tally, compare  # noqa: E402
 from idiom_runs import Idioms, LibraryRun  # noqa: E402
 from smith import PROGRAM, compare_smith  # noqa: E402
@@ -123,15 +127,29 @@ def run_calls(count: int, seed: int) -> int:
     return bool(tally.differences)
 
 
+def run_programs(count: int, seed: int) -> int:
+    tally, machine, progress, number = Programs(), Machine(), Progress(), 0
+    while tally.compared < count:
+        with tempfile.TemporaryDirectory() as folder:
+            difference = compare_program(machine, Path(folder), f"{seed} {number}", tally)
+        if difference is not None:
+            print(difference, flush=True)
+        number += 1
+        progress.tell(tally)
+    progress.tell(tally, now=True)
+    return bool(tally.different)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("modules", "calls"))
+    parser.add_argument("what", choices=RUNS)
     parser.add_argument("count", type=int)
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    run = run_modules if given.what == "modules" else run_calls
-    return run(given.count, given.seed)
+    return RUNS[given.what](given.count, given.seed)
 
+
+RUNS = {"modules": run_modules, "calls": run_calls, "programs": run_programs}
 
 if __name__ == "__main__":
     sys.exit(main())
