@@ -12,8 +12,9 @@ from curta.machine.ids import Ids
 from curta.machine.instructions import OPERATIONS
 from curta.machine.program import CoreProgram
 from curta.machine.prompt import decode_prompt
+from curta.machine.proof.explain import not_proved
 from curta.machine.proof.kept import Kept
-from curta.machine.proof.whole import ProgramProof, Verdict, not_proved
+from curta.machine.proof.whole import ProgramProof, Verdict
 from curta.machine.wasm.module import Module
 
 __all__ = ["Kept", "Verdict", "not_proved", "prove"]

@@ -95,6 +95,11 @@ class SourceModule:
         """What a function is: a native instruction by its name, or code."""
         return self.imports[index] if index < len(self.imports) else (self.name, index)
 
+    def code_of(self, index: int) -> Callee:
+        """What to call for a function; for a native instruction, code that does nothing else."""
+        callee = self.callee(index)
+        return (self.name, index) if isinstance(callee, str) else callee
+
     def function(self, index: int) -> SourceFunction:
         if index not in self._functions:
             self._functions[index] = self._function(index)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field
 
 from curta.machine.program import Callee, Claim, Place
+from curta.machine.proof.explain import difference, shown
 from curta.machine.proof.modules import Refused, SourceFunction, Sources
 from curta.machine.proof.source import Frame, SourceRun, State, Undecided, start_frame
 from curta.machine.proof.target import Ending, Registers, Target, TargetRun, Way
@@ -129,7 +130,7 @@ class FunctionProof:
             except Refused as refused:
                 why = str(refused)
                 if self.source.other_world is not None:
-                    why = self._difference(ending.way.world, self.source.other_world)
+                    why = difference(self.terms, ending.way.world, self.source.other_world)
                 why = f"from {origin} to {ending.way.at}: {why}"
                 if ending.how[0] == "meet":
                     raise _WrongClaim(why, ending.way.at) from None
@@ -240,7 +241,7 @@ class FunctionProof:
         self.terms.facts = facts
         for number, term in pairs:
             if not self.source.is_same(term, meant[number] if number >= 0 else number):
-                return f"{self._show(term)} is not what is claimed of it"
+                return f"{shown(self.terms, term)} is not what is claimed of it"
         for register in self.target.shared:
             if not self.source.is_same(registers[register], state.shared[register]):
                 return f"shared register {register} holds another word"
@@ -295,10 +296,10 @@ class FunctionProof:
         for one, other in zip(ours, theirs, strict=True):
             if not self.source.is_same(one, other):
                 if one == way.world:
-                    raise Refused(self._difference(way.world, state.world))
+                    raise Refused(difference(self.terms, way.world, state.world))
                 raise Refused(
-                    f"at the end ({how[0]}) the program has {self._show(one)}, "
-                    f"WebAssembly {self._show(other)}"
+                    f"at the end ({how[0]}) the program has {shown(self.terms, one)}, "
+                    f"WebAssembly {shown(self.terms, other)}"
                 )
 
     def _type(self, at: int) -> FunctionType:
@@ -309,43 +310,6 @@ class FunctionProof:
             raise Refused(f"instruction {at} calls indirectly, WebAssembly does not")
         number: int = instruction.operands[0]
         return function.module.module.types[number]
-
-    # -- what is said of a difference -------------------------------------------------------------
-
-    def _difference(self, world: Term, other: Term) -> str:
-        """The first event that differs."""
-        ours, theirs = self._events(world), self._events(other)
-        for one, another in zip(ours, theirs, strict=False):
-            if one != another:
-                return f"the program does {self._show(one)}, WebAssembly {self._show(another)}"
-        more = ours[len(theirs) :] or theirs[len(ours) :]
-        who = "the program" if len(ours) > len(theirs) else "WebAssembly"
-        return f"{who} does more: {self._show(more[0]) if more else 'nothing'}"
-
-    def _events(self, world: Term) -> list[tuple[object, ...]]:
-        events: list[tuple[object, ...]] = []
-        while world >= 0:
-            node = self.terms.nodes[world]
-            if len(node) < 2 or node[0] == "symbol":
-                events.append(node)
-                break
-            events.append((node[0], *node[2:-1]))
-            world = node[1]  # type: ignore[assignment]
-        return events[::-1]
-
-    def _show(self, term: object, depth: int = 4) -> str:
-        if isinstance(term, tuple):
-            return f"({' '.join(self._show(part, depth) for part in term)})"
-        if not isinstance(term, int) or term >= len(self.terms.nodes):
-            return str(term)
-        if term < 0:
-            return f"{~term:#x}"
-        if depth == 0:
-            return f"t{term}"
-        node = self.terms.nodes[term]
-        if node[0] in ("symbol", "parameter", "world", "junk", "result"):
-            return f"{node[0]}{node[1:]}"
-        return f"({node[0]} {' '.join(self._show(part, depth - 1) for part in node[1:])})"
 
 
 def _numbers(how: tuple[object, ...]) -> list[Term]:

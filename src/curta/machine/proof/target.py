@@ -258,9 +258,10 @@ class TargetRun:
             callee = self.target.starts.get(instruction.target)
             if callee is None:
                 raise Refused(f"a call of {instruction.target}, where no function begins")
-            self._call(way, instruction, callee, callee)
-            return None
-        self._call_pointer(way, instruction)
+            self._call(way, instruction, callee, self.sources.function(callee).type)
+        else:  # of the callee only the type is known: the source says which
+            pointer = self._read(instruction.a)
+            self._call(way, instruction, pointer, self.indirect_type(way.at))
         return None
 
     def _fork(self, way: Way, truth: Term, there: int) -> list[Way] | None:
@@ -307,23 +308,19 @@ class TargetRun:
         return Ending(way, ("return", self._happen_call(callee, self._words(0, takes), gives)))
 
     def _call(
-        self, way: Way, instruction: Instruction, callee: Callee, pointer: Callee | Term
+        self, way: Way, instruction: Instruction, callee: Callee | Term, type_: FunctionType
     ) -> None:
-        type_ = self.sources.function(callee).type
         takes, gives = word_count(type_.parameters), word_count(type_.results)
         slot = instruction.immediate
         if instruction.d != slot + max(takes, gives):
             raise Refused(f"{callee} returns by another register than {instruction.d}")
-        self._take(way, slot, self._happen_call(pointer, self._words(slot, takes), gives))
-
-    def _call_pointer(self, way: Way, instruction: Instruction) -> None:
-        """Of the callee only the type is known: the source says which."""
-        pointer, slot = self._read(instruction.a), instruction.immediate
-        type_ = self.indirect_type(way.at)
-        takes, gives = word_count(type_.parameters), word_count(type_.results)
-        if instruction.d != slot + max(takes, gives):
-            raise Refused(f"an indirect callee returns by another register than {instruction.d}")
-        self._take(way, slot, self._happen_call(pointer, self._words(slot, takes), gives))
+        results = self._happen_call(callee, self._words(slot, takes), gives)
+        # Nothing is left of the registers from the slot on but the results.
+        kept = {r: term for r, term in way.registers.items() if r < slot or r >= GLOBALS}
+        kept.update(enumerate(results, slot))
+        way.registers = kept
+        way.said = None
+        way.at += 1
 
     def _happen_call(
         self, callee: Callee | Term, words: tuple[Term, ...], gives: int
@@ -336,11 +333,3 @@ class TargetRun:
             for register in self.target.shared:
                 way.registers[register] = self.terms.node("shared after", way.world, ~register)
         return tuple(self.terms.node("result", way.world, ~n) for n in range(gives))
-
-    def _take(self, way: Way, slot: int, results: tuple[Term, ...]) -> None:
-        """Behind a call: nothing is left of the registers from its slot on but the results."""
-        kept = {r: term for r, term in way.registers.items() if r < slot or r >= GLOBALS}
-        kept.update(enumerate(results, slot))
-        way.registers = kept
-        way.said = None
-        way.at += 1

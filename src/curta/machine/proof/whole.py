@@ -10,7 +10,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
@@ -38,6 +38,7 @@ from curta.machine.program import (
     Entry,
     Place,
 )
+from curta.machine.proof.explain import not_proved
 from curta.machine.proof.kept import Kept, fingerprint
 from curta.machine.proof.modules import (
     ROOMS,
@@ -112,7 +113,7 @@ class ProgramProof:
             and instruction.operation == "call"
             and self.starts.get(instruction.target) in divisions
         )
-        waiting = list(self._roots(user))
+        waiting = self._roots(user)
         while waiting:
             callee = waiting.pop()
             if callee not in self.functions:
@@ -201,11 +202,8 @@ class ProgramProof:
         if not 0 < entry.number < len(stubs) - 1:
             raise Refused(f"there is no entry {entry.number}")
         takes, gives = word_count(type_.parameters), word_count(type_.results)
-        callee = user.callee(index)
-        expected = [
-            *(Instruction("await", d=n, b=0) for n in range(takes)),
-            self._call_of((USER, index) if isinstance(callee, str) else callee, takes, gives),
-        ]
+        awaited = [Instruction("await", d=n, b=0) for n in range(takes)]
+        expected = [*awaited, self._call_of(user.code_of(index), takes, gives)]
         found = self._straight(stubs[entry.number])
         if not _same(found[: takes + 1], expected) or len(found) != takes + 1 + gives:
             raise Refused(f"entry {entry.number} does not call its function")
@@ -249,42 +247,19 @@ class ProgramProof:
             raise Refused("the start function is not called, or there is a trap too many or few")
 
     def _first_call(self, user: SourceModule) -> list[Instruction]:
-        trap = self.program_image(user)[2]
+        _, _, trap = active_segments(user)
+        start = user.module.start
         if trap is not None:
             return [Instruction("trap", b=None, immediate=trap)]
-        start = user.module.start
-        if start is None:
-            return []
-        callee = user.callee(start)
-        return [self._call_of((USER, start) if isinstance(callee, str) else callee, 0, 0)]
+        return [] if start is None else [self._call_of(user.code_of(start), 0, 0)]
 
     # -- memories ---------------------------------------------------------------------------------
 
-    def program_image(
-        self, user: SourceModule
-    ) -> tuple[dict[int, bytes], dict[int, int | None], int | None]:
-        """What active segments put where, in order, until one does not fit: then it traps."""
-        table: dict[int, int | None] = {}
-        for element in user.module.elements:
-            if element.mode == "active":
-                offset = element.offset[0].operands[0]
-                if offset + len(element.functions) > user.table_size:
-                    return {}, table, TRAPS.index("out of bounds table access")
-                table.update(enumerate(element.functions, offset))
-        pieces: dict[int, bytes] = {}
-        for number, data in enumerate(user.module.data):
-            if data.mode == "active":
-                offset = data.offset[0].operands[0]
-                if offset + len(data.content) > user.module.memories[0].limits.minimum * PAGE:
-                    return pieces, table, TRAPS.index("out of bounds memory access")
-                pieces[number] = offset.to_bytes(4, "little") + data.content
-        return pieces, table, None
-
     def _check_memories(self, user: SourceModule) -> None:
-        pieces, table, _ = self.program_image(user)
+        pieces, table, _ = active_segments(user)
         expected = Image()
-        for piece in pieces.values():
-            expected.put(int.from_bytes(piece[:4], "little"), piece[4:])
+        for offset, content in pieces:
+            expected.put(offset, content)
         for number, index in table.items():
             expected.put(PRIVATE + TABLE + ENTRY_BYTES * number, self._entry(user, index))
         elements = [(TABLE, TABLE + ENTRY_BYTES * user.table_size)]
@@ -314,26 +289,21 @@ class ProgramProof:
         if index is None:
             return bytes(ENTRY_BYTES)
         signature = user.signatures[user.functions[index]] + 1
-        callee = user.callee(index)
-        start = self.claims.functions.get((USER, index) if isinstance(callee, str) else callee)
+        start = self.claims.functions.get(user.code_of(index))
         if start is None:
             raise Refused(f"function {index} is in a table, and nothing says where it begins")
         return signature.to_bytes(4, "little") + start.to_bytes(4, "little")
 
     # -- functions --------------------------------------------------------------------------------
 
-    def _roots(self, user: SourceModule) -> Iterable[Callee]:
+    def _roots(self, user: SourceModule) -> list[Callee]:
         """What can be called from outside, or through the table."""
         indices = [entry.index for entry in user.module.exports if entry.kind == "func"]
         if user.module.start is not None:
             indices.append(user.module.start)
         for element in user.module.elements:
             indices += [index for index in element.functions if index is not None]
-        for index in indices:
-            callee = user.callee(index)
-            callee = (USER, index) if isinstance(callee, str) else callee
-            if callee in self.claims.functions:
-                yield callee
+        return [callee for callee in map(user.code_of, indices) if callee in self.claims.functions]
 
     def _prove_function(self, target: Target, callee: Callee) -> Verdict:
         start = self.claims.functions.get(callee)
@@ -372,6 +342,27 @@ class ProgramProof:
         if place is None:
             raise Refused(f"nothing says what instruction {at} is for")
         return self.sources.behind_markers(place)
+
+
+def active_segments(
+    user: SourceModule,
+) -> tuple[list[tuple[int, bytes]], dict[int, int | None], int | None]:
+    """What they put where in memory and table, in order, until one does not fit: then it traps."""
+    table: dict[int, int | None] = {}
+    for element in user.module.elements:
+        if element.mode == "active":
+            offset = element.offset[0].operands[0]
+            if offset + len(element.functions) > user.table_size:
+                return [], table, TRAPS.index("out of bounds table access")
+            table.update(enumerate(element.functions, offset))
+    pieces: list[tuple[int, bytes]] = []
+    for data in user.module.data:
+        if data.mode == "active":
+            offset = data.offset[0].operands[0]
+            if offset + len(data.content) > user.module.memories[0].limits.minimum * PAGE:
+                return pieces, table, TRAPS.index("out of bounds memory access")
+            pieces.append((offset, data.content))
+    return pieces, table, None
 
 
 class Image:
@@ -426,11 +417,3 @@ def _fields(instruction: Instruction) -> tuple[object, ...]:
 
 def name_of(function: SourceFunction) -> str:
     return function.name if function.callee[0] == USER else f"{function.callee[0]} {function.name}"
-
-
-def not_proved(what: str, why: str) -> str:
-    """A message for what could not be shown to be right."""
-    return (
-        f"not proved: {what}: {why}; it is not shown that the core instructions do what the "
-        "WebAssembly does (please report it; --unproved runs the program all the same)"
-    )
