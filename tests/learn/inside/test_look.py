@@ -42,7 +42,10 @@ SMALL = Experiment(
     "changes",
     [
         {"norm": "post", "positions": "rope", "format": "plain"},
-        {"loops": 3, "injection": True, "layers": 1, "scan_layers": True, "pauses": 2},
+        pytest.param(
+            {"loops": 3, "injection": True, "layers": 1, "scan_layers": True, "pauses": 2},
+            marks=pytest.mark.slow,
+        ),
         {"format": "whole(places=3)", "positions": "learned", "activation": "bilinear"},
     ],
 )

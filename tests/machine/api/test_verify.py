@@ -300,6 +300,7 @@ int main(int count, char **words) {
 """
 
 
+@pytest.mark.slow
 def test_a_program_with_the_c_library(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

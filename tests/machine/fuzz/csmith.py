@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from rounds import LEVELS
+
 from curta import Machine
 from curta.errors import LimitError, ModuleError
 from curta.machine.toolchain import read_program
@@ -19,7 +21,6 @@ from curta.machine.verify import Outcome, run_on_wasmtime
 
 CSMITH = shutil.which("csmith")
 HEADERS = Path("/usr/include/csmith")
-LEVELS = ("-O0", "-O1", "-O2", "-O3", "-Os")
 FLAGS = (f"-I{HEADERS}", "-w", "-fwrapv")
 MOST_TOKENS = 30_000_000
 NATIVE_SECONDS = 2.0

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
 import wasmtime
 from c_idioms import IdiomLibrary, function_text
+from rounds import LEVELS
 from weights_run import WeightsInstance
 
 from curta import Machine
@@ -19,7 +20,6 @@ from curta.machine.load import lower_program
 from curta.machine.toolchain import Compilation
 
 FLAGS = ("-fwrapv", "-ffp-contract=off", "-w")
-LEVELS = ("-O0", "-O1", "-O2", "-O2", "-O3", "-Os")
 MOST_TOKENS = 2**26
 NATIVE_COMPILER = shutil.which("gcc")
 ENGINE = wasmtime.Engine()
@@ -56,13 +56,14 @@ class LibraryRun:
     functions: int
     calls: int
     quads: bool = False
+    levels: Sequence[str] = LEVELS
 
     def check(self, tally: Idioms) -> None:
         random = Random(self.seed)
         self.text = IdiomLibrary(random, self.functions, quads=self.quads).text
         self.source = self.folder / "library.c"
         self.source.write_text(self.text)
-        level = random.choice(LEVELS)
+        level = random.choice(self.levels)
         self.binary = Compilation((str(self.source),), (*FLAGS, level), library=True).compile()
         self.program = lower_program(self.binary)
         runs = {"wasmtime": self.in_wasmtime(), "the weights": self.in_the_weights()}

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from idiom_runs import Idioms, LibraryRun
-from rounds import seeds
+from rounds import levels, seeds
 
 from curta import Machine
 
@@ -19,6 +19,7 @@ def test_idioms_give_the_same_everywhere(
     """With `long double`, which is another type in native code, there is no native code."""
     tally = Idioms()
     functions, calls = (40, 40) if seed == 0 else (150, 200)
-    LibraryRun(machine, tmp_path, f"{seed} {quads}", functions, calls, quads).check(tally)
+    given = f"{seed} {quads}", functions, calls, quads, levels(seed)
+    LibraryRun(machine, tmp_path, *given).check(tally)
     print(tally)
     assert not tally.differences, "\n\n".join(tally.differences)

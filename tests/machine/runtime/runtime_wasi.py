@@ -6,6 +6,7 @@ stands between program and library; it is generated from the signatures below.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +17,9 @@ from pathlib import Path
 import wasmtime
 from runtime_wasi_signatures import SIGNATURES
 
+from curta.engine.settings import read_settings
 from curta.machine.runtime.build import WASI
+from curta.machine.toolchain import FLAGS
 
 
 def adapter_text() -> str:
@@ -223,9 +226,11 @@ def compile_program(source: Path, *, import_memory: bool) -> bytes:
     """C to WebAssembly with WASI."""
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / "program.wasm"
-        flags = ["--target=wasm32-wasi", "-O1", "-o", str(output)]
+        flags = [*FLAGS, "-o", str(output)]
         if import_memory:
             flags += ["-Wl,--import-memory", "-Wl,--export-memory"]
         command = [sys.executable, "-m", "ziglang", "cc", *flags, str(source)]
-        subprocess.run(command, check=True, capture_output=True)
+        caches = str(read_settings().cache_directory / "zig")  # the C library is there, mostly
+        environment = {"ZIG_GLOBAL_CACHE_DIR": caches, "ZIG_LOCAL_CACHE_DIR": caches}
+        subprocess.run(command, check=True, capture_output=True, env=os.environ | environment)
         return output.read_bytes()

@@ -28,15 +28,8 @@ def difference(terms: Terms, world: Term, other: Term) -> str:
 
 
 def _events(terms: Terms, world: Term) -> list[tuple[object, ...]]:
-    events: list[tuple[object, ...]] = []
-    while world >= 0:
-        node = terms.nodes[world]
-        if len(node) < 2 or node[0] == "symbol":
-            events.append(node)
-            break
-        events.append((node[0], *node[2:-1]))
-        world = node[1]  # type: ignore[assignment]
-    return events[::-1]
+    beginning, *events = (terms.nodes[one] for one in terms.past(world)[::-1])
+    return [beginning, *((name, *parts[1:-1]) for name, *parts in events)]
 
 
 def shown(terms: Terms, term: object, depth: int = _UNTIL) -> str:

@@ -122,6 +122,8 @@ class SourceRun:
         self.state = state
         self.other_world = None
         why = ""
+        past = set() if place is None else set(self.terms.past(world))
+        events = len(self.terms.past(state.world))
         for _ in range(3 * len(state.frame.function.body) + _LONGEST):
             if state.ended is not None:
                 if place is None:
@@ -136,8 +138,18 @@ class SourceRun:
                     if difference is None:
                         return state
                     why = why or difference
+            self.left -= 1
+            if self.left < 0:
+                why = why or "WebAssembly goes on and on"
+                break
+            before = state.world
             self.step(state)
             state.moved = True
+            if place is not None and state.world != before:
+                events += 1
+                if events > len(past) or not (self.is_thorough or state.world in past):
+                    self.other_world = None if why else state.world
+                    break  # what has happened is not what the program did, nor will it be
         raise Refused(why or f"WebAssembly does not get to {place}")
 
     def is_same(self, a: Term, b: Term) -> bool:
@@ -147,9 +159,6 @@ class SourceRun:
         return a == b
 
     def step(self, state: State) -> None:
-        self.left -= 1
-        if self.left < 0:
-            raise Refused("WebAssembly goes on and on")
         frame = state.frame
         instruction = frame.function.body[frame.index]
         opcode = instruction.opcode

@@ -236,6 +236,14 @@ class Terms:
             atom, _ = self.fact(condition)
         return atom
 
+    def past(self, world: Term) -> list[Term]:
+        """A world, and those before it up to one that is nothing but a symbol."""
+        found = [world]
+        while world >= 0 and self.nodes[world][0] not in ("world", "symbol"):
+            world = self.nodes[world][1]  # type: ignore[assignment]
+            found.append(world)
+        return found
+
     # -- sums -----------------------------------------------------------------------------------
 
     def _summands(self, term: Term) -> tuple[int, dict[Term, int]]:
