@@ -22,9 +22,9 @@ from curta.machine.proof.terms import ONE, Term, Terms
 from curta.machine.values import word_count
 from curta.machine.wasm.module import FunctionType
 
-_MOST_FORKS = 50
+_MOST_FORKS = 200
 _MOST_WRONG_CLAIMS = 4
-_MOST_STEPS, _MORE_STEPS = 30, 5000
+_MOST_STEPS, _MORE_STEPS = 100, 20_000
 """Of a proof: so often every instruction is executed at an average, at most, and so much more."""
 
 
