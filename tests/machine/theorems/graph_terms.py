@@ -80,7 +80,8 @@ def single_steps(bends: Bends) -> list[tuple[int, int]] | None:
         slope += weight
         if slope and following - place > LONGEST_LINE:
             return None
-        single += [(at + 1, slope) for at in range(place, following) if slope]
+        if slope:  # where nothing changes it may be far to the next bend
+            single += [(at + 1, slope) for at in range(place, following)]
     return None if slope else single
 
 
