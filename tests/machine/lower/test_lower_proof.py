@@ -12,12 +12,15 @@ from wasm_cases import CASES
 
 from curta.errors import ProofError
 from curta.machine.instructions import COMPARISONS, Instruction, kind_of
+from curta.machine.library import exported_functions
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
+from curta.machine.lower.translate import INSTRUCTIONS
 from curta.machine.program import Claims, CoreProgram
 from curta.machine.proof import Verdict, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
+from curta.machine.wasm.opcodes import OPCODES
 
 TEXTS = {name: text for name, (text, _) in CASES.items()}
 TEXTS |= {f"lower: {name}": text for name, (text, _) in LOWER_CASES.items()}
@@ -151,6 +154,38 @@ def test_wrong_claims_make_nothing_right(change: str, every: int) -> None:
             assert is_refused(module, replace(wrong, claims=renamed(program, names))), (at, changed)
             tried += 1
     assert tried > 3
+
+
+IN_LIBRARY = [
+    name
+    for name, row in OPCODES.items()
+    if row.signature is not None and name in exported_functions("arithmetic")
+]
+
+
+@pytest.mark.parametrize("name", IN_LIBRARY)
+def test_another_function_of_the_library_is_refused(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In a loop it may be in line: that is claimed by who has taken the wrong one."""
+    types = OPCODES[name].signature
+    others = [one for one in IN_LIBRARY if one != name and OPCODES[one].signature == types]
+    assert types is not None
+    if not others:
+        pytest.skip("no other function is of its type")
+    parameters = " ".join(types.parameters)
+    operands = " ".join(f"(local.get {number})" for number in range(len(types.parameters)))
+    count, result = len(types.parameters), len(types.parameters) + 1
+    text = f"""(module (func (export "f") (param {parameters} i32) (result {types.results[0]})
+        (local {types.results[0]})
+        (loop
+          (local.set {result} ({name} {operands}))
+          (br_if 0 (local.tee {count} (i32.sub (local.get {count}) (i32.const 1)))))
+        (local.get {result})))"""
+    module = decode(assemble(text))
+    assert not is_refused(module, lower(module))
+    monkeypatch.setitem(INSTRUCTIONS, name, INSTRUCTIONS[others[0]])
+    assert is_refused(module, lower(module)), others[0]
 
 
 def renamed(program: CoreProgram, names: dict[int, int]) -> Claims:

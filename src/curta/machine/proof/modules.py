@@ -155,14 +155,14 @@ class Sources:
         """Functions of the libraries change no global and no size (checked in whole.py)."""
         return callee[0] == USER
 
-    def stand_in(self, callee: Callee, name: str, words: Words) -> tuple[str, Words]:
-        """Another function that does the same for these arguments, if the program takes that."""
-        if callee == instruction_function(name):
-            return name, words
+    def stand_in(self, wanted: Callee, name: str, words: Words) -> tuple[Callee, Words]:
+        """The function that is an instruction, or the one that is wanted, if for these arguments
+        that does the same.
+        """
         for other, arguments in alternatives(name, words):
-            if callee == instruction_function(other):
-                return other, arguments
-        return name, words
+            if wanted == instruction_function(other):
+                return wanted, arguments
+        return instruction_function(name), words
 
     def plain_call(self, callee: Callee, words: Words) -> tuple[Callee, Words]:
         """A call of such another function as the call that it stands for."""

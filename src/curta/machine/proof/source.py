@@ -202,11 +202,9 @@ class SourceRun:
         return divided(self, operation, a, b)
 
     def library(self, name: str, arguments: Words, results: int) -> Words:
-        place = self.state.frame.place()
-        callee = self.inlined.get(place)
+        callee = self.inlined.get(self.state.frame.place())
         if callee is not None:
-            name, arguments = self.sources.stand_in(callee, name, arguments)
-            raise _Enter(callee, arguments)
+            raise _Enter(*self.sources.stand_in(callee, name, arguments))
         return self.call(instruction_function(name), arguments, results)
 
     # -- what happens -----------------------------------------------------------------------------
