@@ -109,13 +109,13 @@ class Judge:
                 judge.left_out[program.name] = "it does not do what wasmtime does"
         return judge
 
-    def judge(self, fault: Fault) -> Verdict:
-        """Both judges look at every program that is changed, until both have noticed."""
+    def judge(self, fault: Fault, *, everywhere: bool = False) -> Verdict:
+        """Both judges look at every program that is changed, until both have noticed, or at all."""
         verdict, begun = Verdict(fault), time.monotonic()
         for right in self.rights:
             if fault.may_change(right.program.name):
                 self._judge_program(verdict, right)
-            if verdict.has_decided:
+            if verdict.endless or (verdict.has_decided and not everywhere):
                 break
         verdict.seconds = time.monotonic() - begun
         return verdict

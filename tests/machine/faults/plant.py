@@ -31,6 +31,7 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="*", default=[""])
     parser.add_argument("--out", type=Path, help="a file that gets a line of JSON for each fault")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="when to stop")
+    parser.add_argument("--everywhere", action="store_true", help="look at all programs each time")
     parser.add_argument("--read", type=Path, nargs="*", help="only count what such files say")
     options = parser.parse_args()
     if options.read:
@@ -51,7 +52,7 @@ def main() -> None:
         if time.monotonic() - begun > options.seconds:
             print("stopped: no more time")
             break
-        verdicts.append(judge.judge(fault))
+        verdicts.append(judge.judge(fault, everywhere=options.everywhere))
         _tell(verdicts[-1], options.out)
     print(lists(verdicts), table(verdicts), f"{time.monotonic() - begun:.0f} s", sep="\n\n")
 
