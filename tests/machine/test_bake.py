@@ -14,13 +14,14 @@ from curta.compiler.derived import bends_of
 from curta.engine import load
 from curta.errors import FileError, LimitError, UserError
 from curta.gallery import PROGRAMS
-from curta.machine.bake import MOST_BAKED, PROGRAM_NOTE, BakedMachine, bake, load_baked, with_stores
+from curta.machine.bake import MOST_BAKED, PROGRAM_NOTE, BakedMachine, bake, load_baked
 from curta.machine.encode import encode_word
 from curta.machine.instructions import MEMORY_PAGES, Instruction
 from curta.machine.loaded import LoadedProgram
 from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.reference import CoreMachine
 from curta.machine.run import MachineLevel
+from curta.machine.stored import with_stores
 from curta.machine.vocabulary import START
 
 PROGRAM = CoreProgram(

@@ -3,14 +3,14 @@
 A baked machine has no program in its prompt, and no tokens to write one with: what the prompt of
 the ordinary machine files under an instruction's number, here is a function of that number, a table
 in a feed-forward part. Bytes that lie in memory before the program begins are stored by
-instructions that run before all others.
+instructions (stored.py).
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -22,18 +22,11 @@ from curta.compiler.model import file_notes
 from curta.engine import Engine
 from curta.errors import FileError, LimitError, UserError
 from curta.machine.instance import Instance
-from curta.machine.instructions import (
-    FIRST_GLOBAL,
-    MEMORY_PAGES,
-    MOST_TOKENS,
-    OPERATIONS,
-    ZERO,
-    Instruction,
-)
+from curta.machine.instructions import MOST_TOKENS, OPERATIONS
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import PRIVATE, CoreProgram, Origin, Segment
+from curta.machine.program import CoreProgram
 from curta.machine.run import (
     MACHINE_LEVELS,
     LoadOptions,
@@ -48,15 +41,13 @@ from curta.machine.run import (
     run_to_end,
     talker_of,
 )
+from curta.machine.stored import with_stores
 from curta.machine.talkers import ReferenceTalker, Talker
 from curta.machine.vocabulary import vocabulary
 
 SUFFIX = ".safetensors"
 PROGRAM_NOTE, NAME_NOTE = "machine", "name"
 """Keys in a model file's metadata: the program, for traces and entries, and what it is called."""
-ALL_PAGES = 1 << 16
-FIRST_ENTRY = 2
-"""The instruction that jumps to entry 0: the first of the jump list behind `await`."""
 MOST_BAKED = 1 << 15
 """Instructions: one is about twenty kilobytes of weights."""
 
@@ -163,11 +154,10 @@ def bake(
 
     machine = Machine(extensions=extensions)
     if isinstance(program, CoreProgram):
-        core, name = program, "program"
+        stored, name = with_stores(program), "program"
     else:
-        core = machine.load(program, library=library, **options).core_program()
+        stored = machine.load(program, library=library, stored=True, **options).core_program()
         name = program_name(program)
-    stored = with_stores(core)
     count = len(stored.instructions)
     if count > MOST_BAKED:
         raise LimitError(
@@ -225,43 +215,3 @@ def file_digest(path: str | Path) -> str:
         while block := file.read(1 << 22):
             total.update(block)
     return f"baked-{total.hexdigest()[:32]}"
-
-
-def with_stores(program: CoreProgram) -> CoreProgram:
-    """The same program without segments: entry 0 stores their bytes first."""
-    if not program.segments:
-        return program
-    instructions = list(program.instructions)
-    begin = instructions[FIRST_ENTRY]
-    instructions[FIRST_ENTRY] = replace(begin, target=len(instructions))
-    scratch = 1 + max(FIRST_GLOBAL, *(max(i.a, i.b or 0, i.c, i.d) for i in instructions))
-    instructions.append(Instruction("copy", d=MEMORY_PAGES, immediate=ALL_PAGES))
-    instructions += stores(image(program.segments), scratch)
-    instructions.append(begin)
-    added = len(instructions) - len(program.instructions) if program.origins else 0
-    origins = program.origins + (Origin("memory", library=True),) * added
-    return replace(program, instructions=tuple(instructions), segments=(), origins=origins)
-
-
-def image(segments: Iterable[Segment]) -> dict[int, int]:
-    """The words of memory that are not zero, by their addresses."""
-    lanes: dict[int, bytearray] = {}
-    for segment in segments:
-        for address, byte in enumerate(segment.content, segment.address):
-            lanes.setdefault(address & ~3, bytearray(4))[address & 3] = byte
-    words = {address: int.from_bytes(lane, "little") for address, lane in sorted(lanes.items())}
-    return {address: word for address, word in words.items() if word}
-
-
-def stores(words: Mapping[int, int], scratch: int) -> list[Instruction]:
-    """Instructions that store words; equal ones in a row need to be said only once."""
-    found: list[Instruction] = []
-    held = 0
-    for place, word in words.items():
-        private, address = divmod(place, PRIVATE)
-        if word != held:
-            found.append(Instruction("copy", d=scratch, immediate=word))
-            held = word
-        operation = "poke32" if private else "store32"
-        found.append(Instruction(operation, a=ZERO, c=scratch, immediate=address))
-    return found

@@ -19,6 +19,7 @@ from curta.errors import FileError, LimitError, ProofError
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.program import CoreProgram
+from curta.machine.stored import with_stores
 from curta.machine.wasm.module import MAX_PAGES, Module
 from curta.machine.wasm.validate import validate
 
@@ -36,17 +37,19 @@ def load_program(
     extensions: Sequence[Extension] = (),
     *,
     prove: bool = True,
+    stored: bool = False,
 ) -> LoadedProgram:
     """The module, lowered; its memory can grow to `max_memory` pages at most. It is refused unless
-    it is proved that it does what the module does, or `prove` is False.
+    it is proved that it does what the module does, or `prove` is False. If it is `stored`, there
+    are no bytes in its prompt.
     """
     names = [[extension.name, extension.parameters] for extension in extensions]
-    settings = json.dumps([max_memory, names, prove]).encode()
+    settings = json.dumps([max_memory, names, prove, stored]).encode()
     key = hashlib.sha256(lowering_digest() + settings + content)
     path = read_settings().cache_directory / "lowered" / f"{key.hexdigest()[:32]}.program"
     with suppress(OSError, FileError):
         return LoadedProgram.from_bytes(path.read_bytes())
-    program = lower_program(content, max_memory, extensions, prove=prove)
+    program = lower_program(content, max_memory, extensions, prove=prove, stored=stored)
     with suppress(OSError):
         write_atomically(path, program.to_bytes())
     return program
@@ -58,9 +61,10 @@ def lower_program(
     extensions: Sequence[Extension] = (),
     *,
     prove: bool = True,
+    stored: bool = False,
 ) -> LoadedProgram:
     """The same without a cache."""
-    program, core, module = _lower(content, max_memory, extensions)
+    program, core, module = _lower(content, max_memory, extensions, stored)
     if prove:
         from curta.machine.proof import not_proved
 
@@ -79,7 +83,7 @@ def prove_program(
 
 
 def _lower(
-    content: bytes, max_memory: int, extensions: Sequence[Extension]
+    content: bytes, max_memory: int, extensions: Sequence[Extension], stored: bool = False
 ) -> tuple[LoadedProgram, CoreProgram, Module]:
     from curta.machine.lower import LowerOptions, lower
     from curta.machine.wasm import decode
@@ -87,6 +91,8 @@ def _lower(
     module = decode(content)
     check_memory(module, max_memory)
     core = lower(module, LowerOptions(min(max_memory, MAX_PAGES), extensions=tuple(extensions)))
+    if stored:
+        core = with_stores(core)
     return LoadedProgram.from_core(core, Operations(extensions).names), core, module
 
 

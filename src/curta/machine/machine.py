@@ -116,9 +116,16 @@ class Machine:
     # -- the steps ---------------------------------------------
 
     def load(
-        self, program: Program, *, library: bool = False, **options: Unpack[LoadOptions]
+        self,
+        program: Program,
+        *,
+        library: bool = False,
+        stored: bool = False,
+        **options: Unpack[LoadOptions],
     ) -> LoadedProgram:
-        """Compile and lower a program; every step comes from a cache if it can."""
+        """Compile and lower a program; every step comes from a cache if it can. If it is `stored`,
+        it needs no bytes in its prompt, and can be baked.
+        """
         limits = Limits(max_memory=options.get("max_memory", DEFAULT_LIMITS.max_memory))
         if isinstance(program, bytes | bytearray):
             content = bytes(program)
@@ -130,7 +137,7 @@ class Machine:
                 watcher=options.get("watcher"),
             )
         prove = options.get("prove", True)
-        return load_program(content, limits.max_memory, self.extensions, prove=prove)
+        return load_program(content, limits.max_memory, self.extensions, prove=prove, stored=stored)
 
     def start(
         self,

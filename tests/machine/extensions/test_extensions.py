@@ -104,6 +104,19 @@ def test_a_call_is_one_instruction() -> None:
     assert decode_prompt(program.prompt(), program.operations).instructions == tuple(used)
 
 
+@pytest.mark.parametrize("name", ["sum", "ite", "not", "extension", "symbol", "get", "junk"])
+def test_a_name_means_nothing_to_lowering_and_proof(name: str) -> None:
+    """Whatever else is called so within."""
+    turned = Extension(name, 1, lambda sources: sources.a.number, lambda a: a ^ 0xFF)
+    text = f"""(module (import "curta" "{name}" (func $turned (param i32) (result i32)))
+      (func (export "f") (param i32) (result i32)
+        (i32.add (call $turned (local.get 0)) (i32.eqz (call $turned (local.get 0))))))"""
+    machine = Machine("reference", extensions=[turned])
+    instance = machine.instantiate(assemble(text))
+    assert instance.invoke("f", 0xFF) == 1
+    assert instance.invoke("f", 1) == 0xFE
+
+
 def test_machines_without_it_say_which_has_it() -> None:
     text = '(module (import "curta" "byte_swap" (func (param i32{}) (result i32))))'
     remedy = r"Machine\(extensions=\[BYTE_SWAP\]\).*--extension byte_swap"
@@ -123,7 +136,8 @@ def test_machines_without_it_say_which_has_it() -> None:
 
 def test_what_makes_no_extension() -> None:
     for name, parameters, text in (
-        ("add", 2, "an operation of every machine"),
+        ("add", 2, "a token of every machine"),
+        ("start", 2, "a token of every machine"),
         ("two words", 2, "no identifier"),
         ("wide", 4, "one, two or three sources"),
     ):

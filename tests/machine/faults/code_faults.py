@@ -32,7 +32,7 @@ from curta.machine.lower.code import (
     edges,
     mapped,
 )
-from curta.machine.lower.operations import SET, gives_value
+from curta.machine.lower.operations import GET, SET, gives_value
 
 Change = tuple[str, Callable[[], None]]
 """What it is, and what makes it."""
@@ -140,7 +140,7 @@ def _changed_steps(
             yield "another value", step._replace(**{name: random.choice(known)})
     if kind_of(operation) in ("load", "store"):
         yield "another offset", step._replace(immediate=step.immediate + random.choice((1, 4)))
-    if operation in (SET, "get"):
+    if operation in (SET, GET):
         yield "another shared register", step._replace(immediate=step.immediate + 1)
 
 

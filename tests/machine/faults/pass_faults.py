@@ -26,6 +26,7 @@ from curta.machine.lower import (
 from curta.machine.lower.code import Call, Return, Step
 from curta.machine.lower.conflicts import Conflicts
 from curta.machine.lower.flat import Line
+from curta.machine.lower.operations import GET, SET
 from curta.machine.program import Segment
 
 TIMES = (0, 1, 5, 20)
@@ -143,7 +144,7 @@ def _loads_are_shared(inner, operation):  # type: ignore[no-untyped-def]
 
 
 def _gets_are_shared(inner, operation):  # type: ignore[no-untyped-def]
-    return inner(operation) or operation == "get"
+    return inner(operation) or operation == GET
 
 
 def _key_without(name: str, inner, step):  # type: ignore[no-untyped-def]
@@ -177,7 +178,7 @@ def _same_if_first_is(inner, code):  # type: ignore[no-untyped-def]
 
 
 def _all_may_sink(inner, operation):  # type: ignore[no-untyped-def]
-    return inner(operation) or operation == "get" or kind_of(operation) == "load"
+    return inner(operation) or operation == GET or kind_of(operation) == "load"
 
 
 def _any_access_adds(inner, step):  # type: ignore[no-untyped-def]
@@ -279,7 +280,7 @@ def _not_all_set(inner, code, context, state, top):  # type: ignore[no-untyped-d
 def _stub_turned(inner, code, type_, callee, top):  # type: ignore[no-untyped-def]
     """Results are said in another order."""
     block = inner(code, type_, callee, top)
-    said = [step for step in block.steps if isinstance(step, Step) and step.operation == "set"]
+    said = [step for step in block.steps if isinstance(step, Step) and step.operation == SET]
     block.steps = [*block.steps[: len(block.steps) - len(said)], *reversed(said)]
     return block
 

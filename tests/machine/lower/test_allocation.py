@@ -27,6 +27,7 @@ from curta.machine.lower.code import (
 from curta.machine.lower.context import SharedRegisters
 from curta.machine.lower.emit import Word, emit, in_turn
 from curta.machine.lower.flat import Flat, arrange
+from curta.machine.lower.operations import GET, SET
 from curta.machine.lower.place import place
 from curta.machine.lower.registers import choose_registers
 from curta.machine.program import CoreProgram
@@ -133,10 +134,10 @@ def counter() -> Code:
     (x,) = w.given
     before, next_, after, total = w.values(4)
     steps: list[Step | Call] = [
-        Step("get", before, immediate=COUNTER),
+        Step(GET, before, immediate=COUNTER),
         Step("add", next_, before, x),
-        Step("set", c=next_, immediate=COUNTER),
-        Step("get", after, immediate=COUNTER),
+        Step(SET, c=next_, immediate=COUNTER),
+        Step(GET, after, immediate=COUNTER),
         Step("mul", total, before, after),
     ]
     w.block(w.given, steps, Return((total,)))

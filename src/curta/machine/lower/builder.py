@@ -37,7 +37,7 @@ from curta.machine.lower.code import (
     return_register,
 )
 from curta.machine.lower.context import ModuleContext
-from curta.machine.lower.operations import gives_value
+from curta.machine.lower.operations import GET, SET, gives_value
 from curta.machine.lower.rules import WIDE, Facts, Operation, reduce
 from curta.machine.lower.witness import Held
 from curta.machine.values import word_count
@@ -185,10 +185,10 @@ class Builder:
 
     def get(self, register: int) -> Value:
         """What a shared register holds."""
-        return self.compute("get", immediate=register)
+        return self.compute(GET, immediate=register)
 
     def set(self, register: int, value: Value) -> None:
-        self.do(Step("set", c=value, immediate=register))
+        self.do(Step(SET, c=value, immediate=register))
 
     # -- the operand stack ------------------------------------------------------------------------
 

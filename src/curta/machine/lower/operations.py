@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from curta.machine.instructions import CORE, kind_of, operation_of
 from curta.machine.lower.code import Call, Code, Step, Value
 
-GET, SET = "get", "set"
+GET, SET = "get.shared", "set.shared"
 _ALL_ONES = 0xFFFF_FFFF
 _OPERANDS = {GET: "d", SET: "c", **{name: one.operands for name, one in CORE.items()}}
 

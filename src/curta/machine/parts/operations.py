@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from curta.compiler import Graph, Node
 from curta.errors import UserError
-from curta.machine.instructions import CORE, OPERATIONS, Kind, kind_of
+from curta.machine.instructions import OPERATIONS, Kind, kind_of
 from curta.machine.parts.words import Word
-from curta.machine.vocabulary import operation_tokens
+from curta.machine.vocabulary import TOKENS, operation_tokens
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ class Extension:
     meaning: Callable[..., int]
 
     def __post_init__(self) -> None:
-        if not self.name.isidentifier() or self.name in CORE:
-            taken = "is an operation of every machine" if self.name in CORE else "is no identifier"
+        if not self.name.isidentifier() or self.name in TOKENS:
+            taken = "is a token of every machine" if self.name in TOKENS else "is no identifier"
             raise UserError(f"an extension named {self.name!r}: that {taken}; choose another name")
         if self.parameters not in (1, 2, 3):
             raise UserError(

@@ -20,12 +20,13 @@ from curta.machine.program import USER, Callee, Claims, Place
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
 from curta.machine.values import to_words
 from curta.machine.wasm.module import Expression, FunctionType, Instruction, Module
-from curta.machine.wasm.opcodes import OPCODES, ValueType
+from curta.machine.wasm.opcodes import OPCODES, SEGMENT_USERS, ValueType
 from curta.machine.wasm.validate_code import BodyValidator, Branch
 
 Words = tuple[Term, ...]
 
 ROOMS = (USER, ARITHMETIC, BULK, WASI)
+_CHANGING = {"global.set", "memory.grow", "call_indirect", *SEGMENT_USERS}
 _MARKERS = ("block", "loop", "end", "nop")
 """They do nothing: being before one is being behind it."""
 
@@ -122,7 +123,11 @@ class SourceModule:
 
 @cache
 def _library(name: str) -> SourceModule:
-    return SourceModule(name, library_module(name))
+    module = library_module(name)
+    opcodes = {instruction.opcode for function in module.functions for instruction in function.body}
+    if opcodes & _CHANGING:
+        raise Refused(f"library {name} may change what functions of the module share")
+    return SourceModule(name, module)
 
 
 @dataclass
@@ -152,7 +157,7 @@ class Sources:
         return place._replace(instruction=index)
 
     def changes_shared(self, callee: Callee) -> bool:
-        """Functions of the libraries change no global and no size (checked in whole.py)."""
+        """Functions of the libraries set no globals, and do not grow memories (`_library`)."""
         return callee[0] == USER
 
     def stand_in(self, wanted: Callee, name: str, words: Words) -> tuple[Callee, Words]:

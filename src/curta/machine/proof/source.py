@@ -15,7 +15,7 @@ from itertools import islice
 from curta.machine.instructions import TRAPS, WORD
 from curta.machine.layout import ENTRY_BYTES, TABLE
 from curta.machine.library import instruction_function
-from curta.machine.program import Callee, Place
+from curta.machine.program import USER, Callee, Place
 from curta.machine.proof.events import divided
 from curta.machine.proof.meanings import MEANINGS, PARAMETERS, Words
 from curta.machine.proof.modules import Refused, SourceFunction, Sources
@@ -164,6 +164,8 @@ class SourceRun:
         opcode = instruction.opcode
         meaning = MEANINGS.get(opcode)
         if meaning is not None:
+            if opcode[1] == "6" or opcode[0] == "f":
+                self.lemmas.add(opcode)
             first = len(frame.stack) - PARAMETERS[opcode]
             try:
                 result = meaning(self, *frame.stack[first:])
@@ -173,8 +175,6 @@ class SourceRun:
                 return
             frame.stack[first:] = [result]
             frame.index += 1
-            if opcode[1] == "6" or opcode[0] == "f":
-                self.lemmas.add(opcode)
             return
         _DO[opcode](self, frame, *instruction.operands)
 
@@ -316,8 +316,7 @@ class SourceRun:
         if isinstance(callee, str):
             results = native(self, callee, words, len(type_.results))
         else:
-            inlined = self.inlined.get(frame.place())
-            if inlined is not None and inlined == callee:
+            if callee[0] != USER and self.inlined.get(frame.place()) == callee:
                 del frame.stack[first:]
                 self._enter(callee, words)
                 return

@@ -205,6 +205,8 @@ class TargetRun:
             case "end":
                 if name == "trap":
                     return Ending(way, ("trap", instruction.immediate))
+                if way.said is None:
+                    raise Refused("it exits without having said a word")
                 return Ending(way, ("exit", way.said))
         return None
 

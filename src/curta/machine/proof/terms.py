@@ -114,7 +114,7 @@ class Terms:
         if a < 0 and b < 0 and c < 0 and operation in VALUES:
             return ~VALUES[operation](~a, ~b, ~c)
         build = self._build.get(operation)
-        return self.node(operation, a, b, c) if build is None else build(a, b, c)
+        return self.node("extension", operation, a, b, c) if build is None else build(a, b, c)
 
     def is_truth(self, term: Term) -> bool:
         """Whether it is known to be 0 or 1."""

@@ -2,7 +2,8 @@
 
 - the program is read from the tokens of its prompt, and nothing else of the lowering is trusted
 - registers that are written once, by the code that sets the instance up, and nowhere else, are
-  constants; globals, sizes and lengths begin as the module says
+  constants; globals, sizes and lengths begin as the module says, and so do memories, whether the
+  prompt has their bytes or code stores them
 - every entry awaits its arguments, calls its function and says the results
 - both memories hold what the module's segments say, the table names functions by where they begin
 - every function that can be reached does what its WebAssembly does (simulate.py)
@@ -55,6 +56,7 @@ from curta.machine.proof.target import Target
 from curta.machine.proof.terms import Terms
 from curta.machine.values import word_count
 from curta.machine.wasm.module import Module
+from curta.machine.wasm.opcodes import SEGMENT_USERS
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +101,6 @@ class ProgramProof:
             setting_up = self._check_entries(user)
             constants = self._find_constants(setting_up, shared_registers(user))
             self._check_beginning(user, setting_up)
-            self._check_memories(user)
         except Refused as refused:
             raise ProofError(not_proved("the program", str(refused))) from None
         target = Target(
@@ -131,6 +132,19 @@ class ProgramProof:
             raise Refused("two globals are in one register, or one is in a frame")
         if SCRATCH in shared:
             raise Refused("a global is where results are said")
+        widths = [word_count((entry.type.value,)) for entry in user.module.globals]
+        counts = len(user.data), len(user.elements), [len(held) for held in user.globals]
+        if counts != (len(user.module.data), len(user.module.elements), widths):
+            raise Refused("it is not said where all globals and segments are")
+        used = {
+            (SEGMENT_USERS[instruction.opcode], instruction.operands[0])
+            for function in user.module.functions
+            for instruction in function.body
+            if instruction.opcode in SEGMENT_USERS
+        }
+        for kind, places in (("data", user.data), ("elem", user.elements)):
+            if any((kind, n) in used and not place.register for n, place in enumerate(places)):
+                raise Refused("the length of a segment that is used is in no register")
 
     def _find_constants(
         self, setting_up: Sequence[Instruction], shared: Sequence[int]
@@ -154,6 +168,8 @@ class ProgramProof:
     def _check_entries(self, user: SourceModule) -> list[Instruction]:
         """The loop that waits for invocations; the code that sets the instance up."""
         instructions = self.program.instructions
+        if len(instructions) < 2 or len(instructions) <= 2 + instructions[1].immediate:
+            raise Refused("it ends before its entries do")
         first, dispatch = instructions[:2]
         if first.operation != "await" or dispatch.operation != "jump_table":
             raise Refused("it does not begin by waiting for the number of an entry")
@@ -175,23 +191,24 @@ class ProgramProof:
         return self._straight(stubs[INITIALISE])
 
     def _straight(self, at: int) -> list[Instruction]:
-        """The instructions from a place on until it waits again, traps, or would jump elsewhere."""
+        """The instructions from a place on until it waits again or traps; jumps are followed."""
         found: list[Instruction] = []
         instructions = self.program.instructions
-        while at != 0:
+        for _ in instructions:
+            if at == 0 or (found and found[-1].operation == "trap"):
+                return found
+            if at >= len(instructions):
+                raise Refused("an entry goes on behind the last instruction")
             instruction = instructions[at]
-            if instruction.operation == "jump" and instruction.target == 0:
-                break
             kind = kind_of(instruction.operation)
-            if (kind == "jump" and instruction.operation != "call") or len(found) > len(
-                instructions
-            ):
-                raise Refused(f"an entry jumps, at {at}")
-            found.append(instruction)
-            if instruction.operation == "trap":
-                break
-            at += 1
-        return found
+            if instruction.operation == "jump":
+                at = instruction.target
+            elif kind == "jump" and instruction.operation != "call":
+                raise Refused(f"an entry goes several ways, at {at}")
+            else:
+                found.append(instruction)
+                at += 1
+        raise Refused("an entry goes round and round")
 
     def _check_stub(
         self, user: SourceModule, entry: Entry, index: int, stubs: Sequence[int]
@@ -220,28 +237,24 @@ class ProgramProof:
         return Instruction("call", d=max(takes, gives), b=0, target=self.claims.functions[callee])
 
     def _check_beginning(self, user: SourceModule, setting_up: Sequence[Instruction]) -> None:
-        """Registers are what the module says; then it traps, or calls the start function."""
+        """Registers and memories are what the module says; then it traps, or calls the start
+        function.
+        """
+        held, memories, rest = self._set_up(setting_up)
+        self._check_memories(user, memories)
         expected: dict[int, int] = {}
-        for entry, held in zip(user.module.globals, user.globals, strict=True):
-            for register, term in zip(held, words_of(entry.initial), strict=True):
+        for entry, registers in zip(user.module.globals, user.globals, strict=True):
+            for register, term in zip(registers, words_of(entry.initial), strict=True):
                 if entry.type.mutable:
                     expected[register] = ~term
-        for memory in user.module.memories:
-            expected[MEMORY_PAGES] = memory.limits.minimum
+        expected[MEMORY_PAGES] = sum(memory.limits.minimum for memory in user.module.memories)
         for place, data in zip(user.data, user.module.data, strict=True):
             expected[place.register] = len(data.content) if data.mode == "passive" else 0
         for place, element in zip(user.elements, user.module.elements, strict=True):
             expected[place.register] = len(element.functions) if element.mode == "passive" else 0
         expected.pop(0, None)  # of segments that no instruction refers to
-        held_now: dict[int, int] = {}
-        rest: list[Instruction] = []
-        for instruction in setting_up:
-            if instruction.operation == "copy" and instruction.b is None and not rest:
-                held_now[instruction.d] = instruction.immediate
-            else:
-                rest.append(instruction)
         for register, word in expected.items():
-            if held_now.get(register, 0) != word:
+            if held.get(register, 0) != word:
                 raise Refused(f"shared register {register} begins as another word than {word}")
         if not _same(rest, self._first_call(user)):
             raise Refused("the start function is not called, or there is a trap too many or few")
@@ -255,7 +268,30 @@ class ProgramProof:
 
     # -- memories ---------------------------------------------------------------------------------
 
-    def _check_memories(self, user: SourceModule) -> None:
+    def _set_up(
+        self, setting_up: Sequence[Instruction]
+    ) -> tuple[dict[int, int], Image, Sequence[Instruction]]:
+        """What registers and memories hold once constants are copied and stored, and what is done
+        then.
+        """
+        held: dict[int, int] = {}
+        memories = Image()
+        for segment in self.program.segments:
+            memories.put(segment.address, segment.content)
+        for number, one in enumerate(setting_up):
+            if one.operation == "copy" and one.b is None:
+                held[one.d] = one.immediate
+                continue
+            end = one.immediate + 4
+            room = WORD if one.operation == "poke32" else held.get(MEMORY_PAGES, 0) * PAGE
+            is_store = one.operation in ("store32", "poke32") and one.b is None
+            if not is_store or held.get(one.a, 0) != 0 or end > min(room, WORD):
+                return held, memories, setting_up[number:]
+            private = PRIVATE if one.operation == "poke32" else 0
+            memories.put(private + one.immediate, held.get(one.c, 0).to_bytes(4, "little"))
+        return held, memories, []
+
+    def _check_memories(self, user: SourceModule, found: Image) -> None:
         pieces, table, _ = active_segments(user)
         expected = Image()
         for offset, content in pieces:
@@ -275,9 +311,6 @@ class ProgramProof:
                 bytes_.append((place.address, place.address + len(data.content)))
         _check_apart(elements, TABLE, DATA)
         _check_apart(bytes_, DATA, WORD)
-        found = Image()
-        for segment in self.program.segments:
-            found.put(segment.address, segment.content)
         found.put(PRIVATE + STATE_SEED, bytes(4))
         expected.put(PRIVATE + STATE_SEED, bytes(4))
         different = found.first_difference(expected)
