@@ -21,9 +21,11 @@ def with_stores(program: CoreProgram) -> CoreProgram:
     begin = instructions[FIRST_ENTRY]
     instructions[FIRST_ENTRY] = replace(begin, target=len(instructions))
     scratch = 1 + max(FIRST_GLOBAL, *(max(i.a, i.b or 0, i.c, i.d) for i in instructions))
-    instructions.append(Instruction("copy", d=MEMORY_PAGES, immediate=ALL_PAGES))
-    instructions += stores(image(program.segments), scratch)
-    instructions += [Instruction("copy", d=MEMORY_PAGES), begin]
+    stored = stores(image(program.segments), scratch)
+    if any(segment.address < PRIVATE for segment in program.segments):
+        everything = Instruction("copy", d=MEMORY_PAGES, immediate=ALL_PAGES)
+        stored = [everything, *stored, Instruction("copy", d=MEMORY_PAGES)]
+    instructions += [*stored, begin]
     added = len(instructions) - len(program.instructions) if program.origins else 0
     origins = program.origins + (Origin("memory", library=True),) * added
     return replace(program, instructions=tuple(instructions), segments=(), origins=origins)

@@ -70,7 +70,8 @@ def fingerprint(
     for at in sorted(reached):
         core = target.instructions[at]
         there = target.starts.get(core.target)
-        leads = named(there) if there is not None else core.target - start
+        is_call = core.operation in ("jump", "call")
+        leads = named(there) if is_call and there else core.target - start
         parts.append((at - start, core.operation, core.a, core.b, core.c, core.d, core.immediate))
         parts.append(leads if core.operation.startswith(("jump", "call")) else None)
         for register in (core.a, core.b, core.c, core.d):

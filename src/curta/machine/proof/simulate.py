@@ -287,10 +287,9 @@ class FunctionProof:
 
     def _check_end(self, way: Way, how: tuple[object, ...], state: State) -> None:
         shared = [way.registers[register] for register in state.shared]
-        ours = [way.world, *_numbers(how), *(shared if how[0] != "exit" else ())]
+        ours = [way.world, *_numbers(how), *shared]
         ended = state.ended or ()
-        theirs = [state.world, *_numbers(ended), *(state.shared.values() if shared else ())]
-        theirs = theirs[: len(ours)] if how[0] == "exit" else theirs
+        theirs = [state.world, *_numbers(ended), *state.shared.values()]
         if how[0] != ended[0] or len(ours) != len(theirs):
             raise Refused(f"the program ends by {how[0]}, WebAssembly by {ended[0]}")
         for one, other in zip(ours, theirs, strict=True):

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 from curta.machine.instructions import (
     CORE,
-    GLOBALS,
     Instruction,
     kind_of,
     operation_of,
@@ -51,6 +50,8 @@ class Target:
             yield at + 1
             yield instruction.target
         elif name == "jump_table":
+            if at + 1 + instruction.immediate >= len(self.instructions):
+                raise Refused(f"a table leads behind the last instruction, at {at}")
             yield from range(at + 1, at + 2 + instruction.immediate)
         elif name not in ("return", "trap", "exit", "await"):
             yield at + 1
@@ -187,7 +188,10 @@ class TargetRun:
                 self._say(instruction, self.terms.value(name, *self._given(instruction)))
             case "divide":
                 a, b = self._read(instruction.a), self._second(instruction)
+                said = way.said
                 self._say(instruction, divided(self, name, a, b))
+                if name.startswith("div"):
+                    way.said = said  # a quotient is said in other digits than words
             case "load":
                 self._say(instruction, self._access(instruction))
             case "store":
@@ -204,6 +208,8 @@ class TargetRun:
                 return self._jump(way, instruction)
             case "end":
                 if name == "trap":
+                    if instruction.b is not None:
+                        raise Refused(f"a register says which trap it is, at {way.at}")
                     return Ending(way, ("trap", instruction.immediate))
                 if way.said is None:
                     raise Refused("it exits without having said a word")
@@ -251,6 +257,8 @@ class TargetRun:
             way.at = instruction.target
             return None
         if name == "jump_table":
+            if instruction.b is not None:
+                raise Refused(f"a register says how many ways there are, at {way.at}")
             return self._table(way, self._read(instruction.a), instruction.immediate)
         if name == "return":
             if self._read(instruction.a) != self.returns_by:
@@ -318,7 +326,7 @@ class TargetRun:
             raise Refused(f"{callee} returns by another register than {instruction.d}")
         results = self._happen_call(callee, self._words(slot, takes), gives)
         # Nothing is left of the registers from the slot on but the results.
-        kept = {r: term for r, term in way.registers.items() if r < slot or r >= GLOBALS}
+        kept = {r: term for r, term in way.registers.items() if r < slot or r in self.target.shared}
         kept.update(enumerate(results, slot))
         way.registers = kept
         way.said = None

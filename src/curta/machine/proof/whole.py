@@ -128,8 +128,9 @@ class ProgramProof:
         if len(set(self.claims.functions.values())) != len(self.claims.functions):
             raise Refused("two functions begin at the same instruction")
         shared = shared_registers(user)
-        if len(set(shared)) != len(shared) or any(one <= GLOBALS for one in shared):
-            raise Refused("two globals are in one register, or one is in a frame")
+        held = [*shared, *(one for held in self.claims.globals.values() for one in held)]
+        if len(set(shared)) != len(shared) or not all(GLOBALS < r < 2 * GLOBALS for r in held):
+            raise Refused("two globals are in one register, or one is in none of those")
         if SCRATCH in shared:
             raise Refused("a global is where results are said")
         widths = [word_count((entry.type.value,)) for entry in user.module.globals]
@@ -157,6 +158,8 @@ class ProgramProof:
             if kind_of(instruction.operation) == "jump":
                 raise Refused("a call keeps where to return to in a shared register")
             writers[instruction.d] = writers.get(instruction.d, 0) + 1
+        if MEMORY_PAGES in writers and MEMORY_PAGES not in shared:
+            raise Refused("there is no memory, and it is given a size")
         constants = dict.fromkeys((r for r in range(GLOBALS, 2 * GLOBALS) if r not in writers), 0)
         for instruction in setting_up:
             if instruction.operation == "copy" and writers.get(instruction.d) == 1:
@@ -445,6 +448,8 @@ def _fields(instruction: Instruction) -> tuple[object, ...]:
             return "copy", instruction.d, instruction.b, instruction.immediate
         case "call":
             return "call", instruction.d, instruction.immediate, instruction.target
+        case "trap":
+            return "trap", instruction.b, instruction.immediate
     return instruction.operation, instruction.immediate
 
 

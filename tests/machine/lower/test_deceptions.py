@@ -1,0 +1,273 @@
+"""Programs, and claims of them, that were made by hand to deceive the proof: all are refused.
+
+Each was accepted once. `put` has other instructions do a function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from core_run import CoreInstance
+
+from curta.errors import ProofError
+from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, OPERATIONS, Instruction
+from curta.machine.loaded import LoadedProgram
+from curta.machine.lower import LowerOptions, lower
+from curta.machine.parts.operations import Extension
+from curta.machine.program import Claim, CoreProgram, Origin, Place
+from curta.machine.proof import Kept, prove
+from curta.machine.wasm import Module, assemble, decode
+from curta.machine.wasm.module import MAX_PAGES
+
+Changed = Callable[[CoreProgram], CoreProgram]
+RETURN = Instruction("return", a=1)
+"""Where to return to is in register 1, if there is a parameter or a result of one word."""
+
+
+def constant(word: int, register: int = 0) -> Instruction:
+    return Instruction("copy", b=None, d=register, immediate=word)
+
+
+def with_constant(name: str, b: int, **fields: int) -> Instruction:
+    """An instruction whose second source is a constant."""
+    return Instruction(name, b=None, immediate=b, **fields)
+
+
+def put(
+    program: CoreProgram,
+    index: int,
+    code: Sequence[Instruction],
+    claims: Mapping[int, Claim] | None = None,
+) -> CoreProgram:
+    """These instructions, at the end of the program, instead of a function; targets of their jumps
+    and places of claims count from their beginning.
+    """
+    start, old = len(program.instructions), program.claims.functions["user", index]
+    moved = tuple(
+        replace(one, target=start)
+        if one.operation in ("call", "jump") and one.target == old
+        else one
+        for one in program.instructions
+    )
+    own = [
+        replace(one, target=start + one.target) if one.operation.startswith("jump") else one
+        for one in code
+    ]
+    functions = {**program.claims.functions, ("user", index): start}
+    blocks = {start + at: claim for at, claim in (claims or {}).items()}
+    claimed = replace(
+        program.claims, functions=functions, blocks={**program.claims.blocks, **blocks}
+    )
+    origin = Origin("f", asked=Place(("user", index), 0))
+    origins = program.origins + (origin,) * len(own)
+    return replace(program, instructions=(*moved, *own), claims=claimed, origins=origins)
+
+
+def is_refused(
+    module: Module,
+    program: CoreProgram,
+    operations: tuple[str, ...] = OPERATIONS,
+    kept: Kept | None = None,
+) -> bool:
+    prompt = LoadedProgram.from_core(program, operations).prompt()
+    try:
+        found = prove(module, program, prompt, MAX_PAGES, operations, kept)
+    except ProofError:
+        return True
+    return any(verdict.refused for verdict in found)
+
+
+def second_by_register(name: str) -> Changed:
+    """A register says what a constant did; it holds 0."""
+
+    def changed(program: CoreProgram) -> CoreProgram:
+        found = [n for n, one in enumerate(program.instructions) if one.operation == name]
+        at = found[-1]
+        instructions = [*program.instructions]
+        instructions[at] = replace(instructions[at], b=77)
+        return replace(program, instructions=tuple(instructions))
+
+    return changed
+
+
+def kept_in(register: int) -> Changed:
+    """f keeps its parameter over a call in a register of all frames, to which the callee writes."""
+
+    def changed(program: CoreProgram) -> CoreProgram:
+        add = with_constant("add", 1, a=0, d=0)
+        program = put(program, 0, [add, constant(1000, register), RETURN])
+        called = program.claims.functions["user", 0]
+        copies = Instruction("copy", b=0, d=register), Instruction("copy", b=0, d=5)
+        call = Instruction("call", d=6, b=0, immediate=5, target=called)
+        return put(program, 1, [*copies, call, Instruction("sub", a=5, b=register, d=0), RETURN])
+
+    return changed
+
+
+def sized(program: CoreProgram) -> CoreProgram:
+    """A memory where there is none."""
+    at = program.instructions[2].target
+    instructions = [*program.instructions]
+    assert instructions[at].operation == "copy"
+    instructions[at] = constant(1, MEMORY_PAGES)
+    return replace(program, instructions=tuple(instructions))
+
+
+def claimed_constant(program: CoreProgram) -> CoreProgram:
+    changed = put(program, 0, [constant(5), RETURN])
+    return replace(changed, claims=replace(changed.claims, globals={0: (~5,)}))
+
+
+def claimed_choice(program: CoreProgram) -> CoreProgram:
+    """Register 3 is claimed to be a choice by register 2, which is no truth value."""
+    code = [
+        with_constant("jump_eq", 0, a=0, target=4),
+        *(constant(5, 2), constant(0, 3), Instruction("jump", target=6)),
+        *(constant(1, 2), constant(1, 3)),
+        *(Instruction("copy", b=3, d=0), RETURN),
+    ]
+    made = {3: ("ite", (2, ~1, ~0))}
+    claim = Claim(Place(("user", 0), 9), (1, 2), {0: 1, 1: None, 2: 2, 3: 3}, made)
+    return put(program, 0, code, {6: claim})
+
+
+def exit_with(*first: Instruction) -> Changed:
+    return lambda program: put(program, 1, [*first, Instruction("exit")])
+
+
+def globals_before_exit(program: CoreProgram) -> CoreProgram:
+    (register,) = program.claims.globals[0]
+    code = constant(99, register), constant(9, MEMORY_PAGES), constant(1), Instruction("exit")
+    return put(program, 1, code)
+
+
+DECEPTIONS: dict[str, tuple[str, Changed]] = {
+    "how many ways there are": (
+        """(func (export "f") (param i32) (result i32) (block (block (block
+             (br_table 0 1 2 (local.get 0))) (return (i32.const 10))) (return (i32.const 11)))
+           (i32.const 12))""",
+        second_by_register("jump_table"),
+    ),
+    "which trap it is": (
+        '(func (export "f") (param i32) unreachable)',
+        second_by_register("trap"),
+    ),
+    "which trap it is, before all": (
+        '(memory 1) (data (i32.const 65536) "x") (func (export "f"))',
+        second_by_register("trap"),
+    ),
+    **{
+        f"kept in {register}": (
+            """(func $g (export "g") (param i32) (result i32)
+                 (i32.add (local.get 0) (i32.const 1)))
+               (func (export "f") (param i32) (result i32)
+                 (i32.sub (call $g (local.get 0)) (local.get 0)))""",
+            kept_in(register),
+        )
+        for register in (FIRST_GLOBAL, 40_000)
+    },
+    "a memory where there is none": (
+        """(import "wasi_snapshot_preview1" "args_sizes_get" (func $w (param i32 i32) (result i32)))
+           (global (mut i32) (i32.const 1))
+           (func (export "f") (result i32) (call $w (i32.const 0) (i32.const 8)))""",
+        sized,
+    ),
+    "a quotient as exit code": (
+        """(import "curta" "exit" (func $exit (param i32)))
+           (func (export "f") (param i32)
+             (call $exit (i32.div_u (local.get 0) (i32.const 10))))""",
+        exit_with(with_constant("div_u", 10, a=0, d=0)),
+    ),
+    "nothing as exit code": (
+        """(import "curta" "exit" (func $exit (param i32)))
+           (func (export "f") (param i32) (call $exit (local.get 0)))""",
+        exit_with(),
+    ),
+    "a global that is claimed to be constant": (
+        """(global $g (mut i32) (i32.const 0))
+           (func (export "f") (result i32) (global.get $g))""",
+        claimed_constant,
+    ),
+    "a choice by what is no truth value": (
+        """(func (export "f") (param i32) (result i32) (local i32)
+             (if (local.get 0) (then (local.set 1 (i32.const 5)))
+               (else (local.set 1 (i32.const 1))))
+             (nop) (local.get 1))""",
+        claimed_choice,
+    ),
+    "globals before an exit": (
+        """(import "curta" "exit" (func $exit (param i32))) (memory 1)
+           (global $g (mut i32) (i32.const 3))
+           (func (export "f") (call $exit (i32.const 1)))
+           (func (export "get") (result i32) (global.get $g))""",
+        globals_before_exit,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DECEPTIONS)
+def test_deceptions_are_refused(name: str) -> None:
+    text, changed = DECEPTIONS[name]
+    module = decode(assemble(f"(module {text})"))
+    program = lower(module)
+    assert not is_refused(module, program)
+    assert is_refused(module, changed(program))
+
+
+@pytest.mark.parametrize("name", ["not", "ite"])
+def test_an_extension_is_nothing_but_itself(name: str) -> None:
+    """`not` of a truth value, and a choice of 1 and 0, would be what they are made of."""
+    extension = Extension(name, 3, lambda sources: sources.a.number, lambda a, b, c: 7)
+    text = f"""(module (import "curta" "{name}" (func $x (param i32 i32 i32) (result i32)))
+      (func (export "f") (param i32) (result i32)
+        (call $x (i32.eqz (local.get 0)) (i32.const 1) (i32.const 0))))"""
+    module = decode(assemble(text))
+    program = lower(module, LowerOptions(extensions=(extension,)))
+    operations = (*OPERATIONS, name)
+    assert not is_refused(module, program, operations)
+    given = with_constant("eq", 0, a=0, d=0)
+    assert is_refused(module, put(program, 1, [given, RETURN]), operations)
+
+
+def test_where_conditional_jumps_lead_is_part_of_what_is_known(tmp_path: Path) -> None:
+    """They lead to where other functions begin: what is there is done in place."""
+    text = """(module (func (export "a") (param i32) (result i32) (i32.const 10))
+      (func (export "b") (param i32) (result i32) (i32.const 11))
+      (func (export "f") (param i32) (result i32)
+        (if (i32.eqz (local.get 0)) (then (return (i32.const 10))))
+        (if (i32.eq (local.get 0) (i32.const 1)) (then (return (i32.const 11))))
+        (i32.const 7)))"""
+    module = decode(assemble(text))
+    program = lower(module)
+    for index, word in ((0, 10), (1, 11)):
+        program = put(program, index, [constant(word), RETURN])
+    starts = [program.claims.functions["user", index] for index in range(2)]
+    here = len(program.instructions)
+
+    def leading(one: int, other: int) -> CoreProgram:
+        jumps = (
+            with_constant("jump_eq", number, a=0, target=target - here)
+            for number, target in enumerate((one, other))
+        )
+        return put(program, 2, [*jumps, constant(7), RETURN])
+
+    right, wrong = leading(*starts), leading(*starts[::-1])
+    assert CoreInstance(right).invoke("f", 0) == (10,)
+    assert CoreInstance(wrong).invoke("f", 0) == (11,)
+    kept = Kept(tmp_path, b"")
+    assert not is_refused(module, right, kept=kept)
+    assert is_refused(module, wrong, kept=kept)
+
+
+def test_functions_of_the_module_are_not_in_line(tmp_path: Path) -> None:
+    """What they do is not part of what is known of those that call them."""
+    text = """(module (func $g (export "g") (param i32) (result i32)
+        (i32.add (local.get 0) (i32.const 1)))
+      (func (export "f") (param i32) (result i32) (call $g (local.get 0))))"""
+    module = decode(assemble(text))
+    program = put(lower(module), 1, [with_constant("add", 1, a=0, d=0), RETURN])
+    inlined = {Place(("user", 1), 1): ("user", 0)}
+    assert is_refused(module, replace(program, claims=replace(program.claims, inlined=inlined)))
