@@ -126,8 +126,10 @@ class BakedMachine:
 
     def save(self, path: str | Path) -> None:
         """Write a model file; `load_baked` reads it, and so does `curta run`."""
-        note = base64.b64encode(self.program.to_bytes()).decode("ascii")
-        self.model.save(path, notes={PROGRAM_NOTE: note, NAME_NOTE: self.name})
+        self.model.save(path, notes={PROGRAM_NOTE: self._note(), NAME_NOTE: self.name})
+
+    def _note(self) -> str:
+        return base64.b64encode(self.program.to_bytes()).decode("ascii")
 
     def prepare(self, path: str | Path) -> None:
         """Make and keep the native code for a file that this was saved to.
@@ -136,6 +138,8 @@ class BakedMachine:
         """
         from curta.machine.weights import load_weights
 
+        if file_notes(path, "curta bake").get(PROGRAM_NOTE) != self._note():
+            raise FileError(f"{path} holds another program; save this one to it first")
         load_weights("native", file_digest(path), vocabulary(()), lambda: self.model)
 
 
@@ -189,7 +193,15 @@ def load_baked(
         content = base64.b64decode(notes[PROGRAM_NOTE], validate=True)
     except ValueError as error:
         raise FileError(f"{path}: the program in it cannot be read; bake it again") from error
-    program = replace(LoadedProgram.from_bytes(content), baked=True)
+    program, key = replace(LoadedProgram.from_bytes(content), baked=True), file_digest(path)
+
+    def model() -> Model:
+        """The weights that belong to the program and to the key."""
+        found = load_model(path)
+        if file_digest(path) != key or file_notes(path, "curta bake") != notes:
+            raise FileError(f"{path} was written anew since it was opened; open it again")
+        return found
+
     for extension in extensions:
         if extension.name not in program.operations:
             raise UserError(
@@ -199,10 +211,10 @@ def load_baked(
     return BakedMachine(
         program,
         notes.get(NAME_NOTE, Path(path).name),
-        lambda: load_model(path),
+        model,
         level,
         extensions,
-        key=file_digest(path),
+        key=key,
     )
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, ZERO, Instruction
+from curta.errors import UnsupportedFeatureError
+from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, Instruction
 from curta.machine.program import PRIVATE, CoreProgram, Origin, Segment
 
 ALL_PAGES = 1 << 16
@@ -21,6 +22,11 @@ def with_stores(program: CoreProgram) -> CoreProgram:
     begin = instructions[FIRST_ENTRY]
     instructions[FIRST_ENTRY] = replace(begin, target=len(instructions))
     scratch = 1 + max(FIRST_GLOBAL, *(max(i.a, i.b or 0, i.c, i.d) for i in instructions))
+    if scratch >= 2 * GLOBALS:
+        raise UnsupportedFeatureError(
+            "all shared registers are in use, none is left to store memory with; keep some of the "
+            "module's globals in memory"
+        )
     stored = stores(image(program.segments), scratch)
     if any(segment.address < PRIVATE for segment in program.segments):
         everything = Instruction("copy", d=MEMORY_PAGES, immediate=ALL_PAGES)

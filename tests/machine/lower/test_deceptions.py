@@ -13,11 +13,12 @@ import pytest
 from core_run import CoreInstance
 
 from curta.errors import ProofError
-from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, OPERATIONS, Instruction
+from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, OPERATIONS, ZERO, Instruction
+from curta.machine.layout import ARGUMENTS_LENGTH
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.parts.operations import Extension
-from curta.machine.program import Claim, CoreProgram, Origin, Place
+from curta.machine.program import PRIVATE, Claim, CoreProgram, Origin, Place, Segment
 from curta.machine.proof import Kept, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
@@ -134,6 +135,64 @@ def claimed_choice(program: CoreProgram) -> CoreProgram:
     return put(program, 0, code, {6: claim})
 
 
+def renumbered(program: CoreProgram, old: int, new: int) -> CoreProgram:
+    """The program with another shared register instead of one."""
+    instructions = tuple(
+        replace(one, **{name: new for name in "abcd" if getattr(one, name) == old})
+        for one in program.instructions
+    )
+    return replace(program, instructions=instructions)
+
+
+def global_in_size(program: CoreProgram) -> CoreProgram:
+    """Where the size of memory would be; it begins as 0."""
+    (register,) = program.claims.globals[0]
+    changed = renumbered(program, register, MEMORY_PAGES)
+    instructions = tuple(
+        replace(one, immediate=0) if one.operation == "copy" and one.d == MEMORY_PAGES else one
+        for one in changed.instructions
+    )
+    claims = replace(program.claims, globals={0: (MEMORY_PAGES,)})
+    return replace(changed, instructions=instructions, claims=claims)
+
+
+def length_in_size(program: CoreProgram) -> CoreProgram:
+    ((address, register),) = program.claims.elements
+    claims = replace(program.claims, elements=((address, MEMORY_PAGES),))
+    return replace(renumbered(program, register, MEMORY_PAGES), claims=claims)
+
+
+def over_arguments(program: CoreProgram) -> CoreProgram:
+    """What the host said is stored over while the instance is set up."""
+    first, count = program.instructions[2], len(program.instructions)
+    more = (
+        Instruction("poke32", a=ZERO, c=ZERO, b=None, immediate=ARGUMENTS_LENGTH),
+        Instruction("jump", target=first.target),
+    )
+    instructions = [*program.instructions, *more]
+    instructions[2] = replace(first, target=count)
+    origins = program.origins + (Origin("more"),) * len(more)
+    return replace(program, instructions=tuple(instructions), origins=origins)
+
+
+def saying_more(program: CoreProgram) -> CoreProgram:
+    """Behind the results an entry jumps to and fro before it waits again."""
+    at = program.instructions[2 + program.entries["f"].number].target
+    while program.instructions[at].operation != "copy":
+        at += 1
+    count = len(program.instructions)
+    jumps = [Instruction("jump", target=count + 2 + number) for number in range(61)]
+    more = [program.instructions[at], *jumps, Instruction("jump", target=0)]
+    instructions = [*program.instructions, *more]
+    instructions[at] = Instruction("jump", target=count)
+    origins = program.origins + (Origin("more"),) * len(more)
+    return replace(program, instructions=tuple(instructions), origins=origins)
+
+
+def segment_at(address: int) -> Changed:
+    return lambda program: replace(program, segments=(Segment(address, bytes(8)),))
+
+
 def exit_with(*first: Instruction) -> Changed:
     return lambda program: put(program, 1, [*first, Instruction("exit")])
 
@@ -186,6 +245,38 @@ DECEPTIONS: dict[str, tuple[str, Changed]] = {
            (func (export "f") (param i32) (call $exit (local.get 0)))""",
         exit_with(),
     ),
+    "an exit code said long ago": (
+        """(import "curta" "exit" (func $exit (param i32)))
+           (func (export "f") (param i32) (call $exit (local.get 0)))""",
+        exit_with(
+            Instruction("copy", b=0, d=3),
+            *(Instruction("jump", target=number + 2) for number in range(70)),
+        ),
+    ),
+    "results said long ago": (
+        '(func (export "f") (param i32) (result i32) (local.get 0))',
+        saying_more,
+    ),
+    "a global in the register of the size": (
+        """(global $g (mut i32) (i32.const 3))
+           (func (export "f") (result i32) (global.get $g))""",
+        global_in_size,
+    ),
+    "a length in the register of the size": (
+        """(import "wasi_snapshot_preview1" "args_sizes_get" (func $w (param i32 i32) (result i32)))
+           (table 4 funcref) (elem $e func $w $w)
+           (func (export "i")
+             (table.init $e (i32.const 0) (i32.const 0) (i32.const 1)))
+           (func (export "f") (result i32) (call $w (i32.const 0) (i32.const 8)))""",
+        length_in_size,
+    ),
+    "no arguments": (
+        """(import "wasi_snapshot_preview1" "args_sizes_get" (func $w (param i32 i32) (result i32)))
+           (memory 1) (func (export "f") (result i32) (call $w (i32.const 0) (i32.const 8)))""",
+        over_arguments,
+    ),
+    "bytes in both memories": ('(func (export "f"))', segment_at(PRIVATE - 4)),
+    "bytes behind the memories": ('(func (export "f"))', segment_at(2 * PRIVATE - 4)),
     "a global that is claimed to be constant": (
         """(global $g (mut i32) (i32.const 0))
            (func (export "f") (result i32) (global.get $g))""",
@@ -260,6 +351,26 @@ def test_where_conditional_jumps_lead_is_part_of_what_is_known(tmp_path: Path) -
     kept = Kept(tmp_path, b"")
     assert not is_refused(module, right, kept=kept)
     assert is_refused(module, wrong, kept=kept)
+
+
+def test_what_an_extension_takes_is_part_of_what_is_known(tmp_path: Path) -> None:
+    """Its third word counts or not, and only the core instructions of f use it."""
+    kept = Kept(tmp_path, b"")
+    for count, refused in ((1, False), (3, True)):
+        extension = Extension(
+            "x", count, lambda sources: sources.a.number, lambda *words: words[-1]
+        )
+        text = f"""(module (import "curta" "x" (func $x (param {"i32 " * count}) (result i32)))
+          (func (export "f") (param i32) (result i32) (local.get 0))
+          (func (export "u") (result i32) (call $x {"(i32.const 1) " * count})))"""
+        module = decode(assemble(text))
+        code = [
+            *(constant(1, 3), constant(2, 4)),
+            *(Instruction("x", a=0, b=0, c=3, d=5), Instruction("x", a=0, b=0, c=4, d=6)),
+            *(Instruction("jump_eq", a=5, b=6, target=6), constant(99), RETURN),
+        ]
+        program = put(lower(module, LowerOptions(extensions=(extension,))), 1, code)
+        assert is_refused(module, program, (*OPERATIONS, "x"), kept) is refused
 
 
 def test_functions_of_the_module_are_not_in_line(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from curta.engine.model_cache import write_atomically
-from curta.machine.instructions import GLOBALS
+from curta.machine.instructions import CORE, GLOBALS
 from curta.machine.program import USER, Callee
 from curta.machine.proof.modules import SourceModule, Sources
 from curta.machine.proof.target import Target
@@ -30,7 +30,7 @@ class Kept:
     digest: bytes
 
     def find(self, fingerprint: str) -> tuple[str, ...] | None:
-        with suppress(OSError, ValueError):
+        with suppress(OSError, TypeError, ValueError):
             return tuple(json.loads((self.folder / self._name(fingerprint)).read_text()))
         return None
 
@@ -72,6 +72,8 @@ def fingerprint(
         there = target.starts.get(core.target)
         is_call = core.operation in ("jump", "call")
         leads = named(there) if is_call and there else core.target - start
+        if core.operation not in CORE:
+            parts.append(sources.parameters(core.operation))
         parts.append((at - start, core.operation, core.a, core.b, core.c, core.d, core.immediate))
         parts.append(leads if core.operation.startswith(("jump", "call")) else None)
         for register in (core.a, core.b, core.c, core.d):

@@ -97,7 +97,7 @@ class Way:
     """The meeting that it comes from."""
     facts: dict[Term, bool] = field(default_factory=dict)
     said: Term | None = None
-    """The word that was said last."""
+    """The word that was said last, if nothing else was said since."""
 
     def fork_to(self, at: int) -> Way:
         return replace(self, at=at, registers=self.registers.copy(), facts=self.facts.copy())
@@ -188,18 +188,17 @@ class TargetRun:
                 self._say(instruction, self.terms.value(name, *self._given(instruction)))
             case "divide":
                 a, b = self._read(instruction.a), self._second(instruction)
-                said = way.said
                 self._say(instruction, divided(self, name, a, b))
                 if name.startswith("div"):
-                    way.said = said  # a quotient is said in other digits than words
+                    way.said = None  # a quotient is said in other digits than words
             case "load":
                 self._say(instruction, self._access(instruction))
             case "store":
                 self._access(instruction, self._read(instruction.c))
-                way.at += 1
+                self._go_on()
             case "write":
                 self.happen(name, written(self._second(instruction)))
-                way.at += 1
+                self._go_on()
             case "read":
                 if name != "read":
                     raise Refused("a function waits for an invocation")
@@ -230,6 +229,13 @@ class TargetRun:
             return constant(instruction.immediate)
         return self._read(instruction.b)
 
+    def _go_on(self) -> None:
+        """Behind what says something else than a word; the host takes a word for what it was asked
+        only if that was said last.
+        """
+        self.way.said = None
+        self.way.at += 1
+
     def _say(self, instruction: Instruction, term: Term) -> None:
         self._write(instruction.d, term)
         self.way.said = term
@@ -247,6 +253,7 @@ class TargetRun:
     def _jump(self, way: Way, instruction: Instruction) -> Ending | list[Way] | None:
         name = instruction.operation
         comparison = operation_of(name).comparison
+        way.said = None
         if comparison is not None:
             a, b = self._read(instruction.a), self._second(instruction)
             truth = self.terms.value(comparison, a, b)
@@ -329,7 +336,6 @@ class TargetRun:
         kept = {r: term for r, term in way.registers.items() if r < slot or r in self.target.shared}
         kept.update(enumerate(results, slot))
         way.registers = kept
-        way.said = None
         way.at += 1
 
     def _happen_call(

@@ -20,6 +20,7 @@ from curta.machine.instructions import (
     DIVISIONS,
     GLOBALS,
     MEMORY_PAGES,
+    MOST_INSTRUCTIONS,
     PAGE,
     TRAPS,
     WORD,
@@ -55,7 +56,7 @@ from curta.machine.proof.simulate import FunctionProof
 from curta.machine.proof.target import Target
 from curta.machine.proof.terms import Terms
 from curta.machine.values import word_count
-from curta.machine.wasm.module import Module
+from curta.machine.wasm.module import MAX_PAGES, Module
 from curta.machine.wasm.opcodes import SEGMENT_USERS
 
 
@@ -97,6 +98,7 @@ class ProgramProof:
             at: callee for callee, at in self.claims.functions.items() if callee[0] in ROOMS
         }
         try:
+            self._check_limits()
             self._check_claims(user)
             setting_up = self._check_entries(user)
             constants = self._find_constants(setting_up, shared_registers(user))
@@ -124,15 +126,23 @@ class ProgramProof:
 
     # -- what holds of the whole program ----------------------------------------------------------
 
+    def _check_limits(self) -> None:
+        """Of the machine: how many instructions there can be, and where bytes."""
+        if len(self.program.instructions) >= MOST_INSTRUCTIONS:
+            raise Refused("there are more instructions than the machine can have")
+        for segment in self.program.segments:
+            last = segment.address + max(len(segment.content), 1) - 1
+            if segment.address // PRIVATE != last // PRIVATE or last >= PRIVATE + WORD:
+                raise Refused("a segment lies outside of the memories")
+
     def _check_claims(self, user: SourceModule) -> None:
         if len(set(self.claims.functions.values())) != len(self.claims.functions):
             raise Refused("two functions begin at the same instruction")
         shared = shared_registers(user)
-        held = [*shared, *(one for held in self.claims.globals.values() for one in held)]
-        if len(set(shared)) != len(shared) or not all(GLOBALS < r < 2 * GLOBALS for r in held):
+        lengths = [place.register for place in (*user.data, *user.elements) if place.register]
+        held = [*lengths, *(one for held in self.claims.globals.values() for one in held)]
+        if len(set(shared)) != len(shared) or not all(SCRATCH < r < 2 * GLOBALS for r in held):
             raise Refused("two globals are in one register, or one is in none of those")
-        if SCRATCH in shared:
-            raise Refused("a global is where results are said")
         widths = [word_count((entry.type.value,)) for entry in user.module.globals]
         counts = len(user.data), len(user.elements), [len(held) for held in user.globals]
         if counts != (len(user.module.data), len(user.module.elements), widths):
@@ -224,7 +234,11 @@ class ProgramProof:
         takes, gives = word_count(type_.parameters), word_count(type_.results)
         awaited = [Instruction("await", d=n, b=0) for n in range(takes)]
         expected = [*awaited, self._call_of(user.code_of(index), takes, gives)]
-        found = self._straight(stubs[entry.number])
+        start = stubs[entry.number]
+        found = self._straight(start)
+        own = self.program.instructions[start : start + len(found) + 1]
+        if [*own[:-1]] != found or (own[-1].operation, own[-1].target) != ("jump", 0):
+            raise Refused(f"entry {entry.number} says more than its results")
         if not _same(found[: takes + 1], expected) or len(found) != takes + 1 + gives:
             raise Refused(f"entry {entry.number} does not call its function")
         taken = set(shared_registers(user))
@@ -284,11 +298,15 @@ class ProgramProof:
         for number, one in enumerate(setting_up):
             if one.operation == "copy" and one.b is None:
                 held[one.d] = one.immediate
+                if held.get(MEMORY_PAGES, 0) > MAX_PAGES:
+                    raise Refused("memory has more pages than there can be")
                 continue
-            end = one.immediate + 4
-            room = WORD if one.operation == "poke32" else held.get(MEMORY_PAGES, 0) * PAGE
-            is_store = one.operation in ("store32", "poke32") and one.b is None
-            if not is_store or held.get(one.a, 0) != 0 or end > min(room, WORD):
+            # What the host says (arguments, environment, seed) lies below the table.
+            within = {
+                "store32": range(held.get(MEMORY_PAGES, 0) * PAGE - 3),
+                "poke32": range(TABLE, WORD - 3),
+            }.get(one.operation, ())
+            if one.b is not None or held.get(one.a, 0) != 0 or one.immediate not in within:
                 return held, memories, setting_up[number:]
             private = PRIVATE if one.operation == "poke32" else 0
             memories.put(private + one.immediate, held.get(one.c, 0).to_bytes(4, "little"))
