@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
 
 from curta import Machine, Trap
+from curta.compiler import compile
 from curta.compiler.derived import bends_of
 from curta.engine import load
 from curta.errors import FileError, LimitError, UserError
@@ -193,3 +195,24 @@ def test_the_certificate_covers_the_longest_program() -> None:
 def test_a_level_that_there_is_not() -> None:
     with pytest.raises(UserError, match="expected one of"):
         BakedMachine(LoadedProgram.from_core(PROGRAM), "x", Mock(), "quick")  # type: ignore[arg-type]
+
+
+def test_a_file_that_was_written_anew_is_not_taken_for_the_old_one(tmp_path: Path) -> None:
+    """The program, the weights and what is kept for them belong together."""
+    path = tmp_path / "program.safetensors"
+    weights = compile(PROGRAMS["length"].build(), max_tokens=64)
+
+    def save(name: str) -> BakedMachine:
+        program = replace(LoadedProgram.from_core(PROGRAM), functions=(name,))
+        machine = BakedMachine(program, name, lambda: weights)
+        machine.save(path)
+        return machine
+
+    first = save("first")
+    opened = load_baked(path)
+    save("second")
+    with pytest.raises(FileError, match="written anew"):
+        _ = opened.model
+    assert load_baked(path).model.certificate == weights.certificate
+    with pytest.raises(FileError, match="another program"):
+        first.prepare(path)
