@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from curta.machine.instructions import WORD
-from curta.machine.proof.terms import ZERO, Term, Terms, constant, located, word_of
+from curta.machine.proof.terms import Term, Terms, constant, located
 
 
 class Side(Protocol):
@@ -35,14 +34,6 @@ def written(byte: Term) -> Term:
 
 
 def divided(side: Side, operation: str, a: Term, b: Term) -> Term:
-    """A quotient or remainder: a shift or a mask for powers of two, an event if it may trap."""
-    divisor, unsigned, terms = word_of(b), operation.endswith("_u"), side.terms
-    if divisor and unsigned and not divisor & (divisor - 1):
-        if operation == "rem_u":
-            return terms.value("and", a, constant(divisor - 1))
-        return terms.value("shr_u", a, constant(divisor.bit_length() - 1))
-    if divisor == 1:
-        return a if operation == "div_s" else ZERO
-    if divisor and (unsigned or divisor != WORD - 1):
-        return terms.node(operation, a, b)
-    return side.happen(operation, a, b, side.seen())
+    """A quotient or remainder: an event if it may trap."""
+    known = side.terms.quotient(operation, a, b)
+    return side.happen(operation, a, b, side.seen()) if known is None else known

@@ -11,7 +11,7 @@ ways go on, and the function is refused if they are too many.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from curta.machine.program import Callee, Claim, Place
 from curta.machine.proof.explain import difference, shown
@@ -136,14 +136,28 @@ class FunctionProof:
                     raise _WrongClaim(why, ending.way.at) from None
                 raise Refused(why) from None
 
-    def _catch_up(self, way: Way) -> None:
-        """Bring WebAssembly to where a way forks, so that both sides know as much; or leave it."""
-        place, state = self.place_of(way.at), way.state.copy()
-        try:
-            if not state.frame.is_at(place) or state.world != way.world:
-                way.state = self.source.run(state, place, way.world)
-        except (Refused, Undecided):
-            return
+    def _catch_up(self, way: Way) -> list[Way]:
+        """Bring WebAssembly to where a way forks, so that both sides know as much; or leave it. If
+        one is thorough, ways fork where WebAssembly does.
+        """
+        place = self.place_of(way.at)
+        found, waiting = [], [way]
+        while waiting:
+            one = waiting.pop()
+            self.terms.facts = one.facts
+            state = one.state.copy()
+            try:
+                if not state.frame.is_at(place) or state.world != one.world:
+                    one.state = self.source.run(state, place, one.world)
+            except Undecided as undecided:
+                if self.source.is_thorough and len(found) + len(waiting) < _MOST_FORKS:
+                    for known in self._cases(undecided.truth):
+                        waiting.append(replace(one.fork_to(one.at), facts=known))
+                    continue
+            except Refused:
+                pass
+            found.append(one)
+        return found
 
     def _compare(self, ending: Ending) -> None:
         """Bring the source to where a way of the program has come, and compare."""

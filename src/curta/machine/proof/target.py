@@ -122,8 +122,8 @@ class TargetRun:
     returns_by: Term
     """What the return address is."""
     results: int
-    catch_up: Callable[[Way], None]
-    """Brings WebAssembly to where a way forks."""
+    catch_up: Callable[[Way], list[Way]]
+    """Brings WebAssembly to where a way forks; it may fork on the way there."""
     indirect_type: Callable[[int], FunctionType]
     """The type that the call_indirect has for which an instruction is said to be there."""
     left: int = 0
@@ -285,18 +285,26 @@ class TargetRun:
         if truth < 0:
             way.at = there if truth == ONE else way.at + 1
             return None
-        self.catch_up(way)
-        fact, holds = self.terms.fact(truth)
-        taken, passed = way.fork_to(there), way.fork_to(way.at + 1)
-        taken.facts[fact], passed.facts[fact] = holds, not holds
-        return [taken, passed]
+        ways: list[Way] = []
+        for each in self.catch_up(way):
+            self.terms.facts = each.facts
+            known = self.terms.known(truth)
+            if known < 0:
+                ways.append(each.fork_to(there if known == ONE else way.at + 1))
+                continue
+            fact, holds = self.terms.fact(known)
+            taken, passed = each.fork_to(there), each.fork_to(way.at + 1)
+            taken.facts[fact], passed.facts[fact] = holds, not holds
+            ways += [taken, passed]
+        return ways
 
     def _table(self, way: Way, index: Term, count: int) -> list[Way] | None:
         if index < 0:
             way.at += 1 + min(~index, count)
             return None
-        self.catch_up(way)
-        ways: list[Way] = []
+        return [one for each in self.catch_up(way) for one in self._choices(each, index, count)]
+
+    def _choices(self, way: Way, index: Term, count: int) -> Iterator[Way]:
         left = way.fork_to(way.at + 1 + count)
         for number in range(count):
             self.terms.facts = left.facts
@@ -304,12 +312,13 @@ class TargetRun:
             if truth == ZERO:
                 continue
             taken = left.fork_to(way.at + 1 + number)
-            if truth == ONE:
-                return [*ways, taken]
+            if truth < 0:
+                yield taken
+                return
             fact, holds = self.terms.fact(truth)
             taken.facts[fact], left.facts[fact] = holds, not holds
-            ways.append(taken)
-        return [*ways, left]
+            yield taken
+        yield left
 
     # -- calls ------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from curta.machine.instructions import CORE, VALUES, WORD
+from curta.machine.instructions import CORE, DIVISIONS, VALUES, WORD
 
 Term = int
 Key = tuple[object, ...]
@@ -204,6 +204,11 @@ class Terms:
             total, summands = parts
             return self.total(total, ((new(one), factor) for one, factor in summands))  # type: ignore[arg-type,attr-defined]
         words = [new(part) for part in parts]
+        event, *others = self.nodes[parts[0]] if name == "result" else self.nodes[term]  # type: ignore[index]
+        if event in DIVISIONS and len(others) > 2:  # that it may trap was not known to be wrong
+            known = self.quotient(str(event), new(others[1]), new(others[2]))
+            if known is not None:
+                return known if name == "result" else words[0]
         if name in CORE and CORE[str(name)].size:
             words[1:3] = located(words[1], words[2])
         return self.rebuilt(str(name), words) if name in self.pure else self.node(name, *words)
@@ -292,6 +297,19 @@ class Terms:
             return self._scaled(a, ~b)
         return self.node("mul", *sorted((a, b)))
 
+    def quotient(self, operation: str, a: Term, b: Term) -> Term | None:
+        """A quotient or remainder that cannot trap: a shift or a mask for powers of two."""
+        divisor, unsigned = word_of(b), operation.endswith("_u")
+        if divisor and unsigned and not divisor & (divisor - 1):
+            if operation == "rem_u":
+                return self.value("and", a, constant(divisor - 1))
+            return self.value("shr_u", a, constant(divisor.bit_length() - 1))
+        if divisor == 1:
+            return a if operation == "div_s" else ZERO
+        if divisor and (unsigned or divisor != _ONES):
+            return self.node(operation, a, b)
+        return None
+
     # -- bits -----------------------------------------------------------------------------------
 
     def _unary(self, name: str, a: Term) -> Term:
@@ -322,6 +340,8 @@ class Terms:
         count = ~b % _HALF
         if count == 0:
             return a
+        if name.startswith("shr") and self.is_truth(a):
+            return ZERO
         return self._scaled(a, 1 << count) if name == "shl" else self.node(name, a, ~count)
 
     def _rotated_right(self, a: Term, b: Term) -> Term:
