@@ -141,7 +141,8 @@ class FunctionProof:
         one is thorough, ways fork where WebAssembly does.
         """
         place = self.place_of(way.at)
-        found, waiting = [], [way]
+        found: list[Way] = []
+        waiting = [way]
         while waiting:
             one = waiting.pop()
             self.terms.facts = one.facts
@@ -176,7 +177,7 @@ class FunctionProof:
                 if ending.how[0] == "meet":
                     self._meet(way, reached)
                 else:
-                    self._check_end(way, ending.how, self.source.run(reached))
+                    self._check_end(way, ending.how, self.source.run(reached, None, way.world))
             except Undecided as undecided:
                 facts += self._cases(undecided.truth)
             except Refused:

@@ -112,8 +112,8 @@ class SourceRun:
     def run(
         self,
         state: State,
-        place: Place | None = None,
-        world: Term = ZERO,
+        place: Place | None,
+        world: Term,
         differs: Callable[[State], str | None] = lambda state: None,
     ) -> State:
         """Go on to a place, with this world and with nothing that differs from what is wanted, or,
@@ -122,7 +122,7 @@ class SourceRun:
         self.state = state
         self.other_world = None
         why = ""
-        past = set() if place is None else set(self.terms.past(world))
+        past = set(self.terms.past(world))
         events = len(self.terms.past(state.world))
         for _ in range(3 * len(state.frame.function.body) + _LONGEST):
             if state.ended is not None:
@@ -145,7 +145,7 @@ class SourceRun:
             before = state.world
             self.step(state)
             state.moved = True
-            if place is not None and state.world != before:
+            if state.world != before:
                 events += 1
                 if events > len(past) or not (self.is_thorough or state.world in past):
                     self.other_world = None if why else state.world

@@ -204,7 +204,7 @@ class Terms:
             total, summands = parts
             return self.total(total, ((new(one), factor) for one, factor in summands))  # type: ignore[arg-type,attr-defined]
         words = [new(part) for part in parts]
-        event, *others = self.nodes[parts[0]] if name == "result" else self.nodes[term]  # type: ignore[index]
+        event, *others = self.nodes[parts[0] if name == "result" else term]  # type: ignore[call-overload]
         if event in DIVISIONS and len(others) > 2:  # that it may trap was not known to be wrong
             known = self.quotient(str(event), new(others[1]), new(others[2]))
             if known is not None:
