@@ -36,7 +36,7 @@ def build(
     fields = fields_of(graph, operations, running, baked)
     program = program_parts(graph, token, fields, running)
     registers = register_parts(graph, token, program)
-    memory = memory_parts(graph, program, registers)
+    memory = memory_parts(graph, token.number, program, registers)
     division = division_parts(graph, token, program.now, registers.sources)
     traps = trap_parts(graph, program, registers, memory, division)
     say = Speaker(graph, token, program, traps)

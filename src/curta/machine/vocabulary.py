@@ -20,6 +20,9 @@ P0 ... P255        the program: a byte of its operands
 at                 memory: five bytes P follow, an address, and then any number of
 D0 ... D255        bytes that lie there
 start              the program is complete
+registers          the state of a run: five bytes P follow, a number, and then the words of the
+                   registers from that one on, as digits M and L
+frame              behind `start`: five bytes P follow, by how much the frame moves on
 """
 
 from __future__ import annotations
@@ -48,6 +51,7 @@ BYTES = [f"P{b}" for b in range(256)]
 AT = "at"
 DATA = [f"D{b}" for b in range(256)]
 START = "start"
+REGISTERS, FRAME = "registers", "frame"
 FIXED = [
     *LAST,
     *MORE,
@@ -68,11 +72,14 @@ FIXED = [
     AT,
     *DATA,
     START,
+    REGISTERS,
+    FRAME,
 ]
 FIELDS = {"a": 2, "b": 2, "c": 2, "d": 2, "immediate": 4, "target": 3}
 """Bytes of an instruction's operands, in their order after its operation."""
 RECORD = 1 + sum(FIELDS.values())
 ADDRESS_BYTES = 5
+"""Of the numbers behind `at`, `registers` and `frame`."""
 
 
 def operation_tokens(operations: Sequence[str]) -> list[str]:

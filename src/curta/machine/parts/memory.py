@@ -16,7 +16,7 @@ from curta.machine.parts.program import Program
 from curta.machine.parts.registers import Registers
 from curta.machine.parts.words import digits_of, from_digits, wrapped
 from curta.machine.program import PRIVATE
-from curta.machine.vocabulary import ADDRESS_BYTES, AT, BYTES, DATA, START
+from curta.machine.vocabulary import ADDRESS_BYTES, AT, DATA, START
 
 LANES = range(4)
 NOWHERE = 3 << 9
@@ -42,7 +42,9 @@ class Address:
     """In three digits, the highest first: neighbours in memory are neighbours in a table."""
 
 
-def memory_parts(graph: Graph, program: Program, registers: Registers) -> Memory:
+def memory_parts(
+    graph: Graph, number: Node, program: Program, registers: Registers
+) -> Memory:
     now, sources = program.now, registers.sources
     is_data = graph.is_token(*DATA).named("is data")
     stores = now.operations.of_kind("store")
@@ -60,7 +62,7 @@ def memory_parts(graph: Graph, program: Program, registers: Registers) -> Memory
     )
     beyond = at_least(place + size - PAGE * registers.memory_pages, 1)
     out_of_bounds = both(accesses, 1 - private, beyond)
-    at = place + PRIVATE * private + graph.gate(is_data, data_address(graph))
+    at = place + PRIVATE * private + graph.gate(is_data, data_address(graph, number))
     at = graph.assume(at, 0, 3 * PRIVATE - 1).named("address")
     address = address_of(graph, at)
     sizes = [graph.constant(1), at_least(size, 2), at_least(size, 3), at_least(size, 4)]
@@ -73,11 +75,9 @@ def memory_parts(graph: Graph, program: Program, registers: Registers) -> Memory
     return Memory(loaded(graph, program, address, lanes, sizes), out_of_bounds)
 
 
-def data_address(graph: Graph) -> Node:
+def data_address(graph: Graph, number: Node) -> Node:
     """Where the byte lies that this token of the prompt says."""
-    byte = graph.feature("byte", {name: b for b, name in enumerate(BYTES)})
     ends = back(ADDRESS_BYTES, graph.is_token(AT)) + graph.is_token(START)
-    number = from_digits([back(n, byte) for n in range(ADDRESS_BYTES)], 256)
     origin = number - graph.position - 1
     first = graph.lookup(query=1, key=ends, value=origin, missing=0).named("data begins")
     return graph.assume(

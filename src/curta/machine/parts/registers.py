@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from curta.compiler import Graph, Node, at_most, select
+from curta.compiler import Graph, Node, at_most, back, both, select
 from curta.machine.instructions import FRAME_REGISTERS, GLOBALS, LARGEST_FRAME, MEMORY_PAGES, WORD
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.program import Program, since_reset
 from curta.machine.parts.token import Token
 from curta.machine.parts.words import word_of
+from curta.machine.vocabulary import ADDRESS_BYTES, FRAME, LAST, REGISTERS, START
 
 FIRST_FRAME = 2 * GLOBALS
-NOWHERE = 0
 
 
 @dataclass(frozen=True)
@@ -35,6 +35,7 @@ def register_parts(graph: Graph, token: Token, program: Program) -> Registers:
     called = graph.gate(token.is_jump, program.done.is_any("call", "call_to"))
     returned = graph.gate(token.is_jump, program.done.is_any("return"))
     moved = graph.gate(called, program.done.immediate) - graph.gate(returned, program.frame_before)
+    moved = moved + graph.gate(back(ADDRESS_BYTES, graph.is_token(FRAME)), token.number)
     moved = graph.assume(moved, -LARGEST_FRAME, LARGEST_FRAME)
     frame = since_reset(graph, graph.running_sum(moved), token.ends_run)
     frame = graph.assume(frame, 0, FRAME_REGISTERS).named("frame")
@@ -44,7 +45,8 @@ def register_parts(graph: Graph, token: Token, program: Program) -> Registers:
         return field + graph.gate(at_most(field, GLOBALS - 1), base + FIRST_FRAME)
 
     written = place(program.done.d, graph.assume(frame_before, -LARGEST_FRAME, FRAME_REGISTERS))
-    key = graph.gate(token.ends_word + called, written - NOWHERE) + NOWHERE
+    writes = both(program.running, token.ends_word) + called
+    key = graph.gate(writes, written) + given_register(graph, token, program.running)
     value = select(called, program.done_at + 1, token.word)
     value = graph.assume(value, 0, WORD - 1).named("word")
     key = graph.assume(key, 0, FRAME_REGISTERS + 2 * FIRST_FRAME).named("register written")
@@ -65,3 +67,13 @@ def register_parts(graph: Graph, token: Token, program: Program) -> Registers:
         may_call=at_most(frame + now.immediate, FRAME_REGISTERS - LARGEST_FRAME),
         memory_pages=read(MEMORY_PAGES, "memory pages"),
     )
+
+
+def given_register(graph: Graph, token: Token, running: Node) -> Node:
+    """The register whose word ends here, if it is one of the prompt."""
+    ends = back(ADDRESS_BYTES, graph.is_token(REGISTERS)) + graph.is_token(START)
+    count = graph.running_sum(graph.is_token(*LAST)).named("words so far")
+    first = graph.lookup(query=1, key=ends, value=token.number - count - 1, missing=0)
+    is_given = both(token.ends_word, 1 - running)
+    register = graph.gate(is_given, first.named("registers begin") + count)
+    return graph.assume(register, 0, FRAME_REGISTERS + 2 * FIRST_FRAME)

@@ -10,7 +10,10 @@ from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, at_most, back, both
 from curta.machine.instructions import WORD
+from curta.machine.parts.words import from_digits
 from curta.machine.vocabulary import (
+    ADDRESS_BYTES,
+    BYTES,
     DIGIT,
     ERRORS,
     EXIT,
@@ -58,6 +61,8 @@ class Token:
     """The same of the unfinished quotient."""
     scratch: tuple[Node, ...]
     """The digits of the latest quotient that was said for its remainder, the lowest first."""
+    number: Node
+    """What the five bytes P say that end here."""
     is_remainder: Node
     """1 if the quotient is complete and digits of the remainder come next."""
 
@@ -71,6 +76,7 @@ def token_parts(graph: Graph) -> Token:
     quotient_more = graph.feature("quotient digit, more", _numbered(QUOTIENT_MORE, first=1))
     words = _chain(more, WORD_DIGITS)
     quotients = _chain(quotient_more, QUOTIENT_DIGITS)
+    byte = graph.feature("byte", _numbered(BYTES))
     is_scratch = graph.is_token(*QUOTIENT_SCRATCH).named("ends a scratch quotient")
     return Token(
         ends_word=graph.is_token(*LAST, *QUOTIENT_LAST, *QUOTIENT_NEGATIVE).named("ends a word"),
@@ -83,6 +89,7 @@ def token_parts(graph: Graph) -> Token:
         digits=_unbroken(words[: WORD_DIGITS - 1]),
         quotient=_unbroken(quotients[: QUOTIENT_DIGITS - 1]),
         scratch=_scratch(graph, is_scratch, quotients),
+        number=from_digits([back(n, byte) for n in range(ADDRESS_BYTES)], 256),
         is_remainder=_after(is_scratch, words),
     )
 
