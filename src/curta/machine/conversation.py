@@ -2,8 +2,11 @@
 
 The machine says `await.` when it wants the number of an entry or a word of an argument, `read.`
 when it wants a byte of the standard input (0xFFFFFFFF stands for its end), and then the host
-appends a word. Everything else that the machine says, the host only looks at: bytes of output,
-how many instructions were done, and where the program is, so that a trap can be placed.
+appends a word. Everything else that the machine says, the host only looks at: bytes of output, and
+what a ledger makes of it: where the program is, so that a trap can be placed, and its state.
+
+A conversation is read in chapters. When one has grown long the state is said again, as the opening
+of the next, to a machine to which nothing was said yet.
 """
 
 from __future__ import annotations
@@ -19,9 +22,8 @@ import numpy as np
 from curta.errors import CurtaError, ExitError, LimitError, ProgramError, Trap, UserError
 from curta.machine.ids import (
     AWAIT_ID,
-    DISTANCES,
-    ENDING,
     EXIT_ID,
+    FIRST_JUMP,
     FIRST_LAST,
     FIRST_OUTPUT,
     FIRST_TRAP,
@@ -32,13 +34,19 @@ from curta.machine.ids import (
     word_ids,
 )
 from curta.machine.instructions import TRAPS
+from curta.machine.ledger import new_ledger
 from curta.machine.loaded import LoadedProgram
+from curta.machine.opening import opening_ids, opening_of
 from curta.machine.program import INITIALISE, Segment
 from curta.machine.talkers import NOTHING, Talker
 from curta.machine.trace import Trace
+from curta.machine.vocabulary import NEAR
 
 END_OF_INPUT = 0xFFFFFFFF
 TOKENS_PER_WORD = 3
+SHORTEST_CHAPTER = 1 << 22
+"""Tokens behind an opening: that many, and so many times as many as the opening has."""
+PAYS = 64
 COMPILED_MAIN = "__original_main"
 """What the C compiler calls a main without parameters."""
 
@@ -56,10 +64,12 @@ Input = bytes | bytearray | memoryview | Readable | None
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """How far a conversation has come. `tokens` are all of it, the prompt included."""
+    """How far a conversation has come. `tokens` are all of it, openings of chapters included."""
 
     prompt_tokens: int = 0
+    """Those that open chapters: the program, and what state there is."""
     tokens: int = 0
+    chapters: int = 0
     instructions: int = 0
     """Core instructions that were executed."""
     seconds: float = 0.0
@@ -84,37 +94,48 @@ class Host:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run may use. None is as much as the certificate covers."""
+    """What a run may use."""
 
     max_tokens: int | None = None
+    """None is no limit."""
+    chapter_tokens: int | None = None
+    """After so many behind its opening a chapter ends; None goes by the length of the opening."""
     max_memory: int = 16384
     """Pages of 64 KiB: 1 GiB."""
     keep_trace: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("max_tokens", "max_memory"):
+        for name in ("max_tokens", "chapter_tokens", "max_memory"):
             value = getattr(self, name)
             if value is not None and (not isinstance(value, int) or value < 0):
                 raise UserError(f"{name}={value!r}: expected a number that is not negative")
 
 
+@dataclass(frozen=True, slots=True)
+class Chapter:
+    """Where one begins among all tokens, and how many of them open it."""
+
+    start: int
+    opening: int
+
+
 class Conversation:
-    """One program, and all that was said since its prompt."""
+    """One program, and all that was said about it."""
 
     def __init__(self, talker: Talker, program: LoadedProgram, host: Host, limits: Limits) -> None:
-        check_max_tokens(limits.max_tokens, talker.max_tokens)
         self.talker = talker
         self.program = program
         self.host = host
         self.limits = limits
         self.trace = Trace(program.tokens)
+        self.chapters: list[Chapter] = []
         self.stdout = bytearray()
         self.stderr = bytearray()
+        self._ledger = new_ledger(program)
         self._input = _next_byte(host.stdin)
         self._tail = NOTHING
         self._tail_length = 64
-        self._counter = 0
-        self._tokens = self._prompt_tokens = self._instructions = 0
+        self._tokens = self._due = 0
         self._seconds = self._waited = 0.0
         self._stop = -1
         self._failed: CurtaError | None = None
@@ -122,24 +143,30 @@ class Conversation:
     @property
     def figures(self) -> Figures:
         return Figures(
-            self._prompt_tokens,
+            sum(chapter.opening for chapter in self.chapters),
             self._tokens,
-            self._instructions,
+            len(self.chapters),
+            self._ledger.instructions,
             self._seconds,
             self.talker.memory_bytes + self.trace.memory_bytes,
         )
 
     def said(self) -> Ids:
-        """What was said since the prompt, as far as it was kept."""
-        return self.trace.ids[self._prompt_tokens :]
+        """What was said behind openings, as far as it was kept: the same however many there are."""
+        ids, ends = self.trace.ids, [one.start for one in self.chapters[1:]] + [self._tokens]
+        chapters = zip(self.chapters, ends, strict=True)
+        return np.concatenate([ids[one.start + one.opening : end] for one, end in chapters])
 
     # -- what is said to the machine ---------------------------------------------
 
     def begin(self, segments: Iterable[Segment] = ()) -> None:
         """Say the program, and have it set itself up."""
+        segments = tuple(segments)
+        for segment in (*self.program.segments, *segments):
+            self._ledger.give(segment)
         prompt = self.program.prompt(segments)
-        self._prompt_tokens = len(prompt)
-        self._turn(prompt, counted=False)
+        self._open(prompt)
+        self._turn(prompt)
         self.invoke(INITIALISE)
 
     def invoke(self, number: int, words: Sequence[int] = (), results: int = 0) -> list[int]:
@@ -159,7 +186,7 @@ class Conversation:
                 given = self._read()
             else:
                 raise self._ended()
-            self._turn(np.array(given, dtype=np.int32))
+            self._turn(self._note(np.array(given, dtype=np.int32)))
 
     def _read(self) -> list[int]:
         started = time.perf_counter()
@@ -169,34 +196,28 @@ class Conversation:
 
     def _ended(self) -> ProgramError:
         """Why the program stopped; the next invocation begins with a new frame."""
-        counter, self._counter = self._counter, 0
         if self._stop == EXIT_ID:
             words = last_words(self._tail[:-1], 1)
             return ExitError(words[0] if words else 0)
-        return Trap(TRAPS[self._stop - FIRST_TRAP], self._place(counter))
+        return Trap(TRAPS[self._stop - FIRST_TRAP], self._place(self._ledger.ended_at))
 
     def _place(self, counter: int) -> str:
         """The user's function that was executed last."""
         origin = self.program.origin(counter)
         if origin.library:
-            origin = self.trace.last_origin(self.program, counter) or origin
+            origin = self.trace.last_origin(self.program, counter, self._behind) or origin
         name = "main" if origin.function == COMPILED_MAIN else origin.function
         return f"in function ${name}" if not name.startswith("function ") else f"in {name}"
 
     # -- what the machine says ---------------------------------------------
 
-    def _turn(self, given: Ids, *, counted: bool = True) -> None:
+    def _turn(self, given: Ids) -> None:
         """Say something, and listen until the machine hands over."""
         started, self._waited = time.perf_counter(), 0.0
         before = self._seconds
         try:
-            self._note(given, counted=counted)
-            for chunk in self.talker.talk(given, self._most()):
-                self._note(chunk)
-                self._pass_on(chunk)
-                self._seconds = before + time.perf_counter() - started
-                if self.host.on_progress is not None:
-                    self.host.on_progress(self.figures)
+            while not self._listen(given, started - before):
+                given = self._turn_page()
             self._stop = int(self._tail[-1])
             if self._stop not in STOP_IDS:
                 raise self._too_long()
@@ -206,33 +227,100 @@ class Conversation:
             )
             raise
 
+    def _listen(self, given: Ids, started: float) -> bool:
+        """Until the machine hands over; or not, if the chapter is long enough before."""
+        for chunk in self.talker.talk(given, self._most()):
+            while len(chunk):
+                end = self._next_page(chunk)
+                self._pass_on(self._note(chunk[:end]))
+                chunk = chunk[end:]
+                self._seconds = time.perf_counter() - started
+                if self.host.on_progress is not None:
+                    self.host.on_progress(self.figures)
+                if self._behind >= self._due and self._is_over():
+                    return False
+        return True
+
     def _most(self) -> int:
-        limit = self.limits.max_tokens
-        most = self.talker.max_tokens if limit is None else min(limit, self.talker.max_tokens)
-        if most <= self._tokens:
+        most = self.talker.max_tokens - self._behind - self.chapters[-1].opening
+        if self.limits.max_tokens is not None:
+            most = min(most, self.limits.max_tokens - self._tokens)
+        if most <= 0:
             raise self._too_long()
-        return most - self._tokens
+        return most
 
     def _too_long(self) -> LimitError:
-        limit, most = self.limits.max_tokens, self.talker.max_tokens
-        if limit is not None and limit < most:
+        limit = self.limits.max_tokens
+        if limit is not None and limit <= self._tokens:
             return LimitError(
                 f"the run reached its limit of {limit:,} tokens; allow more with max_tokens "
-                f"(--max-tokens), up to {most:,}"
+                "(--max-tokens)"
             )
         return LimitError(
-            f"the run reached {most:,} tokens, the longest that the machine is certified for"
+            f"a chapter reached {self.talker.max_tokens:,} tokens, the longest that the machine is "
+            "certified for, without a jump behind which another could begin"
         )
 
-    def _note(self, ids: Ids, *, counted: bool = True) -> None:
+    def _note(self, ids: Ids) -> Ids:
+        """What was said, in the order in which it was."""
+        self._keep(ids)
+        if len(ids):
+            self._ledger.take(ids)
+            keep = self._tail_length
+            self._tail = ids[-keep:] if len(ids) >= keep else np.append(self._tail[-keep:], ids)
+        return ids
+
+    def _keep(self, ids: Ids) -> None:
         self._tokens += len(ids)
         if self.limits.keep_trace:
             self.trace.append(ids)
-        if counted and len(ids):
-            self._counter += int(DISTANCES[ids].sum())
-            self._instructions += int(np.count_nonzero(ENDING[ids]))
-            keep = self._tail_length
-            self._tail = ids[-keep:] if len(ids) >= keep else np.append(self._tail[-keep:], ids)
+
+    # -- chapters ---------------------------------------------
+
+    @property
+    def _behind(self) -> int:
+        """How many tokens there are behind the opening of the chapter."""
+        chapter = self.chapters[-1]
+        return self._tokens - chapter.start - chapter.opening
+
+    def _open(self, opening: Ids) -> None:
+        """Begin a chapter."""
+        self.chapters.append(Chapter(self._tokens, len(opening)))
+        self._keep(opening)
+        self._due = self._pays(len(opening))
+
+    def _pays(self, opening: int) -> int:
+        """How long a chapter should be; by default so long that its opening is next to nothing."""
+        most = self.talker.max_tokens
+        wanted = self.limits.chapter_tokens
+        length = max(SHORTEST_CHAPTER, PAYS * opening) if wanted is None else wanted
+        return min(length, most - most // PAYS - opening)
+
+    def _next_page(self, chunk: Ids) -> int:
+        """Up to where a chapter goes on, at least: the first jump once it is long enough."""
+        first = max(self._due - self._behind - 1, 0)
+        jumps = np.flatnonzero((chunk[first:] - FIRST_JUMP).view(np.uint32) < 2 * NEAR)
+        return first + int(jumps[0]) + 1 if len(jumps) else len(chunk)
+
+    def _is_over(self) -> bool:
+        """Whether the chapter ends here: behind a jump, and not before another one pays."""
+        if not FIRST_JUMP <= self._tail[-1] < FIRST_JUMP + 2 * NEAR:
+            return False
+        self._opening = opening_ids(self.program, opening_of(self._ledger))
+        self._due = self._pays(len(self._opening))
+        return self._behind >= self._due
+
+    def _turn_page(self) -> Ids:
+        """Begin the next chapter; what is said to the machine."""
+        most = self.talker.max_tokens // 2
+        if len(self._opening) > most:
+            raise LimitError(
+                f"the state of the run takes {len(self._opening):,} tokens to be said, and a chapter "
+                f"can begin with at most {most:,}: the program keeps too much in memory"
+            )
+        self.talker = self.talker.fresh()
+        self._open(self._opening)
+        return self._opening
 
     def _pass_on(self, ids: Ids) -> None:
         """Bytes of output, to those who want them."""
@@ -250,15 +338,6 @@ class Conversation:
             kept += written
             if tell is not None:
                 tell(written)
-
-
-def check_max_tokens(limit: int | None, certified: int) -> None:
-    """Refuse a promise of more tokens than the machine at this level is proved exact for."""
-    if limit is not None and limit > certified:
-        raise UserError(
-            f"max_tokens={limit:,} (--max-tokens): the machine is certified for {certified:,} "
-            "tokens at this level; give that number or less, or leave it out"
-        )
 
 
 def _next_byte(stdin: Input) -> Callable[[], int]:

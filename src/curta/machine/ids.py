@@ -22,14 +22,18 @@ from curta.machine.vocabulary import (
     FAR,
     FAR_JUMPS,
     FIXED,
+    FRAME,
     JUMPS,
     LAST,
     MORE,
     NEAR,
     OUTPUT,
     QUOTIENT_LAST,
+    QUOTIENT_MORE,
     QUOTIENT_NEGATIVE,
+    QUOTIENT_SCRATCH,
     READ,
+    REGISTERS,
     START,
     STORED,
     TOKENS,
@@ -43,6 +47,11 @@ FIRST_LAST = ID_OF[LAST[0]]
 FIRST_MORE = ID_OF[MORE[0]]
 FIRST_JUMP = ID_OF[JUMPS[0]]
 FIRST_FAR_JUMP = ID_OF[FAR_JUMPS[0]]
+FIRST_QUOTIENT_MORE = ID_OF[QUOTIENT_MORE[0]]
+FIRST_QUOTIENT_LAST = ID_OF[QUOTIENT_LAST[0]]
+FIRST_QUOTIENT_NEGATIVE = ID_OF[QUOTIENT_NEGATIVE[0]]
+FIRST_QUOTIENT_SCRATCH = ID_OF[QUOTIENT_SCRATCH[0]]
+STORED_ID = ID_OF[STORED]
 FIRST_OUTPUT = ID_OF[OUTPUT[0]]
 FIRST_ERROR = ID_OF[ERRORS[0]]
 READ_ID, AWAIT_ID, EXIT_ID = ID_OF[READ], ID_OF[AWAIT], ID_OF[EXIT]
@@ -52,7 +61,9 @@ FIRST_BYTE = ID_OF["P0"]
 AT_ID = ID_OF[AT]
 FIRST_DATA = ID_OF[DATA[0]]
 START_ID = ID_OF[START]
-STOP_IDS = frozenset((READ_ID, AWAIT_ID, EXIT_ID, *range(FIRST_TRAP, FIRST_TRAP + len(TRAPS))))
+REGISTERS_ID, FRAME_ID = ID_OF[REGISTERS], ID_OF[FRAME]
+TRAP_IDS = range(FIRST_TRAP, FIRST_TRAP + len(TRAPS))
+STOP_IDS = frozenset((READ_ID, AWAIT_ID, EXIT_ID, *TRAP_IDS))
 
 
 def _ending() -> npt.NDArray[np.bool_]:
@@ -75,7 +86,7 @@ DISTANCES = _distances()
 """How far every token moves the program counter."""
 ENDS = np.zeros(len(TOKENS), dtype=np.bool_)
 """For every token: is the program counter 0 after it?"""
-ENDS[[EXIT_ID, *range(FIRST_TRAP, FIRST_TRAP + len(TRAPS))]] = True
+ENDS[[EXIT_ID, *TRAP_IDS]] = True
 
 
 def word_ids(word: int) -> list[int]:

@@ -69,7 +69,9 @@ class TalkOptions(TypedDict, total=False):
     on_progress: Callable[[Figures], object] | None
     """Told every now and then how far the run has come."""
     max_tokens: int | None
-    """The longest conversation, the prompt included; by default what the certificate covers."""
+    """Where the run ends at the latest, the prompt included; by default nowhere."""
+    chapter_tokens: int | None
+    """How long chapters are, behind their openings; by default that depends on the openings."""
     keep_trace: bool
     """Four bytes per token, unless it is False."""
 
@@ -133,7 +135,12 @@ def converse(
     max_memory: int = DEFAULT_LIMITS.max_memory,
 ) -> Instance:
     """Begin a conversation about a program: say it, and have it set itself up."""
-    limits = Limits(options.get("max_tokens"), max_memory, options.get("keep_trace", True))
+    limits = Limits(
+        options.get("max_tokens"),
+        options.get("chapter_tokens"),
+        max_memory,
+        options.get("keep_trace", True),
+    )
     host = Host(
         options.get("stdin"),
         options.get("on_stdout"),

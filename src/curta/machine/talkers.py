@@ -17,10 +17,11 @@ import numpy as np
 
 from curta.engine.base import Session
 from curta.engine.native import CHUNK, NativeSession
-from curta.machine.ids import ID_OF, START_ID, STOP_IDS, Ids, last_words
+from curta.machine.ids import ID_OF, STOP_IDS, Ids, last_words
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.program import CoreProgram
+from curta.machine.opening import split_opening
 from curta.machine.prompt import decode_prompt
 from curta.machine.reference import CoreMachine
 
@@ -39,6 +40,9 @@ class Talker(Protocol):
     @property
     def memory_bytes(self) -> int:
         """What the state of the conversation occupies, if that is known."""
+
+    def fresh(self) -> Talker:
+        """The same machine, to which nothing was said."""
 
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         """Take tokens, and say the following: at most so many, the last one a stop token if there
@@ -59,6 +63,9 @@ class SessionTalker:
     @property
     def max_tokens(self) -> int:
         return self.session.engine.max_tokens
+
+    def fresh(self) -> SessionTalker:
+        return SessionTalker(self.session.engine.session())
 
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         following = -1
@@ -87,6 +94,9 @@ class NativeTalker:
     @property
     def memory_bytes(self) -> int:
         return self.session.bytes
+
+    def fresh(self) -> NativeTalker:
+        return NativeTalker(self.session.engine.session())
 
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         session = self.session
@@ -119,6 +129,9 @@ class ReferenceTalker:
         self.program = program
         self.machine: CoreMachine | None = None
 
+    def fresh(self) -> ReferenceTalker:
+        return ReferenceTalker(self.extensions, self.program)
+
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         machine = self._take(given)
         while most > 0:
@@ -136,11 +149,13 @@ class ReferenceTalker:
 
     def _take(self, given: Ids) -> CoreMachine:
         if self.machine is None:
-            assert given[-1] == START_ID
-            said = decode_prompt(given, Operations(self.extensions).names)
+            prompt, opening = split_opening(given)
+            said = decode_prompt(prompt, Operations(self.extensions).names)
             known = self.program or said
-            segments = (*known.segments, *said.segments) if self.program else said.segments
-            self.machine = CoreMachine(replace(known, segments=segments), self.extensions)
+            self.machine = CoreMachine(replace(known, segments=said.segments), self.extensions)
+            for first, words in opening.registers:
+                self.machine.registers.update(enumerate(words.tolist(), first))
+            self.machine.frame, self.machine.counter = opening.frame, opening.counter
         elif len(given):
             (word,) = last_words(given, 1)
             self.machine.give(word)

@@ -82,13 +82,13 @@ class Trace(Sequence[str]):
                 break
         return np.concatenate([np.zeros(0, dtype=np.int32), *blocks])[-count:]
 
-    def last_origin(self, program: LoadedProgram, counter: int) -> Origin | None:
+    def last_origin(self, program: LoadedProgram, counter: int, count: int) -> Origin | None:
         """Where the program was in the user's own functions most recently, if it was stopped at
-        this instruction.
+        this instruction; among so many tokens.
         """
         if not len(program.origins):
             return None
-        said = self.tail(SEARCHED)[:-1]
+        said = self.tail(min(SEARCHED, count))[:-1]
         ends = np.flatnonzero(ENDS[said])
         said = said[ends[-1] + 1 :] if len(ends) else said
         counters = counter - np.cumsum(DISTANCES[said[::-1]], dtype=np.int64)

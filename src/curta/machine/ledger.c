@@ -1,0 +1,182 @@
+/* What tokens have filed: PlainLedger in ledger.py, for millions of tokens a second.
+
+   The ids of tokens (FIRST_..., ..._ID), sizes and the kinds of instructions are macros that
+   ledger.py puts before this file. */
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct {
+    uint32_t kind; /* KIND_..., and for stores the number of bytes in the lowest bits */
+    uint32_t a, b, c, d, immediate;
+} Row;
+
+typedef struct {
+    const Row *rows;
+    int64_t count, counter, frame, instructions, ended_at;
+    uint64_t digits, quotient, number;
+    int64_t far;
+    int32_t since_frame, failed;
+    uint32_t *registers;
+    uint8_t **pages;
+} Ledger;
+
+enum { PAGES = (int)(2 * (UINT64_C(1) << 32) / MEMORY_PAGE) + 1 };
+
+void curta_ledger_free(Ledger *ledger) {
+    if (!ledger) return;
+    for (int64_t page = 0; ledger->pages && page < PAGES; page++) free(ledger->pages[page]);
+    free(ledger->pages);
+    free(ledger->registers);
+    free(ledger);
+}
+
+Ledger *curta_ledger_new(const Row *rows, int64_t count) {
+    Ledger *ledger = calloc(1, sizeof(Ledger));
+    if (!ledger) return 0;
+    ledger->rows = rows;
+    ledger->count = count;
+    ledger->since_frame = ADDRESS_BYTES;
+    ledger->registers = calloc(REGISTERS, sizeof(uint32_t));
+    ledger->pages = calloc(PAGES, sizeof(uint8_t *));
+    if (ledger->registers && ledger->pages) return ledger;
+    curta_ledger_free(ledger);
+    return 0;
+}
+
+uint32_t *curta_ledger_registers(Ledger *ledger) { return ledger->registers; }
+
+/* The page that an address lies in, made if there is none: 0 if memory is short. */
+uint8_t *curta_ledger_page(Ledger *ledger, uint64_t address) {
+    uint8_t **page = &ledger->pages[address / MEMORY_PAGE];
+    if (!*page) *page = calloc(1, MEMORY_PAGE);
+    if (!*page) ledger->failed = NO_MEMORY;
+    return *page;
+}
+
+/* The numbers of the pages that there are; how many. */
+int64_t curta_ledger_pages(const Ledger *ledger, int64_t *found) {
+    int64_t count = 0;
+    for (int64_t page = 0; page < PAGES; page++)
+        if (ledger->pages[page]) {
+            if (found) found[count] = page;
+            count++;
+        }
+    return count;
+}
+
+static uint32_t *place(Ledger *ledger, uint32_t number) {
+    const int64_t at = number >= GLOBALS ? number : FIRST_FRAME + ledger->frame + number;
+    if (at >= 0 && at < REGISTERS) return &ledger->registers[at];
+    ledger->failed = NO_PLACE;
+    return ledger->registers;
+}
+
+static const Row *now(Ledger *ledger) {
+    static const Row none;
+    if (ledger->counter >= 0 && ledger->counter < ledger->count)
+        return &ledger->rows[ledger->counter];
+    ledger->failed = NO_INSTRUCTION;
+    return &none;
+}
+
+static void done(Ledger *ledger, int64_t distance) {
+    ledger->counter += distance;
+    ledger->instructions++;
+    ledger->digits = ledger->quotient = 0;
+    ledger->far = 0;
+}
+
+static void word(Ledger *ledger, uint64_t content) {
+    *place(ledger, now(ledger)->d) = (uint32_t)content;
+    done(ledger, 1);
+}
+
+static void jump(Ledger *ledger, int64_t distance) {
+    const Row *row = now(ledger);
+    if (row->kind == KIND_CALL) {
+        *place(ledger, row->d) = (uint32_t)(ledger->counter + 1);
+        ledger->frame += row->immediate;
+    } else if (row->kind == KIND_RETURN) {
+        const int64_t before = ledger->counter + distance - 1;
+        if (before >= 0 && before < ledger->count) ledger->frame -= ledger->rows[before].immediate;
+    }
+    done(ledger, distance);
+}
+
+static void store(Ledger *ledger) {
+    const Row *row = now(ledger);
+    if (row->kind < KIND_STORE) {
+        ledger->failed = NO_STORE;
+        return;
+    }
+    uint32_t base = *place(ledger, row->a);
+    if (row->kind & STORE_INDEX) base += *place(ledger, row->b);
+    uint32_t content = *place(ledger, row->c);
+    uint64_t address = (uint64_t)base + row->immediate;
+    if (row->kind & STORE_PRIVATE) address += UINT64_C(1) << 32;
+    for (uint32_t left = row->kind & STORE_SIZE; left; left--, address++, content >>= 8) {
+        if (address / MEMORY_PAGE >= (uint64_t)PAGES) {
+            ledger->failed = NO_PLACE;
+            return;
+        }
+        uint8_t *page = curta_ledger_page(ledger, address);
+        if (!page) return;
+        page[address % MEMORY_PAGE] = (uint8_t)content;
+    }
+    done(ledger, 1);
+}
+
+static int is(int32_t token, int32_t first, int32_t count) {
+    return (uint32_t)(token - first) < (uint32_t)count;
+}
+
+static void rare(Ledger *ledger, int32_t token) {
+    if (token == FRAME_ID) {
+        ledger->number = 0;
+        ledger->since_frame = 0;
+    } else if (is(token, FIRST_BYTE, 256) && ledger->since_frame < ADDRESS_BYTES) {
+        ledger->number = ledger->number << 8 | (uint64_t)(token - FIRST_BYTE);
+        if (++ledger->since_frame == ADDRESS_BYTES) ledger->frame += (int64_t)ledger->number;
+    } else if (token == EXIT_ID || is(token, FIRST_TRAP, TRAPS)) {
+        ledger->ended_at = ledger->counter;
+        ledger->counter = ledger->frame = 0;
+    } else if (token != READ_ID && token != AWAIT_ID) {
+        ledger->failed = NO_TOKEN;
+    }
+}
+
+/* File tokens; 0, or what is wrong with them. */
+int32_t curta_ledger_take(Ledger *ledger, const int32_t *said, int64_t count) {
+    for (int64_t at = 0; at < count && !ledger->failed; at++) {
+        const int32_t token = said[at];
+        if (is(token, FIRST_LAST, DIGIT)) {
+            word(ledger, ledger->digits * DIGIT + (uint64_t)(token - FIRST_LAST));
+        } else if (is(token, FIRST_MORE, DIGIT)) {
+            ledger->digits = ledger->digits * DIGIT + (uint64_t)(token - FIRST_MORE);
+        } else if (is(token, FIRST_JUMP, 2 * NEAR)) {
+            jump(ledger, ledger->far + token - FIRST_JUMP - NEAR);
+        } else if (token == STORED_ID) {
+            store(ledger);
+        } else if (is(token, FIRST_QUOTIENT_MORE, QUOTIENT_DIGIT)) {
+            ledger->quotient =
+                ledger->quotient * QUOTIENT_DIGIT + (uint64_t)(token - FIRST_QUOTIENT_MORE);
+        } else if (is(token, FIRST_QUOTIENT_LAST, QUOTIENT_DIGIT)) {
+            word(ledger,
+                 ledger->quotient * QUOTIENT_DIGIT + (uint64_t)(token - FIRST_QUOTIENT_LAST));
+        } else if (is(token, FIRST_QUOTIENT_NEGATIVE, QUOTIENT_DIGIT)) {
+            word(ledger,
+                 -(ledger->quotient * QUOTIENT_DIGIT + (uint64_t)(token - FIRST_QUOTIENT_NEGATIVE)));
+        } else if (is(token, FIRST_QUOTIENT_SCRATCH, QUOTIENT_DIGIT)) {
+            ledger->quotient = 0;
+        } else if (is(token, FIRST_FAR_JUMP, 2 * FAR)) {
+            ledger->far = 2 * NEAR * (int64_t)(token - FIRST_FAR_JUMP - FAR);
+        } else if (is(token, FIRST_OUTPUT, 512)) {
+            done(ledger, 1);
+        } else {
+            rare(ledger, token);
+        }
+    }
+    return ledger->failed;
+}

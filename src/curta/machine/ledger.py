@@ -1,0 +1,353 @@
+"""What the tokens of a run have filed: the latest word of every register, the latest byte of every
+address, where the program is, and how far its frame has moved.
+
+Nothing is computed. A word is what its digits say; a register and an address are what the program's
+instruction and the registers say. `PlainLedger` is the definition, in Python; `ledger.c` is the
+same for tens of millions of tokens a second.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from importlib import resources
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from curta.errors import ToolchainError, TokenError
+from curta.machine import ids
+from curta.machine.ids import Ids
+from curta.machine.instructions import CORE, FRAME_REGISTERS, GLOBALS, WORD, Instruction
+from curta.machine.loaded import LoadedProgram
+from curta.machine.program import PRIVATE, Segment
+from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR, QUOTIENT_DIGIT
+
+FIRST_FRAME = 2 * GLOBALS
+REGISTERS = FIRST_FRAME + FRAME_REGISTERS
+MEMORY_PAGE = 1 << 12
+"""Bytes that are kept together."""
+Words = npt.NDArray[np.uint32]
+
+
+class Ledger(Protocol):
+    """The state of a run, from its tokens alone."""
+
+    counter: int
+    """The instruction to execute."""
+    frame: int
+    instructions: int
+    """How many were executed."""
+    ended_at: int
+    """The instruction at which the program ended last."""
+
+    def take(self, said: Ids) -> None:
+        """File what was said next, behind `start`."""
+
+    def give(self, segment: Segment) -> None:
+        """Bytes that lie in memory."""
+
+    def set_registers(self, first: int, words: Words) -> None:
+        """Words that registers hold, from one on."""
+
+    def registers(self) -> Words:
+        """All registers of which the current frame or one below it can be, by number."""
+
+    def memory(self) -> list[tuple[int, bytes]]:
+        """Pages of both memories, in order, with where they begin; others hold zeros."""
+
+
+def new_ledger(program: LoadedProgram) -> Ledger:
+    """A ledger of a run of this program; in C, if there is a compiler."""
+    try:
+        library = _library()
+    except ToolchainError:
+        return PlainLedger(program)
+    return FastLedger(program, library)
+
+
+def frame_size(program: LoadedProgram) -> int:
+    """No instruction names a register of its frame from this number on."""
+    named = np.concatenate([program.rows[name] for name in "abcd"] or [np.zeros(1, np.uint32)])
+    below = named[named < GLOBALS]
+    return int(below.max(initial=0)) + 1
+
+
+class _Taken:
+    """What both have in common: how far they look."""
+
+    frame: int
+
+    def __init__(self, program: LoadedProgram) -> None:
+        self.size = frame_size(program)
+
+    @property
+    def reach(self) -> int:
+        return min(FIRST_FRAME + self.frame + self.size, REGISTERS)
+
+
+class PlainLedger(_Taken):
+    """The definition."""
+
+    def __init__(self, program: LoadedProgram) -> None:
+        super().__init__(program)
+        self.program = program
+        self.counter = self.frame = self.instructions = self.ended_at = 0
+        self.words: dict[int, int] = {}
+        self.bytes: dict[int, int] = {}
+        self.digits = self.quotient = self.far = 0
+        """What was said of an unfinished word, quotient or jump."""
+        self.since_frame = ADDRESS_BYTES
+        """How many bytes of the last number were said."""
+
+    def take(self, said: Ids) -> None:
+        for token in said.tolist():
+            self._take(token)
+
+    def _take(self, token: int) -> None:
+        if (digit := token - ids.FIRST_MORE) in range(DIGIT):
+            self.digits = self.digits * DIGIT + digit
+        elif (digit := token - ids.FIRST_LAST) in range(DIGIT):
+            self._word(self.digits * DIGIT + digit)
+        elif (digit := token - ids.FIRST_QUOTIENT_MORE) in range(QUOTIENT_DIGIT):
+            self.quotient = self.quotient * QUOTIENT_DIGIT + digit
+        elif (digit := token - ids.FIRST_QUOTIENT_LAST) in range(QUOTIENT_DIGIT):
+            self._word(self.quotient * QUOTIENT_DIGIT + digit)
+        elif (digit := token - ids.FIRST_QUOTIENT_NEGATIVE) in range(QUOTIENT_DIGIT):
+            self._word(-(self.quotient * QUOTIENT_DIGIT + digit))
+        elif token - ids.FIRST_QUOTIENT_SCRATCH in range(QUOTIENT_DIGIT):
+            self.quotient = 0
+        elif (distance := token - ids.FIRST_FAR_JUMP) in range(2 * FAR):
+            self.far = 2 * NEAR * (distance - FAR)
+        elif (distance := token - ids.FIRST_JUMP) in range(2 * NEAR):
+            self._jump(self.far + distance - NEAR)
+        elif token == ids.STORED_ID:
+            self._store()
+        elif token - ids.FIRST_OUTPUT in range(512):
+            self._done(1)
+        elif token == ids.FRAME_ID:
+            self.digits = self.since_frame = 0
+        elif (byte := token - ids.FIRST_BYTE) in range(256) and self.since_frame < ADDRESS_BYTES:
+            self.digits, self.since_frame = self.digits * 256 + byte, self.since_frame + 1
+            if self.since_frame == ADDRESS_BYTES:
+                self.frame, self.digits = self.frame + self.digits, 0
+        elif token == ids.EXIT_ID or token in ids.TRAP_IDS:
+            self.ended_at = self.counter
+            self.counter = self.frame = 0
+        elif token not in (ids.READ_ID, ids.AWAIT_ID):
+            raise TokenError(f"token {token} has no place in a run")
+
+    @property
+    def _now(self) -> Instruction:
+        if not 0 <= self.counter < len(self.program):
+            raise TokenError(f"the run leaves its program, for instruction {self.counter}")
+        return self.program.instruction(self.counter)
+
+    def _done(self, distance: int) -> None:
+        self.counter += distance
+        self.instructions += 1
+        self.digits = self.quotient = self.far = 0
+
+    def _place(self, register: int) -> int:
+        return register if register >= GLOBALS else FIRST_FRAME + self.frame + register
+
+    def _write(self, register: int, word: int) -> None:
+        self.words[self._place(register)] = word % WORD
+
+    def _word(self, word: int) -> None:
+        self._write(self._now.d, word)
+        self._done(1)
+
+    def _jump(self, distance: int) -> None:
+        now = self._now
+        if now.operation.startswith("call"):
+            self._write(now.d, self.counter + 1)
+            self.frame += now.immediate
+        if now.operation == "return":
+            self.frame -= self.program.instruction(self.counter + distance - 1).immediate
+        self._done(distance)
+
+    def _store(self) -> None:
+        now = self._now
+        access = CORE[now.operation]
+        a, c = (self.words.get(self._place(register), 0) for register in (now.a, now.c))
+        b = 0 if now.b is None else self.words.get(self._place(now.b), 0)
+        address = (a + b) % WORD + now.immediate + (0 if access.has_bounds else PRIVATE)
+        self.give(Segment(address, c.to_bytes(4, "little")[: access.size]))
+        self._done(1)
+
+    def give(self, segment: Segment) -> None:
+        self.bytes.update(enumerate(segment.content, segment.address))
+
+    def set_registers(self, first: int, words: Words) -> None:
+        self.words.update(enumerate(words.tolist(), first))
+
+    def registers(self) -> Words:
+        found = np.zeros(self.reach, dtype=np.uint32)
+        for number, word in self.words.items():
+            if number < len(found):
+                found[number] = word
+        return found
+
+    def memory(self) -> list[tuple[int, bytes]]:
+        pages: dict[int, bytearray] = {}
+        for address, byte in self.bytes.items():
+            page, place = divmod(address, MEMORY_PAGE)
+            pages.setdefault(page, bytearray(MEMORY_PAGE))[place] = byte
+        return [(page * MEMORY_PAGE, bytes(pages[page])) for page in sorted(pages)]
+
+
+# -- the same in C --------------------------------------------------------------------------------
+
+_KINDS = {"CALL": 1, "RETURN": 2, "STORE": 64}
+_STORE_SIZE, _STORE_INDEX, _STORE_PRIVATE = 7, 8, 16
+_FAILURES = {
+    "NO_MEMORY": "there is no memory left for the state of the run",
+    "NO_PLACE": "the run leaves its registers or its memory",
+    "NO_INSTRUCTION": "the run leaves its program",
+    "NO_STORE": "something was stored by an instruction that stores nothing",
+    "NO_TOKEN": "a token has no place in a run",
+}
+_NAMES = (
+    *("FIRST_LAST", "FIRST_MORE", "FIRST_JUMP", "FIRST_FAR_JUMP", "FIRST_OUTPUT", "FIRST_BYTE"),
+    *("FIRST_QUOTIENT_MORE", "FIRST_QUOTIENT_LAST", "FIRST_QUOTIENT_NEGATIVE"),
+    *("FIRST_QUOTIENT_SCRATCH", "STORED_ID", "FRAME_ID", "EXIT_ID", "READ_ID", "AWAIT_ID"),
+    "FIRST_TRAP",
+)
+_ROW = np.dtype([(name, "<u4") for name in ("kind", "a", "b", "c", "d", "immediate")])
+
+
+class _State(ctypes.Structure):
+    """How the C struct begins."""
+
+    _fields_ = (
+        ("rows", ctypes.c_void_p),
+        ("count", ctypes.c_int64),
+        ("counter", ctypes.c_int64),
+        ("frame", ctypes.c_int64),
+        ("instructions", ctypes.c_int64),
+        ("ended_at", ctypes.c_int64),
+    )
+
+
+class FastLedger(_Taken):
+    """The same, in C."""
+
+    def __init__(self, program: LoadedProgram, library: ctypes.CDLL) -> None:
+        super().__init__(program)
+        self._library = library
+        self._rows = _rows(program)
+        self._address = library.curta_ledger_new(self._rows.ctypes.data, len(self._rows))
+        if not self._address:
+            raise MemoryError(_FAILURES["NO_MEMORY"])
+        self._state = _State.from_address(self._address)
+        words = library.curta_ledger_registers(self._address)
+        self._registers: Words = np.ctypeslib.as_array((ctypes.c_uint32 * REGISTERS).from_address(words))
+
+    def __del__(self) -> None:
+        if getattr(self, "_address", None):
+            self._library.curta_ledger_free(self._address)
+
+    @property
+    def counter(self) -> int:
+        return int(self._state.counter)
+
+    @property
+    def frame(self) -> int:
+        return int(self._state.frame)
+
+    @property
+    def instructions(self) -> int:
+        return int(self._state.instructions)
+
+    @property
+    def ended_at(self) -> int:
+        return int(self._state.ended_at)
+
+    def take(self, said: Ids) -> None:
+        said = np.ascontiguousarray(said, dtype=np.int32)
+        failed = self._library.curta_ledger_take(self._address, said.ctypes.data, len(said))
+        if failed:
+            raise TokenError(list(_FAILURES.values())[failed - 1])
+
+    def give(self, segment: Segment) -> None:
+        content, done = segment.content, 0
+        while done < len(content):
+            address = segment.address + done
+            place = address % MEMORY_PAGE
+            count = min(len(content) - done, MEMORY_PAGE - place)
+            self._page(address)[place : place + count] = np.frombuffer(content, np.uint8, count, done)
+            done += count
+
+    def _page(self, address: int) -> npt.NDArray[np.uint8]:
+        page = self._library.curta_ledger_page(self._address, address)
+        if not page:
+            raise MemoryError(_FAILURES["NO_MEMORY"])
+        return np.ctypeslib.as_array((ctypes.c_uint8 * MEMORY_PAGE).from_address(page))
+
+    def set_registers(self, first: int, words: Words) -> None:
+        self._registers[first : first + len(words)] = words
+
+    def registers(self) -> Words:
+        return self._registers[: self.reach].copy()
+
+    def memory(self) -> list[tuple[int, bytes]]:
+        numbers = np.zeros(self._library.curta_ledger_pages(self._address, None), dtype=np.int64)
+        self._library.curta_ledger_pages(self._address, numbers.ctypes.data)
+        addresses = (numbers * MEMORY_PAGE).tolist()
+        return [(address, self._page(address).tobytes()) for address in addresses]
+
+
+def _rows(program: LoadedProgram) -> npt.NDArray[np.void]:
+    """Instructions as the C code wants them."""
+    count = len(program.operations)
+    kinds = np.array([_kind(name) for name in program.operations], dtype=np.uint32)
+    operation = program.rows["operation"]
+    rows = np.zeros(len(program), dtype=_ROW)
+    for name in ("a", "b", "c", "d", "immediate"):
+        rows[name] = program.rows[name]
+    rows["kind"] = kinds[operation % count]
+    is_indexed = (rows["kind"] >= _KINDS["STORE"]) & (operation < count)
+    rows["kind"][is_indexed] |= _STORE_INDEX
+    return rows
+
+
+def _kind(name: str) -> int:
+    operation = CORE.get(name)
+    if operation is None or operation.kind not in ("jump", "store"):
+        return 0
+    if operation.kind == "store":
+        private = 0 if operation.has_bounds else _STORE_PRIVATE
+        return _KINDS["STORE"] | operation.size | private
+    return _KINDS["CALL"] if name.startswith("call") else _KINDS.get(name.upper(), 0)
+
+
+@cache
+def _library() -> ctypes.CDLL:
+    from curta.engine.toolchain import build_library, load_library
+
+    numbers = {
+        **{name: getattr(ids, name) for name in _NAMES},
+        **{f"KIND_{name}": number for name, number in _KINDS.items()},
+        **{name: number for number, name in enumerate(_FAILURES, start=1)},
+        **{"STORE_SIZE": _STORE_SIZE, "STORE_INDEX": _STORE_INDEX, "STORE_PRIVATE": _STORE_PRIVATE},
+        **{"DIGIT": DIGIT, "QUOTIENT_DIGIT": QUOTIENT_DIGIT, "NEAR": NEAR, "FAR": FAR},
+        **{"GLOBALS": GLOBALS, "FIRST_FRAME": FIRST_FRAME, "REGISTERS": REGISTERS},
+        **{"MEMORY_PAGE": MEMORY_PAGE, "ADDRESS_BYTES": ADDRESS_BYTES, "TRAPS": len(ids.TRAP_IDS)},
+    }
+    macros = "".join(f"#define {name} {number}\n" for name, number in numbers.items())
+    source = (resources.files("curta.machine") / "ledger.c").read_text(encoding="utf-8")
+    library = load_library(build_library(macros + source, name="ledger"))
+    pointer, count = ctypes.c_void_p, ctypes.c_int64
+    for name, result, arguments in (
+        ("new", pointer, (pointer, count)),
+        ("free", None, (pointer,)),
+        ("registers", pointer, (pointer,)),
+        ("page", pointer, (pointer, ctypes.c_uint64)),
+        ("pages", count, (pointer, pointer)),
+        ("take", ctypes.c_int32, (pointer, pointer, count)),
+    ):
+        function = getattr(library, f"curta_ledger_{name}")
+        function.restype, function.argtypes = result, list(arguments)
+    return library
