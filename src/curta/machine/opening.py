@@ -1,7 +1,8 @@
 """How a chapter begins: the state of a run, said again.
 
     memory      `at`, five bytes of an address, and bytes that lie from there on
-    registers   `registers`, five bytes of a number, and words from that one on
+    registers   `registers`, five bytes of a number, and words from that one on; a jump back, as
+                words move the program counter on
     `start`
     frame       `frame` and five bytes, as often as it takes
     counter     a jump from instruction 0
@@ -39,7 +40,7 @@ from curta.machine.ledger import Ledger, Words
 from curta.machine.loaded import LoadedProgram
 from curta.machine.program import Segment
 from curta.machine.prompt import decode_prompt
-from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, RECORD
+from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, MOST_REGISTERS
 
 _WORD_DIGITS, _DIGIT_BITS = 3, 12
 _HEAD = 1 + ADDRESS_BYTES
@@ -61,7 +62,9 @@ def opening_of(ledger: Ledger) -> Opening:
     segments = tuple(
         Segment(first, content.tobytes()) for first, content in _pieces(_together(ledger.memory()))
     )
-    registers = tuple(_pieces([(0, ledger.registers())]))
+    words = ledger.registers()
+    parts = range(0, len(words), MOST_REGISTERS)
+    registers = tuple(_pieces((at, words[at : at + MOST_REGISTERS]) for at in parts))
     return Opening(segments, registers, ledger.frame, ledger.counter)
 
 
@@ -103,15 +106,18 @@ def opening_ids(program: LoadedProgram, opening: Opening) -> Ids:
         segment_ids(segment.address, segment.content, ADDRESS_BYTES) for segment in opening.segments
     ]
     for first, words in opening.registers:
-        parts += [_head(REGISTERS_ID, first), _words_said(words)]
+        parts += [_head(REGISTERS_ID, first), _words_said(words), _jump(-len(words))]
     parts.append(np.array([START_ID], dtype=np.int32))
     left = opening.frame
     while left:
         step = min(left, LARGEST_FRAME)
         parts.append(_head(FRAME_ID, step))
         left -= step
-    jump = [ID_OF[token] for token in encode_jump(opening.counter)]
-    return np.concatenate([*parts, np.array(jump, dtype=np.int32)], dtype=np.int32)
+    return np.concatenate([*parts, _jump(opening.counter)], dtype=np.int32)
+
+
+def _jump(distance: int) -> Ids:
+    return np.array([ID_OF[token] for token in encode_jump(distance)], dtype=np.int32)
 
 
 def _head(mark: int, number: int) -> Ids:
@@ -167,9 +173,10 @@ def _registers(ids: Ids) -> tuple[int, Words]:
     """Where registers begin, and their words: one ends with each last digit."""
     first, said = _number(ids), ids[_HEAD:]
     ends = np.flatnonzero((said >= FIRST_LAST) & (said < FIRST_LAST + DIGIT))
+    said = said[: ends[-1] + 1 if len(ends) else 0]  # a jump follows
     lengths = np.diff(ends, prepend=-1)
     digits = np.where(said < FIRST_LAST + DIGIT, said - FIRST_LAST, said - FIRST_MORE)
-    if not len(ends) or ends[-1] != len(said) - 1 or lengths.max() > _WORD_DIGITS:
+    if not len(ends) or lengths.max() > _WORD_DIGITS:
         raise TokenError("an opening has a register whose word is not complete")
     words = digits[ends].astype(np.int64)
     for place in range(1, _WORD_DIGITS):

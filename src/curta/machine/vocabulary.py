@@ -21,7 +21,7 @@ at                 memory: five bytes P follow, an address, and then any number 
 D0 ... D255        bytes that lie there
 start              the program is complete
 registers          the state of a run: five bytes P follow, a number, and then the words of the
-                   registers from that one on, as digits M and L
+                   registers from that one on, as digits M and L; a jump back by so many words
 frame              behind `start`: five bytes P follow, by how much the frame moves on
 """
 
@@ -80,6 +80,8 @@ FIELDS = {"a": 2, "b": 2, "c": 2, "d": 2, "immediate": 4, "target": 3}
 RECORD = 1 + sum(FIELDS.values())
 ADDRESS_BYTES = 5
 """Of the numbers behind `at`, `registers` and `frame`."""
+MOST_REGISTERS = 1 << 19
+"""Behind one `registers`: their words move the program counter."""
 
 
 def operation_tokens(operations: Sequence[str]) -> list[str]:

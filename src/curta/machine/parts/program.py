@@ -21,8 +21,10 @@ from curta.machine.vocabulary import BYTES, FIELDS, RECORD, START
 
 NOWHERE = -1
 """Where records are filed that are not complete."""
-UNSTARTED = -2
-"""The program counter while the prompt is read: no instruction is there."""
+UNSTARTED = -(1 << 20)
+"""The program counter while the prompt is read: no instruction is there, nor as far on as words of
+registers move it (vocabulary.MOST_REGISTERS), before a jump takes it back.
+"""
 
 
 @dataclass(frozen=True)
@@ -86,7 +88,9 @@ def is_running(graph: Graph) -> Node:
 def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> Program:
     total = since_reset(graph, graph.running_sum(token.step), token.ends_run, UNSTARTED)
     counter = graph.assume(total - token.far, UNSTARTED, fields.most - 1).named("instruction")
-    done_at = graph.assume(total - token.step - token.far_before, -4096, fields.most - 1)
+    done_at = graph.assume(
+        total - token.step - token.far_before, UNSTARTED - 4096, fields.most - 1
+    )
     return Program(
         counter=counter,
         running=running,
