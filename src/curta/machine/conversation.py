@@ -46,7 +46,7 @@ END_OF_INPUT = 0xFFFFFFFF
 TOKENS_PER_WORD = 3
 SHORTEST_CHAPTER = 1 << 22
 """Tokens behind an opening: that many, and so many times as many as the opening has."""
-PAYS = 64
+PAYS = 128
 COMPILED_MAIN = "__original_main"
 """What the C compiler calls a main without parameters."""
 
