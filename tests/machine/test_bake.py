@@ -14,7 +14,7 @@ from curta import Machine, Trap
 from curta.compiler import compile
 from curta.compiler.derived import bends_of
 from curta.engine import load
-from curta.errors import FileError, LimitError, UserError
+from curta.errors import FileError, LimitError, ProofError, UserError
 from curta.gallery import PROGRAMS
 from curta.machine.bake import MOST_BAKED, PROGRAM_NOTE, BakedMachine, bake, load_baked
 from curta.machine.encode import encode_word
@@ -60,7 +60,7 @@ int fail(void) { __builtin_trap(); }
 def test_a_baked_program_says_what_the_prompted_one_says(tmp_path: Path) -> None:
     path = tmp_path / "program.safetensors"
     bake(PROGRAM).save(path)
-    baked = load_baked(path)
+    baked = load_baked(path, prove=False)
     engine = load(baked.model, "native")
     prompt = baked.program.prompt()
     assert [engine.vocabulary[token] for token in prompt] == [START]
@@ -112,7 +112,7 @@ def test_a_prepared_file_needs_no_weights_to_run(
     baked.save(path)
     baked.prepare(path)
     monkeypatch.setattr("curta.machine.bake.load_model", Mock(side_effect=AssertionError))
-    conversation = load_baked(path).begin().conversation
+    conversation = load_baked(path, prove=False).begin().conversation
     assert conversation.trace[-1] == "await."
 
 
@@ -122,7 +122,7 @@ def test_levels_of_a_baked_machine_say_the_same(tmp_path: Path) -> None:
     bake(PROGRAM).save(path)
 
     def tokens(level: MachineLevel) -> list[str]:
-        conversation = load_baked(path, level).begin().conversation
+        conversation = load_baked(path, level, prove=False).begin().conversation
         for number in (1, 1):
             with suppress(Trap):
                 conversation.invoke(number, [6])
@@ -209,10 +209,22 @@ def test_a_file_that_was_written_anew_is_not_taken_for_the_old_one(tmp_path: Pat
         return machine
 
     first = save("first")
-    opened = load_baked(path)
+    opened = load_baked(path, prove=False)
     save("second")
     with pytest.raises(FileError, match="written anew"):
         _ = opened.model
-    assert load_baked(path).model.certificate == weights.certificate
+    assert load_baked(path, prove=False).model.certificate == weights.certificate
     with pytest.raises(FileError, match="another program"):
         first.prepare(path)
+
+
+def test_what_was_baked_without_a_proof_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "program.safetensors"
+    weights = compile(PROGRAMS["length"].build(), max_tokens=64)
+    program = LoadedProgram.from_core(PROGRAM)
+    BakedMachine(program, "program", lambda: weights).save(path)
+    with pytest.raises(ProofError, match=r"without a proof .*--unproved"):
+        load_baked(path)
+    assert not load_baked(path, prove=False).proved
+    BakedMachine(program, "program", lambda: weights, proved=True).save(path)
+    assert load_baked(path).proved

@@ -110,13 +110,14 @@ def open_baked(options: argparse.Namespace, level: MachineLevel) -> BakedMachine
 
     if len(options.program) > 1:
         raise UserError(f"{options.program[0]} is a whole program; name no other file")
-    for name in ("cflags", "max_memory", "unproved"):
+    for name in ("cflags", "max_memory"):
         if getattr(options, name, None):
             raise UserError(
                 f"--{name.replace('_', '-')}: {options.program[0]} is in the weights, and that was "
                 "decided when it was baked; give it to `curta bake`"
             )
-    return load_baked(options.program[0], level, chosen(options))
+    prove = not getattr(options, "unproved", False)
+    return load_baked(options.program[0], level, chosen(options), prove=prove)
 
 
 def talk_options(options: argparse.Namespace, settings: RunOptions) -> TalkOptions:
@@ -304,6 +305,7 @@ def disasm(options: argparse.Namespace) -> int:
     """Print WebAssembly beside core instructions beside tokens."""
     from curta.machine.listing import disassembly, proof_lines
     from curta.machine.load import load_program, prove_program
+    from curta.machine.run import DEFAULT_LIMITS
     from curta.machine.wasm import decode
 
     if is_baked(options.program):
@@ -317,11 +319,13 @@ def disasm(options: argparse.Namespace) -> int:
     watcher = Screen().watcher
     flags = split_flags(options.cflags)
     content = read_program(options.program, flags, library=options.library, watcher=watcher)
+    pages, extensions = DEFAULT_LIMITS.max_memory, chosen(options)
     if options.proof:
-        for line in proof_lines(prove_program(content, extensions=chosen(options))):
+        verdicts = prove_program(content, pages, extensions)
+        for line in proof_lines(verdicts):
             print(line)
-        return 0
-    program = load_program(content, extensions=chosen(options), prove=False)
+        return int(any(verdict.refused is not None for verdict in verdicts))
+    program = load_program(content, pages, extensions, prove=False)
     for line in disassembly(program, decode(content)):
         print(line)
     return 0

@@ -131,7 +131,7 @@ def add_disasm(commands: argparse._SubParsersAction[Parser]) -> None:
         "WebAssembly does, and what that rests on",
     )
     add_extension(disasm)
-    add_cflags(disasm)
+    add_cflags(disasm, runs=False)
     disasm.set_defaults(command=disassemble)
 
 
@@ -167,15 +167,16 @@ def add_extension(command: argparse.ArgumentParser) -> None:
     )
 
 
-def add_cflags(command: argparse.ArgumentParser) -> None:
+def add_cflags(command: argparse.ArgumentParser, *, runs: bool = True) -> None:
     command.add_argument(
         "--cflags", metavar="FLAGS", default="", help="for the C compiler, as one word: '-O3 -DN=8'"
     )
-    command.add_argument(
-        "--unproved",
-        action="store_true",
-        help="run the program even if it is not proved that it does what its WebAssembly does",
-    )
+    if runs:
+        command.add_argument(
+            "--unproved",
+            action="store_true",
+            help="run the program even if it is not proved that it does what its WebAssembly does",
+        )
 
 
 def run_program(options: argparse.Namespace) -> int:

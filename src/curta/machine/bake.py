@@ -16,11 +16,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import Unpack
 
+from curta import __version__
 from curta.compiler import Model, load_model
 from curta.compiler.compile import OnPass
 from curta.compiler.model import file_notes
 from curta.engine import Engine
-from curta.errors import FileError, LimitError, UserError
+from curta.errors import FileError, LimitError, ProofError, UserError
 from curta.machine.instance import Instance
 from curta.machine.instructions import MOST_TOKENS, OPERATIONS
 from curta.machine.loaded import LoadedProgram
@@ -46,8 +47,10 @@ from curta.machine.talkers import ReferenceTalker, Talker
 from curta.machine.vocabulary import vocabulary
 
 SUFFIX = ".safetensors"
-PROGRAM_NOTE, NAME_NOTE = "machine", "name"
-"""Keys in a model file's metadata: the program, for traces and entries, and what it is called."""
+PROGRAM_NOTE, NAME_NOTE, PROOF_NOTE = "machine", "name", "proved"
+"""Keys in a model file's metadata: the program, for traces and entries, what it is called, and by
+which curta it was proved, if it was.
+"""
 MOST_BAKED = 1 << 15
 """Instructions: one is about twenty kilobytes of weights."""
 
@@ -67,6 +70,8 @@ class BakedMachine:
         level: MachineLevel = "native",
         extensions: Sequence[Extension] = (),
         key: str | None = None,
+        *,
+        proved: bool = False,
     ) -> None:
         if level not in MACHINE_LEVELS:
             raise UserError(f"level={level!r}: expected one of {', '.join(MACHINE_LEVELS)}")
@@ -74,6 +79,8 @@ class BakedMachine:
         self.name = name
         self.level = level
         self.extensions = tuple(extensions)
+        self.proved = proved
+        """Whether it is proved that the weights' program does what its module does."""
         self._model = model
         self._key = key
         """Stands for the model's content."""
@@ -126,7 +133,10 @@ class BakedMachine:
 
     def save(self, path: str | Path) -> None:
         """Write a model file; `load_baked` reads it, and so does `curta run`."""
-        self.model.save(path, notes={PROGRAM_NOTE: self._note(), NAME_NOTE: self.name})
+        notes = {PROGRAM_NOTE: self._note(), NAME_NOTE: self.name}
+        if self.proved:
+            notes[PROOF_NOTE] = __version__
+        self.model.save(path, notes=notes)
 
     def _note(self) -> str:
         return base64.b64encode(self.program.to_bytes()).decode("ascii")
@@ -157,6 +167,7 @@ def bake(
     from curta.machine.computer import build
 
     machine = Machine(extensions=extensions)
+    proved = not isinstance(program, CoreProgram) and options.get("prove", True)
     if isinstance(program, CoreProgram):
         stored, name = with_stores(program), "program"
     else:
@@ -168,17 +179,23 @@ def bake(
             f"{name} has {count:,} core instructions, its memory included, and at most "
             f"{MOST_BAKED:,} can be baked; run it from the prompt (curta run)"
         )
-    model = compile_cached(build(machine.extensions, stored.instructions), MOST_TOKENS, on_pass)
     loaded = LoadedProgram.from_core(stored, Operations(machine.extensions).names)
-    return BakedMachine(replace(loaded, baked=True), name, lambda: model, level, machine.extensions)
+    model = compile_cached(build(machine.extensions, stored.instructions), MOST_TOKENS, on_pass)
+    baked = replace(loaded, baked=True)
+    return BakedMachine(baked, name, lambda: model, level, machine.extensions, proved=proved)
 
 
 def load_baked(
-    path: str | Path, level: MachineLevel = "native", extensions: Sequence[Extension] = ()
+    path: str | Path,
+    level: MachineLevel = "native",
+    extensions: Sequence[Extension] = (),
+    *,
+    prove: bool = True,
 ) -> BakedMachine:
     """A machine from its file. The weights are read when they are needed.
 
-    They know what its extensions do; only level "reference" has to be told.
+    They know what its extensions do; only level "reference" has to be told. What was baked without
+    a proof is refused, unless `prove` is False.
     """
     if extensions and level != "reference":
         names = ", ".join(extension.name for extension in extensions)
@@ -208,6 +225,11 @@ def load_baked(
                 f"{path} was baked without the extension {extension.name}; leave it out, or give "
                 "it to `curta bake` (--extension)"
             )
+    if prove and PROOF_NOTE not in notes:
+        raise ProofError(
+            f"{path} was baked without a proof that it does what its WebAssembly does; bake it "
+            "again, or run it all the same with prove=False (--unproved)"
+        )
     return BakedMachine(
         program,
         notes.get(NAME_NOTE, Path(path).name),
@@ -215,6 +237,7 @@ def load_baked(
         level,
         extensions,
         key=key,
+        proved=PROOF_NOTE in notes,
     )
 
 

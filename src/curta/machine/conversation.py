@@ -139,6 +139,7 @@ class Conversation:
         self._seconds = self._waited = 0.0
         self._stop = -1
         self._failed: CurtaError | None = None
+        self._is_invoked = False
 
     @property
     def figures(self) -> Figures:
@@ -167,12 +168,31 @@ class Conversation:
         prompt = self.program.prompt(segments)
         self._open(prompt)
         self._turn(prompt)
-        self.invoke(INITIALISE)
+        try:
+            self.invoke(INITIALISE)
+        except ExitError as end:  # the start function ended the program
+            self._failed = end
 
     def invoke(self, number: int, words: Sequence[int] = (), results: int = 0) -> list[int]:
         """Have an entry executed; the words that it said last are its results."""
         if self._failed is not None:
             raise self._failed
+        if self._is_invoked:
+            raise UserError("a function of this instance is being executed: it cannot be invoked")
+        self._is_invoked = True
+        try:
+            return self._invoke(number, words, results)
+        except (Trap, ExitError):
+            raise
+        except BaseException as error:
+            self._failed = (
+                error if isinstance(error, CurtaError) else ProgramError("the run was interrupted")
+            )
+            raise
+        finally:
+            self._is_invoked = False
+
+    def _invoke(self, number: int, words: Sequence[int], results: int) -> list[int]:
         self._tail_length = max(64, TOKENS_PER_WORD * (results + 2))
         if self._stop != AWAIT_ID:  # it ended, and begins again by itself
             self._turn(NOTHING)
@@ -215,17 +235,11 @@ class Conversation:
         """Say something, and listen until the machine hands over."""
         started, self._waited = time.perf_counter(), 0.0
         before = self._seconds
-        try:
-            while not self._listen(given, started - before):
-                given = self._turn_page()
-            self._stop = int(self._tail[-1])
-            if self._stop not in STOP_IDS:
-                raise self._too_long()
-        except BaseException as error:
-            self._failed = (
-                error if isinstance(error, CurtaError) else ProgramError("the run was interrupted")
-            )
-            raise
+        while not self._listen(given, started - before):
+            given = self._turn_page()
+        self._stop = int(self._tail[-1])
+        if self._stop not in STOP_IDS:
+            raise self._too_long()
 
     def _listen(self, given: Ids, started: float) -> bool:
         """Until the machine hands over; or not, if the chapter is long enough before."""

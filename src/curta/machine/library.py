@@ -4,8 +4,8 @@
 - wasi: functions of WASI preview 1
 - bulk: instructions on whole stretches of memory and tables
 
-Native instructions are what the library imports from "curta". Modules of users may import them too,
-and operations that the machine is extended by.
+Native instructions are what the library imports from "curta". Modules of users may import those too
+that leave the private memory alone, and operations that the machine is extended by.
 """
 
 from __future__ import annotations
@@ -41,11 +41,12 @@ sock_shutdown ii
 """
 _NATIVES = """
 mul_high ii | carry ii | add3 iii | sub3 iii | funnel_shl iii | funnel_shr iii | trap i | exit i
-write ii | read | argument i | environ i | load_state i | store_state ii | peek8 i | peek32 i
-poke8 ii | poke32 ii
+write ii | read | argument i | environ i
 """
 """i for 32 bits, I for 64."""
-_GIVE_NOTHING = ("proc_exit", "trap", "exit", "write", "store_state", "poke8", "poke32")
+_LIBRARY_ONLY = ("load_state", "store_state", "peek8", "peek32", "poke8", "poke32")
+"""Natives of the private memory, where tables of functions lie, too: not for modules of users."""
+_GIVE_NOTHING = ("proc_exit", "trap", "exit", "write")
 """All others give 32 bits; those of WASI, an error number."""
 
 
@@ -89,10 +90,14 @@ def imported_function(
     expected = _provided(entry.module, extensions).get(entry.name)
     if not isinstance(entry.description, int) or expected is None:
         raise LinkError(f"unknown import: {_unknown(what, entry)}")
-    if entry.module == NATIVES and entry.name in added and entry.name in _types(_NATIVES):
+    if (
+        entry.module == NATIVES
+        and entry.name in added
+        and entry.name in (*_types(_NATIVES), *_LIBRARY_ONLY)
+    ):
         raise LinkError(
-            f"ambiguous import: {what} is an extension here, and what programs of any "
-            "machine may import; give the extension another name"
+            f"ambiguous import: {what} is an extension here, and a native instruction of any "
+            "machine; give the extension another name"
         )
     type_ = module.types[entry.description]
     if type_ != expected:

@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from curta.machine.proof import Verdict
 
 HERE = Path(__file__).parent
-LOWERING = ("lower/*.py", "proof/*.py", "wasm/*.py", "runtime/*.wasm", "*.py")
+LOWERING = (
+    *("lower/*.py", "proof/*.py", "wasm/*.py", "parts/*.py", "runtime/*.py", "runtime/*.wasm"),
+    "*.py",
+)
 """What a lowered program depends on besides its module."""
 
 
@@ -50,8 +53,9 @@ def load_program(
     with suppress(OSError, FileError):
         return LoadedProgram.from_bytes(path.read_bytes())
     program = lower_program(content, max_memory, extensions, prove=prove, stored=stored)
-    with suppress(OSError):
-        write_atomically(path, program.to_bytes())
+    if _is_as_imported():
+        with suppress(OSError):
+            write_atomically(path, program.to_bytes())
     return program
 
 
@@ -68,7 +72,7 @@ def lower_program(
     if prove:
         from curta.machine.proof import not_proved
 
-        for verdict in _verdicts(program, core, module, max_memory):
+        for verdict in _verdicts(program, core, module, max_memory, extensions):
             if verdict.refused is not None:
                 raise ProofError(not_proved(verdict.name, verdict.refused))
     return program
@@ -79,7 +83,7 @@ def prove_program(
 ) -> tuple[Verdict, ...]:
     """Whether each function of the lowered module does what its WebAssembly does."""
     program, core, module = _lower(content, max_memory, extensions)
-    return _verdicts(program, core, module, max_memory)
+    return _verdicts(program, core, module, max_memory, extensions)
 
 
 def _lower(
@@ -97,23 +101,40 @@ def _lower(
 
 
 def _verdicts(
-    program: LoadedProgram, core: CoreProgram, module: Module, max_memory: int
+    program: LoadedProgram,
+    core: CoreProgram,
+    module: Module,
+    max_memory: int,
+    extensions: Sequence[Extension],
 ) -> tuple[Verdict, ...]:
     from curta.machine.proof import Kept, prove
 
     pages = min(max_memory, MAX_PAGES)
-    kept = Kept(read_settings().cache_directory / "proved", lowering_digest())
-    return prove(module, core, program.prompt(), pages, program.operations, kept)
+    folder = read_settings().cache_directory / "proved"
+    kept = Kept(folder, lowering_digest()) if _is_as_imported() else None
+    return prove(module, core, program.prompt(), pages, extensions, kept)
 
 
 def lowering_digest() -> bytes:
     """Changes whenever anything does that lowered programs are made with."""
+    return _DIGEST
+
+
+def _is_as_imported() -> bool:
+    """Whether the files still are what this process runs: else nothing is kept for others."""
+    return _digest_of_files() == _DIGEST
+
+
+def _digest_of_files() -> bytes:
     total = hashlib.sha256()
     for pattern in LOWERING:
         for path in sorted(HERE.glob(pattern)):
             content = path.read_bytes()
             total.update(f"{path.name}:{len(content)}:".encode() + content)
     return total.digest()
+
+
+_DIGEST = _digest_of_files()
 
 
 def check_memory(module: Module, pages: int) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from curta.errors import FileError
+from curta.errors import FileError, LimitError
 from curta.machine.ids import (
     FIRST_BYTE,
     FIRST_OPERATION,
@@ -55,6 +55,7 @@ class LoadedProgram:
         cls, program: CoreProgram, operations: Sequence[str] = OPERATIONS
     ) -> LoadedProgram:
         numbers = {name: number for number, name in enumerate(operations)}
+        _check_fields(program)
         functions = {origin.function: 0 for origin in program.origins}
         for number, name in enumerate(functions):
             functions[name] = number
@@ -187,6 +188,14 @@ class LoadedProgram:
         }
         operations = (*OPERATIONS, *head["extensions"])
         return cls(rows, tuple(segments), entries, tuple(head["functions"]), origins, operations)
+
+
+def _check_fields(program: CoreProgram) -> None:
+    """Refuse what tokens have no room for: a prompt would say something else."""
+    for instruction in program.instructions:
+        for name, size in FIELDS.items():
+            if (getattr(instruction, name) or 0) >> 8 * size:
+                raise LimitError(f"{instruction.operation}: {name} has more than {size} bytes")
 
 
 def _row(instruction: Instruction, numbers: Mapping[str, int]) -> tuple[int, ...]:

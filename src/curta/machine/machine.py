@@ -147,4 +147,8 @@ class Machine:
         segments: Sequence[Segment] = (),
     ) -> Instance:
         """Begin a conversation about a program: say it, and have it set itself up."""
+        if program.baked or program.operations != Operations(self.extensions).names:
+            raise UserError(
+                "the program was loaded for a machine with other extensions; load it with this one"
+            )
         return start(self.talker(), program, host, limits, segments)

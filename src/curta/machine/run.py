@@ -15,6 +15,7 @@ from typing import Literal, TypedDict
 
 from curta.engine import LEVELS, Engine, Level
 from curta.errors import UserError
+from curta.machine import layout
 from curta.machine.conversation import Conversation, Figures, Host, Input, Limits, Readable
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
@@ -198,16 +199,13 @@ def host_segments(
     args: Sequence[str | bytes], env: Mapping[str, str], seed: int | None
 ) -> Sequence[Segment]:
     """What the host puts into the private memory: arguments, environment, a seed."""
-    from curta.machine.lower import host_segments as lowered_segments
-
     arguments = [_bytes(argument, "an argument") for argument in args]
     for name, value in env.items():
         if not name or "=" in name:
             raise UserError(f"{name!r} is no name for an environment variable")
         _bytes(value, f"the environment variable {name}")
     environment = [_bytes(f"{name}={value}", "the environment") for name, value in env.items()]
-    segments: Sequence[Segment] = lowered_segments(arguments, environment, seed)
-    return segments
+    return layout.host_segments(arguments, environment, seed)
 
 
 def _bytes(text: str | bytes, what: str) -> bytes:

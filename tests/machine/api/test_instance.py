@@ -209,3 +209,28 @@ def test_a_loaded_program_survives_its_file() -> None:
     for broken in (b"", content[:-1], content[:40], b"x" + content, content + b"x", changed):
         with pytest.raises(UserError, match="not a lowered program"):
             LoadedProgram.from_bytes(broken)
+
+
+def test_an_instance_that_is_executing_cannot_be_invoked() -> None:
+    def ask(_: Figures) -> None:
+        if instances:
+            instances[0].invoke("add", 1, 2)
+
+    instances: list[Instance] = []
+    instances.append(started(Host(on_progress=ask)))
+    with pytest.raises(UserError, match="is being executed"):
+        instances[0].invoke("add", 1, 2)
+
+
+def test_input_that_fails_ends_the_run() -> None:
+    """What was asked before would go on in what is asked next."""
+
+    class Broken:
+        def read(self, size: int, /) -> bytes:
+            raise OSError("unplugged")
+
+    instance = started(Host(Broken()))
+    with pytest.raises(OSError, match="unplugged"):
+        instance.invoke("_start")
+    with pytest.raises(CurtaError, match="interrupted"):
+        instance.invoke("add", 1, 2)

@@ -11,9 +11,10 @@ import pytest
 
 from curta import Machine, Trap
 from curta.errors import InvalidModuleError, LimitError, UserError
-from curta.machine import lower
+from curta.machine import load, lower
 from curta.machine.encode import encode
 from curta.machine.ids import names
+from curta.machine.parts.operations import Extension
 from curta.machine.wasm import assemble
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -168,3 +169,48 @@ def test_the_machine_needs_no_torch_and_no_solver() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, check=False
     )
     assert (finished.stdout, finished.stderr) == ("[]\n", "")
+
+
+def test_a_program_is_for_machines_with_the_same_extensions() -> None:
+    """Operations are numbered by them."""
+
+    def plus(name: str, more: int) -> Extension:
+        return Extension(name, 1, lambda sources: sources.a.number, lambda a: a + more)
+
+    module = assemble(
+        """(module (import "curta" "one_more" (func $x (param i32) (result i32)))
+        (func (export "f") (param i32) (result i32) (call $x (local.get 0))))"""
+    )
+    one, two = (Machine("reference", extensions=[plus(*more)]) for more in MORE)
+    program = one.load(module)
+    assert one.start(program).invoke("f", 41) == 42
+    for other in (two, Machine("reference")):
+        with pytest.raises(UserError, match="for a machine with other extensions"):
+            other.start(program)
+
+
+MORE = (("one_more", 1), ("two_more", 2))
+
+
+def test_a_process_whose_files_have_changed_keeps_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it lowers is not what the files would, under whose name it would be found."""
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
+    module = assemble('(module (func (export "f") (result i32) (i32.const 1)))')
+    with monkeypatch.context() as changed:
+        changed.setattr(load, "_digest_of_files", lambda: b"another")
+        load.load_program(module)
+        assert not list(tmp_path.rglob("*"))
+    load.load_program(module)
+    assert {path.parent.name for path in tmp_path.rglob("*") if path.is_file()} == {
+        *("lowered", "proved")
+    }
+
+
+def test_a_start_function_may_end_the_program() -> None:
+    module = assemble(
+        """(module (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
+        (func $begin (call $exit (i32.const 7))) (start $begin) (func (export "_start")))"""
+    )
+    assert Machine("reference").run(module).exit_code == 7

@@ -191,7 +191,7 @@ def refused(program: Program, core: CoreProgram) -> str:
     try:
         with limited(PROOF_SECONDS):
             proof = ProgramProof(
-                decoded, core.entries, core.claims, asked, program.module, MAX_PAGES
+                decoded, core.entries, core.claims, asked, program.module, MAX_PAGES, {}
             )
             refusals = [f"{one.name}: {one.refused}" for one in proof.prove() if one.refused]
     except ProofError as error:

@@ -9,15 +9,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from core_run import CoreInstance
 
-from curta.errors import ProofError
-from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, OPERATIONS, ZERO, Instruction
+from curta.errors import LimitError, LinkError, ModuleError, ProofError
+from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, Instruction
 from curta.machine.layout import ARGUMENTS_LENGTH
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, lower
-from curta.machine.parts.operations import Extension
+from curta.machine.parts.operations import Extension, Operations
 from curta.machine.program import PRIVATE, Claim, CoreProgram, Origin, Place, Segment
 from curta.machine.proof import Kept, prove
 from curta.machine.wasm import Module, assemble, decode
@@ -70,12 +71,12 @@ def put(
 def is_refused(
     module: Module,
     program: CoreProgram,
-    operations: tuple[str, ...] = OPERATIONS,
+    extensions: Sequence[Extension] = (),
     kept: Kept | None = None,
 ) -> bool:
-    prompt = LoadedProgram.from_core(program, operations).prompt()
+    prompt = LoadedProgram.from_core(program, Operations(extensions).names).prompt()
     try:
-        found = prove(module, program, prompt, MAX_PAGES, operations, kept)
+        found = prove(module, program, prompt, MAX_PAGES, extensions, kept)
     except ProofError:
         return True
     return any(verdict.refused for verdict in found)
@@ -317,10 +318,9 @@ def test_an_extension_is_nothing_but_itself(name: str) -> None:
         (call $x (i32.eqz (local.get 0)) (i32.const 1) (i32.const 0))))"""
     module = decode(assemble(text))
     program = lower(module, LowerOptions(extensions=(extension,)))
-    operations = (*OPERATIONS, name)
-    assert not is_refused(module, program, operations)
+    assert not is_refused(module, program, [extension])
     given = with_constant("eq", 0, a=0, d=0)
-    assert is_refused(module, put(program, 1, [given, RETURN]), operations)
+    assert is_refused(module, put(program, 1, [given, RETURN]), [extension])
 
 
 def test_where_conditional_jumps_lead_is_part_of_what_is_known(tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ def test_what_an_extension_takes_is_part_of_what_is_known(tmp_path: Path) -> Non
             *(Instruction("jump_eq", a=5, b=6, target=6), constant(99), RETURN),
         ]
         program = put(lower(module, LowerOptions(extensions=(extension,))), 1, code)
-        assert is_refused(module, program, (*OPERATIONS, "x"), kept) is refused
+        assert is_refused(module, program, [extension], kept) is refused
 
 
 def test_functions_of_the_module_are_not_in_line(tmp_path: Path) -> None:
@@ -382,3 +382,97 @@ def test_functions_of_the_module_are_not_in_line(tmp_path: Path) -> None:
     program = put(lower(module), 1, [with_constant("add", 1, a=0, d=0), RETURN])
     inlined = {Place(("user", 1), 1): ("user", 0)}
     assert is_refused(module, replace(program, claims=replace(program.claims, inlined=inlined)))
+
+
+@pytest.mark.parametrize("field", ["a", "b", "c", "d", "target"])
+def test_no_instruction_is_more_than_its_tokens_say(field: str) -> None:
+    """Weights that are baked would be of another program than the prompt."""
+    program = lower(decode(assemble('(module (func (export "f")))')))
+    large = replace(program.instructions[2], **{field: 1 << 24})
+    with pytest.raises(LimitError, match=f"{field} has more than"):
+        LoadedProgram.from_core(replace(program, instructions=(large,)))
+
+
+IMPORTING = {
+    "a function of another module": '(import "env" "sched_yield" (func (result i32)))',
+    "a function of another type": """(import "wasi_snapshot_preview1" "sched_yield"
+        (func (param i32 i32 i32) (result i32)))""",
+    "a global": '(import "env" "g" (global i32))',
+    "what reads the private memory": '(import "curta" "peek8" (func (param i32) (result i32)))',
+    "what writes the table": '(import "curta" "poke32" (func (param i32 i32)))',
+}
+
+
+@pytest.mark.parametrize("name", IMPORTING)
+def test_what_is_imported_is_what_there_is(name: str) -> None:
+    """Of the module that is proved, not only of the one that was lowered."""
+    function = '(func (export "f") (result i32) (i32.const 1))'
+    program = lower(decode(assemble(f"(module {function})")))
+    with pytest.raises(LinkError):
+        is_refused(decode(assemble(f"(module {IMPORTING[name]} {function})")), program)
+
+
+def test_a_module_that_is_proved_is_valid() -> None:
+    function = '(func (export "f") (result i32) (i32.const 1))'
+    program = lower(decode(assemble(f"(module {function})")))
+    with pytest.raises(ModuleError):
+        is_refused(
+            decode(assemble(f"(module {function} (func (result i32) (i64.const 1)))")), program
+        )
+
+
+def test_an_extension_takes_as_many_words_as_it_is_said_to(tmp_path: Path) -> None:
+    one = Extension("x", 1, lambda sources: sources.a.number, lambda a: a)
+    three = Extension("x", 3, lambda sources: sources.a.number, lambda a, b, c: a + b + c)
+    module = decode(
+        assemble(
+            """(module (import "curta" "x" (func $x (param i32) (result i32)))
+            (func (export "f") (param i32) (result i32) (call $x (local.get 0))))"""
+        )
+    )
+    program = lower(module, LowerOptions(extensions=(one,)))
+    assert not is_refused(module, program, [one])
+    with pytest.raises(LinkError, match="incompatible import type"):
+        is_refused(module, program, [three])
+
+
+def test_no_function_has_more_words_than_a_frame(tmp_path: Path) -> None:
+    """Its arguments would be in registers of all frames, which are not part of what is known."""
+    words = GLOBALS + 5
+    module = decode(assemble(f'(module (func {"(param i32) " * words}) (func (export "f")))'))
+    program = lower(decode(assemble('(module (func) (func (export "f")))')))
+    assert is_refused(module, program)
+
+
+LARGE: dict[int, tuple[str, tuple[int, ...]]] = {
+    3: ("mul_high", (2, ~(1 << 40))),  # of 2^24: 2^32, which is no word
+    4: ("select", (~7, ~9, 3)),
+    5: ("and", (3, ~0xFFFFFFFF)),  # of a constant 0, of a symbol itself
+    6: ("select", (~7, ~9, 5)),
+}
+NARROW: dict[int, tuple[str, tuple[int, ...]]] = {
+    4: ("mul_high", (2, ~0xFFFFFFFF)),
+    6: ("mul_high", (2, np.int64(~0xFFFFFFFF))),  # the product has more than 64 bits
+}
+
+
+@pytest.mark.parametrize("made", [LARGE, NARROW])
+def test_constants_of_claims_are_words(made: Mapping[int, tuple[str, tuple[int, ...]]]) -> None:
+    """Terms of other numbers are not what operations of words give."""
+    word = 1 << 24 if made is LARGE else 0xFFFFFFFF
+    text = f"""(func (export "f") (param i32) (result i32) (local i32)
+        (local.set 1 (i32.const {word})) (nop) (i32.const 10))"""
+    module = decode(assemble(f"(module {text})"))
+    program = lower(module)
+    first = [constant(7, 6), constant(9, 7)]
+    if made is NARROW:
+        first = [constant(0xFFFFFFFE, 6), Instruction("copy", b=0, d=7)]
+    code = [
+        *first,
+        with_constant("jump_eq", 0, a=0, target=3),
+        Instruction("jump_eq", a=6, b=7, target=6),
+        *(constant(666), RETURN, constant(10), RETURN),
+    ]
+    claim = Claim(Place(("user", 0), 2), (1, 2), {0: 1, 1: None, 6: 4, 7: 6}, made)
+    with np.errstate(all="ignore"):
+        assert is_refused(module, put(program, 0, code, {3: claim}))

@@ -37,7 +37,7 @@ def taken(text: str, number: int) -> tuple[Sources, Target, int]:
     user = user_module(module, program.claims, MAX_PAGES)
     starts = {at: callee for callee, at in program.claims.functions.items()}
     target = Target(program.instructions, starts, {}, tuple(shared_registers(user)))
-    return Sources(user), target, program.claims.functions["user", number]
+    return Sources(user, {}), target, program.claims.functions["user", number]
 
 
 def content(sources: Sources, target: Target, number: int, start: int) -> str:

@@ -60,8 +60,6 @@ NATIVES = """(module
   (import "curta" "sub3" (func $sub3 (param i32 i32 i32) (result i32)))
   (import "curta" "carry" (func $carry (param i32 i32) (result i32)))
   (import "curta" "trap" (func $trap (param i32)))
-  (import "curta" "poke32" (func $poke (param i32 i32)))
-  (import "curta" "peek8" (func $peek (param i32) (result i32)))
   (import "wasi_snapshot_preview1" "proc_exit" (func $exit (param i32)))
   (import "wasi_unstable" "sched_yield" (func $yield (result i32)))
   (type $two (func (param i32 i32) (result i32)))
@@ -71,9 +69,6 @@ NATIVES = """(module
   (export "trap" (func $trap)) (export "exit" (func $exit))
   (func (export "indirect") (param i32 i32 i32) (result i32)
     (call_indirect (type $two) (local.get 0) (local.get 1) (local.get 2)))
-  (func (export "private") (param i32) (result i32)
-    (call $poke (i32.const 0x90000000) (local.get 0))
-    (call $peek (i32.const 0x90000001)))
   (func (export "constants") (result i32)
     (call $add3 (i32.const 5) (call $sub3 (i32.const 3) (i32.const 1) (i32.const 9))
       (call $left (i32.const 1) (i32.const 0x80000000) (i32.const 1)))))"""
@@ -89,7 +84,6 @@ def test_native_instructions_can_be_imported_exported_and_put_into_tables() -> N
     assert instance.invoke("carry", 2**32 - 1, 1) == (1,)
     assert instance.invoke("indirect", 2**31, 6, 0) == (3,)
     assert instance.invoke("indirect", 2**31, 6, 1) == "indirect call type mismatch"
-    assert instance.invoke("private", 0x1234) == (0x12,)
     assert instance.invoke("constants") == (5 - 7 + 3,)
     assert instance.invoke("trap", 3) == "invalid conversion to integer"
     assert instance.invoke("exit", 70000) == Exit(70000)

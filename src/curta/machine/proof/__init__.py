@@ -7,15 +7,19 @@ what a proof rests on.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from curta.errors import ProofError, TokenError
 from curta.machine.ids import Ids
-from curta.machine.instructions import OPERATIONS
+from curta.machine.library import imported_function
+from curta.machine.parts.operations import Extension, Operations
 from curta.machine.program import CoreProgram
 from curta.machine.prompt import decode_prompt
 from curta.machine.proof.explain import not_proved
 from curta.machine.proof.kept import Kept
 from curta.machine.proof.whole import ProgramProof, Verdict
 from curta.machine.wasm.module import Module
+from curta.machine.wasm.validate import validate
 
 __all__ = ["Kept", "Verdict", "not_proved", "prove"]
 
@@ -25,17 +29,24 @@ def prove(
     program: CoreProgram,
     prompt: Ids,
     most_pages: int,
-    operations: tuple[str, ...] = OPERATIONS,
+    extensions: Sequence[Extension] = (),
     kept: Kept | None = None,
 ) -> tuple[Verdict, ...]:
     """A verdict for each function; ProofError for what is wrong with the whole program.
 
     Of `program` only claims, places and entries are taken; what it does is read from the prompt.
+    The module has to be valid, and what it imports has to be there.
     """
+    validate(module)
+    for entry in module.imports:
+        imported_function(module, entry, extensions)
     places = [origin.asked for origin in program.origins]
     try:
-        decoded = decode_prompt(prompt, operations)
+        decoded = decode_prompt(prompt, Operations(extensions).names)
     except TokenError as error:
         raise ProofError(not_proved("the program", str(error))) from None
-    proof = ProgramProof(decoded, program.entries, program.claims, places, module, most_pages, kept)
+    taken = {extension.name: extension.parameters for extension in extensions}
+    proof = ProgramProof(
+        decoded, program.entries, program.claims, places, module, most_pages, taken, kept
+    )
     return proof.prove()

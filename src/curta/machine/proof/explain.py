@@ -6,13 +6,15 @@ from curta.machine.proof.terms import Term, Terms
 
 _UNTIL = 4
 """How deep terms are shown."""
+_LONGEST = 600
+"""Characters of a reason."""
 
 
 def not_proved(what: str, why: str) -> str:
     """A message for what could not be shown to be right."""
     return (
-        f"not proved: {what}: {why}; it is not shown that the core instructions do what the "
-        "WebAssembly does (please report it; --unproved runs the program all the same)"
+        f"not proved: {what}: {why[:_LONGEST]}; it is not shown that the core instructions do "
+        "what the WebAssembly does (please report it; --unproved runs the program all the same)"
     )
 
 

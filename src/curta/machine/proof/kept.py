@@ -31,12 +31,14 @@ class Kept:
 
     def find(self, fingerprint: str) -> tuple[str, ...] | None:
         with suppress(OSError, TypeError, ValueError):
-            return tuple(json.loads((self.folder / self._name(fingerprint)).read_text()))
+            digest, *lemmas = json.loads((self.folder / self._name(fingerprint)).read_text())
+            return tuple(lemmas) if digest == self._name(fingerprint) else None
         return None
 
     def keep(self, fingerprint: str, lemmas: tuple[str, ...]) -> None:
+        name = self._name(fingerprint)
         with suppress(OSError):
-            write_atomically(self.folder / self._name(fingerprint), json.dumps(lemmas).encode())
+            write_atomically(self.folder / name, json.dumps([name, *lemmas]).encode())
 
     def _name(self, fingerprint: str) -> str:
         return hashlib.sha256(self.digest + fingerprint.encode()).hexdigest()[:32]
@@ -73,7 +75,7 @@ def fingerprint(
         is_call = core.operation in ("jump", "call")
         leads = named(there) if is_call and there else core.target - start
         if core.operation not in CORE:
-            parts.append(sources.parameters(core.operation))
+            parts.append(sources.extensions[core.operation])
         parts.append((at - start, core.operation, core.a, core.b, core.c, core.d, core.immediate))
         parts.append(leads if core.operation.startswith(("jump", "call")) else None)
         for register in (core.a, core.b, core.c, core.d):

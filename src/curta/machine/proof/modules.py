@@ -135,17 +135,14 @@ class Sources:
     """The modules of a program."""
 
     user: SourceModule
+    extensions: Mapping[str, int]
+    """How many words each takes."""
 
     def module(self, name: str) -> SourceModule:
         return self.user if name == USER else _library(name)
 
     def function(self, callee: Callee) -> SourceFunction:
         return self.module(callee[0]).function(callee[1])
-
-    def parameters(self, extension: str) -> int:
-        """How many words an extension takes."""
-        types = dict(zip(self.user.imports, self.user.functions, strict=False))
-        return len(types[extension].parameters) if extension in types else 3
 
     def behind_markers(self, place: Place) -> Place:
         """The place of what is done next."""

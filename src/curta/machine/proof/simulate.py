@@ -4,8 +4,7 @@ Where ways meet, the lowering claims what both sides hold there: which register 
 which local or operand, or how it is made of others. From each such *meeting* both sides are
 executed on terms, along every way to the next ones or to the end of the function. There both have
 to agree, and the claim of the meeting that was reached has to be true: then all claims are, by
-induction over the length of a run. Nothing but this rests on claims; without one that is wrong more
-ways go on, and the function is refused if they are too many.
+induction over the length of a run. Nothing but this rests on claims.
 """
 
 from __future__ import annotations
@@ -23,17 +22,8 @@ from curta.machine.values import word_count
 from curta.machine.wasm.module import FunctionType
 
 _MOST_FORKS = 200
-_MOST_WRONG_CLAIMS = 4
 _MOST_STEPS, _MORE_STEPS = 100, 20_000
 """Of a proof: so often every instruction is executed at an average, at most, and so much more."""
-
-
-class _WrongClaim(Refused):
-    """What is claimed of a meeting is not true."""
-
-    def __init__(self, why: str, at: int) -> None:
-        super().__init__(why)
-        self.at = at
 
 
 @dataclass
@@ -68,22 +58,11 @@ class FunctionProof:
         )
 
     def prove(self) -> None:
-        """Raises Refused where it cannot. A meeting may do without its claim if that is not true:
-        then more ways go on from it.
-        """
+        """Raises Refused where it cannot."""
         after = self.target.reached(self.start)
         self.meetings = self._find_meetings(after)
         length = len(self.function.body) + len(after)
         self.source.left = self.run.left = _MOST_STEPS * length + _MORE_STEPS
-        for _ in range(_MOST_WRONG_CLAIMS):
-            try:
-                self._prove()
-                return
-            except _WrongClaim as wrong:
-                self.meetings -= {wrong.at}
-        self._prove()
-
-    def _prove(self) -> None:
         self.waiting = [self._beginning()]
         self.seen: set[int] = set()
         while self.waiting:
@@ -131,10 +110,7 @@ class FunctionProof:
                 why = str(refused)
                 if self.source.other_world is not None:
                     why = difference(self.terms, ending.way.world, self.source.other_world)
-                why = f"from {origin} to {ending.way.at}: {why}"
-                if ending.how[0] == "meet":
-                    raise _WrongClaim(why, ending.way.at) from None
-                raise Refused(why) from None
+                raise Refused(f"from {origin} to {ending.way.at}: {why}") from None
 
     def _catch_up(self, way: Way) -> list[Way]:
         """Bring WebAssembly to where a way forks, so that both sides know as much; or leave it. If

@@ -219,7 +219,7 @@ class TargetRun:
         """The sources of a value; extensions have as many as the module says."""
         name = instruction.operation
         known = name in CORE
-        operands = CORE[name].operands if known else "abc"[: self.sources.parameters(name)]
+        operands = CORE[name].operands if known else "abc"[: self.sources.extensions[name]]
         a = self._read(instruction.a) if "a" in operands else ZERO
         c = self._read(instruction.c) if "c" in operands else ZERO
         return a, self._second(instruction), c

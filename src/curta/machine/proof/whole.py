@@ -86,6 +86,8 @@ class ProgramProof:
     """What of WebAssembly each instruction is for: hints, too."""
     module: Module
     most_pages: int
+    extensions: Mapping[str, int]
+    """How many words each takes."""
     kept: Kept | None = None
     """What was proved before."""
     functions: dict[Callee, Verdict] = field(default_factory=dict)
@@ -93,7 +95,7 @@ class ProgramProof:
     def prove(self) -> tuple[Verdict, ...]:
         """All functions of the program. Raises ProofError for what is wrong with the whole."""
         user = user_module(self.module, self.claims, self.most_pages)
-        self.sources = Sources(user)
+        self.sources = Sources(user, self.extensions)
         self.starts = {
             at: callee for callee, at in self.claims.functions.items() if callee[0] in ROOMS
         }
@@ -127,7 +129,12 @@ class ProgramProof:
     # -- what holds of the whole program ----------------------------------------------------------
 
     def _check_limits(self) -> None:
-        """Of the machine: how many instructions there can be, and where bytes."""
+        """Of the machine: how many instructions there can be, how many words, and where bytes."""
+        for type_ in self.module.types:
+            if max(word_count(type_.parameters), word_count(type_.results)) >= GLOBALS:
+                raise Refused("a function takes or gives more words than a frame has")
+        if sum(memory.limits.minimum for memory in self.module.memories) > self.most_pages:
+            raise Refused("memory begins with more pages than it may have")
         if len(self.program.instructions) >= MOST_INSTRUCTIONS:
             raise Refused("there are more instructions than the machine can have")
         for segment in self.program.segments:
@@ -136,6 +143,16 @@ class ProgramProof:
                 raise Refused("a segment lies outside of the memories")
 
     def _check_claims(self, user: SourceModule) -> None:
+        for claim in self.claims.blocks.values():
+            numbers = [
+                *claim.words,
+                *claim.made,
+                *(n for n in claim.registers.values() if n is not None),
+            ]
+            for _, sources in claim.made.values():
+                numbers += sources
+            if not all(type(number) is int and number >= -WORD for number in numbers):
+                raise Refused("a claim is of constants that are no words")
         if len(set(self.claims.functions.values())) != len(self.claims.functions):
             raise Refused("two functions begin at the same instruction")
         shared = shared_registers(user)
