@@ -194,7 +194,7 @@ def test_invoking_a_function(folder: Path, capsys: Capture) -> None:
         (["--max-tokns", "100", "echo.c"], "no option --max-tokns; did you mean --max-tokens?"),
         (["echo.c", "--max-tokens", "x"], "invalid int value"),
         (["echo.c", "--max-tokens", "-1"], "max_tokens=-1"),
-        (["echo.c", "--max-tokens", "67108865"], "is certified for 67,108,864 tokens"),
+        (["echo.c", "--chapter-tokens", "-1"], "expected a number that is not negative"),
         ([], "PROG is missing"),
     ],
 )

@@ -90,6 +90,7 @@ def run_options(options: argparse.Namespace, screen: Screen, stdin: Input) -> Ru
         "on_stderr": screen.write_error,
         "on_progress": screen.progress,
         "max_tokens": options.max_tokens,
+        "chapter_tokens": options.chapter_tokens,
         "keep_trace": options.trace,
         "watcher": screen.watcher,
         "prove": not options.unproved,
@@ -259,13 +260,22 @@ def write(stream: Any, content: bytes) -> None:
 # -- figures ---------------------------------------------
 
 
+def tokens_text(figures: Figures) -> str:
+    """How long the conversation is, and who said what."""
+    if figures.chapters == 1:
+        return f"{figures.tokens:,} tokens ({figures.prompt_tokens:,} of them the program)"
+    return (
+        f"{figures.tokens:,} tokens ({figures.prompt_tokens:,} of them openings of "
+        f"{figures.chapters:,} chapters)"
+    )
+
+
 def figures_text(figures: Figures) -> str:
     seconds = max(figures.seconds, 1e-9)
     return (
-        f"{figures.tokens:,} tokens ({figures.prompt_tokens:,} of them the program) in "
-        f"{figures.seconds:.2f} s, {figures.tokens / seconds:,.0f} tok/s; "
-        f"{figures.instructions:,} core instructions, {figures.instructions / seconds:,.0f} a "
-        f"second; {figures.memory_bytes / 2**20:,.1f} MiB"
+        f"{tokens_text(figures)} in {figures.seconds:.2f} s, "
+        f"{figures.tokens / seconds:,.0f} tok/s; {figures.instructions:,} core instructions, "
+        f"{figures.instructions / seconds:,.0f} a second; {figures.memory_bytes / 2**20:,.1f} MiB"
     )
 
 
@@ -286,6 +296,7 @@ def show_figures(
         "level": options.level,
         "prompt_tokens": figures.prompt_tokens,
         "tokens": figures.tokens,
+        "chapters": figures.chapters,
         "core_instructions": figures.instructions,
         "seconds": figures.seconds,
         "tokens_per_second": figures.tokens / seconds,

@@ -148,7 +148,13 @@ def add_limits(command: argparse.ArgumentParser) -> None:
         "--max-tokens",
         type=int,
         metavar="N",
-        help="the longest conversation (default, and at most: what the level is certified for)",
+        help="where the run ends at the latest (default: nowhere)",
+    )
+    command.add_argument(
+        "--chapter-tokens",
+        type=int,
+        metavar="N",
+        help="how long chapters are, behind their openings (default: what the state is worth)",
     )
     command.add_argument(
         "--max-memory", type=int, metavar="PAGES", help="of 64 KiB (default: 16384, 1 GiB)"

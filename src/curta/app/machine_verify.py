@@ -19,6 +19,7 @@ from curta.app.machine import (
     run_options,
     standard_input,
     talk_options,
+    tokens_text,
 )
 from curta.errors import ExitError, ProgramError, Trap, UserError
 from curta.machine.conversation import Figures, Input, Readable
@@ -32,8 +33,8 @@ from curta.machine.verify import (
     Call,
     Compared,
     Outcome,
+    compare_chapters,
     compare_outcomes,
-    compare_tokens,
     plan,
     run_on_wasmtime,
     shown,
@@ -170,8 +171,8 @@ def replay(options: argparse.Namespace, screen: Screen, instance: Instance) -> C
     """Compare the tokens of the run with another level's."""
     from curta.machine.weights import load_machine
 
-    ids, prompt = instance.trace.ids, instance.figures.prompt_tokens
-    planned = plan(len(ids), prompt, options.level, options.tokens)
+    ids, chapters = instance.trace.ids, instance.conversation.chapters
+    planned = plan(len(ids), chapters[0].opening, options.level, options.tokens)
     level: Level = planned.level
     screen.draw(f"loading {NAMES[planned.level]}")
     if is_baked(options.program):
@@ -190,15 +191,12 @@ def replay(options: argparse.Namespace, screen: Screen, instance: Instance) -> C
         )
 
     program = instance.conversation.program
-    return compare_tokens(engine, ids, program, prompt, planned, progress)
+    return compare_chapters(engine, ids, program, chapters, planned, progress)
 
 
 def describe_run(figures: Figures) -> str:
     """How long the conversation is, and who said what."""
-    return (
-        f"run: {figures.tokens:,} tokens, of which {figures.prompt_tokens:,} are the program; "
-        f"{figures.instructions:,} instructions"
-    )
+    return f"run: {tokens_text(figures)}; {figures.instructions:,} instructions"
 
 
 def describe(compared: Compared, total: int) -> str:

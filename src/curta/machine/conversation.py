@@ -47,6 +47,8 @@ TOKENS_PER_WORD = 3
 SHORTEST_CHAPTER = 1 << 22
 """Tokens behind an opening: that many, and so many times as many as the opening has."""
 PAYS = 128
+LEFT = 64
+"""One part in so many is left for what is said until there is a jump."""
 COMPILED_MAIN = "__original_main"
 """What the C compiler calls a main without parameters."""
 
@@ -308,7 +310,7 @@ class Conversation:
         most = self.talker.max_tokens
         wanted = self.limits.chapter_tokens
         length = max(SHORTEST_CHAPTER, PAYS * opening) if wanted is None else wanted
-        return min(length, most - most // PAYS - opening)
+        return min(length, most - most // LEFT - opening)
 
     def _next_page(self, chunk: Ids) -> int:
         """Up to where a chapter goes on, at least: the first jump once it is long enough."""
@@ -329,10 +331,11 @@ class Conversation:
         most = self.talker.max_tokens // 2
         if len(self._opening) > most:
             raise LimitError(
-                f"the state of the run takes {len(self._opening):,} tokens to be said, and a chapter "
-                f"can begin with at most {most:,}: the program keeps too much in memory"
+                f"the program and the state of its run take {len(self._opening):,} tokens to be "
+                f"said again, and a chapter can begin with {most:,} at this level"
             )
         self.talker = self.talker.fresh()
+        self._ledger.forget()
         self._open(self._opening)
         return self._opening
 

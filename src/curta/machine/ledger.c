@@ -18,6 +18,7 @@ typedef struct {
     uint64_t digits, quotient, number;
     int64_t far;
     int32_t since_frame, failed;
+    int64_t top; /* no register from here on was written */
     uint32_t *registers;
     uint8_t **pages;
 } Ledger;
@@ -47,6 +48,11 @@ Ledger *curta_ledger_new(const Row *rows, int64_t count) {
 
 uint32_t *curta_ledger_registers(Ledger *ledger) { return ledger->registers; }
 
+void curta_ledger_set(Ledger *ledger, int64_t first, const uint32_t *words, int64_t count) {
+    memcpy(ledger->registers + first, words, sizeof(uint32_t) * (size_t)count);
+    if (first + count > ledger->top) ledger->top = first + count;
+}
+
 /* The page that an address lies in, made if there is none: 0 if memory is short. */
 uint8_t *curta_ledger_page(Ledger *ledger, uint64_t address) {
     uint8_t **page = &ledger->pages[address / MEMORY_PAGE];
@@ -73,6 +79,19 @@ static uint32_t *place(Ledger *ledger, uint32_t number) {
     return ledger->registers;
 }
 
+static void put(Ledger *ledger, uint32_t number, uint32_t content) {
+    uint32_t *held = place(ledger, number);
+    *held = content;
+    if (held - ledger->registers >= ledger->top) ledger->top = held - ledger->registers + 1;
+}
+
+/* From a register on all hold 0 again. */
+void curta_ledger_forget(Ledger *ledger, int64_t first) {
+    if (first >= ledger->top) return;
+    memset(ledger->registers + first, 0, sizeof(uint32_t) * (size_t)(ledger->top - first));
+    ledger->top = first;
+}
+
 static const Row *now(Ledger *ledger) {
     static const Row none;
     if (ledger->counter >= 0 && ledger->counter < ledger->count)
@@ -89,14 +108,14 @@ static void done(Ledger *ledger, int64_t distance) {
 }
 
 static void word(Ledger *ledger, uint64_t content) {
-    *place(ledger, now(ledger)->d) = (uint32_t)content;
+    put(ledger, now(ledger)->d, (uint32_t)content);
     done(ledger, 1);
 }
 
 static void jump(Ledger *ledger, int64_t distance) {
     const Row *row = now(ledger);
     if (row->kind == KIND_CALL) {
-        *place(ledger, row->d) = (uint32_t)(ledger->counter + 1);
+        put(ledger, row->d, (uint32_t)(ledger->counter + 1));
         ledger->frame += row->immediate;
     } else if (row->kind == KIND_RETURN) {
         const int64_t before = ledger->counter + distance - 1;

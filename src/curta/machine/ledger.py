@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from curta.errors import ToolchainError, TokenError
+from curta.errors import TokenError, ToolchainError
 from curta.machine import ids
 from curta.machine.ids import Ids
 from curta.machine.instructions import CORE, FRAME_REGISTERS, GLOBALS, WORD, Instruction
@@ -34,13 +34,21 @@ Words = npt.NDArray[np.uint32]
 class Ledger(Protocol):
     """The state of a run, from its tokens alone."""
 
-    counter: int
-    """The instruction to execute."""
-    frame: int
-    instructions: int
-    """How many were executed."""
-    ended_at: int
-    """The instruction at which the program ended last."""
+    @property
+    def counter(self) -> int:
+        """The instruction to execute."""
+
+    @property
+    def frame(self) -> int:
+        """Where the current frame begins, counted from the first."""
+
+    @property
+    def instructions(self) -> int:
+        """How many were executed."""
+
+    @property
+    def ended_at(self) -> int:
+        """The instruction at which the program ended last."""
 
     def take(self, said: Ids) -> None:
         """File what was said next, behind `start`."""
@@ -52,7 +60,10 @@ class Ledger(Protocol):
         """Words that registers hold, from one on."""
 
     def registers(self) -> Words:
-        """All registers of which the current frame or one below it can be, by number."""
+        """All that the current frame, or one below it, can name."""
+
+    def forget(self) -> None:
+        """What no frame can name now: later ones find 0 there, as where nothing was written."""
 
     def memory(self) -> list[tuple[int, bytes]]:
         """Pages of both memories, in order, with where they begin; others hold zeros."""
@@ -74,25 +85,17 @@ def frame_size(program: LoadedProgram) -> int:
     return int(below.max(initial=0)) + 1
 
 
-class _Taken:
-    """What both have in common: how far they look."""
-
-    frame: int
-
-    def __init__(self, program: LoadedProgram) -> None:
-        self.size = frame_size(program)
-
-    @property
-    def reach(self) -> int:
-        return min(FIRST_FRAME + self.frame + self.size, REGISTERS)
+def _reach(frame: int, size: int) -> int:
+    """All registers that this frame, or one below it, can name."""
+    return min(FIRST_FRAME + frame + size, REGISTERS)
 
 
-class PlainLedger(_Taken):
+class PlainLedger:
     """The definition."""
 
     def __init__(self, program: LoadedProgram) -> None:
-        super().__init__(program)
         self.program = program
+        self.size = frame_size(program)
         self.counter = self.frame = self.instructions = self.ended_at = 0
         self.words: dict[int, int] = {}
         self.bytes: dict[int, int] = {}
@@ -184,11 +187,15 @@ class PlainLedger(_Taken):
         self.words.update(enumerate(words.tolist(), first))
 
     def registers(self) -> Words:
-        found = np.zeros(self.reach, dtype=np.uint32)
+        found = np.zeros(_reach(self.frame, self.size), dtype=np.uint32)
         for number, word in self.words.items():
             if number < len(found):
                 found[number] = word
         return found
+
+    def forget(self) -> None:
+        reach = _reach(self.frame, self.size)
+        self.words = {number: word for number, word in self.words.items() if number < reach}
 
     def memory(self) -> list[tuple[int, bytes]]:
         pages: dict[int, bytearray] = {}
@@ -231,11 +238,11 @@ class _State(ctypes.Structure):
     )
 
 
-class FastLedger(_Taken):
+class FastLedger:
     """The same, in C."""
 
     def __init__(self, program: LoadedProgram, library: ctypes.CDLL) -> None:
-        super().__init__(program)
+        self.size = frame_size(program)
         self._library = library
         self._rows = _rows(program)
         self._address = library.curta_ledger_new(self._rows.ctypes.data, len(self._rows))
@@ -243,7 +250,8 @@ class FastLedger(_Taken):
             raise MemoryError(_FAILURES["NO_MEMORY"])
         self._state = _State.from_address(self._address)
         words = library.curta_ledger_registers(self._address)
-        self._registers: Words = np.ctypeslib.as_array((ctypes.c_uint32 * REGISTERS).from_address(words))
+        held = (ctypes.c_uint32 * REGISTERS).from_address(words)
+        self._registers: Words = np.ctypeslib.as_array(held)
 
     def __del__(self) -> None:
         if getattr(self, "_address", None):
@@ -277,7 +285,9 @@ class FastLedger(_Taken):
             address = segment.address + done
             place = address % MEMORY_PAGE
             count = min(len(content) - done, MEMORY_PAGE - place)
-            self._page(address)[place : place + count] = np.frombuffer(content, np.uint8, count, done)
+            self._page(address)[place : place + count] = np.frombuffer(
+                content, np.uint8, count, done
+            )
             done += count
 
     def _page(self, address: int) -> npt.NDArray[np.uint8]:
@@ -287,10 +297,14 @@ class FastLedger(_Taken):
         return np.ctypeslib.as_array((ctypes.c_uint8 * MEMORY_PAGE).from_address(page))
 
     def set_registers(self, first: int, words: Words) -> None:
-        self._registers[first : first + len(words)] = words
+        words = np.ascontiguousarray(words, dtype=np.uint32)
+        self._library.curta_ledger_set(self._address, first, words.ctypes.data, len(words))
 
     def registers(self) -> Words:
-        return self._registers[: self.reach].copy()
+        return self._registers[: _reach(self.frame, self.size)].copy()
+
+    def forget(self) -> None:
+        self._library.curta_ledger_forget(self._address, _reach(self.frame, self.size))
 
     def memory(self) -> list[tuple[int, bytes]]:
         numbers = np.zeros(self._library.curta_ledger_pages(self._address, None), dtype=np.int64)
@@ -331,10 +345,19 @@ def _library() -> ctypes.CDLL:
         **{name: getattr(ids, name) for name in _NAMES},
         **{f"KIND_{name}": number for name, number in _KINDS.items()},
         **{name: number for number, name in enumerate(_FAILURES, start=1)},
-        **{"STORE_SIZE": _STORE_SIZE, "STORE_INDEX": _STORE_INDEX, "STORE_PRIVATE": _STORE_PRIVATE},
-        **{"DIGIT": DIGIT, "QUOTIENT_DIGIT": QUOTIENT_DIGIT, "NEAR": NEAR, "FAR": FAR},
-        **{"GLOBALS": GLOBALS, "FIRST_FRAME": FIRST_FRAME, "REGISTERS": REGISTERS},
-        **{"MEMORY_PAGE": MEMORY_PAGE, "ADDRESS_BYTES": ADDRESS_BYTES, "TRAPS": len(ids.TRAP_IDS)},
+        "STORE_SIZE": _STORE_SIZE,
+        "STORE_INDEX": _STORE_INDEX,
+        "STORE_PRIVATE": _STORE_PRIVATE,
+        "DIGIT": DIGIT,
+        "QUOTIENT_DIGIT": QUOTIENT_DIGIT,
+        "NEAR": NEAR,
+        "FAR": FAR,
+        "GLOBALS": GLOBALS,
+        "FIRST_FRAME": FIRST_FRAME,
+        "REGISTERS": REGISTERS,
+        "MEMORY_PAGE": MEMORY_PAGE,
+        "ADDRESS_BYTES": ADDRESS_BYTES,
+        "TRAPS": len(ids.TRAP_IDS),
     }
     macros = "".join(f"#define {name} {number}\n" for name, number in numbers.items())
     source = (resources.files("curta.machine") / "ledger.c").read_text(encoding="utf-8")
@@ -344,6 +367,8 @@ def _library() -> ctypes.CDLL:
         ("new", pointer, (pointer, count)),
         ("free", None, (pointer,)),
         ("registers", pointer, (pointer,)),
+        ("set", None, (pointer, count, pointer, count)),
+        ("forget", None, (pointer, count)),
         ("page", pointer, (pointer, ctypes.c_uint64)),
         ("pages", count, (pointer, pointer)),
         ("take", ctypes.c_int32, (pointer, pointer, count)),

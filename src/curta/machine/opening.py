@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.errors import TokenError
+from curta.machine.encode import encode_jump
 from curta.machine.ids import (
     AT_ID,
     DISTANCES,
@@ -34,7 +35,6 @@ from curta.machine.ids import (
     Ids,
     segment_ids,
 )
-from curta.machine.encode import encode_jump
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.ledger import Ledger, Words
 from curta.machine.loaded import LoadedProgram
@@ -180,5 +180,6 @@ def _registers(ids: Ids) -> tuple[int, Words]:
         raise TokenError("an opening has a register whose word is not complete")
     words = digits[ends].astype(np.int64)
     for place in range(1, _WORD_DIGITS):
-        words += (lengths > place) * (digits[ends - place].astype(np.int64) << _DIGIT_BITS * place)
+        before = digits[np.maximum(ends - place, 0)].astype(np.int64)
+        words += np.where(lengths > place, before << _DIGIT_BITS * place, 0)
     return first, words.astype(np.uint32)

@@ -19,9 +19,9 @@ from curta.engine.base import Session
 from curta.engine.native import CHUNK, NativeSession
 from curta.machine.ids import ID_OF, STOP_IDS, Ids, last_words
 from curta.machine.instructions import MOST_TOKENS
+from curta.machine.opening import split_opening
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.program import CoreProgram
-from curta.machine.opening import split_opening
 from curta.machine.prompt import decode_prompt
 from curta.machine.reference import CoreMachine
 

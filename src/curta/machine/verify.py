@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,11 +20,15 @@ import numpy.typing as npt
 
 from curta.engine import Engine
 from curta.errors import ProgramError, UserError
-from curta.machine.ids import AWAIT_ID, FIRST_LAST, READ_ID, Ids
+from curta.machine.conversation import Chapter
+from curta.machine.ids import AWAIT_ID, FIRST_LAST, READ_ID, START_ID, Ids
 from curta.machine.instructions import WORD
+from curta.machine.ledger import new_ledger
 from curta.machine.listing import instruction_text
 from curta.machine.loaded import LoadedProgram
+from curta.machine.opening import opening_ids, opening_of
 from curta.machine.parts.operations import Extension
+from curta.machine.prompt import decode_prompt
 from curta.machine.run import CONSTRUCTORS
 from curta.machine.trace import counters
 from curta.machine.values import Number, show
@@ -126,10 +130,12 @@ def compare_tokens(
     prompt: int,
     replayed: Replay,
     on_progress: Callable[[float], object] | None = None,
+    first: int = 0,
 ) -> Compared:
     """Teacher forcing: a VerifyError names the first token that the level would not have said.
 
-    If the program is given, the error has the instruction that the token belongs to.
+    If the program is given, the error has the instruction that the token belongs to. `first` is the
+    place of the first token, for the error.
     """
     from curta.engine.replay import replay
 
@@ -150,15 +156,73 @@ def compare_tokens(
                 place = at + int(wrong[0])
                 names = engine.vocabulary
                 expected = names[int(said[wrong[0]])]
-                where = "" if program is None else _instruction(program, ids[prompt : place + 1])
+                said_since = ids[_started(ids, prompt) : place + 1]
+                where = "" if program is None else _instruction(program, said_since)
                 before = " ".join(names[one] for one in ids[max(0, place - SHOWN) : place].tolist())
                 raise VerifyError(
-                    f"the tokens differ at position {place:,}{where}: {NAMES[replayed.level]} says "
-                    f"{expected}, the run has {names[int(ids[place])]}, after ... {before}"
+                    f"the tokens differ at position {first + place:,}{where}: "
+                    f"{NAMES[replayed.level]} says {expected}, the run has "
+                    f"{names[int(ids[place])]}, after ... {before}"
                 )
             at += len(said)
     seconds = time.perf_counter() - started
     return Compared(replayed.level, len(ids), int(spoken.sum()), seconds)
+
+
+def _started(ids: Ids, prompt: int) -> int:
+    """Behind the token of a prompt that begins the run."""
+    return int(np.flatnonzero(ids[:prompt] == START_ID)[-1]) + 1
+
+
+def compare_chapters(
+    engine: Engine,
+    ids: Ids,
+    program: LoadedProgram,
+    chapters: Sequence[Chapter],
+    replayed: Replay,
+    on_progress: Callable[[float], object] | None = None,
+) -> Compared:
+    """The same for a run of several, each of which goes on where the one before it ended."""
+    started, spoken = time.perf_counter(), 0
+    for chapter, part in continued(ids[: replayed.tokens], program, chapters):
+
+        def progress(share: float, first: int = chapter.start, size: int = len(part)) -> None:
+            if on_progress is not None:
+                on_progress((first + share * size) / replayed.tokens)
+
+        if len(part) > chapter.opening:
+            own = Replay(replayed.level, len(part))
+            found = compare_tokens(
+                engine, part, program, chapter.opening, own, progress, chapter.start
+            )
+            spoken += found.spoken
+    return Compared(replayed.level, replayed.tokens, spoken, time.perf_counter() - started)
+
+
+def continued(
+    ids: Ids, program: LoadedProgram, chapters: Sequence[Chapter]
+) -> Iterator[tuple[Chapter, Ids]]:
+    """Chapters with their tokens. A VerifyError if one does not open with the state that the tokens
+    of those before it say.
+    """
+    ledger, first = new_ledger(program), ids[: chapters[0].opening]
+    for segment in decode_prompt(first, program.operations).segments:
+        ledger.give(segment)
+    ends = [chapter.start for chapter in chapters[1:]] + [len(ids)]
+    for number, (chapter, end) in enumerate(zip(chapters, ends, strict=True), 1):
+        part = ids[chapter.start : end]
+        opening, said = part[: chapter.opening], part[chapter.opening :]
+        expected = first if number == 1 else opening_ids(program, opening_of(ledger))
+        if not np.array_equal(opening, expected[: len(opening)]):
+            raise VerifyError(
+                f"chapter {number}, at position {chapter.start:,}, does not begin with the "
+                "state in which the one before it ended"
+            )
+        yield chapter, part
+        ledger.forget()
+        ledger.take(said)
+        if chapter.start + len(part) == len(ids):
+            return
 
 
 def _instruction(program: LoadedProgram, said: Ids) -> str:

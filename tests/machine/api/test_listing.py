@@ -54,6 +54,6 @@ def test_nobody_is_blamed_for_what_a_far_jump_passes_over() -> None:
     loaded = LoadedProgram(np.zeros(5000, dtype=ROW), (), {}, functions, origins)
     trace = Trace()
     trace.append(np.array([ID_OF[name] for name in ("L0", "H1", "J93", "L7", "trap1")]))
-    origin = trace.last_origin(loaded, 11 + 4096 + 93 + 1)
+    origin = trace.last_origin(loaded, 11 + 4096 + 93 + 1, len(trace))
     assert origin is not None
     assert origin.function == "caller"

@@ -58,7 +58,8 @@ def test_turns_follow_each_other(kind: int) -> None:
 
 @pytest.mark.parametrize("kind", [0, 1], ids=["native", "session"])
 def test_conversations_stop_where_the_certificate_does(kind: int) -> None:
-    program = LoadedProgram(np.zeros(0, ROW), (), {}, (), np.zeros(0, ORIGIN))
+    copies = np.zeros(LONGEST, ROW)  # each of them ends with the digit that is said
+    program = LoadedProgram(copies, (), {}, (), np.zeros(0, ORIGIN), baked=True)
     conversation = Conversation(talkers()[kind], program, Host(), Limits())
     conversation.begin()  # says 1, 2, ... 3000
     with pytest.raises(LimitError, match=r"5,000 tokens, the longest that the machine is cert"):

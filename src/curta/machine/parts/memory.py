@@ -42,9 +42,7 @@ class Address:
     """In three digits, the highest first: neighbours in memory are neighbours in a table."""
 
 
-def memory_parts(
-    graph: Graph, number: Node, program: Program, registers: Registers
-) -> Memory:
+def memory_parts(graph: Graph, number: Node, program: Program, registers: Registers) -> Memory:
     now, sources = program.now, registers.sources
     is_data = graph.is_token(*DATA).named("is data")
     stores = now.operations.of_kind("store")

@@ -88,9 +88,7 @@ def is_running(graph: Graph) -> Node:
 def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> Program:
     total = since_reset(graph, graph.running_sum(token.step), token.ends_run, UNSTARTED)
     counter = graph.assume(total - token.far, UNSTARTED, fields.most - 1).named("instruction")
-    done_at = graph.assume(
-        total - token.step - token.far_before, UNSTARTED - 4096, fields.most - 1
-    )
+    done_at = graph.assume(total - token.step - token.far_before, UNSTARTED - 4096, fields.most - 1)
     return Program(
         counter=counter,
         running=running,

@@ -1,0 +1,270 @@
+"""Chapters: a run says the same however often its state is said again in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from curta import Machine, Trap
+from curta.errors import LimitError, TokenError
+from curta.machine import conversation, talkers
+from curta.machine.conversation import Conversation
+from curta.machine.ids import Ids
+from curta.machine.instance import Instance
+from curta.machine.instructions import GLOBALS
+from curta.machine.ledger import FIRST_FRAME, PlainLedger, new_ledger
+from curta.machine.loaded import LoadedProgram
+from curta.machine.opening import Opening, decode_opening, opening_ids, opening_of
+from curta.machine.program import PRIVATE, Segment
+from curta.machine.prompt import decode_prompt
+from curta.machine.talkers import ReferenceTalker
+from curta.machine.verify import VerifyError, continued
+from curta.machine.wasm import assemble
+
+MODULE = assemble("""(module
+  (import "curta" "write" (func $write (param i32 i32)))
+  (import "curta" "read" (func $read (result i32)))
+  (memory 2) (data (i32.const 100) "some bytes")
+  (global $count (mut i64) (i64.const 0x100000000))
+  (func $fibonacci (export "fibonacci") (param i32) (result i32)
+    (if (result i32) (i32.lt_u (local.get 0) (i32.const 2)) (then (local.get 0)) (else
+      (i32.add (call $fibonacci (i32.sub (local.get 0) (i32.const 1)))
+        (call $fibonacci (i32.sub (local.get 0) (i32.const 2)))))))
+  (func $deep (export "deep") (param i32) (result i32)
+    (if (result i32) (local.get 0) (then
+      (i32.add (local.get 0) (call $deep (i32.sub (local.get 0) (i32.const 1)))))
+      (else (i32.const 0))))
+  (func (export "divided") (param i64 i64) (result i64)
+    (i64.rem_s (i64.div_u (local.get 0) (local.get 1)) (i64.const 1000007)))
+  (func $fail (param i32) (if (i32.eqz (local.get 0)) (then unreachable)))
+  (func (export "late") (param i32)
+    (loop (call $fail (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))) (br 0)))
+  (func (export "_start") (local i32 i32)
+    (loop $next
+      (local.set 0 (call $read))
+      (if (i32.ge_s (local.get 0) (i32.const 0)) (then
+        (i32.store16 (i32.add (i32.const 65530) (i32.mul (local.get 1) (i32.const 9)))
+          (call $fibonacci (i32.and (local.get 0) (i32.const 15))))
+        (global.set $count (i64.add (global.get $count) (i64.const -3)))
+        (call $write (i32.const 1) (i32.rem_u
+          (i32.xor (i32.load16_u (i32.add (i32.const 65530) (i32.mul (local.get 1) (i32.const 9))))
+            (i32.wrap_i64 (global.get $count))) (i32.const 251)))
+        (local.set 1 (i32.add (local.get 1) (i32.const 1)))
+        (br $next))))))""")
+GIVEN = bytes(range(40, 50))
+LENGTHS = (60, 1000)
+REFERENCE = Machine("reference")
+
+
+def program() -> LoadedProgram:
+    return REFERENCE.load(MODULE)
+
+
+def begun(**options: object) -> Instance:
+    return REFERENCE.begin(MODULE, stdin=GIVEN, **options)  # type: ignore[arg-type]
+
+
+def test_a_run_is_the_same_in_chapters_of_any_length() -> None:
+    whole = begun()
+    whole.run()
+    for length in LENGTHS:
+        parts = begun(chapter_tokens=length)
+        parts.run()
+        chapters = parts.conversation.chapters
+        assert len(chapters) > 2
+        assert parts.stdout == whole.stdout
+        assert len(parts.stdout) == len(GIVEN)
+        assert np.array_equal(parts.conversation.said(), whole.conversation.said())
+        assert parts.figures.instructions == whole.figures.instructions
+        assert parts.figures.generated == whole.figures.generated
+        assert parts.figures.chapters == len(chapters)
+        ends = [chapter.start for chapter in chapters[1:]] + [parts.figures.tokens]
+        sizes = [
+            end - chapter.start - chapter.opening
+            for chapter, end in zip(chapters, ends, strict=True)
+        ]
+        assert min(sizes[:-1]) >= length
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_functions_are_called_across_pages(length: int) -> None:
+    instance = begun(chapter_tokens=length)
+    assert instance.invoke("fibonacci", 11) == 89
+    assert instance.invoke("divided", -1, 3) == (2**64 - 1) // 3 % 1000007
+    with pytest.raises(Trap, match=r"unreachable \(in function \$fail\)"):
+        instance.invoke("late", 50)
+    assert instance.invoke("deep", 200) == 20100
+    assert instance.figures.chapters > 2
+
+
+def test_a_deep_stack_is_said_again() -> None:
+    instance = begun(chapter_tokens=20_000)
+    assert instance.invoke("deep", 30_000) == 30_000 * 30_001 // 2
+    assert instance.figures.chapters > 3
+    assert max(chapter.opening for chapter in instance.conversation.chapters) > 60_000
+
+
+def paged(monkeypatch: pytest.MonkeyPatch, **options: object) -> list[Conversation]:
+    """A run, and its conversation as it was before every page."""
+    seen: list[Conversation] = []
+    turn: Callable[[Conversation], Ids] = Conversation._turn_page
+
+    def turned(own: Conversation) -> Ids:
+        look(own)
+        return turn(own)
+
+    def look(own: Conversation) -> None:
+        chapter = own.chapters[-1]
+        prompt, said = np.split(own.trace.ids[chapter.start :], [chapter.opening])
+        plain = PlainLedger(own.program)
+        start = decode_opening(own.program, prompt) if len(own.chapters) > 1 else None
+        for segment in start.segments if start else decode_prompt(prompt).segments:
+            plain.give(segment)
+        for first, words in start.registers if start else ():
+            plain.set_registers(first, words)
+        if start:
+            plain.frame, plain.counter = start.frame, start.counter
+        plain.take(said)
+        opening = opening_ids(own.program, opening_of(plain))
+        assert np.array_equal(opening, own._opening)
+        check_state(own, plain)
+        seen.append(own)
+
+    monkeypatch.setattr(Conversation, "_turn_page", turned)
+    begun(**options).run()
+    return seen
+
+
+def check_state(own: Conversation, plain: PlainLedger) -> None:
+    """The ledger holds what the machine has."""
+    assert isinstance(own.talker, ReferenceTalker)
+    machine = own.talker.machine
+    assert machine is not None
+    assert (machine.counter, machine.frame) == (plain.counter, plain.frame)
+    held = plain.registers()
+    assert {place: word for place, word in enumerate(held.tolist()) if word} == {
+        place: word for place, word in machine.registers.items() if word and place < len(held)
+    }
+    assert {place: byte for place, byte in plain.bytes.items() if byte} == {
+        place: byte for place, byte in machine.memory.items() if byte
+    }
+
+
+def test_openings_are_what_the_tokens_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(talkers, "REFERENCE_STEPS", 1)
+    assert len(paged(monkeypatch, chapter_tokens=300)) > 3
+
+
+@settings(deadline=None)
+@given(
+    st.dictionaries(st.integers(0, 2 * PRIVATE - 1), st.integers(0, 255), max_size=30),
+    st.dictionaries(
+        st.integers(GLOBALS, FIRST_FRAME + 5000), st.integers(0, 2**32 - 1), max_size=30
+    ),
+    st.integers(0, 200_000),
+    st.integers(0, 3000),
+)
+def test_openings_say_all_of_a_state(
+    memory: dict[int, int], registers: dict[int, int], frame: int, counter: int
+) -> None:
+    own = program()
+    one, other = PlainLedger(own), new_ledger(own)
+    for ledger in (one, other):
+        for address, byte in memory.items():
+            ledger.give(Segment(address, bytes([byte])))
+        for number, word in registers.items():
+            ledger.set_registers(number, np.array([word], dtype=np.uint32))
+    opening = opening_of(one)
+    assert said_equal(own, opening, opening_of(other))
+    opening = Opening(opening.segments, opening.registers, frame, counter)
+    ids = opening_ids(own, opening)
+    again = decode_opening(own, ids)
+    assert np.array_equal(opening_ids(own, again), ids)
+    assert (again.frame, again.counter) == (frame, counter)
+    found = {
+        segment.address + place: byte
+        for segment in again.segments
+        for place, byte in enumerate(segment.content)
+        if byte
+    }
+    assert found == {address: byte for address, byte in memory.items() if byte}
+    words = {first + n: int(w) for first, all_ in again.registers for n, w in enumerate(all_) if w}
+    named = FIRST_FRAME + one.size
+    assert words == {place: word for place, word in registers.items() if word and place < named}
+
+
+def said_equal(own: LoadedProgram, one: Opening, other: Opening) -> bool:
+    return np.array_equal(opening_ids(own, one), opening_ids(own, other))
+
+
+def test_an_opening_that_says_something_else_is_refused() -> None:
+    instance = begun(chapter_tokens=400)
+    instance.run()
+    ids, chapters = instance.trace.ids, instance.conversation.chapters
+    own = instance.conversation.program
+    assert len(list(continued(ids, own, chapters))) == len(chapters) > 3
+    second = chapters[1]
+    for place in range(second.start + len(own.records), second.start + second.opening):
+        for change in (1, -1):
+            wrong = ids.copy()
+            wrong[place] += change
+            with pytest.raises(VerifyError, match=r"chapter 2.* does not begin with the state"):
+                list(continued(wrong, own, chapters))
+
+
+def test_tokens_that_no_run_says_are_refused() -> None:
+    own = program()
+    for wrong in (-1, 10**6, len(own.tokens)):
+        for ledger in (PlainLedger(own), new_ledger(own)):
+            with pytest.raises(TokenError, match="no place in a run"):
+                ledger.take(np.array([wrong], dtype=np.int32))
+
+
+def test_chapters_are_as_long_as_their_openings_are_worth(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conversation, "SHORTEST_CHAPTER", 500)
+    monkeypatch.setattr(conversation, "PAYS", 1)
+    instance = begun()
+    instance.invoke("deep", 9_000)
+    chapters = instance.conversation.chapters
+    assert len(chapters) > 1
+    for chapter, following in pairwise(chapters):
+        behind = following.start - chapter.start - chapter.opening
+        assert behind >= following.opening
+
+
+def test_a_state_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    longest = len(program().prompt()) + 50_000
+    monkeypatch.setattr(ReferenceTalker, "max_tokens", longest)
+    instance = begun()
+    with pytest.raises(LimitError, match=r"and the state of its run take [\d,]+ tokens"):
+        instance.invoke("deep", 30_000)
+
+
+def test_a_chapter_without_a_jump_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    adds = "(local.set 0 (i32.add (local.get 0) (i32.load (i32.const 0))))"
+    straight = assemble(
+        '(module (memory 1) (func (export "f") (param i32) (result i32)'
+        f"{adds * 500} (local.get 0)))"
+    )
+    own = REFERENCE.load(straight)
+    monkeypatch.setattr(ReferenceTalker, "max_tokens", len(own.prompt()) + 300)
+    instance = REFERENCE.instantiate(straight)
+    with pytest.raises(LimitError, match="without a jump behind which another could begin"):
+        instance.invoke("f", 5)
+
+
+def test_weights_go_on_from_an_opening() -> None:
+    expected = begun()
+    expected.run()
+    expected.invoke("deep", 500)
+    instance = Machine().begin(MODULE, stdin=GIVEN, chapter_tokens=3000)
+    instance.run()
+    assert instance.invoke("deep", 500) == 125_250
+    assert instance.figures.chapters > 3
+    assert instance.stdout == expected.stdout
+    assert np.array_equal(instance.conversation.said(), expected.conversation.said())
