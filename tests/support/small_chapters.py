@@ -1,0 +1,8 @@
+"""For `pytest -p small_chapters`: runs of all tests turn a page every few thousand tokens."""
+
+from __future__ import annotations
+
+from curta.machine import conversation
+
+conversation.SHORTEST_CHAPTER = 3000
+conversation.PAYS = 0
