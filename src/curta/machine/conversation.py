@@ -133,7 +133,8 @@ class Conversation:
         self.chapters: list[Chapter] = []
         self.stdout = bytearray()
         self.stderr = bytearray()
-        self._ledger = new_ledger(program)
+        self.ledger = new_ledger(program)
+        """What the tokens so far have filed."""
         self._input = _next_byte(host.stdin)
         self._tail = NOTHING
         self._tail_length = 64
@@ -149,7 +150,7 @@ class Conversation:
             sum(chapter.opening for chapter in self.chapters),
             self._tokens,
             len(self.chapters),
-            self._ledger.instructions,
+            self.ledger.instructions,
             self._seconds,
             self.talker.memory_bytes + self.trace.memory_bytes,
         )
@@ -166,7 +167,7 @@ class Conversation:
         """Say the program, and have it set itself up."""
         segments = tuple(segments)
         for segment in (*self.program.segments, *segments):
-            self._ledger.give(segment)
+            self.ledger.give(segment)
         prompt = self.program.prompt(segments)
         self._open(prompt)
         self._turn(prompt)
@@ -221,7 +222,7 @@ class Conversation:
         if self._stop == EXIT_ID:
             words = last_words(self._tail[:-1], 1)
             return ExitError(words[0] if words else 0)
-        return Trap(TRAPS[self._stop - FIRST_TRAP], self._place(self._ledger.ended_at))
+        return Trap(TRAPS[self._stop - FIRST_TRAP], self._place(self.ledger.ended_at))
 
     def _place(self, counter: int) -> str:
         """The user's function that was executed last."""
@@ -281,7 +282,7 @@ class Conversation:
         """What was said, in the order in which it was."""
         self._keep(ids)
         if len(ids):
-            self._ledger.take(ids)
+            self.ledger.take(ids)
             keep = self._tail_length
             self._tail = ids[-keep:] if len(ids) >= keep else np.append(self._tail[-keep:], ids)
         return ids
@@ -322,7 +323,7 @@ class Conversation:
         """Whether the chapter ends here: behind a jump, and not before another one pays."""
         if not FIRST_JUMP <= self._tail[-1] < FIRST_JUMP + 2 * NEAR:
             return False
-        self._opening = opening_ids(self.program, opening_of(self._ledger))
+        self._opening = opening_ids(self.program, opening_of(self.ledger))
         self._due = self._pays(len(self._opening))
         return self._behind >= self._due
 
@@ -335,7 +336,7 @@ class Conversation:
                 f"said again, and a chapter can begin with {most:,} at this level"
             )
         self.talker = self.talker.fresh()
-        self._ledger.forget()
+        self.ledger.forget()
         self._open(self._opening)
         return self._opening
 

@@ -21,13 +21,15 @@ typedef struct {
     int64_t top; /* no register from here on was written */
     uint32_t *registers;
     uint8_t **pages;
+    int64_t *there, pages_there, room; /* the numbers of the pages that there are */
 } Ledger;
 
 enum { PAGES = (int)(2 * (UINT64_C(1) << 32) / MEMORY_PAGE) + 1 };
 
 void curta_ledger_free(Ledger *ledger) {
     if (!ledger) return;
-    for (int64_t page = 0; ledger->pages && page < PAGES; page++) free(ledger->pages[page]);
+    for (int64_t n = 0; n < ledger->pages_there; n++) free(ledger->pages[ledger->there[n]]);
+    free(ledger->there);
     free(ledger->pages);
     free(ledger->registers);
     free(ledger);
@@ -55,21 +57,32 @@ void curta_ledger_set(Ledger *ledger, int64_t first, const uint32_t *words, int6
 
 /* The page that an address lies in, made if there is none: 0 if memory is short. */
 uint8_t *curta_ledger_page(Ledger *ledger, uint64_t address) {
-    uint8_t **page = &ledger->pages[address / MEMORY_PAGE];
-    if (!*page) *page = calloc(1, MEMORY_PAGE);
-    if (!*page) ledger->failed = NO_MEMORY;
-    return *page;
+    const int64_t number = (int64_t)(address / MEMORY_PAGE);
+    if (ledger->pages[number]) return ledger->pages[number];
+    if (ledger->pages_there == ledger->room) {
+        const int64_t room = ledger->room ? 2 * ledger->room : 1024;
+        int64_t *there = realloc(ledger->there, sizeof(int64_t) * (size_t)room);
+        if (!there) {
+            ledger->failed = NO_MEMORY;
+            return 0;
+        }
+        ledger->there = there;
+        ledger->room = room;
+    }
+    uint8_t *page = calloc(1, MEMORY_PAGE);
+    if (!page) {
+        ledger->failed = NO_MEMORY;
+        return 0;
+    }
+    ledger->there[ledger->pages_there++] = number;
+    return ledger->pages[number] = page;
 }
 
 /* The numbers of the pages that there are; how many. */
 int64_t curta_ledger_pages(const Ledger *ledger, int64_t *found) {
-    int64_t count = 0;
-    for (int64_t page = 0; page < PAGES; page++)
-        if (ledger->pages[page]) {
-            if (found) found[count] = page;
-            count++;
-        }
-    return count;
+    if (found && ledger->pages_there)
+        memcpy(found, ledger->there, sizeof(int64_t) * (size_t)ledger->pages_there);
+    return ledger->pages_there;
 }
 
 static uint32_t *place(Ledger *ledger, uint32_t number) {

@@ -309,7 +309,7 @@ class FastLedger:
     def memory(self) -> list[tuple[int, bytes]]:
         numbers = np.zeros(self._library.curta_ledger_pages(self._address, None), dtype=np.int64)
         self._library.curta_ledger_pages(self._address, numbers.ctypes.data)
-        addresses = (numbers * MEMORY_PAGE).tolist()
+        addresses = (np.sort(numbers) * MEMORY_PAGE).tolist()
         return [(address, self._page(address).tobytes()) for address in addresses]
 
 
