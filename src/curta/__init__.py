@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import time
+
 TYPE_CHECKING = False  # type checkers take it for true; `typing` is slow to import
 if TYPE_CHECKING:
     from curta.errors import Trap
     from curta.machine.bake import bake, load_baked
     from curta.machine.machine import Machine
 
+IMPORTED = time.time()
+"""When this process began to import curta: newer files may say something else than what runs
+(engine/model_cache.py).
+"""
 __version__ = "0.1.0"
 __all__ = ["Machine", "Trap", "__version__", "bake", "load_baked"]
 

@@ -13,6 +13,7 @@ import pytest
 from curta import Machine, Trap
 from curta.compiler import compile
 from curta.compiler.derived import bends_of
+from curta.compiler.model import file_notes
 from curta.engine import load
 from curta.errors import FileError, LimitError, ProofError, UserError
 from curta.gallery import PROGRAMS
@@ -228,3 +229,23 @@ def test_what_was_baked_without_a_proof_says_so(tmp_path: Path) -> None:
     assert not load_baked(path, prove=False).proved
     BakedMachine(program, "program", lambda: weights, proved=True).save(path)
     assert load_baked(path).proved
+
+
+def test_a_file_that_is_replaced_while_it_is_opened_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The note of a proof would be the old file's, the weights the new one's."""
+    weights = compile(PROGRAMS["length"].build(), max_tokens=64)
+    program = LoadedProgram.from_core(PROGRAM)
+    first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
+    BakedMachine(program, "program", lambda: weights, proved=True).save(first)
+    BakedMachine(program, "program", lambda: weights).save(second)
+
+    def notes(path: Path, command: str) -> dict[str, str]:
+        found = file_notes(path, command)
+        second.replace(path)
+        return found
+
+    monkeypatch.setattr("curta.machine.bake.file_notes", notes)
+    with pytest.raises(FileError, match="written anew while it was opened"):
+        load_baked(first)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import curta
 import curta.compiler
 from curta.compiler import Graph, Model, compile, load_model
 from curta.compiler.compile import OnPass, checked_length
@@ -37,8 +38,7 @@ def compile_cached(graph: Graph, max_tokens: int, on_pass: OnPass | None = None)
         if (graph_to_json(model.graph), model.certificate.max_tokens) == (content, length):
             return model
     model = compile(graph, length, on_pass)
-    with suppress(OSError):
-        write_atomically(path, model.to_bytes())
+    keep(path, model.to_bytes())
     return model
 
 
@@ -54,6 +54,24 @@ def compiler_digest() -> bytes:
     for path in sorted(Path(curta.compiler.__file__).parent.glob("*.py")):
         total.update(path.read_bytes())
     return total.digest()
+
+
+def runs_what_files_say() -> bool:
+    """Whether no file of curta was changed since this process imported it. Else what it makes is
+    not what the files would, under whose digest it would be found.
+    """
+    files = (path for path in Path(curta.__file__).parent.rglob("*") if path.suffix in _SOURCES)
+    return all(path.stat().st_ctime <= curta.IMPORTED for path in files)
+
+
+_SOURCES = (".py", ".c", ".wasm")
+
+
+def keep(path: Path, content: bytes) -> None:
+    """Keep what can be made again, if it can be kept."""
+    with suppress(OSError):
+        if runs_what_files_say():
+            write_atomically(path, content)
 
 
 def write_atomically(path: Path, content: bytes) -> None:

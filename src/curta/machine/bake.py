@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -148,9 +150,12 @@ class BakedMachine:
         """
         from curta.machine.weights import load_weights
 
+        before = identity(path)
         if file_notes(path, "curta bake").get(PROGRAM_NOTE) != self._note():
             raise FileError(f"{path} holds another program; save this one to it first")
-        load_weights("native", file_digest(path), vocabulary(()), lambda: self.model)
+        key = file_digest(path)
+        if identity(path) == before:
+            load_weights("native", key, vocabulary(()), lambda: self.model)
 
 
 def bake(
@@ -203,6 +208,7 @@ def load_baked(
             f"{path} is in the weights, with the extensions that it was baked with: {names} "
             "(--extension) means nothing to it; leave it out, or give it to `curta bake`"
         )
+    before = identity(path)
     notes = file_notes(path, "curta bake")
     if PROGRAM_NOTE not in notes:
         raise FileError(f"{path} is a model, but no baked program; `curta bake` makes one")
@@ -211,6 +217,8 @@ def load_baked(
     except ValueError as error:
         raise FileError(f"{path}: the program in it cannot be read; bake it again") from error
     program, key = replace(LoadedProgram.from_bytes(content), baked=True), file_digest(path)
+    if identity(path) != before:
+        raise FileError(f"{path} was written anew while it was opened; open it again")
 
     def model() -> Model:
         """The weights that belong to the program and to the key."""
@@ -239,6 +247,14 @@ def load_baked(
         key=key,
         proved=PROOF_NOTE in notes,
     )
+
+
+def identity(path: str | Path) -> tuple[int, ...] | None:
+    """Changes whenever a file is written or replaced."""
+    with suppress(OSError):
+        found = os.stat(path)
+        return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns, found.st_ctime_ns
+    return None
 
 
 def file_digest(path: str | Path) -> str:

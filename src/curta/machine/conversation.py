@@ -184,18 +184,22 @@ class Conversation:
             raise UserError("a function of this instance is being executed: it cannot be invoked")
         self._is_invoked = True
         try:
-            return self._invoke(number, words, results)
-        except (Trap, ExitError):
-            raise
+            found = self._invoke(number, words, results)
         except BaseException as error:
-            self._failed = (
-                error if isinstance(error, CurtaError) else ProgramError("the run was interrupted")
-            )
+            self._failed = ProgramError("the run was interrupted")
+            if isinstance(error, Trap | ExitError):  # another program's end
+                raise self._failed from error
+            if isinstance(error, CurtaError):
+                self._failed = error
             raise
         finally:
             self._is_invoked = False
+        if isinstance(found, ProgramError):
+            raise found
+        return found
 
-    def _invoke(self, number: int, words: Sequence[int], results: int) -> list[int]:
+    def _invoke(self, number: int, words: Sequence[int], results: int) -> list[int] | ProgramError:
+        """Its results; or how the program ended."""
         self._tail_length = max(64, TOKENS_PER_WORD * (results + 2))
         if self._stop != AWAIT_ID:  # it ended, and begins again by itself
             self._turn(NOTHING)
@@ -208,7 +212,7 @@ class Conversation:
             elif self._stop == READ_ID:
                 given = self._read()
             else:
-                raise self._ended()
+                return self._ended()
             self._turn(self._note(np.array(given, dtype=np.int32)))
 
     def _read(self) -> list[int]:

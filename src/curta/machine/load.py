@@ -13,7 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from curta.engine.model_cache import write_atomically
+from curta.engine.model_cache import keep, runs_what_files_say
 from curta.engine.settings import read_settings
 from curta.errors import FileError, LimitError, ProofError
 from curta.machine.loaded import LoadedProgram
@@ -51,11 +51,10 @@ def load_program(
     key = hashlib.sha256(lowering_digest() + settings + content)
     path = read_settings().cache_directory / "lowered" / f"{key.hexdigest()[:32]}.program"
     with suppress(OSError, FileError):
-        return LoadedProgram.from_bytes(path.read_bytes())
+        if runs_what_files_say():
+            return LoadedProgram.from_bytes(path.read_bytes())
     program = lower_program(content, max_memory, extensions, prove=prove, stored=stored)
-    if _is_as_imported():
-        with suppress(OSError):
-            write_atomically(path, program.to_bytes())
+    keep(path, program.to_bytes())
     return program
 
 
@@ -111,30 +110,18 @@ def _verdicts(
 
     pages = min(max_memory, MAX_PAGES)
     folder = read_settings().cache_directory / "proved"
-    kept = Kept(folder, lowering_digest()) if _is_as_imported() else None
+    kept = Kept(folder, lowering_digest()) if runs_what_files_say() else None
     return prove(module, core, program.prompt(), pages, extensions, kept)
 
 
 def lowering_digest() -> bytes:
     """Changes whenever anything does that lowered programs are made with."""
-    return _DIGEST
-
-
-def _is_as_imported() -> bool:
-    """Whether the files still are what this process runs: else nothing is kept for others."""
-    return _digest_of_files() == _DIGEST
-
-
-def _digest_of_files() -> bytes:
     total = hashlib.sha256()
     for pattern in LOWERING:
         for path in sorted(HERE.glob(pattern)):
             content = path.read_bytes()
             total.update(f"{path.name}:{len(content)}:".encode() + content)
     return total.digest()
-
-
-_DIGEST = _digest_of_files()
 
 
 def check_memory(module: Module, pages: int) -> None:

@@ -234,3 +234,18 @@ def test_input_that_fails_ends_the_run() -> None:
         instance.invoke("_start")
     with pytest.raises(CurtaError, match="interrupted"):
         instance.invoke("add", 1, 2)
+
+
+@pytest.mark.parametrize("error", [Trap("unreachable"), ExitError(7)])
+def test_how_another_program_ended_is_not_how_this_one_did(error: CurtaError) -> None:
+    """It came out of a function of the host; what it interrupted would go on in what comes next."""
+
+    def tell(_: bytes) -> None:
+        raise error
+
+    instance = started(Host(b"input", on_stdout=tell))
+    with pytest.raises(CurtaError, match="interrupted") as found:
+        instance.run()
+    assert found.value.__cause__ is error
+    with pytest.raises(CurtaError, match="interrupted"):
+        instance.invoke("add", 1, 2)

@@ -476,3 +476,18 @@ def test_constants_of_claims_are_words(made: Mapping[int, tuple[str, tuple[int, 
     claim = Claim(Place(("user", 0), 2), (1, 2), {0: 1, 1: None, 6: 4, 7: 6}, made)
     with np.errstate(all="ignore"):
         assert is_refused(module, put(program, 0, code, {3: claim}))
+
+
+class Twice(dict[int, tuple[int, ...]]):
+    """Says one thing to those who look at all of it, and another to those who ask."""
+
+    def get(self, key: int, default: object = None) -> tuple[int, ...]:  # type: ignore[override]
+        return (~5,)
+
+
+def test_claims_say_the_same_however_they_are_asked() -> None:
+    text = '(global $g (mut i32) (i32.const 0)) (func (export "f") (result i32) (global.get $g))'
+    module = decode(assemble(f"(module {text})"))
+    program = put(lower(module), 0, [constant(5), RETURN])
+    claims = replace(program.claims, globals=Twice({0: (32999,)}))
+    assert is_refused(module, replace(program, claims=claims))

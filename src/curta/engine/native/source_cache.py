@@ -14,7 +14,7 @@ from pathlib import Path
 
 import curta.compiler
 from curta.compiler.model import Model
-from curta.engine.model_cache import write_atomically
+from curta.engine.model_cache import keep
 from curta.engine.settings import read_settings
 
 
@@ -31,8 +31,7 @@ def cached_source(model: Model, specialise: bool, generate: Callable[[], str]) -
         if digest == digest_of(source):
             return source
     source = generate()
-    with suppress(OSError):
-        write_atomically(path, f"{digest_of(source)}\n{source}".encode())
+    keep(path, f"{digest_of(source)}\n{source}".encode())
     return source
 
 
