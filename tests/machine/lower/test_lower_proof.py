@@ -56,6 +56,51 @@ def test_programs_are_proved() -> None:
     check_proved(list(TEXTS))
 
 
+REPEATED = "(i32.rem_s (local.get 0) (local.get 1))"
+DIVIDED = {
+    "twice": f"(i32.add {REPEATED} {REPEATED})",
+    "across a call": f"""(local.set 2 {REPEATED}) (call $other (local.get 2))
+        (i32.add (local.get 2) {REPEATED})""",
+    "behind a branch": f"""(local.set 2 {REPEATED})
+        (if (local.get 0) (then (return {REPEATED}))) (i32.const 5)""",
+    "where ways meet": f"""(local.set 2 {REPEATED})
+        (if (local.get 0) (then (call $other (local.get 2)))) (i32.add (local.get 2) {REPEATED})""",
+    "in a loop": f"""(local.set 2 {REPEATED})
+        (loop (br_if 0 (local.tee 2 (i32.sub (local.get 2) {REPEATED})))) (local.get 2)""",
+    "by nothing": """(i32.add (i32.div_u (local.get 0) (i32.const 0))
+        (i32.div_u (local.get 0) (i32.const 0)))""",
+    "by -1": """(local.set 2 (i32.div_s (local.get 0) (i32.const -1)))
+        (if (local.get 1) (then (call $other (local.get 2))))
+        (i32.div_s (local.get 0) (i32.const -1))""",
+}
+
+
+@pytest.mark.parametrize("name", DIVIDED)
+def test_what_was_divided_needs_no_second_division(name: str) -> None:
+    text = f"""(module (func $other (export "other") (param i32))
+        (func (export "f") (param i32 i32) (result i32) (local i32) {DIVIDED[name]}))"""
+    module = decode(assemble(text))
+    assert not is_refused(module, lower(module))
+
+
+def test_another_division_is_one() -> None:
+    one, other = (
+        "(i32.div_s (local.get 0) (local.get 1))",
+        "(i32.div_s (local.get 1) (local.get 0))",
+    )
+    once, twice = (
+        decode(
+            assemble(
+                f"""(module (func (export "f") (param i32 i32) (result i32)
+                (drop {one}) (drop {second}) (i32.const 1)))"""
+            )
+        )
+        for second in (one, other)
+    )
+    assert not is_refused(once, lower(once))
+    assert is_refused(twice, lower(once))
+
+
 def test_what_is_known_counts_before_a_loop_goes_on_and_on() -> None:
     """The last local is 0 on this way, and claimed to be the comparison: both are the same once
     what is known is taken in mind. Until then, steps must not be used up by the loop.

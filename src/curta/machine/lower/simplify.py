@@ -2,12 +2,15 @@
 
 The rules are applied once more, as sources may have become constants since. It is one walk down the
 tree of dominators: a value that a dominating block has computed is there to be read. Divisions are
-shared too: the first one has not trapped.
+shared too, as the first one has not trapped; but if they may, not where ways have met in between: a
+proof does not remember there what has happened.
 """
 
 from __future__ import annotations
 
-from curta.machine.instructions import kind_of
+from collections.abc import Collection, Mapping, Sequence
+
+from curta.machine.instructions import WORD, kind_of
 from curta.machine.lower.code import (
     Branch,
     Call,
@@ -33,7 +36,7 @@ def simplify(code: Code) -> Code:
     below: dict[Label, list[Label]] = {label: [] for label in order}
     for label in order[1:]:
         below[dominators[label]].append(label)
-    known = _Known(code)
+    known = _Known(code, _find_stretches(order, before))
     waiting: list[Label | list[Key]] = [code.entry.label]
     """Blocks to walk, and keys to forget when all below a block have been walked."""
     while waiting:
@@ -54,8 +57,9 @@ def simplify(code: Code) -> Code:
 class _Known:
     """`values` are those computed by blocks that dominate the present one; `names` of others."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: Code, stretches: Mapping[Label, Label]) -> None:
         self.code = code
+        self.stretches = stretches
         self.facts = Facts(code.constants, {})
         self.values: dict[Key, Value] = {}
         self.names: dict[Value, Value] = {}
@@ -76,6 +80,8 @@ class _Known:
                 self.names[step.d] = reduced
                 continue
             key = _key(reduced)
+            if kind_of(reduced.operation) == "divide" and self._may_trap(reduced.b):
+                key = *key, self.stretches[label]
             if key in self.values:
                 self.names[step.d] = self.values[key]
                 continue
@@ -84,6 +90,9 @@ class _Known:
             kept.append(reduced)
         block.steps = kept
         return learnt
+
+    def _may_trap(self, divisor: Value | None) -> bool:
+        return divisor is None or self.code.constants.get(divisor, 0) in (0, WORD - 1)
 
     def reduced(self, step: Step) -> Step | Value:
         """The step by the rules, or the value that it computes if that is there already."""
@@ -98,6 +107,17 @@ class _Known:
             return found
         a, b, c = (*found.sources, None, None)[:3]
         return Step(found.name, step.d, a, b, c, step.immediate, step.place)
+
+
+def _find_stretches(
+    order: Sequence[Label], before: Mapping[Label, Collection[Label]]
+) -> dict[Label, Label]:
+    """For every block the one that it can only be come to from, where ways last met."""
+    found: dict[Label, Label] = {}
+    for label in order:
+        only = next(iter(before[label])) if len(before[label]) == 1 else label
+        found[label] = found.get(only, label)
+    return found
 
 
 def _is_shared(operation: str) -> bool:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from curta.machine.proof.terms import Term, Terms, constant, located
+from curta.machine.proof.terms import ZERO, Term, Terms, constant, located
 
 
 class Side(Protocol):
@@ -33,7 +33,14 @@ def written(byte: Term) -> Term:
     return byte if byte >= 0 else constant(~byte % 256)
 
 
-def divided(side: Side, operation: str, a: Term, b: Term) -> Term:
-    """A quotient or remainder: an event if it may trap."""
-    known = side.terms.quotient(operation, a, b)
-    return side.happen(operation, a, b, side.seen()) if known is None else known
+def divided(side: Side, world: Term, operation: str, a: Term, b: Term) -> Term:
+    """A quotient or remainder: an event if it may trap, and did not happen before."""
+    terms = side.terms
+    known = terms.quotient(operation, a, b)
+    if known is not None:
+        return known
+    for before in terms.past(world):
+        name, *words = terms.nodes[before]
+        if name == operation and words[1:3] == [a, b]:
+            return terms.node("result", before, ZERO)
+    return side.happen(operation, a, b, side.seen())

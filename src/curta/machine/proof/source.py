@@ -199,7 +199,7 @@ class SourceRun:
         return self.state.frame.place() in self.divided
 
     def divide(self, operation: str, a: Term, b: Term) -> Term:
-        return divided(self, operation, a, b)
+        return divided(self, self.state.world, operation, a, b)
 
     def library(self, name: str, arguments: Words, results: int) -> Words:
         callee = self.inlined.get(self.state.frame.place())

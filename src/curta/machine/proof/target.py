@@ -188,7 +188,7 @@ class TargetRun:
                 self._say(instruction, self.terms.value(name, *self._given(instruction)))
             case "divide":
                 a, b = self._read(instruction.a), self._second(instruction)
-                self._say(instruction, divided(self, name, a, b))
+                self._say(instruction, divided(self, way.world, name, a, b))
                 if name.startswith("div"):
                     way.said = None  # a quotient is said in other digits than words
             case "load":
