@@ -57,7 +57,7 @@ MODULE = assemble("""(module
         (local.set 1 (i32.add (local.get 1) (i32.const 1)))
         (br $next))))))""")
 GIVEN = bytes(range(40, 50))
-LENGTHS = (60, 1000)
+LENGTHS = (100, 1000)
 REFERENCE = Machine("reference")
 
 
@@ -210,11 +210,10 @@ def test_an_opening_that_says_something_else_is_refused() -> None:
     assert len(list(continued(ids, own, chapters))) == len(chapters) > 3
     second = chapters[1]
     for place in range(second.start + len(own.records), second.start + second.opening):
-        for change in (1, -1):
-            wrong = ids.copy()
-            wrong[place] += change
-            with pytest.raises(VerifyError, match=r"chapter 2.* does not begin with the state"):
-                list(continued(wrong, own, chapters))
+        wrong = ids.copy()
+        wrong[place] += 1 if place % 2 else -1
+        with pytest.raises(VerifyError, match=r"chapter 2.* does not begin with the state"):
+            list(continued(wrong, own, chapters[:3]))
 
 
 def test_tokens_that_no_run_says_are_refused() -> None:
