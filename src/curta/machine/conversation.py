@@ -231,8 +231,8 @@ class Conversation:
     def _place(self, counter: int) -> str:
         """The user's function that was executed last."""
         origin = self.program.origin(counter)
-        if origin.library:
-            origin = self.trace.last_origin(self.program, counter, self._behind) or origin
+        if origin.library and self.ledger.own_at >= 0:
+            origin = self.program.origin(self.ledger.own_at)
         name = "main" if origin.function == COMPILED_MAIN else origin.function
         return f"in function ${name}" if not name.startswith("function ") else f"in {name}"
 

@@ -9,12 +9,13 @@
 
 typedef struct {
     uint32_t kind; /* KIND_..., and for stores the number of bytes in the lowest bits */
+    uint32_t library;
     uint32_t a, b, c, d, immediate;
 } Row;
 
 typedef struct {
     const Row *rows;
-    int64_t count, counter, frame, instructions, ended_at;
+    int64_t count, counter, frame, instructions, ended_at, own_at;
     uint64_t digits, quotient, number;
     int64_t far;
     int32_t since_frame, failed;
@@ -41,6 +42,7 @@ Ledger *curta_ledger_new(const Row *rows, int64_t count) {
     ledger->rows = rows;
     ledger->count = count;
     ledger->since_frame = ADDRESS_BYTES;
+    ledger->own_at = -1;
     ledger->registers = calloc(REGISTERS, sizeof(uint32_t));
     ledger->pages = calloc(PAGES, sizeof(uint8_t *));
     if (ledger->registers && ledger->pages) return ledger;
@@ -51,6 +53,10 @@ Ledger *curta_ledger_new(const Row *rows, int64_t count) {
 uint32_t *curta_ledger_registers(Ledger *ledger) { return ledger->registers; }
 
 void curta_ledger_set(Ledger *ledger, int64_t first, const uint32_t *words, int64_t count) {
+    if (first < 0 || count < 0 || first + count > REGISTERS) {
+        ledger->failed = NO_PLACE;
+        return;
+    }
     memcpy(ledger->registers + first, words, sizeof(uint32_t) * (size_t)count);
     if (first + count > ledger->top) ledger->top = first + count;
 }
@@ -58,6 +64,10 @@ void curta_ledger_set(Ledger *ledger, int64_t first, const uint32_t *words, int6
 /* The page that an address lies in, made if there is none: 0 if memory is short. */
 uint8_t *curta_ledger_page(Ledger *ledger, uint64_t address) {
     const int64_t number = (int64_t)(address / MEMORY_PAGE);
+    if (address / MEMORY_PAGE >= (uint64_t)PAGES) {
+        ledger->failed = NO_PLACE;
+        return 0;
+    }
     if (ledger->pages[number]) return ledger->pages[number];
     if (ledger->pages_there == ledger->room) {
         const int64_t room = ledger->room ? 2 * ledger->room : 1024;
@@ -100,7 +110,7 @@ static void put(Ledger *ledger, uint32_t number, uint32_t content) {
 
 /* From a register on all hold 0 again. */
 void curta_ledger_forget(Ledger *ledger, int64_t first) {
-    if (first >= ledger->top) return;
+    if (first < 0 || first >= ledger->top) return;
     memset(ledger->registers + first, 0, sizeof(uint32_t) * (size_t)(ledger->top - first));
     ledger->top = first;
 }
@@ -114,6 +124,9 @@ static const Row *now(Ledger *ledger) {
 }
 
 static void done(Ledger *ledger, int64_t distance) {
+    if (ledger->counter >= 0 && ledger->counter < ledger->count &&
+        !ledger->rows[ledger->counter].library)
+        ledger->own_at = ledger->counter;
     ledger->counter += distance;
     ledger->instructions++;
     ledger->digits = ledger->quotient = 0;
@@ -133,6 +146,7 @@ static void jump(Ledger *ledger, int64_t distance) {
     } else if (row->kind == KIND_RETURN) {
         const int64_t before = ledger->counter + distance - 1;
         if (before >= 0 && before < ledger->count) ledger->frame -= ledger->rows[before].immediate;
+        if (ledger->frame < 0) ledger->failed = NO_PLACE;
     }
     done(ledger, distance);
 }
@@ -149,10 +163,6 @@ static void store(Ledger *ledger) {
     uint64_t address = (uint64_t)base + row->immediate;
     if (row->kind & STORE_PRIVATE) address += UINT64_C(1) << 32;
     for (uint32_t left = row->kind & STORE_SIZE; left; left--, address++, content >>= 8) {
-        if (address / MEMORY_PAGE >= (uint64_t)PAGES) {
-            ledger->failed = NO_PLACE;
-            return;
-        }
         uint8_t *page = curta_ledger_page(ledger, address);
         if (!page) return;
         page[address % MEMORY_PAGE] = (uint8_t)content;

@@ -50,6 +50,10 @@ class Ledger(Protocol):
     def ended_at(self) -> int:
         """The instruction at which the program ended last."""
 
+    @property
+    def own_at(self) -> int:
+        """The latest instruction that was executed and is not the library's; -1 before there is."""
+
     def take(self, said: Ids) -> None:
         """File what was said next, behind `start`."""
 
@@ -97,6 +101,7 @@ class PlainLedger:
         self.program = program
         self.size = frame_size(program)
         self.counter = self.frame = self.instructions = self.ended_at = 0
+        self.own_at = -1
         self.words: dict[int, int] = {}
         self.bytes: dict[int, int] = {}
         self.digits = self.quotient = self.far = 0
@@ -148,6 +153,8 @@ class PlainLedger:
         return self.program.instruction(self.counter)
 
     def _done(self, distance: int) -> None:
+        if not self.program.origin(self.counter).library:
+            self.own_at = self.counter
         self.counter += distance
         self.instructions += 1
         self.digits = self.quotient = self.far = 0
@@ -169,6 +176,8 @@ class PlainLedger:
             self.frame += now.immediate
         if now.operation == "return":
             self.frame -= self.program.instruction(self.counter + distance - 1).immediate
+            if self.frame < 0:
+                raise TokenError("the run returns from its first frame")
         self._done(distance)
 
     def _store(self) -> None:
@@ -222,7 +231,7 @@ _NAMES = (
     *("FIRST_QUOTIENT_SCRATCH", "STORED_ID", "FRAME_ID", "EXIT_ID", "READ_ID", "AWAIT_ID"),
     "FIRST_TRAP",
 )
-_ROW = np.dtype([(name, "<u4") for name in ("kind", "a", "b", "c", "d", "immediate")])
+_ROW = np.dtype([(name, "<u4") for name in ("kind", "library", "a", "b", "c", "d", "immediate")])
 
 
 class _State(ctypes.Structure):
@@ -235,6 +244,7 @@ class _State(ctypes.Structure):
         ("frame", ctypes.c_int64),
         ("instructions", ctypes.c_int64),
         ("ended_at", ctypes.c_int64),
+        ("own_at", ctypes.c_int64),
     )
 
 
@@ -273,6 +283,10 @@ class FastLedger:
     def ended_at(self) -> int:
         return int(self._state.ended_at)
 
+    @property
+    def own_at(self) -> int:
+        return int(self._state.own_at)
+
     def take(self, said: Ids) -> None:
         said = np.ascontiguousarray(said, dtype=np.int32)
         failed = self._library.curta_ledger_take(self._address, said.ctypes.data, len(said))
@@ -293,7 +307,7 @@ class FastLedger:
     def _page(self, address: int) -> npt.NDArray[np.uint8]:
         page = self._library.curta_ledger_page(self._address, address)
         if not page:
-            raise MemoryError(_FAILURES["NO_MEMORY"])
+            raise TokenError(f"there is no memory at {address:#x}")
         return np.ctypeslib.as_array((ctypes.c_uint8 * MEMORY_PAGE).from_address(page))
 
     def set_registers(self, first: int, words: Words) -> None:
@@ -322,6 +336,7 @@ def _rows(program: LoadedProgram) -> npt.NDArray[np.void]:
     for name in ("a", "b", "c", "d", "immediate"):
         rows[name] = program.rows[name]
     rows["kind"] = kinds[operation % count]
+    rows["library"][: len(program.origins)] = program.origins["library"]
     is_indexed = (rows["kind"] >= _KINDS["STORE"]) & (operation < count)
     rows["kind"][is_indexed] |= _STORE_INDEX
     return rows

@@ -44,7 +44,9 @@ from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, MOST_REGISTERS
 
 _WORD_DIGITS, _DIGIT_BITS = 3, 12
 _HEAD = 1 + ADDRESS_BYTES
-"""Tokens before the content of a piece: so many zeros may as well be said."""
+"""Tokens before the content of a piece."""
+_APART = 16
+"""Zeros between pieces, at least: fewer of them are said, which makes fewer pieces."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +94,7 @@ def _pieces(stretches: Iterable[tuple[int, npt.NDArray[Any]]]) -> Iterator[tuple
         places = np.flatnonzero(content)
         if not len(places):
             continue
-        gaps = np.flatnonzero(np.diff(places) > _HEAD + 1)
+        gaps = np.flatnonzero(np.diff(places) > _APART)
         starts = places[np.concatenate([[0], gaps + 1])]
         ends = places[np.concatenate([gaps, [len(places) - 1]])] + 1
         for start, end in zip(starts.tolist(), ends.tolist(), strict=True):

@@ -9,13 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.machine.ids import DISTANCES, ENDS, FIRST_FAR_JUMP, Ids
-from curta.machine.loaded import LoadedProgram
-from curta.machine.program import Origin
 from curta.machine.vocabulary import FAR, TOKENS
 
 BLOCK = 1 << 18
-SEARCHED = 1 << 20
-"""How many tokens are searched for the user's function in which a library function trapped."""
 
 
 class Trace(Sequence[str]):
@@ -71,31 +67,6 @@ class Trace(Sequence[str]):
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self):,} tokens, ... {' '.join(self[-8:])}>"
-
-    def tail(self, count: int) -> Ids:
-        """The last tokens, as far as there are so many."""
-        blocks: list[Ids] = []
-        for number in range(len(self._blocks) - 1, -1, -1):
-            last = number == len(self._blocks) - 1
-            blocks.insert(0, self._blocks[number][: self._filled if last else BLOCK])
-            if sum(map(len, blocks)) >= count:
-                break
-        return np.concatenate([np.zeros(0, dtype=np.int32), *blocks])[-count:]
-
-    def last_origin(self, program: LoadedProgram, counter: int, count: int) -> Origin | None:
-        """Where the program was in the user's own functions most recently, if it was stopped at
-        this instruction; among so many tokens.
-        """
-        if not len(program.origins):
-            return None
-        said = self.tail(min(SEARCHED, count))[:-1]
-        ends = np.flatnonzero(ENDS[said])
-        said = said[ends[-1] + 1 :] if len(ends) else said
-        counters = counter - np.cumsum(DISTANCES[said[::-1]], dtype=np.int64)
-        counters = counters[~in_far_jumps(said)[::-1]]
-        known = counters[(counters >= 0) & (counters < len(program.origins))]
-        own = np.flatnonzero(program.origins["library"][known] == 0)
-        return program.origin(int(known[own[0]])) if len(own) else None
 
 
 def in_far_jumps(ids: Ids) -> npt.NDArray[np.bool_]:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.engine import Engine
-from curta.errors import ProgramError, UserError
+from curta.errors import ProgramError, TokenError, UserError
 from curta.machine.conversation import Chapter
 from curta.machine.ids import AWAIT_ID, FIRST_LAST, READ_ID, START_ID, Ids
 from curta.machine.instructions import WORD
@@ -206,23 +206,32 @@ def continued(
     of those before it say.
     """
     ledger, first = new_ledger(program), ids[: chapters[0].opening]
-    for segment in decode_prompt(first, program.operations).segments:
-        ledger.give(segment)
+    try:
+        if not program.baked and not np.array_equal(first[: len(program.records)], program.records):
+            raise TokenError("it is of another program")
+        for segment in decode_prompt(first, program.operations).segments:
+            ledger.give(segment)
+    except TokenError as error:
+        raise VerifyError(f"the run does not begin as runs do: {error}") from error
     ends = [chapter.start for chapter in chapters[1:]] + [len(ids)]
     for number, (chapter, end) in enumerate(zip(chapters, ends, strict=True), 1):
         part = ids[chapter.start : end]
         opening, said = part[: chapter.opening], part[chapter.opening :]
         expected = first if number == 1 else opening_ids(program, opening_of(ledger))
-        if not np.array_equal(opening, expected[: len(opening)]):
+        is_last = chapter.start + len(part) == len(ids)
+        if not np.array_equal(opening, expected[: len(opening)] if is_last else expected):
             raise VerifyError(
                 f"chapter {number}, at position {chapter.start:,}, does not begin with the "
                 "state in which the one before it ended"
             )
         yield chapter, part
-        ledger.forget()
-        ledger.take(said)
-        if chapter.start + len(part) == len(ids):
+        if is_last:
             return
+        ledger.forget()
+        try:
+            ledger.take(said)
+        except TokenError as error:
+            raise VerifyError(f"chapter {number} says what no run does: {error}") from error
 
 
 def _instruction(program: LoadedProgram, said: Ids) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -98,6 +99,8 @@ def test_functions_are_called_across_pages(length: int) -> None:
     assert instance.invoke("divided", -1, 3) == (2**64 - 1) // 3 % 1000007
     with pytest.raises(Trap, match=r"unreachable \(in function \$fail\)"):
         instance.invoke("late", 50)
+    with pytest.raises(Trap, match=r"divide by zero \(in function \$divided\)"):
+        instance.invoke("divided", 5, 0)  # in a function of the library
     assert instance.invoke("deep", 200) == 20100
     assert instance.figures.chapters > 2
 
@@ -214,6 +217,25 @@ def test_an_opening_that_says_something_else_is_refused() -> None:
         wrong[place] += 1 if place % 2 else -1
         with pytest.raises(VerifyError, match=r"chapter 2.* does not begin with the state"):
             list(continued(wrong, own, chapters[:3]))
+
+
+def test_a_run_of_another_program_is_refused() -> None:
+    instance = begun(chapter_tokens=400)
+    instance.run()
+    ids, chapters = instance.trace.ids, instance.conversation.chapters
+    own = instance.conversation.program
+    for place, words in (
+        (0, "another program"),
+        (len(own.records) - 1, "another program"),
+        (len(own.records) + 1, "no memory at 0xc8"),  # the highest byte of an address
+    ):
+        wrong = ids.copy()
+        wrong[place] += 1 if place < len(own.records) else 200
+        with pytest.raises(VerifyError, match=f"does not begin as runs do.* {words}"):
+            list(continued(wrong, own, chapters))
+    shorter = [replace(one, opening=one.opening - 1) for one in chapters]
+    with pytest.raises(VerifyError):
+        list(continued(ids, own, shorter))
 
 
 def test_tokens_that_no_run_says_are_refused() -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 import pytest
 from core_programs import program
 
 from curta import Machine, Trap
-from curta.machine.ids import ID_OF
 from curta.machine.listing import executed
-from curta.machine.loaded import ORIGIN, ROW, LoadedProgram
-from curta.machine.trace import Trace
+from curta.machine.loaded import LoadedProgram
 
 LOADED = LoadedProgram.from_core(program())
 
@@ -43,17 +40,3 @@ def test_a_trap_is_the_last_line() -> None:
     assert list(executed(LOADED, instance.conversation.said()))[-1].split()[-1] == "trap1"
     instance.invoke("add", 1, 1)
     assert any("g0 = add" in row for row in executed(LOADED, instance.conversation.said()))
-
-
-def test_nobody_is_blamed_for_what_a_far_jump_passes_over() -> None:
-    """H1 leads from the caller into another function, and only J93 to the library behind it."""
-    functions = ("caller", "bystander", "library")
-    origins = np.zeros(5000, dtype=ORIGIN)
-    origins["function"][4000:4200], origins["function"][4200:] = 1, 2
-    origins["library"][4200:] = 1
-    loaded = LoadedProgram(np.zeros(5000, dtype=ROW), (), {}, functions, origins)
-    trace = Trace()
-    trace.append(np.array([ID_OF[name] for name in ("L0", "H1", "J93", "L7", "trap1")]))
-    origin = trace.last_origin(loaded, 11 + 4096 + 93 + 1, len(trace))
-    assert origin is not None
-    assert origin.function == "caller"
