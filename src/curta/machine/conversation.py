@@ -138,8 +138,9 @@ class Conversation:
         self._input = _next_byte(host.stdin)
         self._tail = NOTHING
         self._tail_length = 64
-        self._tokens = self._due = 0
-        self._seconds = self._waited = 0.0
+        self._tokens = self._opened = self._due = 0
+        self._seconds = 0.0
+        self._opening = NOTHING
         self._stop = -1
         self._failed: CurtaError | None = None
         self._is_invoked = False
@@ -147,7 +148,7 @@ class Conversation:
     @property
     def figures(self) -> Figures:
         return Figures(
-            sum(chapter.opening for chapter in self.chapters),
+            self._opened,
             self._tokens,
             len(self.chapters),
             self.ledger.instructions,
@@ -216,9 +217,7 @@ class Conversation:
             self._turn(self._note(np.array(given, dtype=np.int32)))
 
     def _read(self) -> list[int]:
-        started = time.perf_counter()
         byte = self._input()
-        self._waited += time.perf_counter() - started
         return word_ids(END_OF_INPUT) if byte < 0 else [FIRST_LAST + byte]
 
     def _ended(self) -> ProgramError:
@@ -240,7 +239,7 @@ class Conversation:
 
     def _turn(self, given: Ids) -> None:
         """Say something, and listen until the machine hands over."""
-        started, self._waited = time.perf_counter(), 0.0
+        started = time.perf_counter()
         before = self._seconds
         while not self._listen(given, started - before):
             given = self._turn_page()
@@ -265,14 +264,14 @@ class Conversation:
     def _most(self) -> int:
         most = self.talker.max_tokens - self._behind - self.chapters[-1].opening
         if self.limits.max_tokens is not None:
-            most = min(most, self.limits.max_tokens - self._tokens)
+            most = min(most, self.limits.max_tokens - self._length)
         if most <= 0:
             raise self._too_long()
         return most
 
     def _too_long(self) -> LimitError:
         limit = self.limits.max_tokens
-        if limit is not None and limit <= self._tokens:
+        if limit is not None and limit <= self._length:
             return LimitError(
                 f"the run reached its limit of {limit:,} tokens; allow more with max_tokens "
                 "(--max-tokens)"
@@ -299,6 +298,11 @@ class Conversation:
     # -- chapters ---------------------------------------------
 
     @property
+    def _length(self) -> int:
+        """Tokens without what was said again."""
+        return self._tokens - self._opened + self.chapters[0].opening
+
+    @property
     def _behind(self) -> int:
         """How many tokens there are behind the opening of the chapter."""
         chapter = self.chapters[-1]
@@ -307,6 +311,7 @@ class Conversation:
     def _open(self, opening: Ids) -> None:
         """Begin a chapter."""
         self.chapters.append(Chapter(self._tokens, len(opening)))
+        self._opened += len(opening)
         self._keep(opening)
         self._due = self._pays(len(opening))
 

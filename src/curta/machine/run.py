@@ -70,7 +70,9 @@ class TalkOptions(TypedDict, total=False):
     on_progress: Callable[[Figures], object] | None
     """Told every now and then how far the run has come."""
     max_tokens: int | None
-    """Where the run ends at the latest, the prompt included; by default nowhere."""
+    """Where the run ends at the latest, the prompt included, openings of later chapters not; by
+    default nowhere.
+    """
     chapter_tokens: int | None
     """How long chapters are, behind their openings; by default that depends on the openings."""
     keep_trace: bool

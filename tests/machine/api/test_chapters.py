@@ -289,3 +289,14 @@ def test_weights_go_on_from_an_opening() -> None:
     assert instance.figures.chapters > 3
     assert instance.stdout == expected.stdout
     assert np.array_equal(instance.conversation.said(), expected.conversation.said())
+
+
+def test_what_is_said_again_does_not_count() -> None:
+    limit = len(program().prompt()) + 1500
+    lengths = []
+    for length in (100, 1000, None):
+        instance = begun(max_tokens=limit, chapter_tokens=length)
+        with pytest.raises(LimitError, match=f"its limit of {limit:,} tokens"):
+            instance.run()
+        lengths.append(len(instance.conversation.said()))
+    assert max(lengths) - min(lengths) < 5  # the machine in Python does whole instructions
