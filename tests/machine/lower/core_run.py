@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curta.machine.instructions import MEMORY_PAGES, PAGE, TRAPS
-from curta.machine.lower import LowerOptions, host_segments, lower
+from curta.machine.layout import host_segments
+from curta.machine.lower import LowerOptions, lower
 from curta.machine.program import INITIALISE, CoreProgram
 from curta.machine.reference import CoreMachine
 from curta.machine.vocabulary import AWAIT, DIGIT, EXIT, READ

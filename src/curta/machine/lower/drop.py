@@ -9,17 +9,7 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from itertools import compress
 
-from curta.machine.lower.code import (
-    Call,
-    Code,
-    Edge,
-    Step,
-    Value,
-    edges,
-    end_reads,
-    mapped,
-    reads,
-)
+from curta.machine.lower.code import Call, Code, Edge, Step, Value, edges, end_reads, mapped, reads
 from curta.machine.lower.flow import find_order
 from curta.machine.lower.operations import is_needless, replaced
 

@@ -10,13 +10,7 @@ from __future__ import annotations
 from functools import partial
 
 from curta.machine.instructions import MEMORY_PAGES, TRAPS, WORD
-from curta.machine.layout import (
-    ARGUMENTS,
-    ARGUMENTS_LENGTH,
-    ENVIRONMENT,
-    ENVIRONMENT_LENGTH,
-    STATE,
-)
+from curta.machine.layout import ARGUMENTS, ARGUMENTS_LENGTH, ENVIRONMENT, ENVIRONMENT_LENGTH, STATE
 from curta.machine.lower.builder import Builder, To, Values
 from curta.machine.lower.code import Exit, Step, Value
 from curta.machine.lower.conditions import branch, choose

@@ -15,17 +15,7 @@ from __future__ import annotations
 import sys
 
 from curta.machine.instructions import operation_of
-from curta.machine.lower.code import (
-    Block,
-    Call,
-    Code,
-    Step,
-    Value,
-    edges,
-    end_reads,
-    reads,
-    writes,
-)
+from curta.machine.lower.code import Block, Call, Code, Step, Value, edges, end_reads, reads, writes
 from curta.machine.lower.operations import gives_value
 
 

@@ -8,19 +8,10 @@ proof does not remember there what has happened.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from curta.machine.instructions import WORD, kind_of
-from curta.machine.lower.code import (
-    Branch,
-    Call,
-    Code,
-    Jump,
-    Label,
-    Step,
-    Value,
-    reads,
-)
+from curta.machine.lower.code import Branch, Call, Code, Jump, Label, Step, Value, reads
 from curta.machine.lower.drop import rename
 from curta.machine.lower.flow import find_dominators, find_order
 from curta.machine.lower.operations import GET, SET, replaced
@@ -36,7 +27,7 @@ def simplify(code: Code) -> Code:
     below: dict[Label, list[Label]] = {label: [] for label in order}
     for label in order[1:]:
         below[dominators[label]].append(label)
-    known = _Known(code, _find_stretches(order, before))
+    known = _Known(code, before)
     waiting: list[Label | list[Key]] = [code.entry.label]
     """Blocks to walk, and keys to forget when all below a block have been walked."""
     while waiting:
@@ -57,9 +48,11 @@ def simplify(code: Code) -> Code:
 class _Known:
     """`values` are those computed by blocks that dominate the present one; `names` of others."""
 
-    def __init__(self, code: Code, stretches: Mapping[Label, Label]) -> None:
+    def __init__(self, code: Code, before: Mapping[Label, Sequence[Label]]) -> None:
         self.code = code
-        self.stretches = stretches
+        self.before = before
+        self.stretches: dict[Label, Label] = {}
+        """For each block, where ways met last before it."""
         self.facts = Facts(code.constants, {})
         self.values: dict[Key, Value] = {}
         self.names: dict[Value, Value] = {}
@@ -67,7 +60,8 @@ class _Known:
 
     def walk(self, label: Label) -> list[Key]:
         """Leave out of a block what is known; the keys of what it adds."""
-        block = self.code.blocks[label]
+        block, before = self.code.blocks[label], self.before[label]
+        self.stretches[label] = self.stretches[before[0]] if len(before) == 1 else label
         learnt: list[Key] = []
         kept: list[Step | Call] = []
         for step in block.steps:
@@ -80,7 +74,7 @@ class _Known:
                 self.names[step.d] = reduced
                 continue
             key = _key(reduced)
-            if kind_of(reduced.operation) == "divide" and self._may_trap(reduced.b):
+            if kind_of(reduced.operation) == "divide" and self._may_trap(reduced):
                 key = *key, self.stretches[label]
             if key in self.values:
                 self.names[step.d] = self.values[key]
@@ -91,8 +85,8 @@ class _Known:
         block.steps = kept
         return learnt
 
-    def _may_trap(self, divisor: Value | None) -> bool:
-        return divisor is None or self.code.constants.get(divisor, 0) in (0, WORD - 1)
+    def _may_trap(self, division: Step) -> bool:
+        return {self.code.constants.get(one, 0) for one in reads(division)[1:]} <= {0, WORD - 1}
 
     def reduced(self, step: Step) -> Step | Value:
         """The step by the rules, or the value that it computes if that is there already."""
@@ -107,17 +101,6 @@ class _Known:
             return found
         a, b, c = (*found.sources, None, None)[:3]
         return Step(found.name, step.d, a, b, c, step.immediate, step.place)
-
-
-def _find_stretches(
-    order: Sequence[Label], before: Mapping[Label, Collection[Label]]
-) -> dict[Label, Label]:
-    """For every block the one that it can only be come to from, where ways last met."""
-    found: dict[Label, Label] = {}
-    for label in order:
-        only = next(iter(before[label])) if len(before[label]) == 1 else label
-        found[label] = found.get(only, label)
-    return found
 
 
 def _is_shared(operation: str) -> bool:
