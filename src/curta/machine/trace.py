@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from typing import overload
 
 import numpy as np
-import numpy.typing as npt
 
-from curta.machine.ids import DISTANCES, ENDS, FIRST_FAR_JUMP, Ids
-from curta.machine.vocabulary import FAR, TOKENS
+from curta.machine.ids import DISTANCES, ENDS, Ids
+from curta.machine.vocabulary import TOKENS
 
 BLOCK = 1 << 18
 
@@ -67,12 +66,6 @@ class Trace(Sequence[str]):
 
     def __repr__(self) -> str:
         return f"<Trace of {len(self):,} tokens, ... {' '.join(self[-8:])}>"
-
-
-def in_far_jumps(ids: Ids) -> npt.NDArray[np.bool_]:
-    """For every token: is it the second one of a jump? The counter before it means nothing."""
-    before = np.concatenate([ids[:1] * 0, ids[:-1]])
-    return (before >= FIRST_FAR_JUMP) & (before < FIRST_FAR_JUMP + 2 * FAR)
 
 
 def counters(ids: Ids) -> Ids:
