@@ -34,7 +34,11 @@ BETWEEN_SECONDS = 0.2
 def run(options: argparse.Namespace) -> int:
     """Run a program, or invoke one of its functions, and show the figures."""
     with standard_input(options) as stdin:
-        return run_with(options, stdin)
+        if options.keep is None:
+            return run_with(options, stdin)
+        from curta.app.machine_keep import run_and_keep
+
+        return run_and_keep(options, stdin)
 
 
 def run_with(options: argparse.Namespace, stdin: Input) -> int:

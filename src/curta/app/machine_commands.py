@@ -12,8 +12,9 @@ LEVELS = ("native", "hull", "plain", "evaluate", "reference")
 
 
 def add_machine_commands(commands: argparse._SubParsersAction[Parser]) -> None:
-    """`curta run`, `curta bake`, `curta verify` and `curta disasm`."""
+    """`curta run`, `resume`, `bake`, `verify` and `disasm`."""
     add_run(commands)
+    add_resume(commands)
     add_bake(commands)
     add_verify(commands)
     add_disasm(commands)
@@ -42,11 +43,15 @@ def add_run(commands: argparse._SubParsersAction[Parser]) -> None:
         action="store_true",
         help="print, instead of the output, every instruction with the tokens that it said",
     )
+    run.add_argument(
+        "--keep", metavar="FILE", help="keep the run in this file: `curta resume FILE` goes on"
+    )
+    run.add_argument(
+        "--keep-tokens", action="store_true", help="its tokens, too: two bytes for each"
+    )
     add_limits(run)
     add_extension(run)
-    run.add_argument(
-        "--stats", choices=("text", "json", "none"), default="text", help="the figures"
-    )
+    add_stats(run)
     run.add_argument(
         "--level",
         choices=LEVELS,
@@ -56,6 +61,40 @@ def add_run(commands: argparse._SubParsersAction[Parser]) -> None:
     )
     add_cflags(run)
     run.set_defaults(command=run_program)
+
+
+def add_resume(commands: argparse._SubParsersAction[Parser]) -> None:
+    resume = commands.add_parser(
+        "resume",
+        help="go on with a run that was kept",
+        description="FILE is from curta run --keep. The run goes on where its last chapter begins. "
+        "Output that was written before is not repeated: a file gets what it lacks, a terminal or "
+        "a pipe what comes next.",
+    )
+    resume.add_argument("file", metavar="FILE")
+    resume.add_argument(
+        "--whole", action="store_true", help="write all of the output, also what was written before"
+    )
+    resume.add_argument("--stdin", metavar="TEXT", help="a line of further input")
+    resume.add_argument("--stdin-file", metavar="FILE", help="a file with further input")
+    resume.add_argument(
+        "--max-tokens", type=int, metavar="N", help="instead of the limit that it was begun with"
+    )
+    resume.add_argument(
+        "--weights", metavar="FILE", help="where the weights of a baked program are now"
+    )
+    resume.add_argument(
+        "--extension", metavar="NAME", action="append", default=[], help=argparse.SUPPRESS
+    )
+    add_stats(resume)
+    resume.add_argument("--level", choices=LEVELS, help="instead of the one it was begun at")
+    resume.set_defaults(command=resume_run)
+
+
+def add_stats(command: argparse.ArgumentParser) -> None:
+    command.add_argument(
+        "--stats", choices=("text", "json", "none"), default="text", help="the figures"
+    )
 
 
 def add_bake(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -189,6 +228,12 @@ def run_program(options: argparse.Namespace) -> int:
     from curta.app import machine
 
     return machine.run(options)
+
+
+def resume_run(options: argparse.Namespace) -> int:
+    from curta.app import machine_keep
+
+    return machine_keep.resume(options)
 
 
 def bake_program(options: argparse.Namespace) -> int:

@@ -7,6 +7,8 @@ on every key, type and index. (Whether the content is also true, `verify` finds 
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -45,6 +47,11 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
         "families": [[list(f.tokens), f.linear, f.square, f.base, f.when] for f in graph.families],
         "stops": sorted(graph.stops),
     }
+
+
+def identity(graph: Graph) -> str:
+    """A digest of a resolved graph: of what its weights compute, however they are laid out."""
+    return hashlib.sha256(json.dumps(graph_to_json(graph)).encode()).hexdigest()
 
 
 def graph_from_json(data: dict[str, Any]) -> Graph:

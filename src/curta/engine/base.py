@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -17,6 +18,7 @@ import numpy.typing as npt
 
 from curta.compiler.model import Model
 from curta.compiler.numbers import integer, short
+from curta.compiler.serialize import identity
 from curta.errors import RegionError, TokenError
 
 Ids = npt.NDArray[np.int32]
@@ -79,6 +81,11 @@ class Engine(ABC):
     def max_tokens(self) -> int:
         """The longest sequence that the certificate covers at this level."""
         return self.model.certificate.max_tokens
+
+    @cached_property
+    def identity(self) -> str:
+        """What the weights compute: the same for all compilations of a graph, at all levels."""
+        return identity(self.model.graph)
 
     # -- what users call ----------------------------------------------------------------------
 

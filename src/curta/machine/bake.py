@@ -22,10 +22,12 @@ from curta import __version__
 from curta.compiler import Model, load_model
 from curta.compiler.compile import OnPass
 from curta.compiler.model import file_notes
+from curta.compiler.serialize import identity as identity_of
 from curta.engine import Engine
 from curta.errors import FileError, LimitError, ProofError, UserError
 from curta.machine.instance import Instance
 from curta.machine.instructions import MOST_TOKENS, OPERATIONS
+from curta.machine.keeping import Ready, run_kept
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine
 from curta.machine.parts.operations import Extension, Operations
@@ -74,6 +76,7 @@ class BakedMachine:
         key: str | None = None,
         *,
         proved: bool = False,
+        path: str | Path | None = None,
     ) -> None:
         if level not in MACHINE_LEVELS:
             raise UserError(f"level={level!r}: expected one of {', '.join(MACHINE_LEVELS)}")
@@ -83,6 +86,8 @@ class BakedMachine:
         self.extensions = tuple(extensions)
         self.proved = proved
         """Whether it is proved that the weights' program does what its module does."""
+        self.path = path
+        """The file that it was read from."""
         self._model = model
         self._key = key
         """Stands for the model's content."""
@@ -120,9 +125,31 @@ class BakedMachine:
             return ReferenceTalker(self.extensions, self.program.core_program())
         return talker_of(self.engine)
 
-    def run(self, **options: Unpack[TalkOptions]) -> Run:
+    @property
+    def identity(self) -> str:
+        """What the weights compute, whichever level does it."""
+        return identity_of(self.model.graph) if self.level == "reference" else self.engine.identity
+
+    def run(
+        self,
+        *,
+        keep: str | Path | None = None,
+        keep_tokens: bool = False,
+        **options: Unpack[TalkOptions],
+    ) -> Run:
         """Run the program from its start to its end."""
-        return run_to_end(self.begin(**options))
+        if keep is None:
+            return run_to_end(self.begin(**options))
+        check_options(options, TalkOptions)
+        return run_kept(keep, self.ready(), self.name, options, keep_tokens=keep_tokens)
+
+    def ready(self) -> Ready:
+        """All that it takes to begin a run, or to go on with one."""
+        if self.path is None:
+            raise UserError("a kept run needs the file of its weights: save them, and load_baked")
+        names = tuple(extension.name for extension in self.extensions)
+        weights = os.path.abspath(self.path)
+        return Ready(self.talker(), self.program, self.identity, self.level, names, weights)
 
     def instantiate(self, **options: Unpack[TalkOptions]) -> Instance:
         """The program as functions that are invoked one by one; bake it with `library=True`."""
@@ -246,6 +273,7 @@ def load_baked(
         extensions,
         key=key,
         proved=PROOF_NOTE in notes,
+        path=path,
     )
 
 

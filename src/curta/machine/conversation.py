@@ -36,7 +36,7 @@ from curta.machine.ids import (
 from curta.machine.instructions import TRAPS
 from curta.machine.ledger import new_ledger
 from curta.machine.loaded import LoadedProgram
-from curta.machine.opening import opening_ids, opening_of
+from curta.machine.opening import decode_opening, opening_ids, opening_of
 from curta.machine.program import INITIALISE, Segment
 from curta.machine.talkers import NOTHING, Talker
 from curta.machine.trace import Trace
@@ -92,6 +92,10 @@ class Host:
     on_stdout: Callable[[bytes], object] | None = None
     on_stderr: Callable[[bytes], object] | None = None
     on_progress: Callable[[Figures], object] | None = None
+    on_page: Callable[[Page], object] | None = None
+    """Told of every chapter but the first, before it begins."""
+    on_tokens: Callable[[Ids], object] | None = None
+    """Gets the tokens behind openings, the host's own included."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +109,7 @@ class Limits:
     max_memory: int = 16384
     """Pages of 64 KiB: 1 GiB."""
     keep_trace: bool = True
+    keep_output: bool = True
 
     def __post_init__(self) -> None:
         for name in ("max_tokens", "chapter_tokens", "max_memory"):
@@ -119,6 +124,25 @@ class Chapter:
 
     start: int
     opening: int
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """All that it takes to go on from the beginning of a chapter, besides the program."""
+
+    opening: Ids
+    start: int
+    """How many tokens there are before it."""
+    instructions: int
+    own_at: int
+    """As in Ledger."""
+    seconds: float
+    invocation: int
+    """How many invocations were begun; this one is not at its end."""
+    wanted: tuple[int, ...]
+    """Words that the machine did not ask for yet."""
+    tail: Ids
+    """The last tokens."""
 
 
 class Conversation:
@@ -142,6 +166,8 @@ class Conversation:
         self._seconds = 0.0
         self._opening = NOTHING
         self._stop = -1
+        self._wanted: deque[int] = deque()
+        self._invocation = 0
         self._failed: CurtaError | None = None
         self._is_invoked = False
 
@@ -177,15 +203,39 @@ class Conversation:
         except ExitError as end:  # the start function ended the program
             self._failed = end
 
+    def go_on(self, page: Page, before: Sequence[Chapter], results: int = 0) -> list[int]:
+        """Begin where another conversation turned a page, instead of `begin`, and bring the
+        invocation to its end that was in progress there. `before` are the chapters up to there.
+        """
+        opening = decode_opening(self.program, page.opening)
+        for segment in opening.segments:
+            self.ledger.give(segment)
+        for first, words in opening.registers:
+            self.ledger.set_registers(first, words)
+        self.ledger.put(opening.counter, opening.frame, page.instructions, page.own_at)
+        self.chapters = list(before)
+        self._tokens, self._opened = page.start, sum(chapter.opening for chapter in before)
+        self._seconds, self._tail = page.seconds, page.tail
+        self._invocation, self._wanted = page.invocation, deque(page.wanted)
+        self._open(page.opening)
+        return self._guarded(lambda: self._go_on(page.opening, results), results)
+
     def invoke(self, number: int, words: Sequence[int] = (), results: int = 0) -> list[int]:
         """Have an entry executed; the words that it said last are its results."""
+        return self._guarded(lambda: self._invoke(number, words, results), results)
+
+    def _guarded(
+        self, invocation: Callable[[], list[int] | ProgramError], results: int
+    ) -> list[int]:
+        """One at a time; whatever breaks it off ends the run."""
         if self._failed is not None:
             raise self._failed
         if self._is_invoked:
             raise UserError("a function of this instance is being executed: it cannot be invoked")
         self._is_invoked = True
+        self._tail_length = max(64, TOKENS_PER_WORD * (results + 2))
         try:
-            found = self._invoke(number, words, results)
+            found = invocation()
         except BaseException as error:
             self._failed = ProgramError("the run was interrupted")
             if isinstance(error, Trap | ExitError):  # another program's end
@@ -201,15 +251,23 @@ class Conversation:
 
     def _invoke(self, number: int, words: Sequence[int], results: int) -> list[int] | ProgramError:
         """Its results; or how the program ended."""
-        self._tail_length = max(64, TOKENS_PER_WORD * (results + 2))
         if self._stop != AWAIT_ID:  # it ended, and begins again by itself
             self._turn(NOTHING)
-        wanted = deque([number, *words])
+        self._invocation += 1
+        self._wanted = deque([number, *words])
+        return self._answer(results)
+
+    def _go_on(self, opening: Ids, results: int) -> list[int] | ProgramError:
+        self._turn(opening)
+        return self._answer(results)
+
+    def _answer(self, results: int) -> list[int] | ProgramError:
+        """Give the machine what it asks for, until it has done what it was asked."""
         while True:
             if self._stop == AWAIT_ID:
-                if not wanted:
+                if not self._wanted:
                     return last_words(self._tail[:-1], results)
-                given = word_ids(wanted.popleft())
+                given = word_ids(self._wanted.popleft())
             elif self._stop == READ_ID:
                 given = self._read()
             else:
@@ -286,6 +344,8 @@ class Conversation:
         self._keep(ids)
         if len(ids):
             self.ledger.take(ids)
+            if self.host.on_tokens is not None:
+                self.host.on_tokens(ids)
             keep = self._tail_length
             self._tail = ids[-keep:] if len(ids) >= keep else np.append(self._tail[-keep:], ids)
         return ids
@@ -346,8 +406,22 @@ class Conversation:
             )
         self.talker = self.talker.fresh()
         self.ledger.forget()
+        if self.host.on_page is not None:
+            self.host.on_page(self._page())
         self._open(self._opening)
         return self._opening
+
+    def _page(self) -> Page:
+        return Page(
+            self._opening,
+            self._tokens,
+            self.ledger.instructions,
+            self.ledger.own_at,
+            self._seconds,
+            self._invocation,
+            tuple(self._wanted),
+            self._tail,
+        )
 
     def _pass_on(self, ids: Ids) -> None:
         """Bytes of output, to those who want them."""
@@ -362,7 +436,8 @@ class Conversation:
             written = (said[said >> 8 == first >> 8] & 255).astype(np.uint8).tobytes()
             if not written:
                 continue
-            kept += written
+            if self.limits.keep_output:
+                kept += written
             if tell is not None:
                 tell(written)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
 from curta.errors import ExitError, UserError
@@ -24,6 +24,16 @@ START = "_start"
 Result = Number | tuple[Number, ...] | None
 
 
+def check_runs(entries: Mapping[str, Entry]) -> None:
+    """Refuse what is no program, but a library."""
+    if START not in entries:
+        names = ", ".join(entries) or "nothing"
+        raise UserError(
+            f"the module has no {START} to run; it exports {names}: use instantiate and invoke "
+            "(--invoke NAME)"
+        )
+
+
 class Instance:
     """A module with its memory, table and globals, all of them in what was said so far."""
 
@@ -43,12 +53,7 @@ class Instance:
 
     def run(self) -> int:
         """Run the program from its start to its end; its exit code."""
-        if START not in self._entries:
-            names = ", ".join(self._entries) or "nothing"
-            raise UserError(
-                f"the module has no {START} to run; it exports {names}: use instantiate and invoke "
-                "(--invoke NAME)"
-            )
+        check_runs(self._entries)
         try:
             self.invoke(START)
         except ExitError as end:
@@ -61,11 +66,7 @@ class Instance:
         Integers come back signed, several results as a tuple, no result as None. A Trap is raised
         if the program traps, ExitError if it ends itself; the instance can be used again.
         """
-        entry = self._entry(name, len(numbers))
-        patterns = [
-            to_pattern(number, type_, f"argument {place} of {name}")
-            for place, (number, type_) in enumerate(zip(numbers, entry.parameters, strict=True), 1)
-        ]
+        entry, patterns = self.patterns(name, numbers)
         found = self._call(entry, patterns)
         results = tuple(
             to_number(pattern, type_) for pattern, type_ in zip(found, entry.results, strict=True)
@@ -73,6 +74,14 @@ class Instance:
         if len(results) > 1:
             return results
         return results[0] if results else None
+
+    def patterns(self, name: str, numbers: Sequence[Number]) -> tuple[Entry, list[int]]:
+        """A function, and numbers for it as bit patterns."""
+        entry = self._entry(name, len(numbers))
+        return entry, [
+            to_pattern(number, type_, f"argument {place} of {name}")
+            for place, (number, type_) in enumerate(zip(numbers, entry.parameters, strict=True), 1)
+        ]
 
     def invoke_bits(self, name: str, patterns: Sequence[int] = ()) -> list[int]:
         """Call an exported function with bit patterns, unsigned; the payload of a NaN is kept."""

@@ -63,6 +63,9 @@ class Ledger(Protocol):
     def set_registers(self, first: int, words: Words) -> None:
         """Words that registers hold, from one on."""
 
+    def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
+        """Where the run is, and how far it has come."""
+
     def registers(self) -> Words:
         """All that the current frame, or one below it, can name."""
 
@@ -195,6 +198,10 @@ class PlainLedger:
     def set_registers(self, first: int, words: Words) -> None:
         self.words.update(enumerate(words.tolist(), first))
 
+    def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
+        self.counter, self.frame = counter, frame
+        self.instructions, self.own_at = instructions, own_at
+
     def registers(self) -> Words:
         found = np.zeros(_reach(self.frame, self.size), dtype=np.uint32)
         for number, word in self.words.items():
@@ -313,6 +320,10 @@ class FastLedger:
     def set_registers(self, first: int, words: Words) -> None:
         words = np.ascontiguousarray(words, dtype=np.uint32)
         self._library.curta_ledger_set(self._address, first, words.ctypes.data, len(words))
+
+    def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
+        self._state.counter, self._state.frame = counter, frame
+        self._state.instructions, self._state.own_at = instructions, own_at
 
     def registers(self) -> Words:
         return self._registers[: _reach(self.frame, self.size)].copy()

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import Unpack
 
 from curta.engine import Engine
 from curta.errors import UserError
 from curta.machine.conversation import Host, Limits
 from curta.machine.instance import Instance
+from curta.machine.keeping import Ready, run_kept
 from curta.machine.load import load_program
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
@@ -74,6 +76,17 @@ class Machine:
             raise UserError("level 'reference' has no weights; take another level")
         return load_machine(self.level, self.extensions, self.on_pass)
 
+    @property
+    def identity(self) -> str:
+        """What the weights compute, whichever level does it."""
+        if self.level != "reference":
+            return self.engine.identity
+        from curta.compiler.resolve import resolve
+        from curta.compiler.serialize import identity
+        from curta.machine.computer import build
+
+        return identity(resolve(build(self.extensions)))
+
     def talker(self) -> Talker:
         """A new conversation's other side."""
         if self.level == "reference":
@@ -82,12 +95,23 @@ class Machine:
 
     # -- what users call ---------------------------------------------
 
-    def run(self, program: Program, **options: Unpack[RunOptions]) -> Run:
+    def run(
+        self,
+        program: Program,
+        *,
+        keep: str | Path | None = None,
+        keep_tokens: bool = False,
+        **options: Unpack[RunOptions],
+    ) -> Run:
         """Run a program from its start to its end.
 
-        Raises Trap if it traps, LimitError at a limit.
+        Raises Trap if it traps, LimitError at a limit. `keep` names a file that the run is kept in,
+        with which `resume` goes on and `curta verify` checks it.
         """
-        return run_to_end(self.begin(program, **options))
+        if keep is None:
+            return run_to_end(self.begin(program, **options))
+        ready = self.ready(program, **options)
+        return run_kept(keep, ready, program_name(program), options, keep_tokens=keep_tokens)
 
     def instantiate(self, program: Program, **options: Unpack[RunOptions]) -> Instance:
         """A program whose exported functions are invoked one by one.
@@ -103,17 +127,28 @@ class Machine:
         """A conversation in which the program was said, and nothing was asked of it yet."""
         check_options(options, RunOptions)
         check_program(program)
+        loaded = self.load(program, library=library, **load_options(options))
         max_memory = options.get("max_memory", DEFAULT_LIMITS.max_memory)
-        loading: LoadOptions = {
-            "cflags": options.get("cflags", ()),
-            "max_memory": max_memory,
-            "watcher": options.get("watcher"),
-            "prove": options.get("prove", True),
-        }
-        loaded = self.load(program, library=library, **loading)
         return converse(self.talker(), loaded, program_name(program), options, max_memory)
 
     # -- the steps ---------------------------------------------
+
+    def ready(
+        self, program: Program, *, library: bool = False, **options: Unpack[RunOptions]
+    ) -> Ready:
+        """All that it takes to begin a run, or to go on with one."""
+        check_options(options, RunOptions)
+        check_program(program)
+        loading = load_options(options)
+        content = module_of(program, library, loading)
+        return Ready(
+            self.talker(),
+            self._load(content, loading),
+            self.identity,
+            self.level,
+            tuple(extension.name for extension in self.extensions),
+            module=content,
+        )
 
     def load(
         self,
@@ -126,16 +161,10 @@ class Machine:
         """Compile and lower a program; every step comes from a cache if it can. If it is `stored`,
         it needs no bytes in its prompt, and can be baked.
         """
+        return self._load(module_of(program, library, options), options, stored=stored)
+
+    def _load(self, content: bytes, options: LoadOptions, *, stored: bool = False) -> LoadedProgram:
         limits = Limits(max_memory=options.get("max_memory", DEFAULT_LIMITS.max_memory))
-        if isinstance(program, bytes | bytearray):
-            content = bytes(program)
-        else:
-            content = read_program(
-                program,
-                options.get("cflags", ()),
-                library=library,
-                watcher=options.get("watcher"),
-            )
         prove = options.get("prove", True)
         return load_program(content, limits.max_memory, self.extensions, prove=prove, stored=stored)
 
@@ -152,3 +181,20 @@ class Machine:
                 "the program was loaded for a machine with other extensions; load it with this one"
             )
         return start(self.talker(), program, host, limits, segments)
+
+
+def load_options(options: RunOptions) -> LoadOptions:
+    """What of it is for loading the program."""
+    loading: LoadOptions = {}
+    for name in LoadOptions.__annotations__:
+        if name in options:
+            loading[name] = options[name]  # type: ignore[literal-required]
+    return loading
+
+
+def module_of(program: Program, library: bool, options: LoadOptions) -> bytes:
+    """The WebAssembly, compiled if it is not that already."""
+    if isinstance(program, bytes | bytearray):
+        return bytes(program)
+    flags, watcher = options.get("cflags", ()), options.get("watcher")
+    return read_program(program, flags, library=library, watcher=watcher)

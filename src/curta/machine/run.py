@@ -144,15 +144,19 @@ def converse(
         max_memory,
         options.get("keep_trace", True),
     )
-    host = Host(
+    words = [options.get("name") or name, *options.get("args", ())]
+    segments = host_segments(words, options.get("env") or {}, options.get("seed"))
+    return start(talker, program, host_of(options), limits, segments)
+
+
+def host_of(options: TalkOptions) -> Host:
+    """What the options say about the world outside."""
+    return Host(
         options.get("stdin"),
         options.get("on_stdout"),
         options.get("on_stderr"),
         options.get("on_progress"),
     )
-    words = [options.get("name") or name, *options.get("args", ())]
-    segments = host_segments(words, options.get("env") or {}, options.get("seed"))
-    return start(talker, program, host, limits, segments)
 
 
 def start(

@@ -68,7 +68,11 @@ def load_weights(
         head, _, source = path.read_text(encoding="utf-8").partition("\n")
         return CachedNative(source, json.loads(head.removeprefix("//")), tokens, model)
     native = Native(compiled := model())
-    facts = {"max_tokens": compiled.certificate.max_tokens, "stops": sorted(native.stops)}
+    facts = {
+        "max_tokens": compiled.certificate.max_tokens,
+        "stops": sorted(native.stops),
+        "identity": native.identity,
+    }
     keep(path, f"//{json.dumps(facts)}\n{native.source}".encode())
     return native
 
@@ -125,6 +129,7 @@ class CachedNative(Native):
         self.stops = frozenset(facts["stops"])
         self._ids = {token: number for number, token in enumerate(self.vocabulary)}
         self._max_tokens = int(facts["max_tokens"])
+        self.identity = str(facts["identity"])
         self._model = model
         self.library = Library(source)
 

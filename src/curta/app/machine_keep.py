@@ -1,0 +1,203 @@
+"""`curta run --keep` and `curta resume`: runs that can be ended at any time."""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import stat
+import sys
+import time
+from dataclasses import replace
+
+from curta.app.entry import INTERRUPTED
+from curta.app.machine import (
+    Screen,
+    chosen,
+    is_baked,
+    numbers_for,
+    open_baked,
+    run_options,
+    show_figures,
+    standard_input,
+)
+from curta.errors import ProgramError, Trap, UserError
+from curta.machine.conversation import Conversation, Host, Input, Limits
+from curta.machine.instance import Instance
+from curta.machine.keeping import (
+    Ready,
+    beginning_of,
+    create,
+    figures,
+    library_asked,
+    play,
+    run_asked,
+)
+from curta.machine.kept import Asked, Ending, KeptRun, Kind
+from curta.machine.machine import Machine
+from curta.machine.resume import ready_for
+from curta.machine.run import RunOptions, host_of, program_name
+from curta.machine.values import show, to_number
+
+
+def run_and_keep(options: argparse.Namespace, stdin: Input) -> int:
+    """Begin a run that is kept."""
+    if options.trace:
+        raise UserError("--trace shows a run, --keep keeps it: give one of them")
+    screen = Screen()
+    settings = run_options(options, screen, stdin)
+    settings["args"] = options.arguments if options.invoke is None else ()
+    ready, name = ready_to_run(options, screen, settings)
+    asked = asked_for(options, ready)
+    beginning = beginning_of(ready, name, settings, asked)
+    beginning = replace(beginning, keeps_tokens=options.keep_tokens, output=output_file())
+    with create(options.keep, beginning, stdin) as kept:
+        return finish(options, kept, ready, screen, host_of(settings))
+
+
+def ready_to_run(
+    options: argparse.Namespace, screen: Screen, settings: RunOptions
+) -> tuple[Ready, str]:
+    """The machine and the program that the command line names, and what it is called."""
+    if is_baked(options.program):
+        baked = open_baked(options, options.level)
+        screen.building("reading the weights")
+        ready, name = baked.ready(), baked.name
+    else:
+        machine = Machine(options.level, extensions=chosen(options), on_pass=screen.building)
+        library = options.invoke is not None
+        ready = machine.ready(options.program, library=library, **settings)
+        name = program_name(options.program)
+    return replace(ready, extensions=tuple(options.extension)), name
+
+
+def asked_for(options: argparse.Namespace, ready: Ready) -> tuple[Asked, ...]:
+    """What is to be invoked."""
+    if options.invoke is None:
+        return run_asked(ready.program)
+    instance = Instance(Conversation(ready.talker, ready.program, Host(), Limits()))
+    numbers = numbers_for(instance, options.invoke, options.arguments)
+    _, patterns = instance.patterns(options.invoke, numbers)
+    return library_asked(ready.program, options.invoke, patterns)
+
+
+def resume(options: argparse.Namespace) -> int:
+    """Go on with a kept run."""
+    screen = Screen()
+    with KeptRun.open(options.file, to_write=True) as kept, standard_input(options) as stdin:
+        options.extension = options.extension or list(kept.beginning.extensions)
+        extensions = chosen(options)
+        ready = ready_for(kept, options.level, extensions, options.weights)
+        options.level = ready.level
+        handed = 0 if options.whole else output_there(kept)
+        describe(kept, handed)
+        host = Host(stdin, screen.write, screen.write_error, screen.progress)
+        return finish(options, kept, ready, screen, host, handed)
+
+
+def finish(
+    options: argparse.Namespace,
+    kept: KeptRun,
+    ready: Ready,
+    screen: Screen,
+    host: Host,
+    handed: int | None = None,
+) -> int:
+    """Bring the run to its end, and say how it ended."""
+    started = time.perf_counter()
+    failure: ProgramError | None = None
+    code, reached = 1, screen.figures
+    try:
+        ending = play(kept, ready, host, handed=handed, max_tokens=options.max_tokens)
+        code, reached = ending.code or 0, figures(ending)
+        if ending.code is None:
+            code, failure = 1, Trap(*ending.trap)
+        for line in results(kept, ready, ending):
+            screen.write(f"{line}\n".encode())
+    except ProgramError as error:
+        failure, reached = error, screen.figures
+    except KeyboardInterrupt:
+        screen.clear()
+        print(f"curta: interrupted; {how_to_go_on(kept)}", file=sys.stderr)
+        return INTERRUPTED
+    screen.clear()
+    if failure is not None:
+        what = "trap" if isinstance(failure, Trap) else "curta"
+        hint = "" if isinstance(failure, Trap) else f"; {how_to_go_on(kept)}"
+        print(f"{what}: {failure}{hint}", file=sys.stderr)
+    show_figures(options, reached, time.perf_counter() - started, code, failure)
+    return code if 0 <= code < 256 else 1
+
+
+def how_to_go_on(kept: KeptRun) -> str:
+    return f"kept up to {kept.state}: `curta resume {kept.path}` goes on"
+
+
+def results(kept: KeptRun, ready: Ready, ending: Ending) -> list[str]:
+    """What a function that was invoked returned."""
+    types = ready.program.entries[kept.beginning.asked[-1].name].results
+    if len(types) != len(ending.results):
+        return []
+    pairs = zip(ending.results, types, strict=True)
+    return [show(to_number(pattern, type_)) for pattern, type_ in pairs]
+
+
+def describe(kept: KeptRun, handed: int) -> None:
+    """Say where the run is, and what is left out because it was done before."""
+    said = [f"{kept.path}: {'at' if kept.ending else 'from'} {kept.state}"]
+    length = kept.streams[Kind.OUTPUT].length
+    if handed:
+        rest = " (--whole writes them, too)" if handed == length else ""
+        said.append(f"{handed:,} bytes of output were written before and are skipped{rest}")
+    read = kept.streams[Kind.INPUT].length
+    if read and not kept.input_ended:
+        said.append(f"{read:,} bytes of input were read before, standard input gives what follows")
+    print("; ".join(said), file=sys.stderr)
+
+
+# -- the file that output goes to ---------------------------------------------
+
+
+def output_file() -> tuple[int, int, int] | None:
+    """The file that the standard output is, if it is one, and where in it output begins."""
+    try:
+        number = sys.stdout.fileno()
+        found = os.fstat(number)
+    except (AttributeError, OSError, ValueError):
+        return None
+    if not stat.S_ISREG(found.st_mode):
+        return None
+    appends = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_APPEND
+    start = found.st_size if appends else os.lseek(number, 0, os.SEEK_CUR)
+    return found.st_dev, found.st_ino, start
+
+
+def output_there(kept: KeptRun) -> int:
+    """How many bytes of the run's output are where output goes to.
+
+    A file that holds a beginning of it, or nothing, gets what it lacks; by its length that is known
+    to the byte. Anything else (a terminal, a pipe, a log of other things) got all that was kept.
+    """
+    stream = kept.streams[Kind.OUTPUT]
+    file = output_file()
+    if file is None:
+        return stream.length
+    number, before = sys.stdout.fileno(), kept.beginning.output
+    size = os.fstat(number).st_size
+    start = before[2] if before is not None and before[:2] == file[:2] else 0
+    there = max(size - start, 0)
+    os.lseek(number, 0, os.SEEK_END)
+    return there if holds(number, kept, start, there) else stream.length
+
+
+def holds(number: int, kept: KeptRun, start: int, length: int) -> bool:
+    """Whether so many bytes of a file are the beginning of the output, as far as it can be read."""
+    stream = kept.streams[Kind.OUTPUT]
+    if length > stream.length:
+        return False
+    try:
+        with open(f"/dev/fd/{number}", "rb") as file:
+            file.seek(start)
+            return all(file.read(len(block)) == block for block in stream.blocks(0, length))
+    except OSError:
+        return True

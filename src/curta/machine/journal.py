@@ -1,0 +1,215 @@
+"""A file that is only ever written at its end: records, each with a digest over all before it.
+
+    MAGIC, then records: kind (1 byte), length of the content (8), CRC-32 of these nine (4),
+    content, SHA-256 over the digest before, the kind, the length and the content (32)
+
+A process can be killed at any moment: what it had begun to write is then the beginning of a record
+at the end of the file, and is cut off by whoever writes next. Anything else that is not as it was
+written is damage, and is refused.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import struct
+import time
+import zlib
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from curta.errors import FileError, ProgramError
+
+MAGIC = b"curta kept run 1\n"
+FAMILY = b"curta kept run "
+"""What the magic of every version begins with."""
+_HEAD = struct.Struct("<BQ")
+_CHECK = struct.Struct("<I")
+_BEFORE = _HEAD.size + _CHECK.size
+_BEHIND = hashlib.sha256().digest_size
+_BLOCK = 1 << 20
+SYNCED_SECONDS = 1.0
+"""A computer that loses its power loses about that much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """Where a record's content lies in the file."""
+
+    kind: int
+    place: int
+    length: int
+
+
+class Journal:
+    """An open one. `records` are those that were there when it was opened."""
+
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self.path = path
+        self.records: list[Record] = []
+        self._file = descriptor
+        self._end = 0
+        self._digest = hashlib.sha256(MAGIC).digest()
+        self._synced = time.monotonic()
+
+    # -- opening ---------------------------------------------
+
+    @classmethod
+    def create(cls, path: str | Path) -> Journal:
+        """A new one. A file that holds something is not touched, but for a beginning of MAGIC."""
+        path = Path(path)
+        journal = cls(path, _opened(path, os.O_RDWR | os.O_CREAT))
+        with ExitStack() as failed:
+            failed.callback(journal.close)
+            journal._lock()
+            if os.fstat(journal._file).st_size >= len(MAGIC):
+                journal._check()
+            elif not MAGIC.startswith(start := os.pread(journal._file, len(MAGIC), 0)):
+                raise FileError(f"{path} {_what_it_is(start)}")
+            if journal.records:
+                raise FileError(
+                    f"{path} is there already: `curta resume {path}` goes on with the run in it; "
+                    "give another name to keep another"
+                )
+            os.ftruncate(journal._file, 0)
+            journal._end = 0
+            journal._write(MAGIC)
+            failed.pop_all()
+        return journal
+
+    @classmethod
+    def open(cls, path: str | Path, *, to_write: bool = False) -> Journal:
+        """One that is there, with all of it checked. Its last record may be incomplete."""
+        path = Path(path)
+        journal = cls(path, _opened(path, os.O_RDWR if to_write else os.O_RDONLY))
+        with ExitStack() as failed:
+            failed.callback(journal.close)
+            if to_write:
+                journal._lock()
+            journal._check()
+            if to_write:
+                os.ftruncate(journal._file, journal._end)
+            failed.pop_all()
+        return journal
+
+    def _lock(self) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            raise FileError(f"{self.path} is being written by another process") from error
+
+    def _check(self) -> None:
+        """Find the records. They end where there is no whole one left."""
+        size = os.fstat(self._file).st_size
+        start = os.pread(self._file, len(MAGIC), 0)
+        if start != MAGIC:
+            raise FileError(f"{self.path} {_what_it_is(start)}")
+        self._end = len(MAGIC)
+        while size - self._end >= _BEFORE:
+            head = os.pread(self._file, _BEFORE, self._end)
+            kind, length = _HEAD.unpack_from(head)
+            if head != _head(kind, length):
+                raise self._damaged()
+            record = Record(kind, self._end + _BEFORE, length)
+            end = record.place + length + _BEHIND
+            if end > size:
+                return
+            self._digest = self._checked(record)
+            self.records.append(record)
+            self._end = end
+
+    def _checked(self, record: Record) -> bytes:
+        total = hashlib.sha256(self._digest + _HEAD.pack(record.kind, record.length))
+        for place in range(0, record.length, _BLOCK):
+            total.update(self.read(record, place, min(_BLOCK, record.length - place)))
+        if os.pread(self._file, _BEHIND, record.place + record.length) != total.digest():
+            raise self._damaged()
+        return total.digest()
+
+    def _damaged(self) -> FileError:
+        return FileError(
+            f"{self.path} is damaged: record {len(self.records) + 1:,}, which begins at byte "
+            f"{self._end:,}, is not as it was written; take a copy that is whole"
+        )
+
+    # -- reading and writing ---------------------------------------------
+
+    def read(self, record: Record, first: int = 0, count: int | None = None) -> bytes:
+        """A record's content, or a part of it."""
+        left = record.length - first if count is None else count
+        parts, place = [], record.place + first
+        while left > 0:
+            part = os.pread(self._file, left, place)
+            if not part:
+                raise FileError(f"{self.path} became shorter while it was read")
+            parts.append(part)
+            left, place = left - len(part), place + len(part)
+        return b"".join(parts)
+
+    def append(self, kind: int, content: bytes) -> Record:
+        """Write a record at the end."""
+        total = hashlib.sha256(self._digest + _HEAD.pack(kind, len(content)))
+        total.update(content)
+        record = Record(kind, self._end + _BEFORE, len(content))
+        self._write(_head(kind, len(content)) + content + total.digest())
+        self._digest = total.digest()
+        return record
+
+    def _write(self, content: bytes) -> None:
+        """All of it, or nothing and an error."""
+        view, place = memoryview(content), self._end
+        try:
+            while view:
+                written = os.pwrite(self._file, view, place)
+                view, place = view[written:], place + written
+        except OSError as error:
+            os.ftruncate(self._file, self._end)
+            raise ProgramError(
+                f"{self.path} cannot be written: {error.strerror}; what was kept before is whole, "
+                f"and `curta resume {self.path}` goes on from there"
+            ) from error
+        self._end = place
+
+    def sync(self, *, now: bool = False) -> None:
+        """Have the disk take what was written, if it is some time since it was last asked to."""
+        if now or time.monotonic() - self._synced > SYNCED_SECONDS:
+            os.fsync(self._file)
+            self._synced = time.monotonic()
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+    def __enter__(self) -> Journal:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _head(kind: int, length: int) -> bytes:
+    head = _HEAD.pack(kind, length)
+    return head + _CHECK.pack(zlib.crc32(head))
+
+
+def _opened(path: Path, flags: int) -> int:
+    try:
+        return os.open(path, flags | os.O_CLOEXEC, 0o644)
+    except FileNotFoundError as error:
+        what = "no such folder" if flags & os.O_CREAT else "no such file"
+        raise FileError(f"{path}: {what}") from error
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from error
+
+
+def _what_it_is(start: bytes) -> str:
+    """A file that does not begin as a journal of this version does, in words."""
+    if MAGIC.startswith(start):
+        return "is empty: the run was ended before anything of it was kept; begin it again"
+    if start.startswith(FAMILY):
+        version = start[len(FAMILY) :].split(b"\n")[0].decode("ascii", "replace")
+        return f"is a run kept by another curta (its format is {version}); go on with that one"
+    return "is no kept run; `curta run PROG --keep FILE` makes one"

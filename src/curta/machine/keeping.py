@@ -1,0 +1,360 @@
+"""Running a program so that the run is kept, and going on with one that is."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import stat
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+
+from curta import __version__
+from curta.errors import ExitError, Trap
+from curta.machine.conversation import Conversation, Figures, Host, Input, Limits, Page, Readable
+from curta.machine.ids import Ids
+from curta.machine.instance import START, check_runs
+from curta.machine.kept import (
+    Asked,
+    Beginning,
+    Ending,
+    KeptRun,
+    Kind,
+    tokens_from_bytes,
+    tokens_to_bytes,
+)
+from curta.machine.loaded import LoadedProgram
+from curta.machine.program import INITIALISE, Entry, Segment
+from curta.machine.run import (
+    CONSTRUCTORS,
+    DEFAULT_LIMITS,
+    Run,
+    RunOptions,
+    TalkOptions,
+    host_of,
+    host_segments,
+)
+from curta.machine.talkers import Talker
+from curta.machine.trace import Trace
+from curta.machine.values import from_words, to_words, word_count
+
+READ_AHEAD = 1 << 16
+TOKENS_TOGETHER = 1 << 20
+"""Written at once, if tokens are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A machine, and a program that it is to run."""
+
+    talker: Talker
+    program: LoadedProgram
+    machine: str
+    """What the weights compute (`Engine.identity`)."""
+    level: str
+    extensions: tuple[str, ...] = ()
+    weights: str | None = None
+    """The file with the weights, if they are the program."""
+    module: bytes = b""
+    """The WebAssembly, if they are not."""
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.program.to_bytes()).hexdigest()
+
+
+def run_asked(program: LoadedProgram) -> tuple[Asked, ...]:
+    """A program that is run has one function."""
+    check_runs(program.entries)
+    return (Asked(START),)
+
+
+def library_asked(program: LoadedProgram, name: str, patterns: Sequence[int]) -> tuple[Asked, ...]:
+    """A function of a library, after what C++ does before."""
+    before = (Asked(CONSTRUCTORS),) if CONSTRUCTORS in program.entries else ()
+    return (*before, Asked(name, tuple(patterns)))
+
+
+# -- what is kept while a run goes on ---------------------------------------------
+
+
+class KeptInput:
+    """Input that is in the file before the program gets it."""
+
+    def __init__(self, kept: KeptRun, source: Readable | None, place: int) -> None:
+        self._kept = kept
+        self._stream = kept.streams[Kind.INPUT]
+        self._source = source
+        self.place = place
+        self._block, self._block_first = b"", 0
+
+    def read(self, size: int, /) -> bytes:
+        """One byte, or none at the end."""
+        at = self.place - self._block_first
+        if at >= len(self._block):
+            if self.place >= self._stream.length and not self._more():
+                return b""
+            self._block, self._block_first = self._stream.read(self.place, READ_AHEAD), self.place
+            at = 0
+        self.place += 1
+        return self._block[at : at + 1]
+
+    def _more(self) -> bool:
+        if self._kept.input_ended:
+            return False
+        content = b"" if self._source is None else _read_some(self._source)
+        if content:
+            self._stream.append(content)
+        else:
+            self._kept.end_input()
+        return bool(content)
+
+
+def _read_some(source: Readable) -> bytes:
+    """What there is, at most so much: a line of a terminal, a part of a pipe."""
+    read: Callable[[int], bytes | None] = getattr(source, "read1", source.read)
+    return read(READ_AHEAD if hasattr(source, "read1") else 1) or b""
+
+
+def keep_input(kept: KeptRun, content: Input) -> None:
+    """All of an input that has an end."""
+    if isinstance(content, Readable):
+        while block := content.read(1 << 20):
+            kept.streams[Kind.INPUT].append(block)
+    else:
+        kept.streams[Kind.INPUT].append(bytes(content or b""))
+    kept.end_input()
+
+
+class Recorder:
+    """Hands a run's output on, once it is kept; `handed` bytes of it were handed on before."""
+
+    def __init__(
+        self, kept: KeptRun, program: LoadedProgram, host: Host, handed: int | None = None
+    ) -> None:
+        self.kept = kept
+        self.program = program
+        lengths = kept.marks[-1].lengths if kept.marks else (0, 0, 0, 0)
+        source = host.stdin if isinstance(host.stdin, Readable) else None
+        self._input = KeptInput(kept, source, lengths[0])
+        self._places = dict(zip((Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS), lengths[1:], strict=True))
+        self._handed = {kind: kept.streams[kind].length for kind in (Kind.OUTPUT, Kind.ERRORS)}
+        if handed is not None:
+            self._handed[Kind.OUTPUT] = handed
+        self._tokens: list[Ids] = []
+        self._tell = {Kind.OUTPUT: host.on_stdout, Kind.ERRORS: host.on_stderr}
+        self.host = replace(
+            host,
+            stdin=self._input,
+            on_stdout=lambda content: self._wrote(Kind.OUTPUT, content),
+            on_stderr=lambda content: self._wrote(Kind.ERRORS, content),
+            on_page=self._turned,
+            on_tokens=self._said if kept.beginning.keeps_tokens else None,
+        )
+
+    def catch_up(self) -> None:
+        """Hand on what was kept, up to where the run goes on, and was not handed on."""
+        end = self._places[Kind.OUTPUT]
+        if self.kept.ending is not None:
+            end = self.kept.streams[Kind.OUTPUT].length
+        for block in self.kept.streams[Kind.OUTPUT].blocks(self._handed[Kind.OUTPUT], end):
+            self._hand_on(Kind.OUTPUT, block)
+        self._handed[Kind.OUTPUT] = max(self._handed[Kind.OUTPUT], end)
+
+    def _wrote(self, kind: Kind, content: bytes) -> None:
+        first = self._places[kind]
+        self._keep(kind, content)
+        self._hand_on(kind, content[max(self._handed[kind] - first, 0) :])
+
+    def _hand_on(self, kind: Kind, content: bytes) -> None:
+        tell = self._tell[kind]
+        if content and tell is not None:
+            tell(content)
+
+    def _said(self, ids: Ids) -> None:
+        self._tokens.append(ids)
+        if sum(map(len, self._tokens)) >= TOKENS_TOGETHER:
+            self.flush()
+
+    def flush(self) -> None:
+        """Keep the tokens that were not kept yet."""
+        if self._tokens:
+            self._keep(Kind.TOKENS, tokens_to_bytes(np.concatenate(self._tokens)))
+            self._tokens.clear()
+
+    def _keep(self, kind: Kind, content: bytes) -> None:
+        stream, place = self.kept.streams[kind], self._places[kind]
+        stream.append(stream.expect(content, place))
+        self._places[kind] = place + len(content)
+
+    def _turned(self, page: Page) -> None:
+        self.flush()
+        self.kept.turn(page, self.program, (self._input.place, *self._places.values()))
+
+
+# -- a whole run ---------------------------------------------
+
+
+def run_kept(
+    path: str | Path,
+    ready: Ready,
+    name: str,
+    options: TalkOptions,
+    *,
+    keep_tokens: bool = False,
+) -> Run:
+    """Run a program, and keep the run."""
+    beginning = beginning_of(ready, name, options, run_asked(ready.program))
+    beginning = replace(beginning, keeps_tokens=keep_tokens)
+    with create(path, beginning, options.get("stdin")) as kept:
+        return kept_run(kept, play(kept, ready, host_of(options)))
+
+
+def beginning_of(
+    ready: Ready, name: str, options: RunOptions | TalkOptions, asked: tuple[Asked, ...]
+) -> Beginning:
+    """How a run is begun, as far as that is not in its input."""
+    return Beginning(
+        __version__,
+        ready.machine,
+        ready.digest,
+        ready.level,
+        options.get("name") or name,
+        tuple(map(os.fsdecode, options.get("args", ()))),
+        dict(options.get("env") or {}),
+        options.get("seed"),
+        asked,
+        cast(int, options.get("max_memory", DEFAULT_LIMITS.max_memory)),
+        options.get("max_tokens"),
+        options.get("chapter_tokens"),
+        keeps_tokens=False,
+        proved=cast(bool, options.get("prove", True)),
+        extensions=ready.extensions,
+        weights=ready.weights,
+        module=ready.module,
+    )
+
+
+def create(path: str | Path, beginning: Beginning, source: Input) -> KeptRun:
+    """A file for a run that is about to begin. Input that has an end is kept at once."""
+    whole = not isinstance(source, Readable) or is_regular(source)
+    kept = KeptRun.create(path, replace(beginning, has_input=whole))
+    try:
+        if whole:
+            keep_input(kept, source)
+    except BaseException:
+        kept.close()
+        raise
+    return kept
+
+
+def play(
+    kept: KeptRun,
+    ready: Ready,
+    host: Host,
+    *,
+    handed: int | None = None,
+    max_tokens: int | None = None,
+) -> Ending:
+    """Bring a run to its end, from its beginning or its last page."""
+    recorder = Recorder(kept, ready.program, host, handed)
+    recorder.catch_up()
+    if kept.ending is not None:
+        return kept.ending
+    beginning = kept.beginning
+    limits = Limits(
+        beginning.max_tokens if max_tokens is None else max_tokens,
+        beginning.chapter_tokens,
+        beginning.max_memory,
+        keep_trace=False,
+        keep_output=False,
+    )
+    conversation = Conversation(ready.talker, ready.program, recorder.host, limits)
+    ending = _ended(lambda: _ask_all(kept, conversation), conversation)
+    recorder.flush()
+    kept.end(ending)
+    return ending
+
+
+def _ask_all(kept: KeptRun, conversation: Conversation) -> list[int]:
+    """Invoke what is left to be invoked; the last one's results."""
+    program, beginning = conversation.program, kept.beginning
+    entries = [INITIALISING, *(program.entries[asked.name] for asked in beginning.asked)]
+    begun, words = 1, list[int]()
+    if kept.marks:
+        page = kept.page(len(kept.marks) - 1, program)
+        begun = page.invocation
+        count = word_count(entries[begun - 1].results)
+        words = conversation.go_on(page, kept.chapters(program, segments(beginning))[:-1], count)
+    else:
+        conversation.begin(segments(beginning))
+    for entry, asked in zip(entries[begun:], beginning.asked[begun - 1 :], strict=True):
+        given = to_words(asked.patterns, entry.parameters)
+        words = conversation.invoke(entry.number, given, word_count(entry.results))
+    return from_words(words, entries[-1].results)
+
+
+INITIALISING = Entry(INITIALISE, (), ())
+
+
+def segments(beginning: Beginning) -> Sequence[Segment]:
+    """What the host puts into the private memory."""
+    words = [beginning.name, *beginning.arguments]
+    return host_segments(words, beginning.environment, beginning.seed)
+
+
+def _ended(ask: Callable[[], list[int]], conversation: Conversation) -> Ending:
+    code, trap, results = 0, ("", ""), list[int]()
+    try:
+        results = ask()
+    except ExitError as end:
+        code = end.code
+    except Trap as error:
+        trap = (error.reason, error.where)
+    figures = conversation.figures
+    return Ending(
+        None if trap[0] else code,
+        trap,
+        tuple(results),
+        figures.tokens,
+        figures.prompt_tokens,
+        figures.chapters,
+        figures.instructions,
+        figures.seconds,
+        figures.memory_bytes,
+    )
+
+
+def kept_run(kept: KeptRun, ending: Ending) -> Run:
+    """What a run that ended did; a Trap if it trapped."""
+    if ending.code is None:
+        raise Trap(*ending.trap)
+    output, errors, said = (
+        stream.read(0, stream.length)
+        for stream in (kept.streams[kind] for kind in (Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS))
+    )
+    trace = Trace()
+    trace.append(tokens_from_bytes(said))
+    return Run(output, errors, ending.code, figures(ending), trace)
+
+
+def figures(ending: Ending) -> Figures:
+    return Figures(
+        ending.opened,
+        ending.tokens,
+        ending.chapters,
+        ending.instructions,
+        ending.seconds,
+        ending.memory_bytes,
+    )
+
+
+def is_regular(source: Readable) -> bool:
+    """Is it a file that has an end?"""
+    try:
+        return stat.S_ISREG(os.fstat(source.fileno()).st_mode)  # type: ignore[attr-defined]
+    except (AttributeError, OSError):  # nothing that the system knows of
+        return False

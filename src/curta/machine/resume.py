@@ -1,0 +1,98 @@
+"""Going on with a run that was kept: the same machine and the same program, found again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Unpack
+
+from curta import __version__
+from curta.errors import FileError, UserError
+from curta.machine.keeping import Ready, kept_run, play
+from curta.machine.kept import Beginning, KeptRun
+from curta.machine.parts.operations import Extension
+from curta.machine.run import MachineLevel, Run, TalkOptions, check_options, host_of
+
+ASKED_AGAIN = ("stdin", "on_stdout", "on_stderr", "on_progress", "max_tokens")
+"""Options that mean something when a run goes on."""
+
+
+def resume(
+    path: str | Path,
+    *,
+    level: MachineLevel | None = None,
+    extensions: Sequence[Extension] | None = None,
+    weights: str | Path | None = None,
+    **options: Unpack[TalkOptions],
+) -> Run:
+    """Go on with a run that was kept, from its last page to its end.
+
+    Input, if the run did not keep all of it before it began, goes on with `stdin`. The level is the
+    one that it was begun at, unless another one is given; `weights` is where its weights are, if
+    they were moved.
+    """
+    check_options(options, TalkOptions)
+    for name in options:
+        if name not in ASKED_AGAIN:
+            raise UserError(f"{name}: that was decided when the run was begun")
+    with KeptRun.open(path, to_write=True) as kept:
+        ready = ready_for(kept, level, extensions, weights)
+        limit = options.get("max_tokens")
+        return kept_run(kept, play(kept, ready, host_of(options), max_tokens=limit))
+
+
+def ready_for(
+    kept: KeptRun,
+    level: MachineLevel | None = None,
+    extensions: Sequence[Extension] | None = None,
+    weights: str | Path | None = None,
+) -> Ready:
+    """The machine and the program of a kept run; a FileError if these are not there any more."""
+    beginning = kept.beginning
+    chosen: MachineLevel = level or beginning.level  # type: ignore[assignment]
+    if beginning.weights is None:
+        ready = _from_module(beginning, chosen, extensions)
+    else:
+        ready = _from_weights(kept, chosen, extensions, weights)
+    for what, there, here in (
+        ("machine", beginning.machine, ready.machine),
+        ("lowering", beginning.program, ready.digest),
+    ):
+        if there != here:
+            raise FileError(
+                f"{kept.path} was kept by another machine: its {what} is {there[:12]}, this one's "
+                f"{here[:12]} (curta {beginning.curta} kept it, this is {__version__}); go on with "
+                "the one that kept it"
+            )
+    return ready
+
+
+def _from_module(
+    beginning: Beginning, level: MachineLevel, extensions: Sequence[Extension] | None
+) -> Ready:
+    from curta.machine.extensions import find_extension
+    from curta.machine.machine import Machine
+
+    if extensions is None:
+        extensions = [find_extension(name) for name in beginning.extensions]
+    return Machine(level, extensions=extensions).ready(
+        beginning.module, max_memory=beginning.max_memory, prove=beginning.proved
+    )
+
+
+def _from_weights(
+    kept: KeptRun,
+    level: MachineLevel,
+    extensions: Sequence[Extension] | None,
+    weights: str | Path | None,
+) -> Ready:
+    from curta.machine.bake import load_baked
+
+    path = Path(weights or kept.beginning.weights or "")
+    if not path.is_file():
+        raise FileError(
+            f"{kept.path} goes on with the weights {path}, and there is no such file; say where "
+            "they are with weights=... (--weights)"
+        )
+    extensions = extensions if level == "reference" else None
+    return load_baked(path, level, extensions or (), prove=kept.beginning.proved).ready()
