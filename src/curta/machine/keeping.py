@@ -179,6 +179,13 @@ class Recorder:
         if sum(map(len, self._tokens)) >= TOKENS_TOGETHER:
             self.flush()
 
+    def finish(self) -> None:
+        """The run is at its end, and said all that it said before."""
+        self.flush()
+        for kind, place in self._places.items():
+            if place < self.kept.streams[kind].length:
+                raise self.kept.streams[kind].broken(place)
+
     def flush(self) -> None:
         """Keep the tokens that were not kept yet."""
         if self._tokens:
@@ -274,7 +281,7 @@ def play(
     )
     conversation = Conversation(ready.talker, ready.program, recorder.host, limits)
     ending = _ended(lambda: _ask_all(kept, conversation), conversation)
-    recorder.flush()
+    recorder.finish()
     kept.end(ending)
     return ending
 

@@ -192,12 +192,15 @@ class Stream:
         """What of this, said at that place, is new; an error if the rest was something else."""
         known = self.read(first, min(len(content), max(self.length - first, 0)))
         if not content.startswith(known):
-            raise ProgramError(
-                f"the run does not say again what it said before: its {self.kind.name.lower()} "
-                f"differ{'s' * (self.kind.name[-1] != 'S')} behind byte {first:,}; curta, or this "
-                "computer, is at fault"
-            )
+            raise self.broken(first)
         return content[len(known) :]
+
+    def broken(self, place: int) -> ProgramError:
+        """What was kept is not what the run says."""
+        return ProgramError(
+            f"the run does not say again what it said before: its {self.kind.name.lower()} differ "
+            f"from byte {place:,} on; curta, or this computer, is at fault"
+        )
 
 
 class KeptRun:

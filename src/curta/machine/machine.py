@@ -76,7 +76,7 @@ class Machine:
             raise UserError("level 'reference' has no weights; take another level")
         return load_machine(self.level, self.extensions, self.on_pass)
 
-    @property
+    @cached_property
     def identity(self) -> str:
         """What the weights compute, whichever level does it."""
         if self.level != "reference":

@@ -1,0 +1,384 @@
+"""Kept runs: whatever happens to the process or to the file, the run goes on, or is refused."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from curta import Machine, Trap
+from curta.app.command_line import main
+from curta.errors import FileError, LimitError, ProgramError, UserError
+from curta.machine.conversation import Host
+from curta.machine.journal import MAGIC, Journal
+from curta.machine.keeping import Ready, play
+from curta.machine.kept import Beginning, KeptRun, Kind, tokens_from_bytes
+from curta.machine.resume import ready_for, resume
+from curta.machine.wasm import assemble
+
+Capture = pytest.CaptureFixture[str]
+REFERENCE = Machine("reference")
+MODULE = assemble("""(module
+  (import "curta" "write" (func $write (param i32 i32)))
+  (import "curta" "read" (func $read (result i32)))
+  (memory 1)
+  (func $spend (param i32) (result i32)
+    (if (result i32) (i32.eqz (local.get 0)) (then (i32.const 7)) (else
+      (i32.add (local.get 0) (call $spend (i32.sub (local.get 0) (i32.const 1)))))))
+  (func (export "_start") (local i32 i32)
+    (loop $next
+      (local.set 0 (call $read))
+      (if (i32.eq (local.get 0) (i32.const 33)) (then unreachable))
+      (if (i32.ge_s (local.get 0) (i32.const 0)) (then
+        (i32.store8 (local.get 1) (call $spend (i32.and (local.get 0) (i32.const 31))))
+        (call $write (i32.const 1)
+          (i32.add (i32.const 48) (i32.and (i32.const 63) (i32.load8_u (local.get 1)))))
+        (call $write (i32.const 2) (i32.const 65))
+        (local.set 1 (i32.add (local.get 1) (i32.const 1)))
+        (br $next)))))
+  (func (export "add") (param i64 i32) (result i64 i32)
+    (i64.add (local.get 0) (i64.extend_i32_u (call $spend (local.get 1)))) (i32.const -1)))""")
+GIVEN = bytes(range(40, 100))
+OPTIONS = {"stdin": GIVEN, "chapter_tokens": 300}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that ended, in several chapters."""
+    path = tmp_path_factory.mktemp("kept") / "run.curta"
+    REFERENCE.run(MODULE, keep=path, keep_tokens=True, **OPTIONS)  # type: ignore[arg-type]
+    return path
+
+
+@pytest.fixture(scope="module")
+def expected() -> bytes:
+    """What it writes."""
+    return REFERENCE.run(MODULE, stdin=GIVEN).stdout
+
+
+@pytest.fixture(scope="module")
+def ready(whole: Path) -> Ready:
+    with KeptRun.open(whole) as kept:
+        return ready_for(kept)
+
+
+def test_a_kept_run_is_the_run(whole: Path) -> None:
+    expected = REFERENCE.begin(MODULE, **OPTIONS)  # type: ignore[arg-type]
+    assert expected.run() == 0
+    found = resume(whole)
+    assert (found.stdout, found.stderr) == (expected.stdout, expected.stderr)
+    assert replace(found.figures, seconds=0.0) == replace(
+        expected.figures, seconds=0.0, memory_bytes=found.figures.memory_bytes
+    )
+    with KeptRun.open(whole) as kept:
+        assert len(kept.marks) > 5
+        tokens = kept.streams[Kind.TOKENS]
+        said = tokens_from_bytes(tokens.read(0, tokens.length))
+        assert np.array_equal(said, expected.conversation.said())
+        program = expected.conversation.program
+        chapters = kept.chapters(program, ())
+        assert chapters[1:] == expected.conversation.chapters[1:]
+
+
+def goes_on(path: Path, ready: Ready) -> tuple[bytes, bytes]:
+    """What a run that goes on hands on, and all that it wrote."""
+    handed: list[bytes] = []
+    with KeptRun.open(path, to_write=True) as kept:
+        fresh = replace(ready, talker=ready.talker.fresh())
+        play(kept, fresh, Host(on_stdout=handed.append))
+        output = kept.streams[Kind.OUTPUT]
+        return b"".join(handed), output.read(0, output.length)
+
+
+def test_a_run_that_is_killed_at_any_moment_goes_on(
+    whole: Path, ready: Ready, expected: bytes, tmp_path: Path
+) -> None:
+    """A process that is killed leaves a beginning of the file, which is written in order."""
+    content, path = whole.read_bytes(), tmp_path / "cut.curta"
+    with KeptRun.open(whole) as kept:
+        begun = kept.marks[0].record.place
+        ends = sorted({mark.record.place for mark in kept.marks})
+    near = {end + step for end in ends for step in (-30, -14, -13, -1, 0, 1)}
+    for length in sorted({*range(begun, len(content), 997), *near, len(content) - 1}):
+        path.write_bytes(content[:length])
+        with KeptRun.open(path) as kept:
+            output = kept.streams[Kind.OUTPUT]
+            before = output.read(0, output.length)
+        handed, written = goes_on(path, ready)
+        assert written == expected
+        assert before + handed == expected
+    assert len(near) > 20
+
+
+def test_what_is_cut_off_before_anything_was_kept_is_begun_again(
+    whole: Path, expected: bytes, tmp_path: Path
+) -> None:
+    content, path = whole.read_bytes(), tmp_path / "cut.curta"
+    with Journal.open(whole) as journal:
+        first = journal.records[0]
+    for length in (0, 1, len(MAGIC) - 1, len(MAGIC), len(MAGIC) + 20, first.place + first.length):
+        path.write_bytes(content[:length])
+        with pytest.raises(FileError, match="begin it again"):
+            resume(path)
+        run = REFERENCE.run(MODULE, keep=path, **OPTIONS)  # type: ignore[arg-type]
+        assert run.stdout == expected
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(place=st.floats(0, 1, exclude_max=True), bit=st.integers(0, 7))
+def test_damage_is_refused_by_name(whole: Path, tmp_path: Path, place: float, bit: int) -> None:
+    content, path = bytearray(whole.read_bytes()), tmp_path / "damaged.curta"
+    content[int(place * len(content))] ^= 1 << bit
+    path.write_bytes(content)
+    for to_write in (False, True):
+        with pytest.raises(FileError, match=r"damaged\.curta is (damaged: record|no kept|a run)"):
+            KeptRun.open(path, to_write=to_write)
+    assert path.read_bytes() == content
+
+
+def test_a_file_that_is_something_else_is_not_touched(tmp_path: Path, whole: Path) -> None:
+    path = tmp_path / "notes.txt"
+    for content in (b"my notes\n", b"curta kept run 9\n...", bytes(100)):
+        path.write_bytes(content)
+        with pytest.raises(FileError, match=r"notes\.txt is (no kept run|a run kept by another)"):
+            resume(path)
+        with pytest.raises(FileError, match=r"notes\.txt is (no kept run|a run kept by another)"):
+            REFERENCE.run(MODULE, keep=path)
+        assert path.read_bytes() == content
+    before = whole.read_bytes()
+    with pytest.raises(FileError, match=r"is there already: `curta resume"):
+        REFERENCE.run(MODULE, keep=whole)
+    assert whole.read_bytes() == before
+    with pytest.raises(FileError, match="no such file"):
+        resume(tmp_path / "none.curta")
+    with pytest.raises(FileError, match="no such folder"):
+        REFERENCE.run(MODULE, keep=tmp_path / "none" / "run.curta")
+
+
+def altered(whole: Path, path: Path, change: Callable[[Beginning], Beginning]) -> Path:
+    """A file with correct digests that says that the run was begun in another way."""
+    path.unlink(missing_ok=True)
+    with KeptRun.open(whole) as kept, Journal.create(path) as copy:
+        copy.append(Kind.BEGINNING, change(kept.beginning).to_bytes())
+        copy.append(Kind.INPUT, b"")
+    return path
+
+
+def test_a_run_of_another_machine_is_refused(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "other.curta"
+    changes: dict[str, Callable[[Beginning], Beginning]] = {
+        "its machine is 000": lambda begun: replace(begun, machine="0" * 64),
+        "its lowering is 000": lambda begun: replace(begun, program="0" * 64),
+        "kept by another machine": lambda begun: replace(begun, extensions=("byte_swap",)),
+    }
+    for words, change in changes.items():
+        with pytest.raises(FileError, match=f"other.curta .*{words}"):
+            resume(altered(whole, path, change))
+    gone = altered(whole, path, lambda begun: replace(begun, weights="/gone.safetensors"))
+    with pytest.raises(FileError, match=r"/gone\.safetensors, and there is no such file; say"):
+        resume(gone)
+
+
+def test_a_run_that_says_something_else_than_before_is_stopped(
+    whole: Path, ready: Ready, tmp_path: Path
+) -> None:
+    path = tmp_path / "other.curta"
+    altered(whole, path, lambda begun: begun)
+    with KeptRun.open(path, to_write=True) as kept:
+        kept.streams[Kind.OUTPUT].append(b"something else")
+    with pytest.raises(ProgramError, match=r"does not say again .* output differ"):
+        goes_on(path, ready)
+
+
+def test_two_processes_do_not_write_one_file(whole: Path) -> None:
+    with (
+        KeptRun.open(whole, to_write=True),
+        pytest.raises(FileError, match="is being written by another process"),
+    ):
+        resume(whole)
+    with KeptRun.open(whole, to_write=True), KeptRun.open(whole) as kept:
+        assert kept.ending is not None  # reading is allowed
+
+
+def test_a_full_disk_loses_nothing(
+    ready: Ready, expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "full.curta"
+    write, left = os.pwrite, [9_000]
+
+    def short(file: int, content: bytes, place: int) -> int:
+        if left[0] == 0:
+            raise OSError(28, "No space left on device")
+        count = write(file, content[: left[0]], place)
+        left[0] -= count
+        return count
+
+    monkeypatch.setattr(os, "pwrite", short)
+    with pytest.raises(ProgramError, match=r"cannot be written: No space left.*curta resume"):
+        REFERENCE.run(MODULE, keep=path, **OPTIONS)  # type: ignore[arg-type]
+    monkeypatch.undo()
+    with KeptRun.open(path) as kept:
+        assert len(kept.marks) > 2
+    assert goes_on(path, ready)[1] == expected
+
+
+def test_a_trap_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "trap.curta"
+    with pytest.raises(Trap, match="unreachable"):
+        REFERENCE.run(MODULE, keep=path, stdin=b"ab!c", chapter_tokens=200)
+    written: list[bytes] = []
+    with pytest.raises(Trap, match=r"unreachable \(in function 3\)|unreachable"):
+        resume(path, on_stdout=written.append)
+    assert not written
+
+
+def test_a_limit_is_no_ending(tmp_path: Path, expected: bytes) -> None:
+    path = tmp_path / "limit.curta"
+    with pytest.raises(LimitError, match="max_tokens"):
+        REFERENCE.run(MODULE, keep=path, max_tokens=3000, **OPTIONS)  # type: ignore[arg-type]
+    with pytest.raises(LimitError):
+        resume(path)
+    assert resume(path, max_tokens=10**6).stdout == expected
+
+
+def test_input_that_comes_later_goes_on(tmp_path: Path, expected: bytes) -> None:
+    class Broken(io.BytesIO):
+        def read1(self, size: int | None = -1, /) -> bytes:
+            found = super().read1(3)
+            if not found:
+                raise KeyboardInterrupt
+            return found
+
+    path = tmp_path / "live.curta"
+    with pytest.raises(KeyboardInterrupt):
+        REFERENCE.run(MODULE, keep=path, stdin=Broken(GIVEN[:8]), chapter_tokens=300)
+    run = resume(path, stdin=io.BytesIO(GIVEN[8:]))
+    assert run.stdout == expected
+
+
+def test_options_that_come_too_late(whole: Path) -> None:
+    with pytest.raises(UserError, match="seed: that was decided when the run was begun"):
+        resume(whole, seed=3)
+    with pytest.raises(TypeError, match="unexpected option 'sed'"):
+        resume(whole, sed=3)  # type: ignore[call-arg]
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    path = tmp_path / "program.wasm"
+    path.write_bytes(MODULE)
+    return str(path)
+
+
+def test_the_commands(file: str, tmp_path: Path, capsys: Capture) -> None:
+    kept = str(tmp_path / "run.curta")
+    begin = ["run", file, "--level", "reference", "--chapter-tokens", "300", "--keep", kept]
+    assert main([*begin, "--invoke", "add", "--", "4000000000", "3"]) == 0
+    assert capsys.readouterr().out == "4000000013\n-1\n"
+    assert main(["resume", kept]) == 0
+    said = capsys.readouterr()
+    assert said.out == "4000000013\n-1\n"
+    assert f"{kept}: at its end, in chapter 1" in said.err
+    assert main([*begin, "--trace"]) == 2
+    assert "--trace shows a run, --keep keeps it" in capsys.readouterr().err
+
+    limited = str(tmp_path / "limited.curta")
+    begin = [*begin[:-1], limited, "--stdin", "0123456789", "--max-tokens", "1500"]
+    assert main(begin) == 1
+    said = capsys.readouterr()
+    assert f"--max-tokens); kept up to the beginning of chapter 2: `curta resume {limited}`" in (
+        said.err
+    )
+    assert main(["resume", limited, "--max-tokens", "100000", "--stats", "none"]) == 0
+    rest = capsys.readouterr()
+    assert f"{len(said.out)} bytes of output were written before and are skipped\n" in rest.err
+    assert main(["resume", limited, "--whole", "--stats", "none"]) == 0
+    assert capsys.readouterr().out == said.out + rest.out
+    assert main(["run", file, "--level", "reference", "--stdin", "0123456789"]) == 0
+    assert capsys.readouterr().out == said.out + rest.out
+
+
+def curta(*words: str, out: Path, mode: str = "ab") -> subprocess.Popen[bytes]:
+    with open(out, mode) as file:
+        return subprocess.Popen(
+            [sys.executable, "-m", "curta", *words],
+            stdout=file,
+            stderr=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+        )
+
+
+def test_a_file_gets_the_output_that_it_lacks(tmp_path: Path, whole: Path, expected: bytes) -> None:
+    out = tmp_path / "out"
+    for there in (b"", expected[:5], expected):
+        out.write_bytes(there)
+        process = curta("resume", str(whole), out=out)
+        assert process.communicate(timeout=60)[1].startswith(str(whole).encode())
+        assert out.read_bytes() == expected
+    out.write_bytes(b"a log of other things\n")
+    process = curta("resume", str(whole), out=out)
+    assert b"60 bytes of output were written before" in process.communicate(timeout=60)[1]
+    assert out.read_bytes() == b"a log of other things\n"
+
+
+LONG = """
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    uint32_t x = 12345;
+    for (long i = 0; i < atol(argv[1]); i++) {
+        x = x * 1664525u + 1013904223u;
+        if (i % 20000 == 0) printf("%ld %u\\n", i, x);
+    }
+}
+"""
+
+
+def killed(folder: Path, steps: int, kills: int) -> None:
+    """Begin a run, kill it again and again, and let it come to its end."""
+    source, kept, out = folder / "long.c", folder / "run.curta", folder / "out"
+    source.write_text(LONG)
+    expected = Machine().run(source, args=[str(steps)]).stdout
+    begin = ["run", str(source), str(steps), "--chapter-tokens", "200000", "--keep", str(kept)]
+    rng = np.random.default_rng(5)
+    done = 0
+    while True:
+        is_begun = kept.exists() and kept.stat().st_size > len(MAGIC)
+        process = curta(*(["resume", str(kept)] if is_begun else begin), out=out)
+        while done < kills and process.poll() is None:
+            size = kept.stat().st_size if kept.exists() else 0
+            time.sleep(float(rng.uniform(0, 0.02)))
+            if kept.exists() and kept.stat().st_size > size > 0:  # it is under way
+                time.sleep(float(rng.uniform(0, 0.3)))
+                process.send_signal(signal.SIGKILL)
+                done += 1
+                break
+        error = process.communicate(timeout=300)[1]
+        assert expected.startswith(out.read_bytes())
+        if process.returncode == 0:
+            break
+        assert process.returncode == -signal.SIGKILL, error
+    assert out.read_bytes() == expected
+    assert done == kills
+
+
+def test_a_process_that_is_killed(tmp_path: Path) -> None:
+    killed(tmp_path, 400_000, 1)
+
+
+@pytest.mark.slow
+def test_a_process_that_is_killed_200_times(tmp_path: Path) -> None:
+    killed(tmp_path, 200_000_000, 200)
