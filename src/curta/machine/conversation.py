@@ -92,6 +92,7 @@ class Host:
     on_stdout: Callable[[bytes], object] | None = None
     on_stderr: Callable[[bytes], object] | None = None
     on_progress: Callable[[Figures], object] | None = None
+    on_start: Callable[[Conversation], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +167,8 @@ class Conversation:
 
     def begin(self, segments: Iterable[Segment] = ()) -> None:
         """Say the program, and have it set itself up."""
+        if self.host.on_start is not None:
+            self.host.on_start(self)
         segments = tuple(segments)
         for segment in (*self.program.segments, *segments):
             self.ledger.give(segment)

@@ -69,6 +69,8 @@ class TalkOptions(TypedDict, total=False):
     on_stderr: Callable[[bytes], object] | None
     on_progress: Callable[[Figures], object] | None
     """Told every now and then how far the run has come."""
+    on_start: Callable[[Conversation], object] | None
+    """Gets the conversation before anything is said in it: how to have one that never gets far."""
     max_tokens: int | None
     """Where the run ends at the latest, the prompt included, openings of later chapters not; by
     default nowhere.
@@ -149,6 +151,7 @@ def converse(
         options.get("on_stdout"),
         options.get("on_stderr"),
         options.get("on_progress"),
+        options.get("on_start"),
     )
     words = [options.get("name") or name, *options.get("args", ())]
     segments = host_segments(words, options.get("env") or {}, options.get("seed"))
