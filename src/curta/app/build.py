@@ -17,6 +17,9 @@ from curta.compiler.numbers import short
 from curta.engine.model_cache import compile_cached
 from curta.errors import CurtaError, UserError
 
+MACHINE = "machine"
+"""The name that stands for the machine's fixed weights, which `curta run` keeps in its cache."""
+
 
 def run(name: str, emit: str, output: str, max_tokens: int | None) -> None:
     """Compile the program and write the file or folder."""
@@ -40,7 +43,12 @@ def run(name: str, emit: str, output: str, max_tokens: int | None) -> None:
 
 
 def find_graph(name: str) -> tuple[Graph, int]:
-    """A graph of the gallery, or the one that a Python file builds."""
+    """The machine, a graph of the gallery, or the one that a Python file builds."""
+    if name == MACHINE:
+        from curta.machine.computer import build
+        from curta.machine.instructions import MOST_TOKENS
+
+        return build(), MOST_TOKENS
     if not name.endswith(".py"):
         program = find_program(name)
         return program.build(), program.max_tokens

@@ -17,6 +17,7 @@ from curta.app.delegate_commands import add_delegate
 from curta.app.learn_commands import add_learn
 from curta.app.machine_commands import add_machine_commands
 from curta.app.parser import Parser
+from curta.app.save_trace import add_save_trace
 from curta.app.serve_command import add_serve
 from curta.errors import CurtaError, ModuleError, ProgramError
 
@@ -85,6 +86,7 @@ def add_gallery(commands: argparse._SubParsersAction[Parser]) -> None:
         metavar="N",
         help="say at most N tokens (default: to the stop)",
     )
+    add_save_trace(gallery)
     gallery.add_argument("--stats", choices=("text", "json"), default="text", help="the figures")
     gallery.set_defaults(command=run_gallery)
 
@@ -93,8 +95,8 @@ def add_build(commands: argparse._SubParsersAction[Parser]) -> None:
     build = commands.add_parser(
         "build",
         help="compile a program and write it to a file",
-        description="NAME is a program of the gallery, or FILE.py with a function build() that "
-        "returns a Graph.",
+        description="NAME is a program of the gallery, FILE.py with a function build() that "
+        "returns a Graph, or machine: the weights with which curta run runs any program.",
     )
     build.add_argument("name", metavar="NAME")
     build.add_argument(

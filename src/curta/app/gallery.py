@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
-from curta.engine import load
+from curta.app.save_trace import check_save_trace
+from curta.engine import Engine, load
 from curta.engine.model_cache import compile_cached
+from curta.engine.trace_file import save_trace
 from curta.errors import UserError
 from curta.gallery import PROGRAMS
 from curta.gallery.program import Program
@@ -31,6 +34,7 @@ def find_program(name: str) -> Program:
 
 def run(options: argparse.Namespace) -> int:
     """Compile (or fetch) the program, feed the input, show the answer and the figures."""
+    check_save_trace(options)
     program = find_program(options.name)
     text = program.cases[0].input if options.input is None else options.input
     prompt = program.encode(text)
@@ -39,11 +43,16 @@ def run(options: argparse.Namespace) -> int:
     ready = time.perf_counter()
     said: list[str] = []
     tokens = engine.generate(prompt, options.max_new_tokens)
-    for token in with_progress(tokens):
-        said.append(token)
-        if options.tokens:
-            print(token, end=" ", flush=True)
-    finished = time.perf_counter()
+    try:
+        for token in with_progress(tokens):
+            said.append(token)
+            if options.tokens:
+                print(token, end=" ", flush=True)
+    finally:  # what was said before an error is as right as ever
+        finished = time.perf_counter()
+        if options.save_trace is not None:
+            note = shlex.join(["curta", "gallery", program.name, text])
+            write_trace(options.save_trace, engine, prompt, said, note)
     if options.tokens:
         print()
     if options.input is None:
@@ -51,6 +60,14 @@ def run(options: argparse.Namespace) -> int:
     print(program.decode(said))
     show_figures(options, len(prompt), len(said), ready - started, finished - ready)
     return 0
+
+
+def write_trace(
+    path: str, engine: Engine, prompt: Sequence[str], said: Sequence[str], note: str
+) -> None:
+    """The prompt was given; the model said the rest."""
+    given = [1] * len(prompt) + [0] * len(said)
+    save_trace(path, engine.model, engine.encode([*prompt, *said]), given, note=note)
 
 
 def with_progress(tokens: Iterable[str]) -> Iterator[str]:

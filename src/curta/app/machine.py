@@ -5,19 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from curta.app.save_trace import check_save_trace
 from curta.errors import ProgramError, Trap, UserError
-from curta.machine.conversation import Figures, Input
+from curta.machine.conversation import Conversation, Figures, Input
 from curta.machine.instance import Instance
 from curta.machine.listing import executed
 from curta.machine.machine import Machine
 from curta.machine.run import MachineLevel, RunOptions, TalkOptions
 from curta.machine.toolchain import Watcher, read_program, split_flags
+from curta.machine.trace_file import save_conversation
 from curta.machine.values import parse_number, show
 
 if TYPE_CHECKING:
@@ -43,11 +46,13 @@ def run(options: argparse.Namespace) -> int:
 
 def run_with(options: argparse.Namespace, stdin: Input) -> int:
     """The same with its input at hand."""
+    check_save_trace(options)
     screen = Screen(show_output=not options.trace)
     started = time.perf_counter()
     code, failure, instance = 1, None, None
+    conversations: list[Conversation] = []
     try:
-        instance = begin(options, screen, stdin)
+        instance = begin(options, screen, stdin, conversations.append)
         if options.invoke is not None:
             for line in invoke(instance, options.invoke, options.arguments):
                 screen.write(f"{line}\n".encode())
@@ -61,6 +66,11 @@ def run_with(options: argparse.Namespace, stdin: Input) -> int:
     if options.trace and instance is not None:
         for line in executed(instance.conversation.program, instance.conversation.said()):
             print(line)
+    if options.save_trace is not None:
+        invoked = [] if options.invoke is None else ["--invoke", options.invoke]
+        note = shlex.join(["curta", "run", *invoked, *options.program, *options.arguments])
+        for conversation in conversations:  # none if the program could not be loaded
+            save_conversation(options.save_trace, conversation, note)
     if failure is not None:
         what = "trap" if isinstance(failure, Trap) else "curta"
         print(f"{what}: {failure}", file=sys.stderr)
@@ -68,9 +78,15 @@ def run_with(options: argparse.Namespace, stdin: Input) -> int:
     return code if 0 <= code < 256 else 1
 
 
-def begin(options: argparse.Namespace, screen: Screen, stdin: Input) -> Instance:
+def begin(
+    options: argparse.Namespace,
+    screen: Screen,
+    stdin: Input,
+    on_start: Callable[[Conversation], object],
+) -> Instance:
     """The conversation, up to where the program can be run or invoked."""
     settings = run_options(options, screen, stdin)
+    settings["on_start"] = on_start
     if is_baked(options.program):
         talk = talk_options(options, settings)
         baked = open_baked(options, options.level)
@@ -95,7 +111,7 @@ def run_options(options: argparse.Namespace, screen: Screen, stdin: Input) -> Ru
         "on_progress": screen.progress,
         "max_tokens": options.max_tokens,
         "chapter_tokens": options.chapter_tokens,
-        "keep_trace": options.trace,
+        "keep_trace": options.trace or options.save_trace is not None,
         "watcher": screen.watcher,
         "prove": not options.unproved,
     }

@@ -7,6 +7,7 @@ import os
 
 from curta.app.machine_arguments import take_program
 from curta.app.parser import Parser
+from curta.app.save_trace import add_save_trace
 
 LEVELS = ("native", "hull", "plain", "evaluate", "reference")
 
@@ -49,6 +50,7 @@ def add_run(commands: argparse._SubParsersAction[Parser]) -> None:
     run.add_argument(
         "--keep-tokens", action="store_true", help="its tokens, too: two bytes for each"
     )
+    add_save_trace(run)
     add_limits(run)
     add_extension(run)
     add_stats(run)
@@ -149,7 +151,7 @@ def add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
     add_limits(verify)
     add_extension(verify)
     add_cflags(verify)
-    verify.set_defaults(command=verify_program, trace=True)
+    verify.set_defaults(command=verify_program, trace=True, save_trace=None)
 
 
 def add_disasm(commands: argparse._SubParsersAction[Parser]) -> None:

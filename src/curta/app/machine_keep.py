@@ -44,6 +44,8 @@ def run_and_keep(options: argparse.Namespace, stdin: Input) -> int:
     """Begin a run that is kept."""
     if options.trace:
         raise UserError("--trace shows a run, --keep keeps it: give one of them")
+    if options.save_trace is not None:
+        raise UserError("--save-trace with --keep: a kept run has its tokens with --keep-tokens")
     screen = Screen()
     settings = run_options(options, screen, stdin)
     settings["args"] = options.arguments if options.invoke is None else ()

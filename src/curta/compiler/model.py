@@ -233,6 +233,17 @@ def digest(weights: Weights, content: dict[str, Any]) -> str:
     return total.hexdigest()
 
 
+def tensors_digest(weights: Weights) -> str:
+    """SHA-256 over the tensors alone: which weights these are, whatever is said about them."""
+    total = hashlib.sha256()
+    for name in sorted(weights):
+        tensor = np.ascontiguousarray(weights[name])
+        shape = "x".join(map(str, weights[name].shape))
+        total.update(f"{name} {tensor.dtype.name} {shape}\n".encode())
+        total.update(tensor.tobytes())
+    return total.hexdigest()
+
+
 # -- the plan -------------------------------------------------------------------------------------
 
 

@@ -7,6 +7,7 @@ from typing import Literal
 
 from curta.compiler.model import Model, load_model
 from curta.engine.base import Engine, Session
+from curta.engine.trace_file import SavedTrace, load_trace, save_trace
 from curta.errors import UserError
 
 Level = Literal["evaluate", "plain", "hull", "native"]
@@ -37,4 +38,13 @@ def load(model: str | Path | Model, level: Level = "native") -> Engine:
             return Native(loaded)
 
 
-__all__ = ["LEVELS", "Engine", "Level", "Session", "load"]
+__all__ = [
+    "LEVELS",
+    "Engine",
+    "Level",
+    "SavedTrace",
+    "Session",
+    "load",
+    "load_trace",
+    "save_trace",
+]

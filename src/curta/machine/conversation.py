@@ -96,6 +96,7 @@ class Host:
     """Told of every chapter but the first, before it begins."""
     on_tokens: Callable[[Ids], object] | None = None
     """Gets the tokens behind openings, the host's own included."""
+    on_start: Callable[[Conversation], object] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +193,8 @@ class Conversation:
 
     def begin(self, segments: Iterable[Segment] = ()) -> None:
         """Say the program, and have it set itself up."""
+        if self.host.on_start is not None:
+            self.host.on_start(self)
         segments = tuple(segments)
         for segment in (*self.program.segments, *segments):
             self.ledger.give(segment)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 
 from curta.errors import ExitError, UserError
@@ -120,6 +121,12 @@ class Instance:
     def trace(self) -> Trace:
         """The tokens so far, those of the program included."""
         return self.conversation.trace
+
+    def save_trace(self, path: str | Path, note: str = "") -> None:
+        """Write what was said so far to a file that anybody can check (docs/model-file.md)."""
+        from curta.machine.trace_file import save_conversation
+
+        save_conversation(path, self.conversation, note)
 
     @property
     def stdout(self) -> bytes:

@@ -69,6 +69,8 @@ class TalkOptions(TypedDict, total=False):
     on_stderr: Callable[[bytes], object] | None
     on_progress: Callable[[Figures], object] | None
     """Told every now and then how far the run has come."""
+    on_start: Callable[[Conversation], object] | None
+    """Gets the conversation before anything is said in it: how to have one that never gets far."""
     max_tokens: int | None
     """Where the run ends at the latest, the prompt included, openings of later chapters not; by
     default nowhere.
@@ -156,6 +158,7 @@ def host_of(options: TalkOptions) -> Host:
         options.get("on_stdout"),
         options.get("on_stderr"),
         options.get("on_progress"),
+        on_start=options.get("on_start"),
     )
 
 

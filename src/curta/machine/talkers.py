@@ -15,8 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from curta.engine.base import Session
-from curta.engine.native import CHUNK, NativeSession
+from curta.engine.base import Engine, Session
+from curta.engine.native import CHUNK, Native, NativeSession
 from curta.machine.ids import ID_OF, STOP_IDS, Ids, last_words
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.opening import split_opening
@@ -32,6 +32,10 @@ REFERENCE_STEPS = 4096
 
 class Talker(Protocol):
     """One conversation in progress."""
+
+    @property
+    def engine(self) -> Engine | None:
+        """Whose weights do the talking; the machine in plain Python has none."""
 
     @property
     def max_tokens(self) -> int:
@@ -61,11 +65,15 @@ class SessionTalker:
         """What was said and not fed back: the last token."""
 
     @property
+    def engine(self) -> Engine:
+        return self.session.engine
+
+    @property
     def max_tokens(self) -> int:
-        return self.session.engine.max_tokens
+        return self.engine.max_tokens
 
     def fresh(self) -> SessionTalker:
-        return SessionTalker(self.session.engine.session())
+        return SessionTalker(self.engine.session())
 
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         following = -1
@@ -88,15 +96,19 @@ class NativeTalker:
         self.pending = NOTHING
 
     @property
+    def engine(self) -> Native:
+        return self.session.engine
+
+    @property
     def max_tokens(self) -> int:
-        return self.session.engine.max_tokens
+        return self.engine.max_tokens
 
     @property
     def memory_bytes(self) -> int:
         return self.session.bytes
 
     def fresh(self) -> NativeTalker:
-        return NativeTalker(self.session.engine.session())
+        return NativeTalker(self.engine.session())
 
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         session = self.session
@@ -119,6 +131,7 @@ class ReferenceTalker:
     It does whole instructions, and so may say a few tokens more than it should.
     """
 
+    engine = None
     max_tokens = MOST_TOKENS
     memory_bytes = 0
 

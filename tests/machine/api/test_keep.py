@@ -298,7 +298,7 @@ def test_the_commands(file: str, tmp_path: Path, capsys: Capture) -> None:
     begin = [*begin[:-1], limited, "--stdin", "0123456789", "--max-tokens", "1500"]
     assert main(begin) == 1
     said = capsys.readouterr()
-    assert f"--max-tokens); kept up to the beginning of chapter 2: `curta resume {limited}`" in (
+    assert f"--max-tokens); kept up to the beginning of chapter 3: `curta resume {limited}`" in (
         said.err
     )
     assert main(["resume", limited, "--max-tokens", "100000", "--stats", "none"]) == 0
