@@ -31,6 +31,7 @@ CurtaError
     ├── Trap                      a WebAssembly program did what it must not
     ├── FuelError                 a WebAssembly program ran longer than it was allowed to
     ├── LimitError                a program reached --max-tokens or --max-memory
+    ├── VerifyError               two ways of running a program that do not agree
     └── ExitError                 a program ended itself while one of its functions was invoked
 """
 
@@ -188,6 +189,10 @@ class FuelError(ProgramError):
 
 class LimitError(ProgramError):
     """A program reached a limit that it was run with."""
+
+
+class VerifyError(ProgramError):
+    """Two ways of running a program that do not agree."""
 
 
 class ExitError(ProgramError):

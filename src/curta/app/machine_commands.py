@@ -125,10 +125,10 @@ def add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
         "verify",
         help="check a run against the plain softmax model and against wasmtime",
         usage="curta verify [options] PROG [arguments of the program] [options] [-- arguments]",
-        description="PROG is a file as for curta run. It is run once; then another level of the "
-        "engine replays the conversation and has to say every token that the machine said, and "
-        "wasmtime, if it is installed, has to write the same and to end the same way. The first "
-        "difference is named, and the exit code is 1.",
+        description="PROG is a file as for curta run, which is run once, or a run that was kept "
+        "(curta run --keep). Another level of the engine replays the conversation and has to say "
+        "every token that the machine said, and wasmtime, if it is installed, has to write the "
+        "same and to end the same way. The first difference is named, and the exit code is 1.",
     )
     verify.prepare = take_program
     verify.add_argument(
@@ -142,12 +142,21 @@ def add_verify(commands: argparse._SubParsersAction[Parser]) -> None:
         "(for longer ones)",
     )
     verify.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="so many processes replay (default: 1)"
+    )
+    verify.add_argument(
+        "--cluster", action="store_true", help="a Ray cluster replays (extra cluster)"
+    )
+    verify.add_argument(
+        "--sample", type=int, metavar="K", help="replay K chapters only, drawn at random"
+    )
+    verify.add_argument(
         "--tokens",
         type=int,
         metavar="N",
-        help="replay the first N tokens, the program included (default: all of them; 20,000 if "
-        "softmax is chosen)",
+        help="replay the first N tokens, the program included (default: all of them)",
     )
+    verify.add_argument("--weights", metavar="FILE", help="where the weights of a kept run are now")
     add_limits(verify)
     add_extension(verify)
     add_cflags(verify)

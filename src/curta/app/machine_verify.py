@@ -1,75 +1,94 @@
-"""`curta verify`: one run, checked against the plain softmax model and against wasmtime."""
+"""`curta verify`: a run, checked against the plain softmax model and against wasmtime."""
 
 from __future__ import annotations
 
 import argparse
 import os
-import stat
 import sys
+import tempfile
 import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from curta.app.machine import (
-    Screen,
-    chosen,
-    is_baked,
-    numbers_for,
-    open_baked,
-    run_options,
-    standard_input,
-    talk_options,
-    tokens_text,
-)
-from curta.errors import ExitError, ProgramError, Trap, UserError
-from curta.machine.conversation import Figures, Input, Readable
-from curta.machine.instance import Instance
-from curta.machine.machine import Machine
-from curta.machine.run import RunOptions, program_name
-from curta.machine.toolchain import read_program, split_flags
-from curta.machine.values import to_number, to_pattern
-from curta.machine.verify import (
-    NAMES,
+from curta.app.machine import Screen, chosen, run_options, standard_input, tokens_text
+from curta.app.machine_keep import asked_for, ready_to_run, results
+from curta.errors import ProgramError, UserError
+from curta.machine.instance import START
+from curta.machine.journal import is_journal
+from curta.machine.keeping import Ready, beginning_of, create, figures, play, segments
+from curta.machine.kept import KeptRun, Kind
+from curta.machine.on_wasmtime import (
     Call,
-    Compared,
     Outcome,
-    compare_chapters,
     compare_outcomes,
-    plan,
     run_on_wasmtime,
-    shown,
     wasmtime_is_there,
+)
+from curta.machine.resume import ready_for
+from curta.machine.run import MachineLevel, host_of
+from curta.machine.values import to_number
+from curta.machine.verify import NAMES, ReplayLevel
+from curta.machine.verify_jobs import (
+    Asked,
+    Compared,
+    Work,
+    complete_chapters,
+    drawn,
+    missed,
+    part_length,
+    said_tokens,
+    verify_run,
 )
 
 if TYPE_CHECKING:
-    from curta.engine import Level
+    from curta.machine.parts.operations import Extension
 
 SURROUNDINGS = ("clock_time_get", "clock_res_get", "random_get")
 """What wasmtime answers from the outside world, and the machine does not."""
+SOFTMAX_TOKENS = 20_000
+"""Softmax looks at all pairs of tokens: up to here that is a matter of a minute."""
 BAR = 24
 
 
 def verify(options: argparse.Namespace) -> int:
     """Run, replay, run elsewhere; a ProgramError names the first difference."""
+    check_numbers(options)
     options.level = level_there_is(options.level)
     screen = Screen(show_output=False)
     try:
-        with standard_input(options) as stdin:
-            recorder = Recorder(stdin)
-            instance, ours, call = run_once(options, screen, recorder)
-        screen.clear()
-        print(describe_run(instance.figures), flush=True)
-        compared = replay(options, screen, instance)
+        with kept_run(options, screen) as (kept, ready, extensions):
+            screen.clear()
+            print(describe_run(kept), flush=True)
+            asked = plan(options, kept, ready)
+            compared = replay(options, screen, kept, ready, asked)
+            screen.clear()
+            is_whole = asked.most is None and len(asked.chapters) == complete_chapters(kept)
+            print(describe(compared, asked, kept), flush=True)
+            elsewhere, agreed = "wasmtime: not compared with a part of a run", False
+            if kept.ending is not None and options.sample is None:
+                elsewhere, agreed = compare_with_wasmtime(kept, ready, extensions)
+            print(elsewhere)
+            print(verdict(kept, asked, whole=is_whole, on_wasmtime=agreed))
     finally:
         screen.clear()
-    print(describe(compared, instance.figures.tokens), flush=True)
-    elsewhere, agreed = compare_with_wasmtime(options, ours, recorder.given, call)
-    print(elsewhere)
-    print(verdict(whole=compared.tokens == instance.figures.tokens, on_wasmtime=agreed))
     return 0
 
 
-def level_there_is(asked: Level | None) -> Level | None:
+def check_numbers(options: argparse.Namespace) -> None:
+    for name in ("tokens", "jobs", "sample", "chapter_tokens"):
+        number = getattr(options, name)
+        if number is not None and number < 1:
+            raise UserError(f"--{name.replace('_', '-')} {number}: expected at least 1")
+    if options.cluster and options.jobs != 1:
+        raise UserError("--jobs, --cluster: give one of them")
+    if options.sample is not None and options.tokens is not None:
+        raise UserError("--sample, --tokens: give one of them")
+
+
+def level_there_is(asked: ReplayLevel | None) -> ReplayLevel | None:
     """The level that was asked for; without PyTorch, hull caches are what is left."""
     if asked not in (None, "plain") or find_spec("torch") is not None:
         return asked
@@ -80,166 +99,219 @@ def level_there_is(asked: Level | None) -> Level | None:
     return "hull"
 
 
-class Recorder:
-    """Input that is remembered, so that it can be given a second time.
-
-    Of what may have no end (a terminal, a pipe, a device) that is what the program asked for; of a
-    regular file all.
-    """
-
-    def __init__(self, source: Input) -> None:
-        self.kept = bytearray()
-        self.place = 0
-        self.live: Readable | None = None
-        if source is None or isinstance(source, bytes | bytearray | memoryview):
-            self.kept += source or b""
-        elif is_regular(source):
-            self.kept += source.read(-1) or b""
-        else:
-            self.live = source
-
-    @property
-    def given(self) -> bytes:
-        """All that is known of it."""
-        return bytes(self.kept)
-
-    def read(self, size: int, /) -> bytes:
-        if self.live is not None:
-            self.kept += self.live.read(size) or b""
-        found = bytes(self.kept[self.place : self.place + size])
-        self.place += len(found)
-        return found
+# -- the run ---------------------------------------------
 
 
-def is_regular(source: Readable) -> bool:
-    """Is it a file that has an end?"""
-    try:
-        return stat.S_ISREG(os.fstat(source.fileno()).st_mode)  # type: ignore[attr-defined]
-    except (AttributeError, OSError):  # nothing that the system knows of
-        return False
+@contextmanager
+def kept_run(
+    options: argparse.Namespace, screen: Screen
+) -> Iterator[tuple[KeptRun, Ready, Sequence[Extension]]]:
+    """The run that is verified: one that was kept, or one that is made now, and kept as long."""
+    if is_journal(options.program[0]):
+        refuse_settings(options)
+        with KeptRun.open(options.program[0]) as kept:
+            options.extension = options.extension or list(kept.beginning.extensions)
+            extensions = chosen(options)
+            yield kept, ready_for(kept, speaker(), extensions, options.weights), extensions
+        return
+    with tempfile.TemporaryDirectory(prefix="curta-") as folder:
+        path = Path(folder) / "run.curta"
+        ready = run_and_keep(options, screen, path)
+        with KeptRun.open(path) as kept:
+            yield kept, ready, chosen(options)
 
 
-def run_once(
-    options: argparse.Namespace, screen: Screen, recorder: Recorder
-) -> tuple[Instance, Outcome, Call | None]:
-    """The run that is checked, with all its tokens kept; the call, if a function is invoked."""
-    settings = run_options(options, screen, recorder)
-    settings["keep_trace"] = True
-    instance, call = begin(options, screen, settings), None
-    code, trap, results = None, "", tuple[str, ...]()
-    try:
-        if options.invoke is not None:
-            numbers = numbers_for(instance, options.invoke, options.arguments)
-            call = signed_call(instance, options.invoke, numbers)
-            results, code = shown(instance.invoke(options.invoke, *numbers)), 0
-        else:
-            code = instance.run()
-    except ExitError as end:
-        code = end.code
-    except Trap as error:
-        trap = str(error)
-    return instance, Outcome(instance.stdout, instance.stderr, code, trap, results), call
+def refuse_settings(options: argparse.Namespace) -> None:
+    """What was decided when a kept run was begun."""
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in ("invoke", "stdin", "stdin_file", "env", "seed", "max_memory", "cflags")
+        if getattr(options, name) not in (None, "", [])
+    ]
+    if words := [*given, *options.program[1:], *options.arguments]:
+        raise UserError(
+            f"{' '.join(words)}: {options.program[0]} is a run that was kept, and that was decided "
+            "when it was begun; leave it out"
+        )
 
 
-def signed_call(instance: Instance, name: str, numbers: list[Any]) -> Call:
-    """Numbers as wasmtime takes them; what the function cannot take is an error."""
-    types = instance.exports[name].parameters
-    if len(numbers) != len(types):
-        instance.invoke(name, *numbers)  # says so
-    return Call(
-        name,
-        tuple(
-            to_number(to_pattern(number, type_, f"argument {place} of {name}"), type_)
-            for place, (number, type_) in enumerate(zip(numbers, types, strict=True), 1)
-        ),
+def speaker() -> MachineLevel:
+    """The level that has a run said again; all of them say the same."""
+    return "native"
+
+
+def run_and_keep(options: argparse.Namespace, screen: Screen, path: Path) -> Ready:
+    """Run the program to its end; a trap is an end, too."""
+    options.level, level = speaker(), options.level
+    with standard_input(options) as stdin:
+        settings = run_options(options, screen, stdin)
+        settings["args"] = options.arguments if options.invoke is None else ()
+        ready, name = ready_to_run(options, screen, settings)
+        beginning = beginning_of(ready, name, settings, asked_for(options, ready))
+        with create(path, beginning, stdin) as kept:
+            play(kept, ready, host_of(settings))
+    options.level = level
+    return ready
+
+
+# -- its tokens ---------------------------------------------
+
+
+def plan(options: argparse.Namespace, kept: KeptRun, ready: Ready) -> Asked:
+    """Softmax for a run that is short enough, hull caches for others: all of it."""
+    chapters = complete_chapters(kept)
+    if not chapters:
+        raise UserError(
+            f"{kept.path}: the run did not come to the end of its first chapter, so there is "
+            f"nothing to verify yet; `curta resume {kept.path}` goes on with it"
+        )
+    opening = kept.chapters(ready.program, segments(kept.beginning))[0].opening
+    numbers = drawn(chapters, options.sample)
+    total, most = said_tokens(kept, opening, numbers), None
+    if options.tokens is not None and options.tokens < total + opening:
+        most = options.tokens - opening
+        if most <= 0:
+            raise UserError(
+                f"the prompt alone, which holds the program, has {opening:,} tokens, so that among "
+                f"the first {options.tokens:,} there is nothing to compare: --tokens "
+                f"{opening + 1_000} or more"
+            )
+    level: ReplayLevel = options.level or (
+        "plain" if min(total, most or total) + opening <= SOFTMAX_TOKENS else "hull"
     )
+    length = part_length(level, options.chapter_tokens)
+    return Asked(level, length, numbers, most, options.jobs, options.cluster)
 
 
-def begin(options: argparse.Namespace, screen: Screen, settings: RunOptions) -> Instance:
-    """The conversation with the native level, up to where the program can be run or invoked."""
-    if is_baked(options.program):
-        baked, talk = open_baked(options, "native"), talk_options(options, settings)
-        return baked.begin(**talk) if options.invoke is None else baked.instantiate(**talk)
-    machine = Machine(extensions=chosen(options), on_pass=screen.building)
-    if options.invoke is not None:
-        return machine.instantiate(options.program, **settings)
-    settings["args"] = options.arguments
-    return machine.begin(options.program, **settings)
-
-
-def replay(options: argparse.Namespace, screen: Screen, instance: Instance) -> Compared:
+def replay(
+    options: argparse.Namespace, screen: Screen, kept: KeptRun, ready: Ready, asked: Asked
+) -> Compared:
     """Compare the tokens of the run with another level's."""
-    from curta.machine.weights import load_machine
-
-    ids, chapters = instance.trace.ids, instance.conversation.chapters
-    planned = plan(len(ids), chapters[0].opening, options.level, options.tokens)
-    level: Level = planned.level
-    screen.draw(f"loading {NAMES[planned.level]}")
-    if is_baked(options.program):
-        engine = open_baked(options, level).engine
-    else:
-        engine = load_machine(level, Machine(extensions=chosen(options)).extensions)
+    work = Work(
+        asked.level,
+        ready.program.to_bytes(),
+        ready.program.baked,
+        ready.weights,
+        tuple(options.extension),
+        os.getcwd(),
+    )
+    screen.draw(f"loading {NAMES[asked.level]}")
     started = time.perf_counter()
 
     def progress(share: float) -> None:
         passed = time.perf_counter() - started
-        left = passed / max(share, 1e-9) - passed
+        left = f", about {passed / share - passed:,.0f} s left" if share > 0 else ""
         bar = ("#" * round(BAR * share)).ljust(BAR, ".")
-        screen.draw(
-            f"{NAMES[planned.level]} [{bar}] {share:4.0%} of {planned.tokens:,} tokens, "
-            f"{passed:.0f} s, about {left:.0f} s left"
-        )
+        screen.draw(f"{NAMES[asked.level]} [{bar}] {share:4.0%}, {passed:,.0f} s{left}")
 
-    program = instance.conversation.program
-    return compare_chapters(engine, ids, program, chapters, planned, progress)
+    return verify_run(kept, ready, asked, work, progress)
 
 
-def describe_run(figures: Figures) -> str:
+# -- in words ---------------------------------------------
+
+
+def describe_run(kept: KeptRun) -> str:
     """How long the conversation is, and who said what."""
-    return f"run: {tokens_text(figures)}; {figures.instructions:,} instructions"
+    if kept.ending is None:
+        return f"run: kept up to {kept.state}"
+    reached = figures(kept.ending)
+    return f"run: {tokens_text(reached)}; {reached.instructions:,} instructions"
 
 
-def describe(compared: Compared, total: int) -> str:
+def describe(compared: Compared, asked: Asked, kept: KeptRun) -> str:
     """What was compared, exactly."""
-    name = NAMES[compared.level]
     rate = compared.tokens / max(compared.seconds, 1e-9)
-    part = "" if compared.tokens == total else f" among the first {compared.tokens:,}"
+    part = "" if asked.most is None else f" among the first {compared.tokens:,}"
+    if len(asked.chapters) < complete_chapters(kept):
+        part = f" in {chapter_names(asked.chapters)}"
+    parts = "" if compared.parts == 1 else f" in {compared.parts:,} parts"
     return (
-        f"tokens: all {compared.spoken:,} that the machine said{part} are those of {name}, which "
-        f"read {compared.tokens:,} ({compared.seconds:.1f} s, {rate:,.0f} tok/s)"
+        f"tokens: all {compared.spoken:,} that the machine said{part} are those of "
+        f"{NAMES[compared.level]}, which read {compared.tokens:,}{parts} "
+        f"({compared.seconds:.1f} s, {rate:,.0f} tok/s)"
     )
 
 
-def verdict(*, whole: bool, on_wasmtime: bool) -> str:
+def chapter_names(numbers: Sequence[int]) -> str:
+    """Which ones, if they are not too many to be read."""
+    shown = ", ".join(f"{number:,}" for number in numbers[:12])
+    more = f" and {len(numbers) - 12:,} more" if len(numbers) > 12 else ""
+    return f"chapter{'s' * (len(numbers) > 1)} {shown}{more}"
+
+
+def verdict(kept: KeptRun, asked: Asked, *, whole: bool, on_wasmtime: bool) -> str:
     """In a word, and what the word does not cover."""
+    chapters, sample = complete_chapters(kept), len(asked.chapters)
+    if sample < chapters:
+        hundredth = max(1, round(chapters / 100))
+        return (
+            f"verified: {sample:,} of {chapters:,} chapters, drawn at random. A single wrong one "
+            f"would be missed with a probability of {missed(chapters, sample, 1):.1%}, "
+            f"{hundredth:,} of them with one of {missed(chapters, sample, hundredth):.1%}"
+        )
     missing = [] if whole else ["the tokens behind those that were replayed"]
+    if kept.ending is None:
+        missing.append("the chapter that the run is in")
     if not on_wasmtime:
         missing.append("what wasmtime would do")
     return "verified" + (f", except {' and '.join(missing)}" if missing else "")
 
 
+# -- on wasmtime ---------------------------------------------
+
+
 def compare_with_wasmtime(
-    options: argparse.Namespace, ours: Outcome, stdin: bytes, call: Call | None = None
+    kept: KeptRun, ready: Ready, extensions: Sequence[Extension]
 ) -> tuple[str, bool]:
     """Compare what is seen from outside; a line that says so, and whether it could be done."""
-    if is_baked(options.program):
+    beginning = kept.beginning
+    if not beginning.module:
         return "wasmtime: not compared, it runs no weights", False
     if not wasmtime_is_there():
         return "wasmtime: not compared, it is not installed (pip install wasmtime)", False
-    module = read_program(options.program, split_flags(options.cflags), library=call is not None)
-    arguments = options.arguments if call is None else []
-    words = [program_name(options.program), *arguments]
-    environment = dict(text.split("=", 1) for text in options.env)
-    theirs = run_on_wasmtime(module, words, environment, stdin, chosen(options), call)
+    ours, call = outcome(kept, ready), call_of(kept, ready)
+    theirs = run_on_wasmtime(
+        beginning.module,
+        [beginning.name, *beginning.arguments],
+        beginning.environment,
+        whole_stream(kept, Kind.INPUT),
+        extensions,
+        call,
+    )
     try:
         compare_outcomes(ours, theirs)
     except ProgramError as error:
-        asked = [name for name in SURROUNDINGS if name.encode() in module]
+        asked = [name for name in SURROUNDINGS if name.encode() in beginning.module]
         if not asked:
             raise
         hint = f"{error}; the program may ask for {', '.join(asked)}, which wasmtime answers freely"
         raise type(error)(hint) from error
     return f"wasmtime: {describe_outcome(ours, theirs)}", True
+
+
+def whole_stream(kept: KeptRun, kind: Kind) -> bytes:
+    stream = kept.streams[kind]
+    return stream.read(0, stream.length)
+
+
+def outcome(kept: KeptRun, ready: Ready) -> Outcome:
+    """What the run did, as far as one sees it from outside."""
+    ending = kept.ending
+    assert ending is not None, "the run is at its end"
+    reason, where = ending.trap
+    trap = f"{reason} ({where})" if where else reason
+    output, errors = (whole_stream(kept, kind) for kind in (Kind.OUTPUT, Kind.ERRORS))
+    return Outcome(output, errors, ending.code, trap, tuple(results(kept, ready, ending)))
+
+
+def call_of(kept: KeptRun, ready: Ready) -> Call | None:
+    """The function that was invoked, with numbers as wasmtime takes them: integers are signed."""
+    asked = kept.beginning.asked[-1]
+    if asked.name == START:
+        return None
+    types = ready.program.entries[asked.name].parameters
+    pairs = zip(asked.patterns, types, strict=True)
+    return Call(asked.name, tuple(to_number(pattern, type_) for pattern, type_ in pairs))
 
 
 def describe_outcome(ours: Outcome, theirs: Outcome) -> str:

@@ -36,7 +36,7 @@ from curta.machine.ids import (
 from curta.machine.instructions import TRAPS
 from curta.machine.ledger import new_ledger
 from curta.machine.loaded import LoadedProgram
-from curta.machine.opening import decode_opening, opening_ids, opening_of
+from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
 from curta.machine.program import INITIALISE, Segment
 from curta.machine.talkers import NOTHING, Talker
 from curta.machine.trace import Trace
@@ -211,11 +211,7 @@ class Conversation:
         invocation to its end that was in progress there. `before` are the chapters up to there.
         """
         opening = decode_opening(self.program, page.opening)
-        for segment in opening.segments:
-            self.ledger.give(segment)
-        for first, words in opening.registers:
-            self.ledger.set_registers(first, words)
-        self.ledger.put(opening.counter, opening.frame, page.instructions, page.own_at)
+        restore(self.ledger, opening, page.instructions, page.own_at)
         self.chapters = list(before)
         self._tokens, self._opened = page.start, sum(chapter.opening for chapter in before)
         self._seconds, self._tail = page.seconds, page.tail

@@ -190,6 +190,15 @@ class Journal:
         self.close()
 
 
+def is_journal(path: str | Path) -> bool:
+    """Whether a file begins as a journal does, of whichever version."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(len(FAMILY)) == FAMILY
+    except OSError:
+        return False
+
+
 def _head(kind: int, length: int) -> bytes:
     head = _HEAD.pack(kind, length)
     return head + _CHECK.pack(zlib.crc32(head))

@@ -133,13 +133,19 @@ class Recorder:
     """Hands a run's output on, once it is kept; `handed` bytes of it were handed on before."""
 
     def __init__(
-        self, kept: KeptRun, program: LoadedProgram, host: Host, handed: int | None = None
+        self,
+        kept: KeptRun,
+        program: LoadedProgram,
+        host: Host,
+        handed: int | None = None,
+        lengths: Sequence[int] | None = None,
     ) -> None:
         self.kept = kept
         self.program = program
-        lengths = kept.marks[-1].lengths if kept.marks else (0, 0, 0, 0)
+        if lengths is None:
+            lengths = kept.lengths(len(kept.marks) + 1)
         source = host.stdin if isinstance(host.stdin, Readable) else None
-        self._input = KeptInput(kept, source, lengths[0])
+        self.input = KeptInput(kept, source, lengths[0])
         self._places = dict(zip((Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS), lengths[1:], strict=True))
         self._handed = {kind: kept.streams[kind].length for kind in (Kind.OUTPUT, Kind.ERRORS)}
         if handed is not None:
@@ -148,7 +154,7 @@ class Recorder:
         self._tell = {Kind.OUTPUT: host.on_stdout, Kind.ERRORS: host.on_stderr}
         self.host = replace(
             host,
-            stdin=self._input,
+            stdin=self.input,
             on_stdout=lambda content: self._wrote(Kind.OUTPUT, content),
             on_stderr=lambda content: self._wrote(Kind.ERRORS, content),
             on_page=self._turned,
@@ -199,7 +205,7 @@ class Recorder:
 
     def _turned(self, page: Page) -> None:
         self.flush()
-        self.kept.turn(page, self.program, (self._input.place, *self._places.values()))
+        self.kept.turn(page, self.program, (self.input.place, *self._places.values()))
 
 
 # -- a whole run ---------------------------------------------
@@ -271,40 +277,24 @@ def play(
     recorder.catch_up()
     if kept.ending is not None:
         return kept.ending
-    beginning = kept.beginning
-    limits = Limits(
-        beginning.max_tokens if max_tokens is None else max_tokens,
-        beginning.chapter_tokens,
-        beginning.max_memory,
-        keep_trace=False,
-        keep_output=False,
-    )
+    limits = limits_of(kept.beginning)
+    if max_tokens is not None:
+        limits = replace(limits, max_tokens=max_tokens)
     conversation = Conversation(ready.talker, ready.program, recorder.host, limits)
-    ending = _ended(lambda: _ask_all(kept, conversation), conversation)
+    ending = ending_of(kept, conversation, len(kept.marks) + 1)
     recorder.finish()
     kept.end(ending)
     return ending
 
 
-def _ask_all(kept: KeptRun, conversation: Conversation) -> list[int]:
-    """Invoke what is left to be invoked; the last one's results."""
-    program, beginning = conversation.program, kept.beginning
-    entries = [INITIALISING, *(program.entries[asked.name] for asked in beginning.asked)]
-    begun, words = 1, list[int]()
-    if kept.marks:
-        page = kept.page(len(kept.marks) - 1, program)
-        begun = page.invocation
-        count = word_count(entries[begun - 1].results)
-        words = conversation.go_on(page, kept.chapters(program, segments(beginning))[:-1], count)
-    else:
-        conversation.begin(segments(beginning))
-    for entry, asked in zip(entries[begun:], beginning.asked[begun - 1 :], strict=True):
-        given = to_words(asked.patterns, entry.parameters)
-        words = conversation.invoke(entry.number, given, word_count(entry.results))
-    return from_words(words, entries[-1].results)
-
-
-INITIALISING = Entry(INITIALISE, (), ())
+def limits_of(beginning: Beginning) -> Limits:
+    return Limits(
+        beginning.max_tokens,
+        beginning.chapter_tokens,
+        beginning.max_memory,
+        keep_trace=False,
+        keep_output=False,
+    )
 
 
 def segments(beginning: Beginning) -> Sequence[Segment]:
@@ -313,10 +303,11 @@ def segments(beginning: Beginning) -> Sequence[Segment]:
     return host_segments(words, beginning.environment, beginning.seed)
 
 
-def _ended(ask: Callable[[], list[int]], conversation: Conversation) -> Ending:
+def ending_of(kept: KeptRun, conversation: Conversation, number: int) -> Ending:
+    """Have the run go on from the beginning of a chapter to its end."""
     code, trap, results = 0, ("", ""), list[int]()
     try:
-        results = ask()
+        results = _ask(kept, conversation, number)
     except ExitError as end:
         code = end.code
     except Trap as error:
@@ -333,6 +324,28 @@ def _ended(ask: Callable[[], list[int]], conversation: Conversation) -> Ending:
         figures.seconds,
         figures.memory_bytes,
     )
+
+
+def _ask(kept: KeptRun, conversation: Conversation, number: int) -> list[int]:
+    """Invoke what is left to be invoked; the last one's results."""
+    program, beginning = conversation.program, kept.beginning
+    host = segments(beginning)
+    entries = [INITIALISING, *(program.entries[asked.name] for asked in beginning.asked)]
+    begun, words = 1, list[int]()
+    if number == 1:
+        conversation.begin(host)
+    else:
+        page = kept.page(number, program)
+        begun = page.invocation
+        count = word_count(entries[begun - 1].results)
+        words = conversation.go_on(page, kept.chapters(program, host)[: number - 1], count)
+    for entry, asked in zip(entries[begun:], beginning.asked[begun - 1 :], strict=True):
+        given = to_words(asked.patterns, entry.parameters)
+        words = conversation.invoke(entry.number, given, word_count(entry.results))
+    return from_words(words, entries[-1].results)
+
+
+INITIALISING = Entry(INITIALISE, (), ())
 
 
 def kept_run(kept: KeptRun, ending: Ending) -> Run:

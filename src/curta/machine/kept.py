@@ -294,13 +294,17 @@ class KeptRun:
         first = Chapter(0, len(program.prompt(host)))
         return [first, *(mark.chapter for mark in self.marks)]
 
+    def lengths(self, number: int) -> tuple[int, ...]:
+        """How far the streams were where a chapter begins."""
+        return self.marks[number - 2].lengths if number > 1 else (0,) * len(STREAMS)
+
     def page(self, number: int, program: LoadedProgram) -> Page:
-        """One of `marks`, by its place among them, whole."""
-        head, rest = _unpacked(self.journal.read(self.marks[number].record))
+        """How a chapter begins; the first one has no page."""
+        head, rest = _unpacked(self.journal.read(self.marks[number - 2].record))
         said = np.frombuffer(zlib.decompress(rest), _TOKEN).astype(np.int32)
         opening = said if program.baked else np.concatenate([program.records, said])
         if len(opening) != head["length"]:
-            raise FileError(f"{self.path}: page {number + 1:,} is longer or shorter than it says")
+            raise FileError(f"{self.path}: chapter {number:,} does not open as it says")
         return Page(
             opening,
             head["start"],

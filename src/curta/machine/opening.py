@@ -136,6 +136,15 @@ def _words_said(words: Words) -> Ids:
     return said
 
 
+def restore(ledger: Ledger, opening: Opening, instructions: int = 0, own_at: int = -1) -> None:
+    """Have a ledger hold this state; it held none before."""
+    for segment in opening.segments:
+        ledger.give(segment)
+    for first, words in opening.registers:
+        ledger.set_registers(first, words)
+    ledger.put(opening.counter, opening.frame, instructions, own_at)
+
+
 def split_opening(ids: Ids) -> tuple[Ids, Opening]:
     """A chapter's opening as an ordinary prompt, and what else it says; a TokenError if it is none.
     The segments are in the prompt.

@@ -1,110 +1,122 @@
-"""Is it all in the weights? A run's tokens beside another level's, its output beside wasmtime's.
+"""Is it all in the weights? A kept run's tokens beside those that another level says.
 
 The other level is given the same conversation and says, after every token, what would come next.
 Wherever the machine spoke in the run, and not the host, both have to agree. By induction that is
 what a conversation with the other level would have been; the first difference is reported.
+
+Chapters are looked at one by one, each with its own page, and in *parts*: the state can be said
+again at any jump, so a part begins as a chapter of its own would, and is as long as the level can
+take. What a part opens with follows from the tokens before it and nothing else.
 """
 
 from __future__ import annotations
 
-import tempfile
-import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from curta.engine import Engine
-from curta.errors import ProgramError, TokenError, UserError
-from curta.machine.conversation import Chapter
-from curta.machine.ids import AWAIT_ID, FIRST_LAST, READ_ID, START_ID, Ids
-from curta.machine.instructions import WORD
-from curta.machine.ledger import new_ledger
+from curta.errors import UserError, VerifyError
+from curta.machine.conversation import Conversation, Host, Page
+from curta.machine.ids import AWAIT_ID, FIRST_JUMP, FIRST_LAST, READ_ID, START_ID, STOP_IDS, Ids
+from curta.machine.instructions import MOST_TOKENS
+from curta.machine.keeping import Ready, Recorder, ending_of, limits_of, segments
+from curta.machine.kept import STREAMS, Ending, KeptRun, Kind, Stream, tokens_from_bytes
+from curta.machine.ledger import Ledger, new_ledger
 from curta.machine.listing import instruction_text
 from curta.machine.loaded import LoadedProgram
-from curta.machine.opening import opening_ids, opening_of
-from curta.machine.parts.operations import Extension
-from curta.machine.prompt import decode_prompt
-from curta.machine.run import CONSTRUCTORS
+from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
 from curta.machine.trace import counters
-from curta.machine.values import Number, show
-from curta.machine.vocabulary import DIGIT
+from curta.machine.vocabulary import DIGIT, NEAR
 
 ReplayLevel = Literal["plain", "hull"]
-PLAIN_TOKENS = 20_000
-"""Softmax looks at all pairs of tokens: up to here that is a matter of a minute."""
 NAMES: dict[ReplayLevel, str] = {"plain": "the plain softmax model", "hull": "the hull level"}
 SHOWN = 8
-FIRST_REFUSED_CODE = 126
-"""wasmtime takes no exit code from here on: it traps, and does not say which one it was."""
-
-
-AS_TERMINALS = """
-(module
-  (import "program" "memory" (memory 0))
-  (import "wasi" "fd_fdstat_get" (func $asked (param i32 i32) (result i32)))
-  (export "memory" (memory 0))
-  (func (export "fd_fdstat_get") (param $file i32) (param $answer i32) (result i32)
-    (local $error i32)
-    (local.set $error (call $asked (local.get $file) (local.get $answer)))
-    (if (i32.eqz (local.get $error)) (then
-      (i32.store8 (local.get $answer) (i32.const 2)) ;; a character device
-      (i64.store offset=8 (local.get $answer) ;; that cannot be sought (4), nor says where (32)
-        (i64.and (i64.load offset=8 (local.get $answer)) (i64.const -37)))))
-    (local.get $error)))
-"""
-"""wasmtime's answer to what a stream is, with the kind of file that the machine says it is."""
-
-
-class VerifyError(ProgramError):
-    """Two ways of running a program that do not agree."""
-
-
-# -- tokens ---------------------------------------------
+TOKENS_AT_ONCE = 1 << 16
+"""Of those that were kept."""
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
-    """Which part of a conversation is replayed, and how."""
+class Part:
+    """A chapter, or a part of one: what it opens with, and what was said behind that."""
 
-    level: ReplayLevel
-    tokens: int
-    """From the beginning of the conversation, the prompt included."""
+    chapter: int
+    """From 1 on."""
+    first: int
+    """How many tokens of the run are before those that were said."""
+    opening: Ids
+    said: Ids
 
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What was found to be the same."""
-
-    level: ReplayLevel
-    tokens: int
-    """As far as the conversation was replayed, the prompt included."""
-    spoken: int
-    """How many of them the machine said: those were compared."""
-    seconds: float
+    def __len__(self) -> int:
+        return len(self.opening) + len(self.said)
 
 
-def plan(
-    total: int, prompt: int, level: ReplayLevel | None = None, tokens: int | None = None
-) -> Replay:
-    """Softmax for a conversation that is short enough, hull caches for others: all of it."""
-    if tokens is not None and tokens < 1:
-        raise UserError(f"tokens={tokens} (--tokens): expected at least 1")
-    if level is None:
-        level = "plain" if min(total, tokens or total) <= PLAIN_TOKENS else "hull"
-    if tokens is None:
-        tokens = PLAIN_TOKENS if level == "plain" else total
-    if tokens <= prompt < total:
+OnPart = Callable[[Part], object]
+Length = Callable[[int], int]
+"""How many tokens a part has behind an opening of so many."""
+
+
+# -- one part ---------------------------------------------
+
+
+def check_part(
+    engine: Engine,
+    program: LoadedProgram,
+    part: Part,
+    on_progress: Callable[[float], object] | None = None,
+) -> int:
+    """Teacher forcing: a VerifyError names the first token that the level would not have said. How
+    many the machine said, all of them compared.
+    """
+    from curta.engine.replay import replay
+
+    ids, prompt = np.concatenate([part.opening, part.said]), len(part.opening)
+    if len(ids) > engine.max_tokens:
         raise UserError(
-            f"the prompt alone, which holds the program, has {prompt:,} tokens, so that among the "
-            f"first {tokens:,} there is nothing to compare: --tokens {prompt + 1_000} or more"
-            + (", or --level hull" if level == "plain" else "")
+            f"chapter {part.chapter:,} is read in parts of {len(ids):,} tokens, of which "
+            f"{prompt:,} open it; level {engine.level!r} is certified for {engine.max_tokens:,}: "
+            "choose fewer (--chapter-tokens), bake the program (curta bake), or take --level hull"
         )
-    return Replay(level, min(tokens, total))
+    spoken = spoken_by_machine(ids, prompt)
+    at = 1  # the place of the token that comes next
+    with closing(replay(engine, ids[:-1], spoken[1:], on_progress)) as blocks:
+        for said in blocks:
+            given = ids[at : at + len(said)]
+            wrong = np.flatnonzero((said != given) & spoken[at : at + len(said)])
+            if len(wrong):
+                place = at + int(wrong[0])
+                raise _differs(engine, program, part, place, int(said[wrong[0]]))
+            at += len(said)
+    return int(spoken.sum())
+
+
+def _differs(
+    engine: Engine, program: LoadedProgram, part: Part, place: int, expected: int
+) -> VerifyError:
+    ids, prompt = np.concatenate([part.opening, part.said]), len(part.opening)
+    names = engine.vocabulary
+    begun = int(np.flatnonzero(ids[:prompt] == START_ID)[-1]) + 1
+    where = _instruction(program, ids[begun : place + 1])
+    before = " ".join(names[one] for one in ids[max(0, place - SHOWN) : place].tolist())
+    return VerifyError(
+        f"the tokens differ at position {part.first - prompt + place:,}{where}: "
+        f"{NAMES[engine.level]} says {names[expected]}, "  # type: ignore[index]
+        f"the run has {names[int(ids[place])]}, after ... {before}"
+    )
+
+
+def _instruction(program: LoadedProgram, said: Ids) -> str:
+    """What said the last of these tokens, the first that were said behind the prompt."""
+    number = int(counters(said)[-1])
+    if not 0 <= number < len(program):
+        return ""
+    function = program.origin(number).function
+    text = instruction_text(program.instruction(number))
+    return f", in instruction {number:,} ({text}) of {function}"
 
 
 def spoken_by_machine(ids: Ids, prompt: int) -> npt.NDArray[np.bool_]:
@@ -123,287 +135,210 @@ def spoken_by_machine(ids: Ids, prompt: int) -> npt.NDArray[np.bool_]:
     return spoken
 
 
-def compare_tokens(
-    engine: Engine,
-    ids: Ids,
-    program: LoadedProgram | None,
-    prompt: int,
-    replayed: Replay,
-    on_progress: Callable[[float], object] | None = None,
-    first: int = 0,
-) -> Compared:
-    """Teacher forcing: a VerifyError names the first token that the level would not have said.
+# -- one chapter ---------------------------------------------
 
-    If the program is given, the error has the instruction that the token belongs to. `first` is the
-    place of the first token, for the error.
+
+def read_chapter(kept: KeptRun, ready: Ready, number: int, length: Length, on_part: OnPart) -> None:
+    """Have a chapter said again, and hand it on in parts.
+
+    A VerifyError if it does not say what was kept of it: where the next one begins, with which
+    state, what was written and read up to there; or how the run ended.
     """
-    from curta.engine.replay import replay
-
-    started = time.perf_counter()
-    if replayed.tokens > engine.max_tokens:
-        raise UserError(
-            f"{replayed.tokens:,} tokens: level {replayed.level!r} is certified for "
-            f"{engine.max_tokens:,}; choose fewer with --tokens, or --level hull"
-        )
-    ids = ids[: replayed.tokens]
-    spoken = spoken_by_machine(ids, prompt)
-    at = 1  # the place of the token that comes next
-    with closing(replay(engine, ids[:-1], spoken[1:], on_progress)) as blocks:
-        for said in blocks:
-            given = ids[at : at + len(said)]
-            wrong = np.flatnonzero((said != given) & spoken[at : at + len(said)])
-            if len(wrong):
-                place = at + int(wrong[0])
-                names = engine.vocabulary
-                expected = names[int(said[wrong[0]])]
-                said_since = ids[_started(ids, prompt) : place + 1]
-                where = "" if program is None else _instruction(program, said_since)
-                before = " ".join(names[one] for one in ids[max(0, place - SHOWN) : place].tolist())
-                raise VerifyError(
-                    f"the tokens differ at position {first + place:,}{where}: "
-                    f"{NAMES[replayed.level]} says {expected}, the run has "
-                    f"{names[int(ids[place])]}, after ... {before}"
-                )
-            at += len(said)
-    seconds = time.perf_counter() - started
-    return Compared(replayed.level, len(ids), int(spoken.sum()), seconds)
-
-
-def _started(ids: Ids, prompt: int) -> int:
-    """Behind the token of a prompt that begins the run."""
-    return int(np.flatnonzero(ids[:prompt] == START_ID)[-1]) + 1
-
-
-def compare_chapters(
-    engine: Engine,
-    ids: Ids,
-    program: LoadedProgram,
-    chapters: Sequence[Chapter],
-    replayed: Replay,
-    on_progress: Callable[[float], object] | None = None,
-) -> Compared:
-    """The same for a run of several, each of which goes on where the one before it ended."""
-    started, spoken = time.perf_counter(), 0
-    for chapter, part in continued(ids[: replayed.tokens], program, chapters):
-
-        def progress(share: float, first: int = chapter.start, size: int = len(part)) -> None:
-            if on_progress is not None:
-                on_progress((first + share * size) / replayed.tokens)
-
-        if len(part) > chapter.opening:
-            own = Replay(replayed.level, len(part))
-            found = compare_tokens(
-                engine, part, program, chapter.opening, own, progress, chapter.start
-            )
-            spoken += found.spoken
-    return Compared(replayed.level, replayed.tokens, spoken, time.perf_counter() - started)
-
-
-def continued(
-    ids: Ids, program: LoadedProgram, chapters: Sequence[Chapter]
-) -> Iterator[tuple[Chapter, Ids]]:
-    """Chapters with their tokens. A VerifyError if one does not open with the state that the tokens
-    of those before it say.
-    """
-    ledger, first = new_ledger(program), ids[: chapters[0].opening]
+    program = ready.program
+    parts = _parts(kept, program, number, length, on_part)
+    checker = _Checker(kept, program, number, parts.take)
+    talker = ready.talker.fresh()
+    if kept.beginning.keeps_tokens:
+        talker = KeptTalker(kept.streams[Kind.TOKENS], kept.lengths(number)[-1])
+    following = checker.following
+    behind = MOST_TOKENS if following is None else following.start - parts.first
+    limits = replace(limits_of(kept.beginning), max_tokens=None, chapter_tokens=behind)
     try:
-        if not program.baked and not np.array_equal(first[: len(program.records)], program.records):
-            raise TokenError("it is of another program")
-        for segment in decode_prompt(first, program.operations).segments:
-            ledger.give(segment)
-    except TokenError as error:
-        raise VerifyError(f"the run does not begin as runs do: {error}") from error
-    ends = [chapter.start for chapter in chapters[1:]] + [len(ids)]
-    for number, (chapter, end) in enumerate(zip(chapters, ends, strict=True), 1):
-        part = ids[chapter.start : end]
-        opening, said = part[: chapter.opening], part[chapter.opening :]
-        expected = first if number == 1 else opening_ids(program, opening_of(ledger))
-        is_last = chapter.start + len(part) == len(ids)
-        if not np.array_equal(opening, expected[: len(opening)] if is_last else expected):
+        ending = ending_of(kept, Conversation(talker, program, checker.host, limits), number)
+    except _PageReached:
+        ending = None
+    checker.compare(ending)
+    parts.finish()
+
+
+def _parts(
+    kept: KeptRun, program: LoadedProgram, number: int, length: Length, on_part: OnPart
+) -> _Parts:
+    """A chapter that is about to be said."""
+    ledger = new_ledger(program)
+    if number > 1:
+        page = kept.page(number, program)
+        restore(ledger, decode_opening(program, page.opening))
+        return _Parts(program, ledger, number, page.start, page.opening, length, on_part)
+    host = segments(kept.beginning)
+    for segment in (*program.segments, *host):
+        ledger.give(segment)
+    return _Parts(program, ledger, number, 0, program.prompt(host), length, on_part)
+
+
+class _PageReached(Exception):  # noqa: N818 (it is no error)
+    """The chapter is over."""
+
+
+class _Checker(Recorder):
+    """Compares what a recorder would write with what is there."""
+
+    def __init__(
+        self, kept: KeptRun, program: LoadedProgram, number: int, take: Callable[[Ids], object]
+    ) -> None:
+        super().__init__(kept, program, Host(stdin=_NoInput()), lengths=kept.lengths(number))
+        self.host = replace(self.host, on_tokens=take)
+        self.number = number
+        is_last = number > len(kept.marks)
+        self.following = None if is_last else kept.page(number + 1, program)
+
+    def _keep(self, kind: Kind, content: bytes) -> None:
+        stream = self.kept.streams[kind]
+        if stream.expect(content, self._places[kind]):
+            raise stream.broken(stream.length)
+        self._places[kind] += len(content)
+
+    def _turned(self, page: Page) -> None:
+        if self.following is None or not _same(page, self.following):
             raise VerifyError(
-                f"chapter {number}, at position {chapter.start:,}, does not begin with the "
+                f"chapter {self.number + 1:,}, at position {page.start:,}, does not begin with the "
                 "state in which the one before it ended"
             )
-        yield chapter, part
-        if is_last:
-            return
-        ledger.forget()
-        try:
-            ledger.take(said)
-        except TokenError as error:
-            raise VerifyError(f"chapter {number} says what no run does: {error}") from error
+        raise _PageReached
 
-
-def _instruction(program: LoadedProgram, said: Ids) -> str:
-    """What said the last of these tokens, the first that were said behind the prompt."""
-    number = int(counters(said)[-1])
-    if not 0 <= number < len(program):
-        return ""
-    function = program.origin(number).function
-    text = instruction_text(program.instruction(number))
-    return f", in instruction {number:,} ({text}) of {function}"
-
-
-# -- output ---------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a program did, as far as one sees it from outside."""
-
-    stdout: bytes
-    stderr: bytes
-    exit_code: int | None
-    """None if it trapped."""
-    trap: str = ""
-    """Why it trapped, in the words of whoever ran it."""
-    results: tuple[str, ...] = ()
-    """What a function returned, as text."""
-
-    @property
-    def no_code_for_wasmtime(self) -> bool:
-        """It ended itself with a code that wasmtime refuses to pass on: 126 and above."""
-        return self.exit_code is None and self.trap.startswith("exit with invalid exit status")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A function that is invoked instead of a program that is run. Integers are signed."""
-
-    name: str
-    numbers: tuple[Number, ...] = ()
-
-
-def wasmtime_is_there() -> bool:
-    try:
-        import wasmtime  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
-def run_on_wasmtime(
-    module: bytes,
-    arguments: Sequence[str],
-    environment: Mapping[str, str],
-    stdin: bytes,
-    extensions: Sequence[Extension] = (),
-    call: Call | None = None,
-) -> Outcome:
-    """The program on wasmtime's own WASI. The first argument is the program's name.
-
-    Its streams are files, and it is told that they are terminals, as the machine tells it: the C
-    library then hands on every line of output, and what it has not when there is a trap is the same
-    on both. Extensions are functions of the host, by their meaning in Python. Where there is a
-    call, C++ constructs its globals before it.
-    """
-    import wasmtime
-
-    engine = wasmtime.Engine()
-    store, linker = wasmtime.Store(engine), wasmtime.Linker(engine)
-    linker.define_wasi()
-    _call_streams_terminals(wasmtime, store, linker)
-    for extension in extensions:
-        words = [wasmtime.ValType.i32()] * extension.parameters
-        type_ = wasmtime.FuncType(words, [wasmtime.ValType.i32()])
-        linker.define_func("curta", extension.name, type_, _on_words(extension))
-    with tempfile.TemporaryDirectory() as folder:
-        given, out, err = (Path(folder) / name for name in ("stdin", "stdout", "stderr"))
-        given.write_bytes(stdin)
-        config = wasmtime.WasiConfig()
-        config.argv, config.env = list(arguments), list(environment.items())
-        config.stdin_file, config.stdout_file, config.stderr_file = map(str, (given, out, err))
-        store.set_wasi(config)
-        code, trap, results = _start(wasmtime, store, linker, module, call)
-        del store
-        return Outcome(out.read_bytes(), err.read_bytes(), code, trap, results)
-
-
-def _call_streams_terminals(wasmtime: Any, store: Any, linker: Any) -> None:
-    """Put AS_TERMINALS before WASI's own function; it needs the memory of whoever calls it."""
-    place = ("wasi_snapshot_preview1", "fd_fdstat_get")
-    asked = linker.get(store, *place)
-    module = wasmtime.Module(store.engine, AS_TERMINALS)
-
-    def answer(caller: Any, file: int, address: int) -> int:
-        memory = caller.get("memory")
-        if memory is None:
-            raise wasmtime.WasmtimeError("missing required memory export")
-        instance = wasmtime.Instance(caller, module, [memory, asked])
-        return int(instance.exports(caller)["fd_fdstat_get"](caller, file, address))
-
-    word = wasmtime.ValType.i32()
-    type_ = wasmtime.FuncType([word, word], [word])
-    linker.allow_shadowing = True
-    linker.define_func(*place, type_, answer, access_caller=True)
-    linker.allow_shadowing = False
-
-
-def _on_words(extension: Extension) -> Callable[..., int]:
-    """The meaning of an extension; wasmtime's words are signed."""
-
-    def call(*numbers: int) -> int:
-        word = extension.meaning(*(number % WORD for number in numbers))
-        return word - WORD if word >= WORD // 2 else word
-
-    return call
-
-
-def _start(
-    wasmtime: Any, store: Any, linker: Any, module: bytes, call: Call | None
-) -> tuple[int | None, str, tuple[str, ...]]:
-    """The exit code, or None and why it trapped; what the function returned."""
-    found = None
-    try:
-        instance = linker.instantiate(store, wasmtime.Module(store.engine, module))
-        exports = instance.exports(store)
-        if call is None:
-            exports["_start"](store)
+    def compare(self, ending: Ending | None) -> None:
+        """The chapter is at its end, and everything is as far as it was kept to be."""
+        said = {kind: place for kind, place in self._places.items() if kind != Kind.TOKENS}
+        if ending is None:
+            kept = dict(zip(STREAMS, self.kept.lengths(self.number + 1), strict=True))
+            said[Kind.INPUT] = self.input.place
         else:
-            if CONSTRUCTORS in exports:
-                exports[CONSTRUCTORS](store)
-            found = exports[call.name](store, *call.numbers)
-    except wasmtime.ExitTrap as end:
-        return int(end.code), "", ()
-    except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
-        return None, str(error).strip().splitlines()[-1].strip(), ()
-    return 0, "", shown(found)
+            kept = {kind: stream.length for kind, stream in self.kept.streams.items()}
+            self._compare_ending(ending)
+        for kind, place in said.items():
+            if place != kept[kind]:
+                raise self._differs(f"its {kind.name.lower()} end at byte {place:,}", kept[kind])
+
+    def _compare_ending(self, ending: Ending) -> None:
+        kept = self.kept.ending
+        assert kept is not None, "only chapters that are at their end are read"
+        for name in ("code", "trap", "results", "tokens", "instructions"):
+            here, there = getattr(ending, name), getattr(kept, name)
+            if here != there:
+                raise self._differs(f"its end has the {name} {here}", there)
+
+    def _differs(self, what: str, kept: object) -> VerifyError:
+        return VerifyError(f"chapter {self.number:,}: {what}, and {kept} was kept")
 
 
-def shown(results: Any) -> tuple[str, ...]:
-    """Results as text: Python has one, several, or none."""
-    if results is None:
-        return ()
-    return tuple(map(show, results if isinstance(results, list | tuple) else (results,)))
+class _NoInput:
+    """What is asked for and was not kept."""
+
+    def read(self, size: int, /) -> bytes:
+        raise VerifyError("the run asks for input that was not kept")
 
 
-def compare_outcomes(ours: Outcome, theirs: Outcome) -> None:
-    """A VerifyError says what is not as on wasmtime."""
-    if theirs.no_code_for_wasmtime and (ours.exit_code or 0) >= FIRST_REFUSED_CODE:
-        theirs = replace(theirs, exit_code=ours.exit_code)
-    if (ours.exit_code is None) != (theirs.exit_code is None):
-        raise VerifyError(f"here {_end(ours)}, on wasmtime {_end(theirs)}")
-    for what, one, other in (
-        ("output", ours.stdout, theirs.stdout),
-        ("error output", ours.stderr, theirs.stderr),
-    ):
-        if one != other:
-            raise VerifyError(_first_byte(what, one, other))
-    if ours.results != theirs.results:
-        here, there = (" ".join(outcome.results) or "nothing" for outcome in (ours, theirs))
-        raise VerifyError(f"the result here is {here}, on wasmtime {there}")
-    if ours.exit_code != theirs.exit_code:
-        raise VerifyError(f"here {_end(ours)}, on wasmtime {_end(theirs)}")
+def _same(one: Page, other: Page) -> bool:
+    """Whether two pages say the same, whenever they were written."""
+    return (
+        np.array_equal(one.opening, other.opening)
+        and np.array_equal(one.tail, other.tail)
+        and replace(one, opening=0, tail=0, seconds=0.0)  # type: ignore[arg-type]
+        == replace(other, opening=0, tail=0, seconds=0.0)  # type: ignore[arg-type]
+    )
 
 
-def _end(outcome: Outcome) -> str:
-    if outcome.exit_code is None:
-        return f"it traps ({outcome.trap})"
-    return f"the exit code is {outcome.exit_code}"
+class KeptTalker:
+    """Says what a run said, from its kept tokens; what it is given has to be there, too."""
+
+    max_tokens = MOST_TOKENS
+    memory_bytes = 0
+    engine = None
+
+    def __init__(self, stream: Stream, place: int) -> None:
+        self._stream = stream
+        self._place = place
+        self._is_open = False
+
+    def fresh(self) -> KeptTalker:
+        return KeptTalker(self._stream, self._place)
+
+    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
+        if self._is_open and not np.array_equal(self._next(len(given)), given):
+            raise VerifyError("the host said something else than was kept")
+        self._is_open = True
+        while most > 0:
+            start = self._place
+            said = self._next(min(most, TOKENS_AT_ONCE))
+            stops = np.flatnonzero(np.isin(said, _STOPS))
+            if len(stops):
+                said = said[: int(stops[0]) + 1]
+                self._place = start + 2 * len(said)
+            if not len(said):
+                raise VerifyError("the tokens that were kept end before the run does")
+            most -= len(said)
+            yield said
+            if len(stops):
+                return
+
+    def _next(self, count: int) -> Ids:
+        content = self._stream.read(self._place, 2 * count)
+        self._place += len(content)
+        return tokens_from_bytes(content)
 
 
-def _first_byte(what: str, one: bytes, other: bytes) -> str:
-    shorter = min(len(one), len(other))
-    place = next((n for n in range(shorter) if one[n] != other[n]), shorter)
-    shown, expected = (text[place : place + 32] or "its end" for text in (one, other))
-    return f"the {what} differs at byte {place:,}: here {shown!r}, on wasmtime {expected!r}"
+_STOPS = np.array(sorted(STOP_IDS))
+
+
+class _Parts:
+    """Cuts a chapter into parts, by its tokens alone."""
+
+    def __init__(
+        self,
+        program: LoadedProgram,
+        ledger: Ledger,
+        number: int,
+        start: int,
+        opening: Ids,
+        length: Length,
+        on_part: OnPart,
+    ) -> None:
+        self.program = program
+        self.ledger = ledger
+        self.number = number
+        self.first = start + len(opening)
+        self.opening: Ids | None = opening
+        self.length = length
+        self.on_part = on_part
+        self.said: list[Ids] = []
+        self.count, self.due = 0, length(len(opening))
+
+    def take(self, ids: Ids) -> None:
+        """What is said next."""
+        while len(ids):
+            if self.opening is None:
+                self.opening = opening_ids(self.program, opening_of(self.ledger))
+                self.ledger.forget()
+                self.due = self.length(len(self.opening))
+            after = max(self.due - self.count - 1, 0)
+            jumps = np.flatnonzero(_is_jump(ids[after:]))
+            end = after + int(jumps[0]) + 1 if len(jumps) else len(ids)
+            self.said.append(ids[:end])
+            self.count += end
+            self.ledger.take(ids[:end])
+            ids = ids[end:]
+            if len(jumps):
+                self.finish()
+
+    def finish(self) -> None:
+        """A part is at its end."""
+        if self.opening is not None and self.count:
+            said = np.concatenate(self.said)
+            self.on_part(Part(self.number, self.first, self.opening, said))
+            self.first += self.count
+        self.opening, self.said, self.count = None, [], 0
+
+
+def _is_jump(ids: Ids) -> npt.NDArray[np.bool_]:
+    found: npt.NDArray[np.bool_] = (ids - FIRST_JUMP).view(np.uint32) < 2 * NEAR
+    return found

@@ -1,0 +1,362 @@
+"""A kept run, verified by one process, by several, or by a Ray cluster.
+
+One process has the chapters said again, which is fast, and cuts them into parts; the parts are
+independent of one another, and checking them is what takes the time.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from functools import cache
+from multiprocessing import get_context
+from random import SystemRandom
+from typing import Any, Protocol
+
+from curta.engine import Engine
+from curta.errors import CurtaError, ProgramError, UserError
+from curta.machine.keeping import Ready, segments
+from curta.machine.kept import KeptRun
+from curta.machine.loaded import LoadedProgram
+from curta.machine.verify import Length, Part, ReplayLevel, check_part, read_chapter
+
+AHEAD = 2
+"""Parts for each process that are waiting or being checked."""
+RETRIES = 3
+"""So many processes of a cluster may end under one part."""
+WHOLE_HULL_PART = 1 << 20
+SHORTEST_SOFTMAX, LONGEST_SOFTMAX = 1 << 13, 1 << 15
+"""Tokens of a part, its opening included: softmax looks at all pairs of them."""
+Progress = Callable[[float], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What a process has to know in order to check parts."""
+
+    level: ReplayLevel
+    program: bytes
+    is_baked: bool
+    weights: str | None
+    extensions: tuple[str, ...]
+    folder: str
+    """Where modules with extensions are looked for."""
+    threads: int | None = None
+    """That PyTorch uses; None leaves it to PyTorch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What came of a part."""
+
+    first: int
+    said: int
+    read: int
+    spoken: int = 0
+    error: CurtaError | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What was found to be the same."""
+
+    level: ReplayLevel
+    chapters: int
+    parts: int
+    tokens: int
+    """That the level read, openings of parts included."""
+    said: int
+    """Tokens of the run, openings not included."""
+    spoken: int
+    """How many of them the machine said: those were compared."""
+    seconds: float
+
+
+# -- what is read ---------------------------------------------
+
+
+def part_length(level: ReplayLevel, chosen: int | None) -> Length:
+    """How many tokens parts have behind their openings."""
+    if chosen is not None:
+        return lambda opening: max(chosen, 1)
+    if level == "hull":
+        return lambda opening: max(WHOLE_HULL_PART, 8 * opening) - opening
+    return _softmax_length
+
+
+def _softmax_length(opening: int) -> int:
+    """The opening is read anew with every part: up to a quarter of it, if that is possible."""
+    length = SHORTEST_SOFTMAX
+    while length < min(4 * opening, LONGEST_SOFTMAX):
+        length *= 2
+    return max(length - opening, SHORTEST_SOFTMAX // 4)
+
+
+def complete_chapters(kept: KeptRun) -> int:
+    """The last one of a run that did not end is not kept."""
+    return len(kept.marks) + (kept.ending is not None)
+
+
+def drawn(chapters: int, sample: int | None) -> list[int]:
+    """Numbers of chapters: all, or some that nobody could foresee."""
+    numbers = range(1, chapters + 1)
+    if sample is None or sample >= chapters:
+        return list(numbers)
+    return sorted(SystemRandom().sample(numbers, sample))
+
+
+def missed(chapters: int, sample: int, wrong: int) -> float:
+    """How probable it is that a sample has none of the wrong chapters."""
+    found = 1.0
+    for number in range(wrong):
+        found *= max(chapters - sample - number, 0) / (chapters - number)
+    return found
+
+
+def said_tokens(kept: KeptRun, first: int, numbers: Sequence[int]) -> int:
+    """How many tokens chapters have behind their openings; `first` is the first one's opening."""
+    ends = [mark.chapter.start for mark in kept.marks]
+    ends += [kept.ending.tokens] if kept.ending is not None else []
+    begins = [first, *(mark.chapter.start + mark.chapter.opening for mark in kept.marks)]
+    return sum(ends[number - 1] - begins[number - 1] for number in numbers)
+
+
+# -- who checks ---------------------------------------------
+
+
+def check(work: Work, part: Part, on_progress: Progress | None = None) -> Checked:
+    """A part, in whichever process; what is wrong with it is an answer, too."""
+    result = Checked(part.first, len(part.said), len(part))
+    try:
+        engine, program = _prepared(work)
+        return replace(result, spoken=check_part(engine, program, part, on_progress))
+    except CurtaError as error:
+        return replace(result, error=error)
+
+
+@cache
+def _prepared(work: Work) -> tuple[Engine, LoadedProgram]:
+    """What every process makes once."""
+    from curta.machine.bake import load_baked
+    from curta.machine.extensions import find_extension
+    from curta.machine.parts.operations import Operations
+    from curta.machine.weights import load_machine
+
+    if work.threads is not None and work.level == "plain":
+        import torch
+
+        torch.set_num_threads(work.threads)
+    program = replace(LoadedProgram.from_bytes(work.program), baked=work.is_baked)
+    if work.weights is not None:
+        return load_baked(work.weights, work.level, prove=False).engine, program
+    sys.path.insert(0, work.folder)
+    try:
+        extensions = [find_extension(text) for text in work.extensions]
+    finally:
+        sys.path.pop(0)
+    return load_machine(work.level, Operations(extensions).extensions), program
+
+
+class Pool(Protocol):
+    """Processes that check parts."""
+
+    @property
+    def room(self) -> int:
+        """How many parts can be with them at once."""
+
+    def submit(self, part: Part) -> Any:
+        """Have a part checked."""
+
+    def some(self, handles: Sequence[Any]) -> Sequence[tuple[Any, Checked]]:
+        """Wait for one of them at least, and take those that are done."""
+
+    def close(self) -> None:
+        """There is nothing more to check."""
+
+
+class ThisProcess:
+    """Parts are checked at once."""
+
+    room = 0
+
+    def __init__(self, work: Work, on_progress: Progress) -> None:
+        self._work = work
+        self._on_progress = on_progress
+
+    def submit(self, part: Part) -> Checked:
+        return check(self._work, part, lambda share: self._on_progress(share * len(part.said)))
+
+    def some(self, handles: Sequence[Checked]) -> Sequence[tuple[Checked, Checked]]:
+        return [(handle, handle) for handle in handles]
+
+    def close(self) -> None:
+        """There is nothing to end."""
+
+
+class Processes:
+    """Processes of this computer."""
+
+    def __init__(self, work: Work, jobs: int) -> None:
+        threads = max(1, (os.cpu_count() or 1) // jobs)
+        self._work = replace(work, threads=threads)
+        self._pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+        self.room = AHEAD * jobs
+
+    def submit(self, part: Part) -> Future[Checked]:
+        try:
+            return self._pool.submit(check, self._work, part)
+        except BrokenProcessPool as error:
+            raise _ended() from error
+
+    def some(self, handles: Sequence[Future[Checked]]) -> list[tuple[Future[Checked], Checked]]:
+        done, _ = wait(handles, return_when=FIRST_COMPLETED)
+        try:
+            return [(handle, handle.result()) for handle in done]
+        except BrokenProcessPool as error:
+            raise _ended() from error
+
+    def close(self) -> None:
+        self._pool.shutdown(cancel_futures=True)
+
+
+def _ended() -> ProgramError:
+    return ProgramError(
+        "a process that verified was ended from outside, perhaps because memory was short: take "
+        "fewer --jobs, or shorter parts (--chapter-tokens)"
+    )
+
+
+class Cluster:
+    """Tasks of a Ray cluster; a part whose process ends is given to another one."""
+
+    def __init__(self, work: Work) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise UserError(
+                "--cluster needs Ray: pip install 'curta[cluster]', or take --jobs"
+            ) from error
+        self._ray: Any = ray
+        self._started = not ray.is_initialized()
+        if self._started:
+            ray.init(log_to_driver=False)
+        self._work = ray.put(replace(work, threads=1))
+        self._check = ray.remote(num_cpus=1, max_retries=RETRIES)(check)
+        self.room = AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def submit(self, part: Part) -> Any:
+        return self._check.remote(self._work, part)
+
+    def some(self, handles: Sequence[Any]) -> list[tuple[Any, Checked]]:
+        done, _ = self._ray.wait(list(handles), num_returns=1)
+        try:
+            return [(handle, self._ray.get(handle)) for handle in done]
+        except self._ray.exceptions.RayError as error:
+            raise ProgramError(f"the cluster did not check a part: {error}") from error
+
+    def close(self) -> None:
+        if self._started:
+            self._ray.shutdown()
+
+
+# -- all of it ---------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is verified, and by whom."""
+
+    level: ReplayLevel
+    length: Length
+    chapters: Sequence[int]
+    most: int | None = None
+    """So many tokens of the run are read, openings not counted; None for all."""
+    jobs: int = 1
+    on_cluster: bool = False
+
+
+def verify_run(
+    kept: KeptRun, ready: Ready, asked: Asked, work: Work, on_progress: Progress | None = None
+) -> Compared:
+    """Check chapters of a run; the error is that of the first difference."""
+    started = time.perf_counter()
+    opening = kept.chapters(ready.program, segments(kept.beginning))[0].opening
+    total = said_tokens(kept, opening, asked.chapters)
+    checks = _Checks(asked, work, total, on_progress)
+    with closing(checks.pool):
+        with suppress(_Enough):
+            for number in asked.chapters:
+                read_chapter(kept, ready, number, asked.length, checks.add)
+        checks.finish()
+    return checks.compared(time.perf_counter() - started)
+
+
+class _Enough(Exception):  # noqa: N818 (it is no error)
+    """Nothing more has to be read."""
+
+
+class _Checks:
+    """What was given to be checked, and what came of it."""
+
+    def __init__(self, asked: Asked, work: Work, total: int, on_progress: Progress | None) -> None:
+        self.asked = asked
+        self.total = total if asked.most is None else min(total, asked.most)
+        self.on_progress = on_progress
+        self.pool: Pool = ThisProcess(work, self._come)
+        if asked.on_cluster:
+            self.pool = Cluster(work)
+        elif asked.jobs > 1:
+            self.pool = Processes(work, asked.jobs)
+        self.given = 0
+        self.waiting: list[Any] = []
+        self.done: list[Checked] = []
+
+    def add(self, part: Part) -> None:
+        """Have a part checked, once there is room for it."""
+        if self.given >= self.total:
+            raise _Enough
+        part = replace(part, said=part.said[: self.total - self.given])
+        self.given += len(part.said)
+        self.waiting.append(self.pool.submit(part))
+        while len(self.waiting) > self.pool.room:
+            self._take()
+        if self._failed():
+            raise _Enough
+
+    def finish(self) -> None:
+        """Wait for what is being checked; an error if something is wrong."""
+        while self.waiting:
+            self._take()
+        if failed := self._failed():
+            error = min(failed, key=lambda result: result.first).error
+            assert error is not None
+            raise error
+
+    def _take(self) -> None:
+        for handle, result in self.pool.some(self.waiting):
+            self.waiting.remove(handle)
+            self.done.append(result)
+        self._come()
+
+    def _failed(self) -> list[Checked]:
+        return [result for result in self.done if result.error is not None]
+
+    def _come(self, more: float = 0.0) -> None:
+        """Tell how far it is, with so many tokens more of a part that is being read."""
+        if self.on_progress is not None:
+            said = sum(result.said for result in self.done)
+            self.on_progress(min((said + more) / max(self.total, 1), 1.0))
+
+    def compared(self, seconds: float) -> Compared:
+        read, said, spoken = (
+            sum(getattr(result, name) for result in self.done)
+            for name in ("read", "said", "spoken")
+        )
+        chapters = len(self.asked.chapters)
+        return Compared(self.asked.level, chapters, len(self.done), read, said, spoken, seconds)
