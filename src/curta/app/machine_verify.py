@@ -243,11 +243,11 @@ def verdict(kept: KeptRun, asked: Asked, *, whole: bool, on_wasmtime: bool) -> s
     """In a word, and what the word does not cover."""
     chapters, sample = complete_chapters(kept), len(asked.chapters)
     if sample < chapters:
-        hundredth = max(1, round(chapters / 100))
+        tenth = max(2, chapters // 10)
         return (
             f"verified: {sample:,} of {chapters:,} chapters, drawn at random. A single wrong one "
-            f"would be missed with a probability of {missed(chapters, sample, 1):.1%}, "
-            f"{hundredth:,} of them with one of {missed(chapters, sample, hundredth):.1%}"
+            f"would be missed with a probability of {missed(chapters, sample, 1):.1%}, {tenth:,} "
+            f"wrong ones with one of {missed(chapters, sample, tenth):.1%}"
         )
     missing = [] if whole else ["the tokens behind those that were replayed"]
     if kept.ending is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import sys
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,8 +19,9 @@ from curta.engine import Engine, Level, load
 from curta.engine.hull_replay import NOT_ASKED
 from curta.engine.model_cache import compile_cached
 from curta.engine.replay import replay
-from curta.errors import UserError
+from curta.errors import UserError, VerifyError
 from curta.gallery import PROGRAMS
+from curta.machine import verify_jobs
 from curta.machine.ids import (
     AWAIT_ID,
     EXIT_ID,
@@ -31,19 +33,10 @@ from curta.machine.ids import (
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Run
-from curta.machine.trace import Trace
-from curta.machine.verify import (
-    Compared,
-    Outcome,
-    Replay,
-    ReplayLevel,
-    VerifyError,
-    compare_outcomes,
-    compare_tokens,
-    plan,
-    run_on_wasmtime,
-    spoken_by_machine,
-)
+from curta.machine.on_wasmtime import Outcome, compare_outcomes, run_on_wasmtime
+from curta.machine.talkers import NativeTalker
+from curta.machine.verify import Part, ReplayLevel, check_part, spoken_by_machine
+from curta.machine.verify_jobs import Checked
 from curta.machine.vocabulary import TOKENS
 from curta.machine.wasm import assemble
 from curta.machine.weights import load_machine
@@ -85,16 +78,18 @@ def program() -> LoadedProgram:
     return Machine("reference").load(assemble(TEXT))
 
 
+def part(ids: Ids, prompt: int) -> Part:
+    return Part(1, prompt, ids[:prompt], ids[prompt:])
+
+
 @pytest.mark.parametrize("level", ["plain", "hull"])
 def test_both_levels_say_what_the_run_said(
     run: Run, program: LoadedProgram, engines: dict[Level, Engine], level: ReplayLevel
 ) -> None:
     ids, prompt = run.trace.ids, run.figures.prompt_tokens
-    planned = plan(len(ids), prompt, level)
     shares: list[float] = []
-    compared = compare_tokens(engines[level], ids, program, prompt, planned, shares.append)
-    assert (compared.level, compared.tokens) == (level, len(ids))
-    assert compared.spoken == len(ids) - prompt - 2  # the host named two entries
+    spoken = check_part(engines[level], program, part(ids, prompt), shares.append)
+    assert spoken == len(ids) - prompt - 2  # the host named two entries
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
 
@@ -113,7 +108,7 @@ def test_any_wrong_token_is_named(
             rf"{re.escape(TOKENS[ids[place]])}, the run has {TOKENS[wrong[place]]}, after \.\.\. "
         )
         with pytest.raises(VerifyError, match=words):
-            compare_tokens(engines[level], wrong, program, prompt, plan(len(ids), prompt, level))
+            check_part(engines[level], program, part(wrong, prompt))
 
 
 def test_the_named_instruction_is_the_one_that_spoke(
@@ -123,7 +118,7 @@ def test_the_named_instruction_is_the_one_that_spoke(
     place = int(np.flatnonzero(ids == FIRST_OUTPUT + ord("i"))[0])
     ids[place] = FIRST_OUTPUT + ord("o")
     with pytest.raises(VerifyError, match=r"\(.*out.*\) of .*says out105, the run has out111"):
-        compare_tokens(engines["hull"], ids, program, prompt, plan(len(ids), prompt, "hull"))
+        check_part(engines["hull"], program, part(ids, prompt))
 
 
 def test_only_what_the_machine_said_is_compared() -> None:
@@ -133,21 +128,6 @@ def test_only_what_the_machine_said_is_compared() -> None:
     spoken = spoken_by_machine(np.array(ids, dtype=np.int32), prompt=2)
     assert np.flatnonzero(~spoken).tolist() == host
     assert not spoken_by_machine(np.array([last, AWAIT_ID, more], dtype=np.int32), 1)[2]
-
-
-def test_which_level_and_how_much() -> None:
-    assert plan(20_000, 500) == Replay("plain", 20_000)
-    assert plan(20_001, 500) == Replay("hull", 20_001)
-    assert plan(10**6, 80_000) == Replay("hull", 10**6)
-    assert plan(10**6, 500, "plain") == Replay("plain", 20_000)
-    assert plan(10**6, 500, tokens=3_000) == Replay("plain", 3_000)
-    assert plan(10**6, 500, tokens=30_000) == Replay("hull", 30_000)
-    assert plan(10**6, 500, "hull", 3_000) == Replay("hull", 3_000)
-    assert plan(30_000, 500, "plain", tokens=40_000) == Replay("plain", 30_000)
-    with pytest.raises(UserError, match=r"80,000 tokens.*nothing to compare.*--level hull"):
-        plan(10**6, 80_000, "plain")
-    with pytest.raises(UserError, match="expected at least 1"):
-        plan(10, 5, tokens=0)
 
 
 @pytest.mark.parametrize("name", ["addition", "subleq", "prefix_fractions"])
@@ -235,8 +215,10 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
     assert third == "wasmtime: the same output (3 bytes), errors (0 bytes) and exit code 0"
     assert last == "verified"
 
-    once = Compared("plain", 10**6, 3, 1.0)  # no second time
-    monkeypatch.setattr(machine_verify, "replay", lambda *_: once)
+    def nothing(work: object, one: Part, *_: object) -> Checked:  # no second time
+        return Checked(one.first, len(one.said), len(one), 3)
+
+    monkeypatch.setattr(verify_jobs, "check", nothing)
     monkeypatch.setattr(machine_verify, "run_on_wasmtime", lambda *_: Outcome(b"ho\n", b"", 0))
     assert main(["verify", file]) == 1
     said = capsys.readouterr()
@@ -247,20 +229,29 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
     assert main(["verify", file]) == 0
     said_words = capsys.readouterr().out
     assert "wasmtime: not compared, it is not installed (pip install wasmtime)" in said_words
+    assert "verified, except what wasmtime would do\n" in said_words
+
+    prompt = int(first.split("(")[1].split()[0].replace(",", ""))
+    assert main(["verify", file, "--tokens", f"{prompt + 20}"]) == 0
+    said_words = capsys.readouterr().out
+    assert f"said among the first {prompt + 20:,} are" in said_words
     assert "verified, except the tokens behind those that were replayed and what" in said_words
+    assert main(["verify", file, "--tokens", f"{prompt}"]) == 2
+    assert f"nothing to compare: --tokens {prompt + 1000} or more" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("same_weights")
 def test_the_command_on_a_tampered_conversation(
     file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tampered(self: Trace) -> Ids:
-        ids = untouched(self)
-        ids[-3] += 1
-        return ids
+    def tampered(self: NativeTalker, given: Ids, most: int) -> Iterator[Ids]:
+        for ids in untouched(self, given, most):
+            wrong = ids.copy()
+            wrong[wrong == FIRST_OUTPUT + ord("h")] += 1
+            yield wrong
 
-    untouched = Trace.ids.fget  # type: ignore[attr-defined]
-    monkeypatch.setattr(Trace, "ids", property(tampered))
+    untouched = NativeTalker.talk
+    monkeypatch.setattr(NativeTalker, "talk", tampered)
     for level in ("plain", "hull"):
         assert main(["verify", file, "--level", level]) == 1
         said = capsys.readouterr()
