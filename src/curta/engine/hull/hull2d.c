@@ -215,6 +215,25 @@ EXPORT int64_t hull2d_step_rows(hull2d *const *caches, int64_t rows, int64_t n, 
     return -1;
 }
 
+/* The same for heads that share their keys: step i inserts key i, then answers the queries of all
+ * heads. Read r is of value column[r] of what head[r] finds; heads come in order. */
+EXPORT int64_t hull2d_step_heads(hull2d *h, int64_t n, int64_t heads, int64_t reads,
+                                 const double *keys, const double *values, const double *queries,
+                                 const int64_t *head, const int64_t *column, double *answers) {
+    int64_t refused = first_refused(2 * n, keys, n * h->width, values, 2 * n * heads, queries);
+    if (refused >= 0) return refused;
+    double *found = h->exchange + 4 + h->width;
+    for (int64_t i = 0; i < n; i++) {
+        insert(h, keys + 2 * i, values + h->width * i);
+        int64_t r = 0;
+        for (int64_t j = 0; j < heads; j++, queries += 2) {
+            answer(h, queries, found, &h->position);
+            for (; r < reads && head[r] == j; r++) *answers++ = found[column[r]];
+        }
+    }
+    return -1;
+}
+
 /* One step at a time through the exchange: no arrays to convert, hardly an argument to pass. */
 
 EXPORT double *hull2d_exchange(hull2d *h) { return h->exchange; }

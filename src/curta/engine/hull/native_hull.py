@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from curta.engine.hull.admission import (
+    Columns,
     Floats,
     Positions,
     as_numbers,
@@ -134,6 +135,21 @@ class NativeHull:
         self, keys: Floats, values: Floats, queries: Floats
     ) -> tuple[Floats, Positions]:
         return step_rows([self], keys, values, queries)
+
+    def step_heads(self, keys: Floats, values: Floats, queries: Floats, columns: Columns) -> Floats:
+        heads = np.repeat(np.arange(len(columns)), [len(read) for read in columns])
+        read = np.array([column for part in columns for column in part], dtype=np.int64)
+        answers = np.empty((len(keys), len(read)))
+        refused = native_library().hull2d_step_heads(
+            self.handle,
+            *(len(keys), len(columns), len(read)),
+            *(part.ctypes.data for part in (keys, values, queries, heads, read, answers)),
+        )
+        if refused >= 0:
+            check_points(keys, values)
+            check_queries(queries.reshape(-1, 2))
+        self.points += len(keys)
+        return answers
 
 
 def step_rows(
