@@ -137,13 +137,14 @@ class NativeHull:
         return step_rows([self], keys, values, queries)
 
     def step_heads(self, keys: Floats, values: Floats, queries: Floats, columns: Columns) -> Floats:
-        heads = np.repeat(np.arange(len(columns)), [len(read) for read in columns])
-        read = np.array([column for part in columns for column in part], dtype=np.int64)
-        answers = np.empty((len(keys), len(read)))
+        reads = np.array([len(read) for read in columns], dtype=np.int32)
+        flat = np.array([column for read in columns for column in read], dtype=np.int32)
+        answers = np.empty((len(keys), len(flat)))
         refused = native_library().hull2d_step_heads(
             self.handle,
-            *(len(keys), len(columns), len(read)),
-            *(part.ctypes.data for part in (keys, values, queries, heads, read, answers)),
+            len(keys),
+            len(columns),
+            *(part.ctypes.data for part in (keys, values, queries, reads, flat, answers)),
         )
         if refused >= 0:
             check_points(keys, values)
