@@ -10,8 +10,8 @@ earlier positions, the latest of equals.
 | several digits      | `FiledKeys`: one key for all that share their digits   |
 | means               | a running sum and a count                              |
 
-2D heads whose keys are made by equal weights share one hull, with one column for all values that are
-made by equal weights: look-ups by position keep all their keys, and models have dozens of them.
+2D heads whose keys are made by equal weights share one hull, with one column for all values that
+are made by equal weights: look-ups by position keep all their keys, and models have dozens of them.
 
 The residual stream of a block is an array [slot, position]: maps of mostly zeros go through it row
 by row, in C where there is a compiler and in NumPy where there is none (`hull_replay_maps`).

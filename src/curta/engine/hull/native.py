@@ -19,7 +19,7 @@ from curta.errors import CompilerNotFoundError, HullError
 SOURCE_FILES = (
     "wide.c",
     "predicates.c",
-    "rows.c",
+    "columns.c",
     "records.c",
     "tree.c",
     "chain.c",
