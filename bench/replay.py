@@ -1,9 +1,10 @@
 """Benchmark of the hull level's replay, as in `curta verify`. Run: python bench/replay.py [--quick]
 
 Every reading of a run's tokens is a process of its own, whose peak of resident memory beyond what
-it had before is divided by the tokens (Linux only). Time is the processor's. With `--before
-CHECKOUT` another checkout of curta reads the same tokens in turns with this one, and has to say the
-same.
+it had before is divided by the tokens (Linux only). What loading the model freed is used first,
+some 20 MB: runs of fewer than a million tokens show too little. Time is the processor's. With
+`--before CHECKOUT` another checkout of curta reads the same tokens in turns with this one, and has
+to say the same.
 """
 
 from __future__ import annotations
