@@ -30,6 +30,7 @@ slow:
 bench:
 	$(BIN)/python bench/engine.py
 	$(BIN)/python bench/hull.py
+	$(BIN)/python bench/replay.py
 	$(BIN)/python bench/machine.py
 	$(BIN)/python bench/learn.py
 	$(BIN)/python bench/calculator.py

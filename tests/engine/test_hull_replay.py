@@ -117,6 +117,33 @@ def test_both_backends_say_what_a_session_says(name: str, backend: Backend) -> N
     assert np.concatenate(parts).tolist() == expected
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+@given(
+    st.lists(
+        st.sampled_from([1.0, 0.0, -3.0, 2.0**-10, 2.0**16, 2.0**30]), min_size=1, max_size=48
+    ),
+    st.integers(0, 2**32),
+)
+@settings(deadline=None, max_examples=60)
+def test_heads_with_the_same_keys_share_a_hull(
+    backend: Backend, sizes: list[float], seed: int
+) -> None:
+    """Whatever the residual stream holds, from one size to the next."""
+    program = PROGRAMS["addition"]
+    engine = load(compile_cached(program.build(), program.max_tokens), "hull")
+    assert isinstance(engine, HullLevel)
+    blocks, session = HullBlocks(engine, backend), engine.session()
+    assert (len(blocks.memories[2]), len(engine.model.plan["layers"][2]["heads"])) == (1, 3)
+    x = np.random.default_rng(seed).integers(-9, 9, (engine.model.plan["width"], len(sizes)))
+    x = x * np.array(sizes)
+    padded = np.zeros((len(x), blocks.maps.columns(len(sizes))))
+    padded[:, : len(sizes)] = x
+    found = blocks.attend(2, blocks.maps.layers[2], padded, len(sizes))
+    layer = engine.layers[2]
+    expected = [layer["attention.output"] @ session.attend(2, layer, column) for column in x.T]
+    np.testing.assert_array_equal(found[:, : len(sizes)], np.transpose(expected))
+
+
 def test_the_maps_are_the_matrices() -> None:
     model = compile_cached(PROGRAMS["subleq"].build(), PROGRAMS["subleq"].max_tokens)
     x = np.random.default_rng(2).integers(-50, 50, (model.plan["width"], 64)).astype(float)

@@ -10,6 +10,9 @@ earlier positions, the latest of equals.
 | several digits      | `FiledKeys`: one key for all that share their digits   |
 | means               | a running sum and a count                              |
 
+2D heads whose keys are made by equal weights share one hull, with one column for all values that
+are made by equal weights: look-ups by position keep all their keys, and models have dozens of them.
+
 The residual stream of a block is an array [slot, position]: maps of mostly zeros go through it row
 by row, in C where there is a compiler and in NumPy where there is none (`hull_replay_maps`).
 """
@@ -17,17 +20,19 @@ by row, in C where there is a compiler and in NumPy where there is none (`hull_r
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, Protocol
+from itertools import chain
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from curta.compiler.model import Model
 from curta.engine.base import Ids
 from curta.engine.guards import GuardCheck
 from curta.engine.hull import Backend, HullCache
 from curta.engine.hull_filed import new_filed_keys
 from curta.engine.hull_level import HullLevel, own_width
-from curta.engine.hull_replay_maps import LayerMaps, new_maps
+from curta.engine.hull_replay_maps import LayerMaps, layer_matrices, new_maps
 
 Matrix = npt.NDArray[np.float64]
 BLOCK = 1024
@@ -55,9 +60,8 @@ class HullBlocks:
         self.engine = engine
         self.length = 0
         self.maps = new_maps(engine.model, backend)
-        self.heads = [
-            [new_head(head, backend) for head in layer["heads"]]
-            for layer in engine.model.plan["layers"]
+        self.memories = [
+            new_memories(engine.model, number, backend) for number in range(len(self.maps.layers))
         ]
 
     def feed(self, tokens: Ids, asked: npt.NDArray[np.bool_]) -> tuple[Ids, GuardCheck]:
@@ -67,7 +71,7 @@ class HullBlocks:
         check = GuardCheck(self.engine.guards, self.length)
         check.look(0, x[:, :count].T)
         for number, maps in enumerate(self.maps.layers):
-            if self.heads[number]:
+            if self.memories[number]:
                 x += self.attend(number, maps, x, count)
             check.look(2 * number + 1, x[:, :count].T)
             maps.add_gates(x)
@@ -96,36 +100,77 @@ class HullBlocks:
     def attend(self, number: int, maps: LayerMaps, x: Matrix, count: int) -> Matrix:
         """All heads of a layer, side by side."""
         queries, keys, values = (maps.attention[part](x) for part in ("query", "key", "value"))
-        plan = self.engine.model.plan["layers"][number]
-        width = plan["head_width"]
         found = np.zeros_like(values)
-        for place, (head, cache) in enumerate(zip(plan["heads"], self.heads[number], strict=True)):
-            first = place * width
-            used = slice(first, first + own_width(head))
-            filed = slice(first, first + len(head["values"]))
-            found[filed, :count] = cache.steps(
-                rows(queries, used, count), rows(keys, used, count), rows(values, filed, count)
+        for memory in self.memories[number]:
+            found[memory.found, :count] = memory.blocks.steps(
+                rows(queries, memory.queries, count),
+                rows(keys, memory.keys, count),
+                rows(values, memory.values, count),
             ).T
         return maps.attention["output"](found)
 
 
-def rows(block: Matrix, used: slice, count: int) -> Matrix:
+def rows(block: Matrix, used: list[int], count: int) -> Matrix:
     """Some rows of [row, position], as an array [position, row]."""
     return np.ascontiguousarray(block[used, :count].T)
 
 
 class HeadBlocks(Protocol):
-    """One head's memory of the sequence, asked for a block of positions."""
+    """What heads with the same keys remember of the sequence, asked for a block of positions."""
 
     def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
-        """File every position's value under its key; what its query finds."""
+        """File every position's values under its key; what the heads' queries find."""
 
 
-def new_head(head: dict[str, Any], backend: Backend) -> HeadBlocks:
+class Memory(NamedTuple):
+    """Heads with the same keys: their rows in the products of the layer."""
+
+    queries: list[int]
+    keys: list[int]
+    values: list[int]
+    found: list[int]
+    blocks: HeadBlocks
+
+
+def new_memories(model: Model, number: int, backend: Backend) -> list[Memory]:
+    """The memories of a layer: 2D heads share one if the weights that make their keys are equal."""
+    plan, matrices = model.plan["layers"][number], layer_matrices(model, number)
+    sharing: dict[bytes | int, list[int]] = {}
+    for place, head in enumerate(plan["heads"]):
+        first = place * plan["head_width"]
+        weights = matrices["key"][first : first + own_width(head)].tobytes()
+        sharing.setdefault(weights if is_plane(head) else place, []).append(place)
+    return [new_memory(plan, places, matrices["value"], backend) for places in sharing.values()]
+
+
+def new_memory(
+    plan: dict[str, Any], places: list[int], weights: Matrix, backend: Backend
+) -> Memory:
+    """What several heads file is filed once: values that are made by equal weights are equal."""
+    heads = [(plan["heads"][place], place * plan["head_width"]) for place in places]
+    asked = [first + i for head, first in heads for i in range(own_width(head))]
+    found = [[first + i for i in range(len(head["values"]))] for head, first in heads]
+    flat = list(chain.from_iterable(found))
+    head = heads[0][0]
+    keys = asked[: own_width(head)]
+    if not is_plane(head):
+        return Memory(asked, keys, flat, flat, new_blocks(head, backend))
+    row_of = {weights[row].tobytes(): row for row in flat}
+    column_of = {content: column for column, content in enumerate(row_of)}
+    columns = [[column_of[weights[row].tobytes()] for row in read] for read in found]
+    return Memory(
+        asked, keys, list(row_of.values()), flat, PlaneBlocks(len(row_of), columns, backend)
+    )
+
+
+def is_plane(head: dict[str, Any]) -> bool:
+    """Has it keys, of one digit?"""
+    return head["kind"] != "mean" and len(head["key"]) == 1
+
+
+def new_blocks(head: dict[str, Any], backend: Backend) -> HeadBlocks:
     if head["kind"] == "mean":
         return MeanBlocks(len(head["values"]))
-    if len(head["key"]) == 1:
-        return PlaneBlocks(len(head["values"]), backend)
     return new_filed_keys(len(head["key"]), len(head["values"]), backend)
 
 
@@ -145,10 +190,11 @@ class MeanBlocks:
 
 
 class PlaneBlocks:
-    """A 2D head: the hull of the keys."""
+    """2D heads: the hull of their keys. Head i reads the values `columns[i]`."""
 
-    def __init__(self, width: int, backend: Backend) -> None:
+    def __init__(self, width: int, columns: list[list[int]], backend: Backend) -> None:
         self.hull = HullCache(width, ties="latest", backend=backend)
+        self.columns = columns
 
     def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
-        return self.hull.insert_and_query_many(keys, values, queries).values
+        return self.hull.insert_and_query_heads(keys, values, queries, self.columns)

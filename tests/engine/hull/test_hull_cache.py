@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import pickle
 import random
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from hull_cases import CASES, admitted, directions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from curta.engine.hull import Backend, HullCache, Ties
+from curta.engine.hull import Backend, HullCache, Ties, TopKCache
 from curta.engine.hull.predicates import orientation
 from curta.engine.hull.reference import Found, hard_maximum
 from curta.errors import CompilerNotFoundError, HullError
@@ -116,6 +117,84 @@ def test_hidden_runs_between_survivors(backend: Backend) -> None:
     for i in rng.integers(0, n, 300):
         scores = keys @ np.array([float(i), 1.0])  # exact: integers below 2^53
         assert cache.find((float(i), 1.0)).position == np.flatnonzero(scores == scores.max())[-1]
+
+
+numbers = st.one_of(
+    st.integers(-3, 300).map(float),
+    st.sampled_from(
+        [-0.0, 32767.0, 32768.0, -32769.0, 2.0**24 + 1, 2.0**31 - 1, -(2.0**31), 2.0**31]
+    ),
+    st.sampled_from([0.5, 0.1, 1e-45, 1e-46, 3.4e38, 3.5e38, 2.0**53 - 1, -(2.0**900)]),
+    st.floats(width=32, allow_nan=False, allow_infinity=False),
+    st.floats(-(2.0**900), 2.0**900),
+)
+
+
+def bits(values: Sequence[float]) -> bytes:
+    return np.array(values).tobytes()
+
+
+@given(
+    st.lists(st.tuples(numbers, numbers), min_size=1, max_size=30),
+    st.sampled_from([1, 300, 40_000]),
+    st.booleans(),
+)
+@settings(max_examples=100, deadline=None)
+def test_values_come_back_bit_for_bit(
+    values: list[tuple[float, float]], first: int, vary: bool
+) -> None:
+    """Numbers of every kind, behind many small ones, whether all keys stay or hide one another."""
+    filler = [(0.0, float(j % 7)) for j in range(first)]
+    x = np.arange(first + len(values), dtype=float)
+    keys = np.stack([2 * x, -x * x], axis=1)
+    if vary:
+        keys[::3] = keys[0]
+    cache = HullCache(2)
+    cache.insert_many(keys[:first], filler)
+    for j, value in enumerate(values, first):
+        cache.insert(keys[j].tolist(), value)
+    everything = filler + values
+    for j in [0, first - 1, *range(first, len(everything))]:
+        found = cache.find((float(j), 1.0))
+        assert bits(found.value) == bits(everything[found.position])
+        assert vary or found.position == j
+    onion = TopKCache(3, 2)  # so hard that the others weigh nothing
+    onion.insert_many(keys[first:], values)
+    for j, value in enumerate(values, first):
+        if not vary:
+            assert onion.query((j * 2.0**40, 2.0**40)) == value
+
+
+@pytest.mark.parametrize("ties", TIES)
+def test_heads_that_share_their_keys(ties: Ties, backend: Backend) -> None:
+    random_numbers = np.random.default_rng(4)
+    keys, queries = (
+        random_numbers.integers(-9, 9, (300, 2)),
+        random_numbers.integers(-5, 5, (300, 6)),
+    )
+    values = random_numbers.integers(-400, 400, (300, 3))
+    columns = [[2], [], [0, 1, 0]]
+    cache = HullCache(3, ties, backend)
+    parts = [
+        cache.insert_and_query_heads(keys[part], values[part], queries[part], columns)
+        for part in (slice(100), slice(100, 100), slice(100, None))
+    ]
+    expected = [
+        HullCache(3, ties, backend)
+        .insert_and_query_many(keys, values, queries[:, 2 * head : 2 * head + 2])
+        .values[:, read]
+        for head, read in enumerate(columns)
+    ]
+    np.testing.assert_array_equal(np.concatenate(parts), np.concatenate(expected, axis=1))
+    assert len(cache) == 300
+    with pytest.raises(HullError, match=r"columns \[3\]: there are 3 values"):
+        cache.insert_and_query_heads(keys, values, queries, [[0], [3], [1]])
+    with pytest.raises(HullError, match="expected \\(n, 4\\)"):
+        cache.insert_and_query_heads(keys, values, queries, [[0], [1]])
+    for wrong in (np.full((300, 6), np.inf), np.where(queries == 4, np.nan, queries)):
+        with pytest.raises(HullError, match=r"query .* has the coordinate"):
+            cache.insert_and_query_heads(keys, values, wrong, columns)
+    assert len(cache) == 300
 
 
 def test_the_mean_of_integers_is_exact(backend: Backend) -> None:

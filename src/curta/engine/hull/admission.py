@@ -18,6 +18,8 @@ LARGEST_VALUE = 2.0**900
 
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
+Columns = Sequence[Sequence[int]]
+"""Which values every one of several heads reads."""
 
 
 def check_coordinates(numbers: Sequence[float], what: str) -> None:

@@ -17,6 +17,7 @@ from typing import ClassVar, Literal, NamedTuple, Never
 from numpy.typing import ArrayLike
 
 from curta.engine.hull.admission import (
+    Columns,
     Floats,
     Positions,
     as_rows,
@@ -153,6 +154,23 @@ class HullCache(HardMaximumCache):
     """
 
     _python_class = PythonHull2D
+
+    def insert_and_query_heads(
+        self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike, columns: Columns
+    ) -> Floats:
+        """n steps of several heads that share their keys, and so this cache.
+
+        Step i inserts key i, then answers the queries of all heads: [n, 2 * heads], side by side.
+        Head j reads the values columns[j] of what it finds; these, too, stand side by side.
+        """
+        wrong = [read for read in columns if not set(read) <= set(range(self.value_width))]
+        if wrong:
+            raise HullError(f"columns {wrong[0]}: there are {self.value_width} values, from 0 on")
+        key_rows = as_rows(keys, self.key_width, "keys")
+        value_rows = as_rows(values, self.value_width, "values")
+        query_rows = as_rows(queries, self.key_width * len(columns), "queries")
+        check_same_length(keys=key_rows, values=value_rows, queries=query_rows)
+        return self.implementation.step_heads(key_rows, value_rows, query_rows, columns)
 
 
 class HullCache3D(HardMaximumCache):

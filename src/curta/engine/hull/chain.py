@@ -12,6 +12,7 @@ the same line, or vanishes below the hull: a mass is never split.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from enum import Enum
 
@@ -38,8 +39,8 @@ class Record:
         self.count = 1
         self.x = x
         self.y = y
-        self.value = list(value)
-        self.low = [0.0] * len(self.value)
+        self.value = array("d", value)
+        self.low: list[float] = []  # what the sum is too large to hold, from the first addition on
 
 
 def two_sum(a: float, b: float) -> tuple[float, float]:
@@ -52,6 +53,8 @@ def two_sum(a: float, b: float) -> tuple[float, float]:
 
 def add_pairs(total: Record, addend: Record) -> None:
     """total += addend, each a pair of doubles per number."""
+    for record in (total, addend):
+        record.low = record.low or [0.0] * len(record.value)
     for i, (a, b) in enumerate(zip(total.value, addend.value, strict=True)):
         high, low = two_sum(a, b)
         low += total.low[i] + addend.low[i]

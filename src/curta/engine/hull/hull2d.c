@@ -58,7 +58,7 @@ EXPORT void hull2d_reset(hull2d *h) {
 
 EXPORT int64_t hull2d_bytes(const hull2d *h) {
     return (int64_t)(sizeof *h + chain_bytes(&h->upper) + chain_bytes(&h->lower) +
-                     h->records.stride * h->records.capacity);
+                     pool_bytes(&h->records));
 }
 
 EXPORT int64_t hull2d_vertices(const hull2d *h) { return h->upper.vertices + h->lower.vertices; }
@@ -72,9 +72,8 @@ static void add_to(pool *p, uint32_t *mass, int64_t position, double x, double y
         uint32_t addend = new_record(p, position, x, y, value);
         *mass = combine(p, *mass, addend);
     } else {
-        record *r = at(p, *mass);
-        r->position = position;
-        memcpy(r->value, value, (size_t)p->width * sizeof(double));
+        put(&p->rows, *mass, POSITION, (double)position);
+        write_value(p, *mass, value);
     }
 }
 
@@ -125,46 +124,50 @@ static int winners(const hull2d *h, double qx, double qy, uint32_t *ids) {
     return count;
 }
 
-static void write_latest(const pool *p, int count, const uint32_t *ids, double *value,
+/* What is read of an answer: `count` columns of the value, or all of it in order. */
+typedef struct {
+    int count;
+    const int32_t *columns;
+} selection;
+
+static selection all_of(int64_t width) { return (selection){(int)width, NULL}; }
+
+static void write_latest(const pool *p, int count, const uint32_t *ids, selection s, double *value,
                          int64_t *position) {
-    const record *latest = at(p, ids[0]);
-    for (int i = 1; i < count; i++) {
-        const record *other = at(p, ids[i]);
-        if (other->position > latest->position) latest = other;
-    }
-    for (int i = 0; i < p->width; i++) value[i] = latest->value[i];
-    *position = latest->position;
+    uint32_t latest = ids[0];
+    for (int i = 1; i < count; i++)
+        if (position_of(p, ids[i]) > position_of(p, latest)) latest = ids[i];
+    for (int i = 0; i < s.count; i++)
+        value[i] = field(p, latest, p->first_value + (s.columns ? s.columns[i] : i));
+    *position = position_of(p, latest);
 }
 
-/* The mean: the sums of the records, added in the order given, over the number of points. */
-static void write_mean(const pool *p, int count, const uint32_t *ids, double *value,
+/* The mean: the sums of the records over the number of points. */
+static void write_mean(const pool *p, int count, const uint32_t *ids, selection s, double *value,
                        int64_t *position) {
-    int width = p->width;
-    int64_t points = 0;
+    double points = 0.0, sum[2];
     *position = -1;
-    double few[32];
-    double *sums = width <= 16 ? few : checked(malloc(sizeof(double) * 2 * (size_t)width));
     for (int i = 0; i < count; i++) {
-        const record *r = at(p, ids[i]);
-        if (i == 0) memcpy(sums, r->value, sizeof(double) * 2 * (size_t)width);
-        else add_pairs(width, sums, r->value);
-        points += r->count;
-        if (r->position > *position) *position = r->position;
+        points += field(p, ids[i], COUNT);
+        if (position_of(p, ids[i]) > *position) *position = position_of(p, ids[i]);
     }
-    for (int i = 0; i < width; i++) value[i] = sums[i] / (double)points;
-    if (sums != few) free(sums);
+    for (int i = 0; i < s.count; i++) {
+        sum_records(p, count, ids, s.columns ? s.columns[i] : i, sum);
+        value[i] = sum[0] / points;
+    }
 }
 
-static void write_answer(const pool *p, int count, const uint32_t *ids, double *value,
+static void write_answer(const pool *p, int count, const uint32_t *ids, selection s, double *value,
                          int64_t *position) {
-    if (p->what == KEEP_SUM) write_mean(p, count, ids, value, position);
-    else write_latest(p, count, ids, value, position);
+    if (p->what == KEEP_SUM) write_mean(p, count, ids, s, value, position);
+    else write_latest(p, count, ids, s, value, position);
 }
 
-static void answer(const hull2d *h, const double *query, double *value, int64_t *position) {
+static void answer(const hull2d *h, const double *query, selection s, double *value,
+                   int64_t *position) {
     uint32_t ids[3];
     int count = winners(h, query[0], query[1], ids);
-    write_answer(&h->records, count, ids, value, position);
+    write_answer(&h->records, count, ids, s, value, position);
 }
 
 /* ---- what Python calls ----
@@ -195,7 +198,7 @@ EXPORT int64_t hull2d_query_many(const hull2d *h, int64_t n, const double *queri
     int64_t refused = first_refused(0, NULL, 0, NULL, 2 * n, queries);
     if (refused >= 0) return refused;
     for (int64_t i = 0; i < n; i++)
-        answer(h, queries + 2 * i, values + h->width * i, positions + i);
+        answer(h, queries + 2 * i, all_of(h->width), values + h->width * i, positions + i);
     return -1;
 }
 
@@ -210,7 +213,26 @@ EXPORT int64_t hull2d_step_rows(hull2d *const *caches, int64_t rows, int64_t n, 
     for (int64_t i = 0; i < steps; i++) {
         hull2d *h = caches[i / n];
         insert(h, keys + 2 * i, values + width * i);
-        answer(h, queries + 2 * i, answers + width * i, positions + i);
+        answer(h, queries + 2 * i, all_of(width), answers + width * i, positions + i);
+    }
+    return -1;
+}
+
+/* The same for heads that share their keys: step i inserts key i, then answers the queries of all
+ * heads. Head j reads as many of the `columns` as reads[j] says. */
+EXPORT int64_t hull2d_step_heads(hull2d *h, int64_t n, int64_t heads, const double *keys,
+                                 const double *values, const double *queries, const int32_t *reads,
+                                 const int32_t *columns, double *answers) {
+    int64_t refused = first_refused(2 * n, keys, n * h->width, values, 2 * n * heads, queries);
+    if (refused >= 0) return refused;
+    for (int64_t i = 0; i < n; i++) {
+        insert(h, keys + 2 * i, values + h->width * i);
+        selection s = {0, columns};
+        for (int64_t j = 0; j < heads; j++, queries += 2) {
+            s.count = reads[j];
+            answer(h, queries, s, answers, &h->position);
+            answers += s.count, s.columns += s.count;
+        }
     }
     return -1;
 }

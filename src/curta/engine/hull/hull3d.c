@@ -41,7 +41,7 @@ EXPORT void hull3d_reset(hull3d *h) {
 
 EXPORT int64_t hull3d_bytes(const hull3d *h) {
     const space *s = &h->contents;
-    size_t bytes = sizeof *h + s->records.stride * s->records.capacity;
+    size_t bytes = sizeof *h + pool_bytes(&s->records);
     for (int i = 0; i < s->tree_count; i++)
         bytes += sizeof(spot) * (size_t)s->trees[i].spot_count +
                  sizeof(volume) * (size_t)s->trees[i].volume_capacity;
@@ -65,7 +65,7 @@ static void answer_3d(hull3d *h, const double *query, double *value, int64_t *po
     } else {
         search_space(s, f, query);
     }
-    write_answer(&s->records, (int)f->ties.length, f->ties.items, value, position);
+    write_answer(&s->records, (int)f->ties.length, f->ties.items, all_of(s->width), value, position);
 }
 
 EXPORT int64_t hull3d_insert_many(hull3d *h, int64_t n, const double *keys, const double *values) {

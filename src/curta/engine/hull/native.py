@@ -19,6 +19,7 @@ from curta.errors import CompilerNotFoundError, HullError
 SOURCE_FILES = (
     "wide.c",
     "predicates.c",
+    "columns.c",
     "records.c",
     "tree.c",
     "chain.c",
@@ -52,6 +53,7 @@ _SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
         for dimension in (2, 3)
         for name, signature in _HARD_MAXIMUM.items()
     },
+    "hull2d_step_heads": (c_int64, (_POINTER, c_int64, c_int64, *[_POINTER] * 6)),
     "topk_create": (_POINTER, (c_int, c_int, c_double)),
     "topk_free": (None, (_POINTER,)),
     "topk_reset": (None, (_POINTER,)),

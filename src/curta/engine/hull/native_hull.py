@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from curta.engine.hull.admission import (
+    Columns,
     Floats,
     Positions,
     as_numbers,
@@ -134,6 +135,22 @@ class NativeHull:
         self, keys: Floats, values: Floats, queries: Floats
     ) -> tuple[Floats, Positions]:
         return step_rows([self], keys, values, queries)
+
+    def step_heads(self, keys: Floats, values: Floats, queries: Floats, columns: Columns) -> Floats:
+        reads = np.array([len(read) for read in columns], dtype=np.int32)
+        flat = np.array([column for read in columns for column in read], dtype=np.int32)
+        answers = np.empty((len(keys), len(flat)))
+        refused = native_library().hull2d_step_heads(
+            self.handle,
+            len(keys),
+            len(columns),
+            *(part.ctypes.data for part in (keys, values, queries, reads, flat, answers)),
+        )
+        if refused >= 0:
+            check_points(keys, values)
+            check_queries(queries.reshape(-1, 2))
+        self.points += len(keys)
+        return answers
 
 
 def step_rows(

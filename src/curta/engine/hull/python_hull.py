@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from curta.engine.hull.admission import (
+    Columns,
     Floats,
     Positions,
     as_numbers,
@@ -82,6 +83,20 @@ class PythonHull(ABC):
             self._insert(key, value)
             found.append(self._query(query))
         return self._as_arrays(found)
+
+    def step_heads(self, keys: Floats, values: Floats, queries: Floats, columns: Columns) -> Floats:
+        check_points(keys, values)
+        check_queries(queries.reshape(-1, 2))
+        answers = np.empty((len(keys), sum(map(len, columns))))
+        for row, (key, value, asked) in enumerate(
+            zip(keys.tolist(), values.tolist(), queries.tolist(), strict=True)
+        ):
+            self._insert(key, value)
+            found = [self._query(asked[at : at + 2]).value for at in range(0, len(asked), 2)]
+            answers[row] = [
+                found[head][column] for head, read in enumerate(columns) for column in read
+            ]
+        return answers
 
     def _as_arrays(self, found: list[Found]) -> tuple[Floats, Positions]:
         values = np.array([answer.value for answer in found], dtype=np.float64)

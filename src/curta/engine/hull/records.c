@@ -1,16 +1,9 @@
 /* Records: what is known about the points that lie in one place, or inside one edge.
  *
- * Records live in a pool and are named by number, so that they can move between chains without
+ * Records are rows of a pool and are named by number, so that they can move between chains without
  * being copied. Number 0 is NONE.
  */
 #define NONE 0u
-
-typedef struct {
-    int64_t position; /* of the latest point */
-    int64_t count;    /* points in this mass */
-    double x, y;      /* of the latest point */
-    double value[];   /* width doubles; when averaging, width more: the low parts of the sums */
-} record;
 
 /* What becomes of the lesser of two points in one place. */
 typedef enum { KEEP_LATEST, KEEP_SUM, PASS_DOWN } policy;
@@ -20,11 +13,14 @@ typedef struct {
     int64_t length, capacity;
 } id_list;
 
+/* A record's columns: the position of the latest point; for PASS_DOWN its x and y, for KEEP_SUM the
+ * number of points; then the value, and for KEEP_SUM the low parts of the sums. */
+enum { POSITION, AT_X, AT_Y, COUNT = AT_X };
+
 typedef struct {
-    char *memory;
-    size_t stride;
-    uint32_t used, capacity, free_head;
-    int width;
+    row_store rows;
+    uint32_t free_head;
+    int width, first_value;
     policy what;
     id_list passed; /* PASS_DOWN: records that the chain no longer needs */
 } pool;
@@ -41,56 +37,67 @@ static void pool_open(pool *p, int width, policy what) {
     memset(p, 0, sizeof *p);
     p->width = width;
     p->what = what;
-    p->stride = sizeof(record) + sizeof(double) * (size_t)width * (what == KEEP_SUM ? 2 : 1);
-    p->used = 1; /* record 0 is NONE */
+    p->first_value = what == PASS_DOWN ? 3 : what == KEEP_SUM ? 2 : 1;
+    rows_open(&p->rows, p->first_value + width * (what == KEEP_SUM ? 2 : 1));
+    new_row(&p->rows); /* NONE */
 }
 
 static void pool_close(pool *p) {
-    free(p->memory);
+    rows_close(&p->rows);
     free(p->passed.items);
 }
 
-static inline record *at(const pool *p, uint32_t id) {
-    return (record *)(p->memory + p->stride * id);
+static size_t pool_bytes(const pool *p) { return p->rows.stride * p->rows.capacity; }
+
+static inline double field(const pool *p, uint32_t id, int column) {
+    return get(&p->rows, id, column);
+}
+
+static inline int64_t position_of(const pool *p, uint32_t id) {
+    return (int64_t)field(p, id, POSITION);
+}
+
+static inline void write_value(pool *p, uint32_t id, const double *value) {
+    for (int i = 0; i < p->width; i++) put(&p->rows, id, p->first_value + i, value[i]);
 }
 
 static uint32_t new_record(pool *p, int64_t position, double x, double y, const double *value) {
     uint32_t id = p->free_head;
-    if (id != NONE) {
-        p->free_head = (uint32_t)at(p, id)->position;
-    } else {
-        if (p->used >= p->capacity) {
-            if (p->capacity >= UINT32_MAX / 2) checked(NULL);
-            p->capacity = p->capacity ? 2 * p->capacity : 64;
-            p->memory = checked(realloc(p->memory, p->stride * p->capacity));
-        }
-        id = p->used++;
+    if (id != NONE) p->free_head = (uint32_t)position_of(p, id);
+    else id = new_row(&p->rows);
+    put(&p->rows, id, POSITION, (double)position);
+    if (p->what == PASS_DOWN) {
+        put(&p->rows, id, AT_X, x);
+        put(&p->rows, id, AT_Y, y);
     }
-    record *r = at(p, id);
-    r->position = position;
-    r->count = 1;
-    r->x = x;
-    r->y = y;
-    for (int i = 0; i < p->width; i++) r->value[i] = value[i];
-    if (p->what == KEEP_SUM)
-        for (int i = 0; i < p->width; i++) r->value[p->width + i] = 0.0;
+    write_value(p, id, value);
+    if (p->what == KEEP_SUM) {
+        put(&p->rows, id, COUNT, 1.0);
+        for (int i = 0; i < p->width; i++) put(&p->rows, id, p->first_value + p->width + i, 0.0);
+    }
     return id;
 }
 
 static void free_record(pool *p, uint32_t id) {
-    at(p, id)->position = p->free_head;
+    put(&p->rows, id, POSITION, p->free_head);
     p->free_head = id;
 }
 
-/* sums += addend, each a pair of doubles high + low; off by less than 2^-104 of the sizes. */
-static void add_pairs(int width, double *sums, const double *addend) {
-    for (int i = 0; i < width; i++) {
-        double low;
-        double high = two_sum(sums[i], addend[i], &low);
-        low += sums[width + i] + addend[width + i];
-        sums[i] = high + low;
-        sums[width + i] = low - (sums[i] - high);
-    }
+/* sum += addend, each a pair of doubles high + low; off by less than 2^-104 of the sizes. */
+static void add_pair(double *sum, double high_addend, double low_addend) {
+    double low;
+    double high = two_sum(sum[0], high_addend, &low);
+    low += sum[1] + low_addend;
+    sum[0] = high + low;
+    sum[1] = low - (sum[0] - high);
+}
+
+/* KEEP_SUM: the sum of number i of the value over some records, added in the order given. */
+static void sum_records(const pool *p, int count, const uint32_t *ids, int i, double *sum) {
+    int high = p->first_value + i, low = high + p->width;
+    sum[0] = field(p, ids[0], high);
+    sum[1] = field(p, ids[0], low);
+    for (int n = 1; n < count; n++) add_pair(sum, field(p, ids[n], high), field(p, ids[n], low));
 }
 
 static void drop(pool *p, uint32_t id) {
@@ -105,15 +112,20 @@ static void drop(pool *p, uint32_t id) {
 static uint32_t combine(pool *p, uint32_t first, uint32_t second) {
     if (first == NONE) return second;
     if (second == NONE) return first;
-    record *a = at(p, first), *b = at(p, second);
-    if (p->what == KEEP_SUM) {
-        add_pairs(p->width, a->value, b->value);
-        a->count += b->count;
-        if (b->position > a->position) a->position = b->position;
-        free_record(p, second);
-        return first;
+    int64_t a = position_of(p, first), b = position_of(p, second);
+    if (p->what != KEEP_SUM) {
+        drop(p, a > b ? second : first);
+        return a > b ? first : second;
     }
-    int first_is_later = a->position > b->position;
-    drop(p, first_is_later ? second : first);
-    return first_is_later ? first : second;
+    uint32_t both[2] = {first, second};
+    for (int i = 0; i < p->width; i++) {
+        double sum[2];
+        sum_records(p, 2, both, i, sum);
+        put(&p->rows, first, p->first_value + i, sum[0]);
+        put(&p->rows, first, p->first_value + p->width + i, sum[1]);
+    }
+    put(&p->rows, first, COUNT, field(p, first, COUNT) + field(p, second, COUNT));
+    if (b > a) put(&p->rows, first, POSITION, (double)b);
+    free_record(p, second);
+    return first;
 }

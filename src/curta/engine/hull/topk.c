@@ -95,7 +95,7 @@ static void pass_layer(topk *t, onion *o, int layer) {
     t->leaving.length = 0;
     for (int64_t i = 0; i < t->arriving.length; i++) {
         uint32_t id = t->arriving.items[i];
-        double x = at(p, id)->x, y = o->sign * at(p, id)->y;
+        double x = field(p, id, AT_X), y = o->sign * field(p, id, AT_Y);
         cursor near;
         verdict where = place_point(c, x, y, &near);
         if (where == BELOW) push_id(&t->leaving, id);
@@ -123,8 +123,9 @@ static void onion_insert(topk *t, onion *o, int64_t position, const double *key,
 }
 
 static int ranks_after(const topk *t, double sign, uint32_t first, uint32_t second) {
-    const record *a = at(&t->records, first), *b = at(&t->records, second);
-    return sign * a->x < sign * b->x || (a->x == b->x && a->position < b->position);
+    const pool *p = &t->records;
+    double a = field(p, first, AT_X), b = field(p, second, AT_X);
+    return sign * a < sign * b || (a == b && position_of(p, first) < position_of(p, second));
 }
 
 static void sink(const topk *t, double sign, uint32_t *ids, int count) {
@@ -142,7 +143,7 @@ static void sink(const topk *t, double sign, uint32_t *ids, int count) {
 static void rank_insert(topk *t, ranking *r, int64_t position, const double *key,
                         const double *value) {
     if (r->count == t->k) {
-        if (r->sign * key[0] < r->sign * at(&t->records, r->ids[0])->x) return;
+        if (r->sign * key[0] < r->sign * field(&t->records, r->ids[0], AT_X)) return;
         free_record(&t->records, r->ids[0]);
         r->ids[0] = new_record(&t->records, position, key[0], key[1], value);
         sink(t, r->sign, r->ids, r->count);
@@ -180,8 +181,9 @@ static int comes_before(const candidate *a, const candidate *b, double qx, doubl
 static void push_candidate(topk *t, const onion *o, int layer, cursor where, int on_edge,
                            heading toward, double qx, double up) {
     uint32_t id = on_edge ? EDGE(where) : MASS(where);
-    const record *r = at(&t->records, id);
-    candidate new = {r->x, o->sign * r->y, r->position, id, layer, on_edge, toward, where};
+    const pool *p = &t->records;
+    double x = field(p, id, AT_X), y = o->sign * field(p, id, AT_Y);
+    candidate new = {x, y, position_of(p, id), id, layer, on_edge, toward, where};
     int i = t->heap_count++;
     for (; i > 0 && comes_before(&new, &t->heap[(i - 1) / 2], qx, up); i = (i - 1) / 2)
         t->heap[i] = t->heap[(i - 1) / 2];
@@ -282,10 +284,10 @@ static int find_winners(topk *t, const double *query) {
 
 /* q . (key - best): the difference is taken between the keys first, so that large scores lose
  * nothing. No key scores higher than the best. */
-static double score_below(const double *q, const record *r, const record *best) {
-    double difference = q[0] * (r->x - best->x) + q[1] * (r->y - best->y);
+static double score_below(const double *q, double x, double y, double best_x, double best_y) {
+    double difference = q[0] * (x - best_x) + q[1] * (y - best_y);
     if (!isfinite(difference)) {
-        const double wide[8] = {q[0], r->x, -q[0], best->x, q[1], r->y, -q[1], best->y};
+        const double wide[8] = {q[0], x, -q[0], best_x, q[1], y, -q[1], best_y};
         difference = wide_products(4, wide);
     }
     return fmax(difference, -DBL_MAX);
@@ -293,11 +295,12 @@ static double score_below(const double *q, const record *r, const record *best) 
 
 /* Softmax over the winners: weights exp(scale * (score - best score)), not yet normalised. */
 static double weigh(topk *t, int found, const double *query) {
-    const record *best = at(&t->records, t->winners[0]);
-    double total = 0.0;
+    const pool *p = &t->records;
+    double x = field(p, t->winners[0], AT_X), y = field(p, t->winners[0], AT_Y), total = 0.0;
     for (int i = 0; i < found; i++) {
-        const record *r = at(&t->records, t->winners[i]);
-        t->weights[i] = exp(t->scale * score_below(query, r, best));
+        uint32_t id = t->winners[i];
+        double below = score_below(query, field(p, id, AT_X), field(p, id, AT_Y), x, y);
+        t->weights[i] = exp(t->scale * below);
         total += t->weights[i];
     }
     return total;
@@ -310,10 +313,11 @@ static void attend(topk *t, const double *query, double *value, int64_t *positio
     double total = weigh(t, found, query);
     for (int j = 0; j < t->width; j++) value[j] = 0.0;
     for (int i = 0; i < found; i++) {
-        const record *r = at(&t->records, t->winners[i]);
+        const pool *p = &t->records;
+        uint32_t id = t->winners[i];
         double weight = t->weights[i] / total;
-        for (int j = 0; j < t->width; j++) value[j] += weight * r->value[j];
-        if (positions != NULL) positions[i] = r->position;
+        for (int j = 0; j < t->width; j++) value[j] += weight * field(p, id, p->first_value + j);
+        if (positions != NULL) positions[i] = position_of(p, id);
         if (weights != NULL) weights[i] = weight;
     }
     for (int i = found; i < t->k; i++) {
@@ -381,7 +385,7 @@ EXPORT int64_t topk_vertices(const topk *t) {
 }
 
 EXPORT int64_t topk_bytes(const topk *t) {
-    size_t bytes = sizeof *t + t->records.stride * t->records.capacity;
+    size_t bytes = sizeof *t + pool_bytes(&t->records);
     bytes += (size_t)t->k * (2 * sizeof(chain) + 4 * sizeof(uint32_t) + sizeof(double) +
                              3 * sizeof(candidate));
     for (int i = 0; i < t->upper.used; i++) bytes += chain_bytes(&t->upper.layers[i]);
