@@ -116,7 +116,7 @@ def _jumps(distances: Places) -> tuple[Ids, Places]:
 
 
 def split_opening(ids: Ids) -> tuple[Ids, Opening]:
-    """The program that a prompt or another opening says, and the rest; a TokenError if it is none."""
+    """The program that an opening or a prompt says, and the rest; a TokenError if it is none."""
     starts = np.flatnonzero(ids == START_ID)
     if len(starts) != 1:
         raise TokenError("an opening has one token that begins a run")
