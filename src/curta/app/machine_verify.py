@@ -38,6 +38,7 @@ from curta.machine.verify import (
     plan,
     run_on_wasmtime,
     shown,
+    unknown_to_wasmtime,
     wasmtime_is_there,
 )
 
@@ -65,7 +66,7 @@ def verify(options: argparse.Namespace) -> int:
     print(describe(compared, instance.figures.tokens), flush=True)
     elsewhere, agreed = compare_with_wasmtime(options, ours, recorder.given, call)
     print(elsewhere)
-    print(verdict(whole=compared.tokens == instance.figures.tokens, on_wasmtime=agreed))
+    print(verdict(compared, instance.figures.tokens, on_wasmtime=agreed))
     return 0
 
 
@@ -210,9 +211,11 @@ def describe(compared: Compared, total: int) -> str:
     )
 
 
-def verdict(*, whole: bool, on_wasmtime: bool) -> str:
+def verdict(compared: Compared, total: int, *, on_wasmtime: bool) -> str:
     """In a word, and what the word does not cover."""
-    missing = [] if whole else ["the tokens behind those that were replayed"]
+    missing = []
+    if compared.tokens < total:
+        missing.append(f"the tokens behind the first {compared.tokens:,} (--tokens N reads more)")
     if not on_wasmtime:
         missing.append("what wasmtime would do")
     return "verified" + (f", except {' and '.join(missing)}" if missing else "")
@@ -227,6 +230,8 @@ def compare_with_wasmtime(
     if not wasmtime_is_there():
         return "wasmtime: not compared, it is not installed (pip install wasmtime)", False
     module = read_program(options.program, split_flags(options.cflags), library=call is not None)
+    if unknown := unknown_to_wasmtime(module, chosen(options)):
+        return f"wasmtime: not compared, it has no {', '.join(unknown)}", False
     arguments = options.arguments if call is None else []
     words = [program_name(options.program), *arguments]
     environment = dict(text.split("=", 1) for text in options.env)

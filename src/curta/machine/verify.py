@@ -24,6 +24,7 @@ from curta.machine.conversation import Chapter
 from curta.machine.ids import AWAIT_ID, FIRST_LAST, READ_ID, START_ID, Ids
 from curta.machine.instructions import WORD
 from curta.machine.ledger import new_ledger
+from curta.machine.library import NATIVES, WASI_MODULES
 from curta.machine.listing import instruction_text
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import opening_ids, opening_of
@@ -33,6 +34,7 @@ from curta.machine.run import CONSTRUCTORS
 from curta.machine.trace import counters
 from curta.machine.values import Number, show
 from curta.machine.vocabulary import DIGIT
+from curta.machine.wasm.decode import decode
 
 ReplayLevel = Literal["plain", "hull"]
 PLAIN_TOKENS = 20_000
@@ -99,10 +101,11 @@ def plan(
     if tokens is None:
         tokens = PLAIN_TOKENS if level == "plain" else total
     if tokens <= prompt < total:
+        default = f" (--tokens; {PLAIN_TOKENS:,} by default)" if level == "plain" else ""
         raise UserError(
             f"the prompt alone, which holds the program, has {prompt:,} tokens, so that among the "
-            f"first {tokens:,} there is nothing to compare: --tokens {prompt + 1_000} or more"
-            + (", or --level hull" if level == "plain" else "")
+            f"first {tokens:,}{default} there is nothing to compare: --tokens {prompt + 1_000} or "
+            "more" + (", or --level hull" if level == "plain" else "")
         )
     return Replay(level, min(tokens, total))
 
@@ -141,9 +144,11 @@ def compare_tokens(
 
     started = time.perf_counter()
     if replayed.tokens > engine.max_tokens:
+        left = engine.max_tokens - prompt
+        chapters = f", shorter chapters with --chapter-tokens {left // 2}" if left > 1 else ""
         raise UserError(
-            f"{replayed.tokens:,} tokens: level {replayed.level!r} is certified for "
-            f"{engine.max_tokens:,}; choose fewer with --tokens, or --level hull"
+            f"{replayed.tokens:,} tokens in one chapter: level {replayed.level!r} is certified for "
+            f"{engine.max_tokens:,}; choose fewer with --tokens{chapters}, or --level hull"
         )
     ids = ids[: replayed.tokens]
     spoken = spoken_by_machine(ids, prompt)
@@ -272,6 +277,16 @@ class Call:
 
     name: str
     numbers: tuple[Number, ...] = ()
+
+
+def unknown_to_wasmtime(module: bytes, extensions: Sequence[Extension] = ()) -> list[str]:
+    """What a module imports that only the machine has, native instructions above all."""
+    known = [(NATIVES, extension.name) for extension in extensions]
+    return [
+        f"{entry.module}.{entry.name}"
+        for entry in decode(module).imports
+        if entry.module != WASI_MODULES[0] and (entry.module, entry.name) not in known
+    ]
 
 
 def wasmtime_is_there() -> bool:

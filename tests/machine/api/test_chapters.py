@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta import Machine, Trap
-from curta.errors import LimitError, TokenError
+from curta.errors import LimitError, TokenError, ToolchainError
 from curta.machine import conversation, talkers
 from curta.machine.conversation import Conversation
 from curta.machine.encode import encode_jump, encode_segment, encode_word
@@ -26,6 +26,7 @@ from curta.machine.opening import Opening, decode_opening, opening_ids, opening_
 from curta.machine.pieces import pieces_in, pieces_of
 from curta.machine.program import PRIVATE, Segment
 from curta.machine.prompt import decode_prompt
+from curta.machine.run import MachineLevel
 from curta.machine.talkers import ReferenceTalker
 from curta.machine.verify import VerifyError, continued
 from curta.machine.vocabulary import ADDRESS_BYTES, FRAME, NEAR, REGISTERS, START
@@ -398,6 +399,45 @@ def test_weights_go_on_from_an_opening() -> None:
     assert instance.figures.chapters > 3
     assert instance.stdout == expected.stdout
     assert np.array_equal(instance.conversation.said(), expected.conversation.said())
+
+
+SHORT = assemble("""(module (memory 1) (func (export "f") (param i32) (result i32)
+  (loop
+    (i32.store16 (i32.const 7) (i32.add (i32.load (i32.const 6)) (local.get 0)))
+    (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))
+  (i32.load (i32.const 6))))""")
+
+
+@pytest.mark.parametrize(
+    "level",
+    ["hull", *(pytest.param(name, marks=pytest.mark.slow) for name in ("evaluate", "plain"))],
+)
+def test_levels_that_go_token_by_token_turn_pages(level: MachineLevel) -> None:
+    if level == "plain":
+        pytest.importorskip("torch")
+    expected = REFERENCE.instantiate(SHORT)
+    instance = Machine(level).instantiate(SHORT, chapter_tokens=25)
+    assert instance.invoke("f", 3) == expected.invoke("f", 3)
+    said = instance.conversation.said()
+    assert np.array_equal(said, expected.conversation.said())
+    assert instance.figures.chapters == 2
+    program, chapters = instance.conversation.program, instance.conversation.chapters
+    assert len(list(continued(instance.trace.ids, program, chapters))) == len(chapters)
+
+
+def test_without_a_c_compiler_the_ledger_is_the_one_in_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing() -> None:
+        raise ToolchainError("there is no C compiler")
+
+    expected = begun(chapter_tokens=1000)
+    expected.run()
+    monkeypatch.setattr("curta.machine.ledger._library", missing)
+    instance = begun(chapter_tokens=1000)
+    assert isinstance(instance.conversation.ledger, PlainLedger)
+    instance.run()
+    assert np.array_equal(instance.trace.ids, expected.trace.ids)
 
 
 def test_what_is_said_again_does_not_count() -> None:

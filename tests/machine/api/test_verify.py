@@ -20,6 +20,7 @@ from curta.engine.model_cache import compile_cached
 from curta.engine.replay import replay
 from curta.errors import UserError
 from curta.gallery import PROGRAMS
+from curta.machine.extensions.byte_swap import BYTE_SWAP
 from curta.machine.ids import (
     AWAIT_ID,
     EXIT_ID,
@@ -43,6 +44,7 @@ from curta.machine.verify import (
     plan,
     run_on_wasmtime,
     spoken_by_machine,
+    unknown_to_wasmtime,
 )
 from curta.machine.vocabulary import TOKENS
 from curta.machine.wasm import assemble
@@ -144,7 +146,8 @@ def test_which_level_and_how_much() -> None:
     assert plan(10**6, 500, tokens=30_000) == Replay("hull", 30_000)
     assert plan(10**6, 500, "hull", 3_000) == Replay("hull", 3_000)
     assert plan(30_000, 500, "plain", tokens=40_000) == Replay("plain", 30_000)
-    with pytest.raises(UserError, match=r"80,000 tokens.*nothing to compare.*--level hull"):
+    words = r"80,000 tokens.*20,000 \(--tokens; 20,000 by default\).*nothing.*--level hull"
+    with pytest.raises(UserError, match=words):
         plan(10**6, 80_000, "plain")
     with pytest.raises(UserError, match="expected at least 1"):
         plan(10, 5, tokens=0)
@@ -235,7 +238,7 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
     assert third == "wasmtime: the same output (3 bytes), errors (0 bytes) and exit code 0"
     assert last == "verified"
 
-    once = Compared("plain", 10**6, 3, 1.0)  # no second time
+    once = Compared("plain", 12, 3, 1.0)  # no second time
     monkeypatch.setattr(machine_verify, "replay", lambda *_: once)
     monkeypatch.setattr(machine_verify, "run_on_wasmtime", lambda *_: Outcome(b"ho\n", b"", 0))
     assert main(["verify", file]) == 1
@@ -247,7 +250,10 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
     assert main(["verify", file]) == 0
     said_words = capsys.readouterr().out
     assert "wasmtime: not compared, it is not installed (pip install wasmtime)" in said_words
-    assert "verified, except the tokens behind those that were replayed and what" in said_words
+    assert (
+        "verified, except the tokens behind the first 12 (--tokens N reads more) and what"
+        in said_words
+    )
 
 
 @pytest.mark.usefixtures("same_weights")
@@ -286,6 +292,41 @@ def test_an_invoked_function(
     assert "and a trap too (" in capsys.readouterr().out
     assert main([*verify, "1"]) == 2
     assert "takes 2 arguments" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("same_weights")
+@pytest.mark.parametrize("end", ["(unreachable)", ""])
+def test_what_wasmtime_does_not_know_is_not_compared(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr(machine_verify, "wasmtime_is_there", lambda: True)
+    path = tmp_path / "native.wat"
+    path.write_text(
+        f"""(module (import "curta" "write" (func $write (param i32 i32)))
+          (func (export "_start") (call $write (i32.const 1) (i32.const 65)) {end}))"""
+    )
+    assert main(["verify", str(path), "--level", "hull"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "wasmtime: not compared, it has no curta.write\nverified, except what wasmtime would do\n"
+    )
+
+
+def test_extensions_are_known_to_wasmtime() -> None:
+    module = assemble("""(module (import "curta" "byte_swap" (func (param i32) (result i32)))
+      (import "wasi_unstable" "proc_exit" (func (param i32)))
+      (import "wasi_snapshot_preview1" "proc_exit" (func (param i32))))""")
+    assert unknown_to_wasmtime(module, [BYTE_SWAP]) == ["wasi_unstable.proc_exit"]
+    assert unknown_to_wasmtime(module)[0] == "curta.byte_swap"
+
+
+def test_a_run_that_softmax_cannot_read_at_once(
+    run: Run, program: LoadedProgram, engines: dict[Level, Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids, prompt = run.trace.ids, run.figures.prompt_tokens
+    monkeypatch.setattr(engines["plain"].__class__, "max_tokens", prompt + 20)
+    with pytest.raises(UserError, match=r"in one chapter.*--tokens, .* --chapter-tokens 10, or "):
+        compare_tokens(engines["plain"], ids, program, prompt, plan(len(ids), prompt, "plain"))
 
 
 C_PROGRAM = """
