@@ -75,7 +75,11 @@ class Ledger(Protocol):
 
 
 def new_ledger(program: LoadedProgram) -> Ledger:
-    """A ledger of a run of this program; in C, if there is a compiler."""
+    """A ledger of a run of this program; in C, if there is a compiler.
+
+    Without one there is no native level, beside which the ledger in Python would be slow: it takes
+    a few microseconds for a token, as the reference level does, and others take milliseconds.
+    """
     try:
         library = _library()
     except ToolchainError:
@@ -99,8 +103,9 @@ class PlainLedger:
     """The definition."""
 
     def __init__(self, program: LoadedProgram) -> None:
-        self.program = program
         self.size = frame_size(program)
+        self.end = len(program)
+        self.instruction, self.origin = cache(program.instruction), cache(program.origin)
         self.counter = self.frame = self.instructions = self.ended_at = 0
         self.own_at = -1
         self.words: dict[int, int] = {}
@@ -149,12 +154,12 @@ class PlainLedger:
 
     @property
     def _now(self) -> Instruction:
-        if not 0 <= self.counter < len(self.program):
+        if not 0 <= self.counter < self.end:
             raise TokenError(f"the run leaves its program, for instruction {self.counter}")
-        return self.program.instruction(self.counter)
+        return self.instruction(self.counter)
 
     def _done(self, distance: int) -> None:
-        if not self.program.origin(self.counter).library:
+        if not self.origin(self.counter).library:
             self.own_at = self.counter
         self.counter += distance
         self.instructions += 1
@@ -176,7 +181,7 @@ class PlainLedger:
             self._write(now.d, self.counter + 1)
             self.frame += now.immediate
         if now.operation == "return":
-            self.frame -= self.program.instruction(self.counter + distance - 1).immediate
+            self.frame -= self.instruction(self.counter + distance - 1).immediate
             if self.frame < 0:
                 raise TokenError("the run returns from its first frame")
         self._done(distance)
