@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -42,6 +43,16 @@ int main(int argc, char **argv) {
 STEPS = (2_500, 25_000, 250_000, 2_500_000, 63_000_000)
 STATES = (1, 16, 64, 256, 512, 2048)
 """KiB."""
+KINDS = {
+    "dense bytes": (1, 1),
+    "64-bit numbers below 256": (1, 8),
+    "every 32nd byte": (1, 32),
+    "32-bit numbers, every other one 0": (4, 8),
+    "every 4096th byte": (1, 4096),
+    "four million scattered bytes": (0, 0),
+}
+"""Live bytes, and of how many."""
+SPARSE, SPREAD = 1 << 20, 1 << 28
 FEWEST = (1 << 26) - (1 << 22)
 MILLION = 1_000_000
 
@@ -59,6 +70,7 @@ def main() -> None:
     started(1, STEPS[0])  # fills the caches
     show_lengths(STEPS[: 3 if chosen.quick else None], rounds)
     show_pages(STATES[: 3 if chosen.quick else None], STEPS[2 if chosen.quick else 3], rounds)
+    show_kinds(rounds)
 
 
 def show_lengths(steps: tuple[int, ...], rounds: int) -> None:
@@ -112,6 +124,51 @@ def show_pages(states: tuple[int, ...], steps: int, rounds: int) -> None:
         "pages / fewest",
     ]
     print_table("By state", [*head, "tokens of openings", "seconds"], rows)
+
+
+def show_kinds(rounds: int) -> None:
+    """What it takes to say a state, to read it and to decode it, by what it is made of."""
+    rows = []
+    for name, (live, size) in KINDS.items():
+        runs = [saying(live, size) for _ in range(rounds)]
+        rows.append([name, *(spread([run[column] for run in runs]) for column in range(5))])
+    head = ["state", "live bytes, million", "tokens per live byte"]
+    print_table(
+        "By kind of state",
+        [*head, *(f"ns a token to {do}" for do in ("say", "decode", "read"))],
+        rows,
+    )
+
+
+def saying(live: int, size: int) -> list[float]:
+    import numpy as np
+
+    from curta import Machine
+    from curta.machine.ledger import new_ledger
+    from curta.machine.opening import decode_opening, opening_ids, opening_of
+    from curta.machine.program import Segment
+
+    machine = Machine()
+    program = machine.load(path())
+    random = np.random.default_rng(1)
+    if size:
+        content = np.zeros((SPREAD // size if size > 1024 else SPARSE, size), dtype=np.uint8)
+        content[:, :live] = random.integers(1, 256, (len(content), live))
+    else:
+        content = np.zeros(SPREAD, dtype=np.uint8)
+        content[random.integers(0, SPREAD, 4 * SPARSE)] = 1
+    ledger = new_ledger(program)
+    ledger.give(Segment(0, content.tobytes()))
+    times = [time.perf_counter()]
+    opening = opening_ids(program, opening_of(ledger))
+    times.append(time.perf_counter())
+    decode_opening(program, opening)
+    times.append(time.perf_counter())
+    next(iter(machine.talker().talk(opening, 1)))
+    times.append(time.perf_counter())
+    state, bytes_ = len(opening) - len(program.records), np.count_nonzero(content)
+    passed = [1e9 * (end - begun) / state for begun, end in pairwise(times)]
+    return [bytes_ / MILLION, state / bytes_, *passed]
 
 
 def started(state: int, steps: int, chapter_tokens: int | None = None) -> dict[str, Any]:

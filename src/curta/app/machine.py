@@ -284,9 +284,10 @@ def tokens_text(figures: Figures) -> str:
     """How long the conversation is, and who said what."""
     if figures.chapters == 1:
         return f"{figures.tokens:,} tokens ({figures.prompt_tokens:,} of them the program)"
+    remedy = "; fewer with longer ones" if 2 * figures.prompt_tokens > figures.tokens else ""
     return (
         f"{figures.tokens:,} tokens ({figures.prompt_tokens:,} of them openings of "
-        f"{figures.chapters:,} chapters)"
+        f"{figures.chapters:,} chapters{remedy})"
     )
 
 

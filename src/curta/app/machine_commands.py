@@ -204,7 +204,8 @@ def add_limits(command: argparse.ArgumentParser) -> None:
         "--chapter-tokens",
         type=int,
         metavar="N",
-        help="how long chapters are, behind their openings (default: what the state is worth)",
+        help="how long chapters are, behind their openings, which say program and state again "
+        "(default: so long that openings are next to nothing); short ones can be read by softmax",
     )
     command.add_argument(
         "--max-memory", type=int, metavar="PAGES", help="of 64 KiB (default: 16384, 1 GiB)"

@@ -25,6 +25,7 @@ from curta.machine.on_wasmtime import (
     Outcome,
     compare_outcomes,
     run_on_wasmtime,
+    unknown_to_wasmtime,
     wasmtime_is_there,
 )
 from curta.machine.resume import ready_for
@@ -269,6 +270,8 @@ def compare_with_wasmtime(
         return "wasmtime: not compared, it runs no weights", False
     if not wasmtime_is_there():
         return "wasmtime: not compared, it is not installed (pip install wasmtime)", False
+    if unknown := unknown_to_wasmtime(beginning.module, extensions):
+        return f"wasmtime: not compared, it has no {', '.join(unknown)}", False
     ours, call = outcome(kept, ready), call_of(kept, ready)
     theirs = run_on_wasmtime(
         beginning.module,

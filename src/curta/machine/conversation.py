@@ -49,6 +49,8 @@ SHORTEST_CHAPTER = 1 << 22
 PAYS = 128
 LEFT = 64
 """One part in so many is left for what is said until there is a jump."""
+LATER = 8
+"""A chapter that does not end yet is longer by one part in so many before that is asked again."""
 COMPILED_MAIN = "__original_main"
 """What the C compiler calls a main without parameters."""
 
@@ -115,7 +117,7 @@ class Limits:
     def __post_init__(self) -> None:
         for name in ("max_tokens", "chapter_tokens", "max_memory"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 0):
+            if value is not None and (type(value) is not int or value < 0):
                 raise UserError(f"{name}={value!r}: expected a number that is not negative")
 
 
@@ -375,11 +377,15 @@ class Conversation:
         self._due = self._pays(len(opening))
 
     def _pays(self, opening: int) -> int:
-        """How long a chapter should be; by default so long that its opening is next to nothing."""
-        most = self.talker.max_tokens
+        """How long a chapter should be; by default so long that an opening is next to nothing."""
         wanted = self.limits.chapter_tokens
         length = max(SHORTEST_CHAPTER, PAYS * opening) if wanted is None else wanted
-        return min(length, most - most // LEFT - opening)
+        return min(length, self._longest)
+
+    @property
+    def _longest(self) -> int:
+        most = self.talker.max_tokens
+        return most - most // LEFT - self.chapters[-1].opening
 
     def _next_page(self, chunk: Ids) -> int:
         """Up to where a chapter goes on, at least: the first jump once it is long enough."""
@@ -392,8 +398,9 @@ class Conversation:
         if not FIRST_JUMP <= self._tail[-1] < FIRST_JUMP + 2 * NEAR:
             return False
         self._opening = opening_ids(self.program, opening_of(self.ledger))
-        self._due = self._pays(len(self._opening))
-        return self._behind >= self._due
+        pays = self._pays(len(self._opening))
+        self._due = max(pays, min(self._behind + self._behind // LATER, self._longest))
+        return self._behind >= pays
 
     def _turn_page(self) -> Ids:
         """Begin the next chapter; what is said to the machine."""

@@ -52,17 +52,8 @@ Ledger *curta_ledger_new(const Row *rows, int64_t count) {
 
 uint32_t *curta_ledger_registers(Ledger *ledger) { return ledger->registers; }
 
-void curta_ledger_set(Ledger *ledger, int64_t first, const uint32_t *words, int64_t count) {
-    if (first < 0 || count < 0 || first + count > REGISTERS) {
-        ledger->failed = NO_PLACE;
-        return;
-    }
-    memcpy(ledger->registers + first, words, sizeof(uint32_t) * (size_t)count);
-    if (first + count > ledger->top) ledger->top = first + count;
-}
-
 /* The page that an address lies in, made if there is none: 0 if memory is short. */
-uint8_t *curta_ledger_page(Ledger *ledger, uint64_t address) {
+static uint8_t *page_of(Ledger *ledger, uint64_t address) {
     const int64_t number = (int64_t)(address / MEMORY_PAGE);
     if (address / MEMORY_PAGE >= (uint64_t)PAGES) {
         ledger->failed = NO_PLACE;
@@ -93,6 +84,64 @@ int64_t curta_ledger_pages(const Ledger *ledger, int64_t *found) {
     if (found && ledger->pages_there)
         memcpy(found, ledger->there, sizeof(int64_t) * (size_t)ledger->pages_there);
     return ledger->pages_there;
+}
+
+/* Pieces of memory, of which the bytes lie one behind the other; 0, or what is wrong. */
+int32_t curta_ledger_bytes(Ledger *ledger, const int64_t *firsts, const int64_t *lengths,
+                           int64_t count, const uint8_t *content) {
+    for (int64_t n = 0; n < count; n++) {
+        uint64_t address = (uint64_t)firsts[n];
+        for (int64_t left = lengths[n], size; left > 0; left -= size, address += (uint64_t)size) {
+            uint8_t *page = page_of(ledger, address);
+            if (!page) return ledger->failed;
+            size = MEMORY_PAGE - (int64_t)(address % MEMORY_PAGE);
+            if (size > left) size = left;
+            memcpy(page + address % MEMORY_PAGE, content, (size_t)size);
+            content += size;
+        }
+    }
+    return 0;
+}
+
+/* The same for registers. */
+int32_t curta_ledger_words(Ledger *ledger, const int64_t *firsts, const int64_t *lengths,
+                           int64_t count, const uint32_t *content) {
+    for (int64_t n = 0; n < count; n++) {
+        const int64_t first = firsts[n], length = lengths[n];
+        if (first < 0 || length < 0 || first > REGISTERS - length) return NO_PLACE;
+        memcpy(ledger->registers + first, content, sizeof(uint32_t) * (size_t)length);
+        if (first + length > ledger->top) ledger->top = first + length;
+        content += length;
+    }
+    return 0;
+}
+
+/* What is not 0 in pages, which are in order, as pieces with more than `apart` zeros between them:
+   how many pieces and bytes in `sizes`; the rest only if there is room for it. */
+void curta_ledger_memory(const Ledger *ledger, const int64_t *numbers, int64_t pages, int64_t apart,
+                         int64_t *sizes, int64_t *firsts, int64_t *lengths, uint8_t *content) {
+    int64_t pieces = 0, bytes = 0, end = 0;
+    for (int64_t n = 0; n < pages; n++) {
+        const uint8_t *page = ledger->pages[numbers[n]];
+        for (int64_t at = 0; at < MEMORY_PAGE; at++) {
+            uint64_t eight;
+            if (at % 8 == 0 && (memcpy(&eight, page + at, 8), !eight)) at += 7;
+            if (!page[at]) continue;
+            const int64_t address = numbers[n] * MEMORY_PAGE + at;
+            if (!pieces || address - end > apart) {
+                if (firsts) firsts[pieces] = address;
+                pieces++;
+                end = address;
+            }
+            bytes += address - end; /* zeros, as which content begins */
+            if (content) content[bytes] = page[at];
+            bytes++;
+            if (lengths) lengths[pieces - 1] += address + 1 - end;
+            end = address + 1;
+        }
+    }
+    sizes[0] = pieces;
+    sizes[1] = bytes;
 }
 
 static uint32_t *place(Ledger *ledger, uint32_t number) {
@@ -163,7 +212,7 @@ static void store(Ledger *ledger) {
     uint64_t address = (uint64_t)base + row->immediate;
     if (row->kind & STORE_PRIVATE) address += UINT64_C(1) << 32;
     for (uint32_t left = row->kind & STORE_SIZE; left; left--, address++, content >>= 8) {
-        uint8_t *page = curta_ledger_page(ledger, address);
+        uint8_t *page = page_of(ledger, address);
         if (!page) return;
         page[address % MEMORY_PAGE] = (uint8_t)content;
     }

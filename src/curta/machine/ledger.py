@@ -11,7 +11,7 @@ from __future__ import annotations
 import ctypes
 from functools import cache
 from importlib import resources
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from curta.machine import ids
 from curta.machine.ids import Ids
 from curta.machine.instructions import CORE, FRAME_REGISTERS, GLOBALS, WORD, Instruction
 from curta.machine.loaded import LoadedProgram
+from curta.machine.pieces import Pieces, pieces_of
 from curta.machine.program import PRIVATE, Segment
 from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR, QUOTIENT_DIGIT
 
@@ -60,8 +61,8 @@ class Ledger(Protocol):
     def give(self, segment: Segment) -> None:
         """Bytes that lie in memory."""
 
-    def set_registers(self, first: int, words: Words) -> None:
-        """Words that registers hold, from one on."""
+    def fill(self, memory: Pieces, registers: Pieces) -> None:
+        """What memory and registers hold."""
 
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
         """Where the run is, and how far it has come."""
@@ -72,12 +73,16 @@ class Ledger(Protocol):
     def forget(self) -> None:
         """What no frame can name now: later ones find 0 there, as where nothing was written."""
 
-    def memory(self) -> list[tuple[int, bytes]]:
-        """Pages of both memories, in order, with where they begin; others hold zeros."""
+    def memory(self, apart: int) -> Pieces:
+        """What is not 0 in both memories, in order: more than so many zeros part two pieces."""
 
 
 def new_ledger(program: LoadedProgram) -> Ledger:
-    """A ledger of a run of this program; in C, if there is a compiler."""
+    """A ledger of a run of this program; in C, if there is a compiler.
+
+    Without one there is no native level, beside which the ledger in Python would be slow: it takes
+    a few microseconds for a token, as the reference level does, and others take milliseconds.
+    """
     try:
         library = _library()
     except ToolchainError:
@@ -101,8 +106,9 @@ class PlainLedger:
     """The definition."""
 
     def __init__(self, program: LoadedProgram) -> None:
-        self.program = program
         self.size = frame_size(program)
+        self.end = len(program)
+        self.instruction, self.origin = cache(program.instruction), cache(program.origin)
         self.counter = self.frame = self.instructions = self.ended_at = 0
         self.own_at = -1
         self.words: dict[int, int] = {}
@@ -151,12 +157,12 @@ class PlainLedger:
 
     @property
     def _now(self) -> Instruction:
-        if not 0 <= self.counter < len(self.program):
+        if not 0 <= self.counter < self.end:
             raise TokenError(f"the run leaves its program, for instruction {self.counter}")
-        return self.program.instruction(self.counter)
+        return self.instruction(self.counter)
 
     def _done(self, distance: int) -> None:
-        if not self.program.origin(self.counter).library:
+        if not self.origin(self.counter).library:
             self.own_at = self.counter
         self.counter += distance
         self.instructions += 1
@@ -178,7 +184,7 @@ class PlainLedger:
             self._write(now.d, self.counter + 1)
             self.frame += now.immediate
         if now.operation == "return":
-            self.frame -= self.program.instruction(self.counter + distance - 1).immediate
+            self.frame -= self.instruction(self.counter + distance - 1).immediate
             if self.frame < 0:
                 raise TokenError("the run returns from its first frame")
         self._done(distance)
@@ -195,8 +201,11 @@ class PlainLedger:
     def give(self, segment: Segment) -> None:
         self.bytes.update(enumerate(segment.content, segment.address))
 
-    def set_registers(self, first: int, words: Words) -> None:
-        self.words.update(enumerate(words.tolist(), first))
+    def fill(self, memory: Pieces, registers: Pieces) -> None:
+        for first, content in memory:
+            self.bytes.update(enumerate(content.tolist(), first))
+        for first, words in registers:
+            self.words.update(enumerate(words.tolist(), first))
 
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
         self.counter, self.frame = counter, frame
@@ -213,12 +222,19 @@ class PlainLedger:
         reach = _reach(self.frame, self.size)
         self.words = {number: word for number, word in self.words.items() if number < reach}
 
-    def memory(self) -> list[tuple[int, bytes]]:
-        pages: dict[int, bytearray] = {}
-        for address, byte in self.bytes.items():
-            page, place = divmod(address, MEMORY_PAGE)
-            pages.setdefault(page, bytearray(MEMORY_PAGE))[place] = byte
-        return [(page * MEMORY_PAGE, bytes(pages[page])) for page in sorted(pages)]
+    def memory(self, apart: int) -> Pieces:
+        pieces: list[tuple[int, bytearray]] = []
+        end = 0
+        for address in sorted(address for address, byte in self.bytes.items() if byte):
+            if not pieces or address - end > apart:
+                pieces.append((address, bytearray()))
+            else:
+                pieces[-1][1].extend(bytes(address - end))
+            pieces[-1][1].append(self.bytes[address])
+            end = address + 1
+        return pieces_of(
+            ((first, np.frombuffer(held, np.uint8)) for first, held in pieces), np.uint8
+        )
 
 
 # -- the same in C --------------------------------------------------------------------------------
@@ -262,7 +278,7 @@ class FastLedger:
         self.size = frame_size(program)
         self._library = library
         self._rows = _rows(program)
-        self._address = library.curta_ledger_new(self._rows.ctypes.data, len(self._rows))
+        self._address = library.curta_ledger_new(_at(self._rows), len(self._rows))
         if not self._address:
             raise MemoryError(_FAILURES["NO_MEMORY"])
         self._state = _State.from_address(self._address)
@@ -296,30 +312,21 @@ class FastLedger:
 
     def take(self, said: Ids) -> None:
         said = np.ascontiguousarray(said, dtype=np.int32)
-        failed = self._library.curta_ledger_take(self._address, said.ctypes.data, len(said))
-        if failed:
-            raise TokenError(list(_FAILURES.values())[failed - 1])
+        _check(self._library.curta_ledger_take(self._address, _at(said), len(said)))
 
     def give(self, segment: Segment) -> None:
-        content, done = segment.content, 0
-        while done < len(content):
-            address = segment.address + done
-            place = address % MEMORY_PAGE
-            count = min(len(content) - done, MEMORY_PAGE - place)
-            self._page(address)[place : place + count] = np.frombuffer(
-                content, np.uint8, count, done
-            )
-            done += count
+        content = np.frombuffer(segment.content, np.uint8)
+        self._fill("bytes", pieces_of([(segment.address, content)], np.uint8))
 
-    def _page(self, address: int) -> npt.NDArray[np.uint8]:
-        page = self._library.curta_ledger_page(self._address, address)
-        if not page:
-            raise TokenError(f"there is no memory at {address:#x}")
-        return np.ctypeslib.as_array((ctypes.c_uint8 * MEMORY_PAGE).from_address(page))
+    def fill(self, memory: Pieces, registers: Pieces) -> None:
+        self._fill("bytes", memory)
+        self._fill("words", registers)
 
-    def set_registers(self, first: int, words: Words) -> None:
-        words = np.ascontiguousarray(words, dtype=np.uint32)
-        self._library.curta_ledger_set(self._address, first, words.ctypes.data, len(words))
+    def _fill(self, kind: str, pieces: Pieces) -> None:
+        content = np.ascontiguousarray(pieces.content, np.uint8 if kind == "bytes" else np.uint32)
+        fill = getattr(self._library, f"curta_ledger_{kind}")
+        firsts, lengths = _at(pieces.firsts), _at(pieces.lengths)
+        _check(fill(self._address, firsts, lengths, len(pieces), _at(content)))
 
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
         self._state.counter, self._state.frame = counter, frame
@@ -331,11 +338,29 @@ class FastLedger:
     def forget(self) -> None:
         self._library.curta_ledger_forget(self._address, _reach(self.frame, self.size))
 
-    def memory(self) -> list[tuple[int, bytes]]:
-        numbers = np.zeros(self._library.curta_ledger_pages(self._address, None), dtype=np.int64)
-        self._library.curta_ledger_pages(self._address, numbers.ctypes.data)
-        addresses = (np.sort(numbers) * MEMORY_PAGE).tolist()
-        return [(address, self._page(address).tobytes()) for address in addresses]
+    def memory(self, apart: int) -> Pieces:
+        find, pages = self._library.curta_ledger_memory, self._library.curta_ledger_pages
+        numbers = np.zeros(pages(self._address, None), dtype=np.int64)
+        pages(self._address, _at(numbers))
+        numbers.sort()
+        sizes = np.zeros(2, dtype=np.int64)
+        find(self._address, _at(numbers), len(numbers), apart, _at(sizes), None, None, None)
+        firsts, lengths = np.zeros((2, sizes[0]), dtype=np.int64)
+        content = np.zeros(sizes[1], dtype=np.uint8)
+        find(
+            *(self._address, _at(numbers), len(numbers), apart, _at(sizes)),
+            *(_at(firsts), _at(lengths), _at(content)),
+        )
+        return Pieces(firsts, lengths, content)
+
+
+def _at(array: npt.NDArray[Any]) -> int:
+    return array.ctypes.data
+
+
+def _check(failed: int) -> None:
+    if failed:
+        raise TokenError(list(_FAILURES.values())[failed - 1])
 
 
 def _rows(program: LoadedProgram) -> npt.NDArray[np.void]:
@@ -393,10 +418,11 @@ def _library() -> ctypes.CDLL:
         ("new", pointer, (pointer, count)),
         ("free", None, (pointer,)),
         ("registers", pointer, (pointer,)),
-        ("set", None, (pointer, count, pointer, count)),
+        ("bytes", ctypes.c_int32, (pointer, pointer, pointer, count, pointer)),
+        ("words", ctypes.c_int32, (pointer, pointer, pointer, count, pointer)),
         ("forget", None, (pointer, count)),
-        ("page", pointer, (pointer, ctypes.c_uint64)),
         ("pages", count, (pointer, pointer)),
+        ("memory", None, (pointer, pointer, count, count, pointer, pointer, pointer, pointer)),
         ("take", ctypes.c_int32, (pointer, pointer, count)),
     ):
         function = getattr(library, f"curta_ledger_{name}")

@@ -10,9 +10,11 @@ from typing import Any
 
 from curta.errors import VerifyError
 from curta.machine.instructions import WORD
+from curta.machine.library import NATIVES, WASI_MODULES
 from curta.machine.parts.operations import Extension
 from curta.machine.run import CONSTRUCTORS
 from curta.machine.values import Number, show
+from curta.machine.wasm.decode import decode
 
 FIRST_REFUSED_CODE = 126
 """wasmtime takes no exit code from here on: it traps, and does not say which one it was."""
@@ -58,6 +60,16 @@ class Call:
 
     name: str
     numbers: tuple[Number, ...] = ()
+
+
+def unknown_to_wasmtime(module: bytes, extensions: Sequence[Extension] = ()) -> list[str]:
+    """What a module imports that only the machine has, native instructions above all."""
+    known = [(NATIVES, extension.name) for extension in extensions]
+    return [
+        f"{entry.module}.{entry.name}"
+        for entry in decode(module).imports
+        if entry.module != WASI_MODULES[0] and (entry.module, entry.name) not in known
+    ]
 
 
 def wasmtime_is_there() -> bool:

@@ -13,184 +13,182 @@ saves tokens: memory and registers that were never written hold 0.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from curta.errors import TokenError
-from curta.machine.encode import encode_jump
 from curta.machine.ids import (
     AT_ID,
     DISTANCES,
     FIRST_BYTE,
+    FIRST_DATA,
+    FIRST_FAR_JUMP,
+    FIRST_JUMP,
     FIRST_LAST,
     FIRST_MORE,
     FRAME_ID,
-    ID_OF,
     REGISTERS_ID,
     START_ID,
     Ids,
-    segment_ids,
 )
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.ledger import Ledger, Words
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import Segment
-from curta.machine.prompt import decode_prompt
-from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, MOST_REGISTERS
+from curta.machine.pieces import Pieces, Places, in_turn, pieces_in, taken_apart
+from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, MOST_REGISTERS, NEAR
 
 _WORD_DIGITS, _DIGIT_BITS = 3, 12
 _HEAD = 1 + ADDRESS_BYTES
 """Tokens before the content of a piece."""
-_APART = 16
-"""Zeros between pieces, at least: fewer of them are said, which makes fewer pieces."""
+_APART, _APART_REGISTERS = _HEAD, _HEAD + 1
+"""So many zeros between pieces are said, as a head (and behind registers a jump) is as long."""
 
 
 @dataclass(frozen=True)
 class Opening:
     """The state of a run between two instructions."""
 
-    segments: tuple[Segment, ...]
-    registers: tuple[tuple[int, Words], ...]
+    memory: Pieces
+    registers: Pieces
     frame: int = 0
     counter: int = 0
 
 
 def opening_of(ledger: Ledger) -> Opening:
     """What a run has filed, and where it is."""
-    segments = tuple(
-        Segment(first, content.tobytes()) for first, content in _pieces(_together(ledger.memory()))
-    )
-    words = ledger.registers()
-    parts = range(0, len(words), MOST_REGISTERS)
-    registers = tuple(_pieces((at, words[at : at + MOST_REGISTERS]) for at in parts))
-    return Opening(segments, registers, ledger.frame, ledger.counter)
-
-
-def _together(
-    pages: Sequence[tuple[int, bytes]],
-) -> Iterator[tuple[int, npt.NDArray[np.uint8]]]:
-    """Pages that lie one behind the other, as one."""
-    run: list[bytes] = []
-    first = end = 0
-    for address, content in pages:
-        if run and address != end:
-            yield first, np.frombuffer(b"".join(run), np.uint8)
-            run = []
-        if not run:
-            first = address
-        run.append(content)
-        end = address + len(content)
-    if run:
-        yield first, np.frombuffer(b"".join(run), np.uint8)
-
-
-def _pieces(stretches: Iterable[tuple[int, npt.NDArray[Any]]]) -> Iterator[tuple[int, Any]]:
-    """What is not 0, in pieces that are far enough apart."""
-    for first, content in stretches:
-        places = np.flatnonzero(content)
-        if not len(places):
-            continue
-        gaps = np.flatnonzero(np.diff(places) > _APART)
-        starts = places[np.concatenate([[0], gaps + 1])]
-        ends = places[np.concatenate([gaps, [len(places) - 1]])] + 1
-        for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
-            yield first + start, content[start:end]
+    registers = pieces_in(ledger.registers(), _APART_REGISTERS, MOST_REGISTERS)
+    return Opening(ledger.memory(_APART), registers, ledger.frame, ledger.counter)
 
 
 def opening_ids(program: LoadedProgram, opening: Opening) -> Ids:
     """The tokens that a chapter begins with."""
     parts = [] if program.baked else [program.records]
-    parts += [
-        segment_ids(segment.address, segment.content, ADDRESS_BYTES) for segment in opening.segments
-    ]
-    for first, words in opening.registers:
-        parts += [_head(REGISTERS_ID, first), _words_said(words), _jump(-len(words))]
+    parts += [_memory_said(opening.memory), _registers_said(opening.registers)]
     parts.append(np.array([START_ID], dtype=np.int32))
     left = opening.frame
     while left:
         step = min(left, LARGEST_FRAME)
-        parts.append(_head(FRAME_ID, step))
+        parts.append(_heads(FRAME_ID, np.array([step])))
         left -= step
-    return np.concatenate([*parts, _jump(opening.counter)], dtype=np.int32)
+    jump, _ = _jumps(np.array([opening.counter]))
+    return np.concatenate([*parts, jump], dtype=np.int32)
 
 
-def _jump(distance: int) -> Ids:
-    return np.array([ID_OF[token] for token in encode_jump(distance)], dtype=np.int32)
+def _memory_said(pieces: Pieces) -> Ids:
+    heads = _heads(AT_ID, pieces.firsts), np.full(len(pieces), _HEAD)
+    return in_turn(heads, (pieces.content.astype(np.int32) + FIRST_DATA, pieces.lengths))
 
 
-def _head(mark: int, number: int) -> Ids:
-    content = np.frombuffer(number.to_bytes(ADDRESS_BYTES, "big"), np.uint8)
-    return np.concatenate([[mark], content.astype(np.int32) + FIRST_BYTE], dtype=np.int32)
+def _registers_said(pieces: Pieces) -> Ids:
+    heads = _heads(REGISTERS_ID, pieces.firsts), np.full(len(pieces), _HEAD)
+    said, digits = _words_said(pieces.content)
+    before = np.append(0, np.cumsum(digits))
+    ends = np.cumsum(pieces.lengths)
+    lengths = before[ends] - before[ends - pieces.lengths]
+    return in_turn(heads, (said, lengths), _jumps(-pieces.lengths))
 
 
-def _words_said(words: Words) -> Ids:
-    """Words in digits, as few as each of them needs."""
+def _heads(mark: int, numbers: Places) -> Ids:
+    """Marks, each with the bytes of a number."""
+    heads = np.full((len(numbers), _HEAD), mark, dtype=np.int32)
+    for place in range(1, _HEAD):
+        heads[:, place] = (numbers >> 8 * (ADDRESS_BYTES - place) & 255) + FIRST_BYTE
+    return heads.ravel()
+
+
+def _words_said(words: Words) -> tuple[Ids, Places]:
+    """Words in digits, as few as each of them needs; how many."""
     high, middle, low = (words >> _DIGIT_BITS * place & DIGIT - 1 for place in (2, 1, 0))
     digits = np.stack([high + FIRST_MORE, middle + FIRST_MORE, low + FIRST_LAST], axis=1)
     needed = np.stack([words >= DIGIT**2, words >= DIGIT, words >= 0], axis=1)
-    said: Ids = digits[needed].astype(np.int32)
-    return said
+    return digits[needed].astype(np.int32), needed.sum(axis=1)
+
+
+def _jumps(distances: Places) -> tuple[Ids, Places]:
+    """Jumps, of a token or two; how many."""
+    far = (distances + NEAR) // (2 * NEAR)
+    near = distances - 2 * NEAR * far
+    tokens = np.stack([FIRST_FAR_JUMP + FAR + far, FIRST_JUMP + NEAR + near], axis=1)
+    needed = np.stack([far != 0, far == far], axis=1)
+    return tokens[needed].astype(np.int32), needed.sum(axis=1)
 
 
 def restore(ledger: Ledger, opening: Opening, instructions: int = 0, own_at: int = -1) -> None:
     """Have a ledger hold this state; it held none before."""
-    for segment in opening.segments:
-        ledger.give(segment)
-    for first, words in opening.registers:
-        ledger.set_registers(first, words)
+    ledger.fill(opening.memory, opening.registers)
     ledger.put(opening.counter, opening.frame, instructions, own_at)
 
 
 def split_opening(ids: Ids) -> tuple[Ids, Opening]:
-    """A chapter's opening as an ordinary prompt, and what else it says; a TokenError if it is none.
-    The segments are in the prompt.
-    """
+    """The program that an opening or a prompt says, and the rest; a TokenError if it is none."""
     starts = np.flatnonzero(ids == START_ID)
     if len(starts) != 1:
         raise TokenError("an opening has one token that begins a run")
     (start,) = starts.tolist()
     marks = np.flatnonzero((ids[:start] == AT_ID) | (ids[:start] == REGISTERS_ID))
-    pieces = np.split(ids[: start + 1], np.append(marks, start))
-    prompt = [piece for piece in pieces if len(piece) and piece[0] != REGISTERS_ID]
-    registers = [_registers(piece) for piece in pieces if len(piece) and piece[0] == REGISTERS_ID]
+    first = int(marks[0]) if len(marks) else start
+    sizes = np.diff(marks, append=start)
+    if len(sizes) and sizes.min() < _HEAD:
+        raise TokenError("an opening has a number that is not complete")
+    is_memory = ids[marks] == AT_ID
+    heads, content, said = taken_apart(
+        ids[first:start],
+        np.full(len(marks), _HEAD),
+        np.where(is_memory, sizes - _HEAD, 0),
+        np.where(is_memory, 0, sizes - _HEAD),
+    )
+    numbers = _numbers(heads)
+    memory = Pieces(numbers[is_memory], sizes[is_memory] - _HEAD, _bytes(content, FIRST_DATA))
+    registers = _registers(numbers[~is_memory], sizes[~is_memory] - _HEAD, said)
     frame, rest = 0, ids[start + 1 :]
     while len(rest) and rest[0] == FRAME_ID:
-        frame, rest = frame + _number(rest), rest[_HEAD:]
-    return np.concatenate(prompt), Opening((), tuple(registers), frame, int(DISTANCES[rest].sum()))
+        frame, rest = frame + int(_numbers(rest[:_HEAD])[0]), rest[_HEAD:]
+    return ids[:first], Opening(memory, registers, frame, int(DISTANCES[rest].sum()))
 
 
 def decode_opening(program: LoadedProgram, ids: Ids) -> Opening:
     """The inverse of `opening_ids`; a TokenError for anything that it does not say."""
-    prompt, opening = split_opening(ids)
-    segments = decode_prompt(prompt[0 if program.baked else len(program.records) :]).segments
-    opening = replace(opening, segments=segments)
+    _, opening = split_opening(ids)
     if not np.array_equal(opening_ids(program, opening), ids):
         raise TokenError("an opening says something in another way than openings do")
     return opening
 
 
-def _number(ids: Ids) -> int:
-    content = ids[1:_HEAD] - FIRST_BYTE
-    if len(content) != ADDRESS_BYTES or not ((content >= 0) & (content < 256)).all():
-        raise TokenError("an opening has a number with a token out of place")
-    return int.from_bytes(content.astype(np.uint8).tobytes(), "big")
+def _bytes(ids: Ids, first: int) -> npt.NDArray[np.uint8]:
+    found = ids - first
+    if len(found) and not 0 <= found.min() <= found.max() < 256:
+        raise TokenError("an opening has a byte with a token out of place")
+    return found.astype(np.uint8)
 
 
-def _registers(ids: Ids) -> tuple[int, Words]:
-    """Where registers begin, and their words: one ends with each last digit."""
-    first, said = _number(ids), ids[_HEAD:]
-    ends = np.flatnonzero((said >= FIRST_LAST) & (said < FIRST_LAST + DIGIT))
-    said = said[: ends[-1] + 1 if len(ends) else 0]  # a jump follows
-    lengths = np.diff(ends, prepend=-1)
-    digits = np.where(said < FIRST_LAST + DIGIT, said - FIRST_LAST, said - FIRST_MORE)
-    if not len(ends) or lengths.max() > _WORD_DIGITS:
+def _numbers(heads: Ids) -> Places:
+    if len(heads) % _HEAD:
+        raise TokenError("an opening has a number that is not complete")
+    content = heads.reshape(-1, _HEAD)[:, 1:]
+    digits = _bytes(content, FIRST_BYTE)
+    numbers = np.zeros(len(content), dtype=np.int64)
+    for place in range(ADDRESS_BYTES):
+        numbers = numbers << 8 | digits[:, place]
+    return numbers
+
+
+def _registers(firsts: Places, sizes: Places, said: Ids) -> Pieces:
+    """Where registers begin, and their words: one ends with each last digit, and a jump follows."""
+    is_last = (said >= FIRST_LAST) & (said < FIRST_LAST + DIGIT)
+    is_more = (said >= FIRST_MORE) & (said < FIRST_MORE + DIGIT)
+    before = np.append(0, np.cumsum(is_last))
+    ends = np.cumsum(sizes)
+    counts = before[ends] - before[ends - sizes]
+    said, is_last = said[is_last | is_more], is_last[is_last | is_more]
+    places = np.flatnonzero(is_last)
+    lengths = np.diff(places, prepend=-1)
+    if lengths.sum() != len(said) or lengths.max(initial=1) > _WORD_DIGITS:
         raise TokenError("an opening has a register whose word is not complete")
-    words = digits[ends].astype(np.int64)
+    digits = np.where(is_last, said - FIRST_LAST, said - FIRST_MORE).astype(np.int64)
+    words = digits[places]
     for place in range(1, _WORD_DIGITS):
-        before = digits[np.maximum(ends - place, 0)].astype(np.int64)
-        words += np.where(lengths > place, before << _DIGIT_BITS * place, 0)
-    return first, words.astype(np.uint32)
+        higher = digits[np.maximum(places - place, 0)] << _DIGIT_BITS * place
+        words += np.where(lengths > place, higher, 0)
+    return Pieces(firsts, counts, words.astype(np.uint32))

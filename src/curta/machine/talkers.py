@@ -17,11 +17,11 @@ import numpy as np
 
 from curta.engine.base import Engine, Session
 from curta.engine.native import CHUNK, Native, NativeSession
-from curta.machine.ids import ID_OF, STOP_IDS, Ids, last_words
+from curta.machine.ids import ID_OF, START_ID, STOP_IDS, Ids, last_words
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.opening import split_opening
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import CoreProgram
+from curta.machine.program import CoreProgram, Segment
 from curta.machine.prompt import decode_prompt
 from curta.machine.reference import CoreMachine
 
@@ -162,10 +162,12 @@ class ReferenceTalker:
 
     def _take(self, given: Ids) -> CoreMachine:
         if self.machine is None:
-            prompt, opening = split_opening(given)
-            said = decode_prompt(prompt, Operations(self.extensions).names)
-            known = self.program or said
-            self.machine = CoreMachine(replace(known, segments=said.segments), self.extensions)
+            records, opening = split_opening(given)
+            names = Operations(self.extensions).names
+            known = self.program or decode_prompt(np.append(records, START_ID), names)
+            self.machine = CoreMachine(replace(known, segments=()), self.extensions)
+            for first, content in opening.memory:
+                self.machine.give_memory(Segment(first, content.tobytes()))
             for first, words in opening.registers:
                 self.machine.registers.update(enumerate(words.tolist(), first))
             self.machine.frame, self.machine.counter = opening.frame, opening.counter

@@ -6,6 +6,7 @@ independent of one another, and checking them is what takes the time.
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 import time
@@ -245,7 +246,7 @@ class Cluster:
         self._ray: Any = ray
         self._started = not ray.is_initialized()
         if self._started:
-            ray.init(log_to_driver=False, logging_level="ERROR")
+            ray.init(log_to_driver=False, logging_level=logging.ERROR)
         self._work = ray.put(replace(work, threads=1))
         self._check = ray.remote(num_cpus=1, max_retries=RETRIES)(check)
         self.room = AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -11,18 +13,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta import Machine, Trap
-from curta.errors import LimitError, TokenError
+from curta.errors import LimitError, TokenError, ToolchainError
 from curta.machine import conversation, talkers
 from curta.machine.conversation import Conversation
-from curta.machine.ids import Ids
+from curta.machine.encode import encode_jump, encode_segment, encode_word
+from curta.machine.ids import Ids, names
 from curta.machine.instance import Instance
-from curta.machine.instructions import GLOBALS
+from curta.machine.instructions import GLOBALS, LARGEST_FRAME
 from curta.machine.ledger import FIRST_FRAME, PlainLedger, new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import Opening, decode_opening, opening_ids, opening_of
+from curta.machine.pieces import pieces_in, pieces_of
 from curta.machine.program import PRIVATE, Segment
 from curta.machine.prompt import decode_prompt
+from curta.machine.run import MachineLevel
 from curta.machine.talkers import ReferenceTalker
+from curta.machine.vocabulary import ADDRESS_BYTES, FRAME, NEAR, REGISTERS, START
 from curta.machine.wasm import assemble
 
 MODULE = assemble("""(module
@@ -123,13 +129,13 @@ def paged(monkeypatch: pytest.MonkeyPatch, **options: object) -> list[Conversati
         chapter = own.chapters[-1]
         prompt, said = np.split(own.trace.ids[chapter.start :], [chapter.opening])
         plain = PlainLedger(own.program)
-        start = decode_opening(own.program, prompt) if len(own.chapters) > 1 else None
-        for segment in start.segments if start else decode_prompt(prompt).segments:
-            plain.give(segment)
-        for first, words in start.registers if start else ():
-            plain.set_registers(first, words)
-        if start:
+        if len(own.chapters) > 1:
+            start = decode_opening(own.program, prompt)
+            plain.fill(start.memory, start.registers)
             plain.frame, plain.counter = start.frame, start.counter
+        else:
+            for segment in decode_prompt(prompt).segments:
+                plain.give(segment)
         plain.take(said)
         opening = opening_ids(own.program, opening_of(plain))
         assert np.array_equal(opening, own._opening)
@@ -161,12 +167,16 @@ def test_openings_are_what_the_tokens_say(monkeypatch: pytest.MonkeyPatch) -> No
     assert len(paged(monkeypatch, chapter_tokens=300)) > 3
 
 
+def near(first: int, end: int) -> st.SearchStrategy[int]:
+    """Places all over, and many that are close to each other."""
+    far = st.integers(first, end - 1)
+    return far | st.integers(first, first + 60) | st.integers(end - 60, end - 1)
+
+
 @settings(deadline=None)
 @given(
-    st.dictionaries(st.integers(0, 2 * PRIVATE - 1), st.integers(0, 255), max_size=30),
-    st.dictionaries(
-        st.integers(GLOBALS, FIRST_FRAME + 5000), st.integers(0, 2**32 - 1), max_size=30
-    ),
+    st.dictionaries(near(0, 2 * PRIVATE), st.integers(0, 255), max_size=30),
+    st.dictionaries(near(GLOBALS, FIRST_FRAME + 5000), st.integers(0, 2**32 - 1), max_size=30),
     st.integers(0, 200_000),
     st.integers(0, 3000),
 )
@@ -174,29 +184,94 @@ def test_openings_say_all_of_a_state(
     memory: dict[int, int], registers: dict[int, int], frame: int, counter: int
 ) -> None:
     own = program()
+    held = (
+        pieces_of(
+            [(address, np.array([byte], np.uint8)) for address, byte in memory.items()], np.uint8
+        ),
+        pieces_of(
+            [(place, np.array([word], np.uint32)) for place, word in registers.items()], np.uint32
+        ),
+    )
     one, other = PlainLedger(own), new_ledger(own)
     for ledger in (one, other):
-        for address, byte in memory.items():
-            ledger.give(Segment(address, bytes([byte])))
-        for number, word in registers.items():
-            ledger.set_registers(number, np.array([word], dtype=np.uint32))
+        ledger.fill(*held)
     opening = opening_of(one)
     assert said_equal(own, opening, opening_of(other))
-    opening = Opening(opening.segments, opening.registers, frame, counter)
+    opening = replace(opening, frame=frame, counter=counter)
     ids = opening_ids(own, opening)
+    assert names(ids[len(own.records) :].tolist()) == said_slowly(opening)
     again = decode_opening(own, ids)
-    assert np.array_equal(opening_ids(own, again), ids)
     assert (again.frame, again.counter) == (frame, counter)
-    found = {
-        segment.address + place: byte
-        for segment in again.segments
-        for place, byte in enumerate(segment.content)
-        if byte
-    }
+    found = {first + n: int(b) for first, all_ in again.memory for n, b in enumerate(all_) if b}
     assert found == {address: byte for address, byte in memory.items() if byte}
     words = {first + n: int(w) for first, all_ in again.registers for n, w in enumerate(all_) if w}
     named = FIRST_FRAME + one.size
     assert words == {place: word for place, word in registers.items() if word and place < named}
+
+
+def said_slowly(opening: Opening) -> list[str]:
+    """The definition of what an opening says behind the program."""
+    tokens = []
+    for first, content in opening.memory:
+        tokens += encode_segment(Segment(first, content.tobytes()))
+    for first, words in opening.registers:
+        tokens += [REGISTERS, *number_said(first)]
+        tokens += [token for word in words.tolist() for token in encode_word(word)]
+        tokens += encode_jump(-len(words))
+    tokens.append(START)
+    for done in range(0, opening.frame, LARGEST_FRAME):
+        tokens += [FRAME, *number_said(min(LARGEST_FRAME, opening.frame - done))]
+    return tokens + encode_jump(opening.counter)
+
+
+def number_said(number: int) -> list[str]:
+    return [f"P{byte}" for byte in number.to_bytes(ADDRESS_BYTES, "big")]
+
+
+@pytest.mark.parametrize("most", [1, 3, 1000])
+def test_pieces(most: int) -> None:
+    content = np.random.default_rng(0).integers(0, 5, 500, dtype=np.uint32) // 4
+    pieces = pieces_in(content, 3, most)
+    again = np.zeros_like(content)
+    end = -100
+    for first, held in pieces:
+        assert held[0]
+        assert held[-1]
+        assert first // most == (first + len(held) - 1) // most
+        assert first - end > 3 or first // most > (end - 1) // most
+        again[first : first + len(held)] = held
+        end = first + len(held)
+    assert np.array_equal(again, content)
+
+
+def test_many_registers_take_long_jumps() -> None:
+    words = np.arange(1, 30_001, dtype=np.uint32)
+    words[NEAR - 1 :: 9_000] = 0
+    registers = pieces_in(np.append(np.zeros(700, np.uint32), words), 0, 8192)
+    own = program()
+    opening = Opening(pieces_of((), np.uint8), registers)
+    ids = opening_ids(own, opening)
+    assert names(ids[len(own.records) :].tolist()) == said_slowly(opening)
+    again = decode_opening(own, ids).registers
+    assert np.array_equal(again.firsts, registers.firsts)
+    assert np.array_equal(again.content, registers.content)
+
+
+def test_a_sparse_state_is_said_at_once() -> None:
+    """A million pieces: what takes a Python object for each would take a minute."""
+    own, ledger = program(), new_ledger(program())
+    content = np.zeros(1 << 25, dtype=np.uint8)
+    content[::32] = 7
+    ledger.give(Segment(0, content.tobytes()))
+    started = time.perf_counter()
+    ids = opening_ids(own, opening_of(ledger))
+    opening = decode_opening(own, ids)
+    assert time.perf_counter() - started < 10
+    assert len(opening.memory) == 1 << 20
+    assert len(ids) < len(own.records) + 7 * 2**20 + 100
+    again = new_ledger(own)
+    again.fill(opening.memory, opening.registers)
+    assert said_equal(own, opening_of(again), opening)
 
 
 def said_equal(own: LoadedProgram, one: Opening, other: Opening) -> bool:
@@ -221,6 +296,39 @@ def test_chapters_are_as_long_as_their_openings_are_worth(monkeypatch: pytest.Mo
     for chapter, following in pairwise(chapters):
         behind = following.start - chapter.start - chapter.opening
         assert behind >= following.opening
+
+
+def test_a_chapter_asks_seldom_whether_it_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Even where the state grows as fast as the chapter that it is worth."""
+    monkeypatch.setattr(conversation, "SHORTEST_CHAPTER", 100)
+    monkeypatch.setattr(conversation, "PAYS", 1)
+    looks = []
+    is_over = Conversation._is_over
+
+    def look(own: Conversation) -> bool:
+        opened = own._opening
+        over = is_over(own)
+        if own._opening is not opened:
+            looks.append(own._behind)
+        return over
+
+    monkeypatch.setattr(Conversation, "_is_over", look)
+    assert begun().invoke("deep", 20_000) == 20_000 * 20_001 // 2
+    assert len(looks) > 3
+    for one, following in pairwise(looks):
+        assert following < one or following >= one + one // conversation.LATER
+
+
+def test_a_state_that_shrinks_leaves_room_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next opening is shorter than that of the chapter, which has to end all the same."""
+    monkeypatch.setattr(ReferenceTalker, "max_tokens", 100_000)
+    monkeypatch.setattr(conversation, "SHORTEST_CHAPTER", 58_000)
+    monkeypatch.setattr(conversation, "PAYS", 0)
+    instance = begun()
+    assert instance.invoke("deep", 13_000) == 13_000 * 13_001 // 2
+    assert instance.invoke("fibonacci", 21) == 10946
+    openings = [chapter.opening for chapter in instance.conversation.chapters]
+    assert max(openings) > 2 * openings[-1]
 
 
 def test_a_state_that_is_too_large_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -254,6 +362,46 @@ def test_weights_go_on_from_an_opening() -> None:
     assert instance.figures.chapters > 3
     assert instance.stdout == expected.stdout
     assert np.array_equal(instance.conversation.said(), expected.conversation.said())
+
+
+SHORT = assemble("""(module (memory 1) (func (export "f") (param i32) (result i32)
+  (loop
+    (i32.store16 (i32.const 7) (i32.add (i32.load (i32.const 6)) (local.get 0)))
+    (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))
+  (i32.load (i32.const 6))))""")
+
+
+@pytest.mark.parametrize(
+    "level",
+    ["hull", *(pytest.param(name, marks=pytest.mark.slow) for name in ("evaluate", "plain"))],
+)
+def test_levels_that_go_token_by_token_turn_pages(level: MachineLevel) -> None:
+    if level == "plain":
+        pytest.importorskip("torch")
+    expected = REFERENCE.instantiate(SHORT)
+    instance = Machine(level).instantiate(SHORT, chapter_tokens=25)
+    assert instance.invoke("f", 3) == expected.invoke("f", 3)
+    said = instance.conversation.said()
+    assert np.array_equal(said, expected.conversation.said())
+    assert instance.figures.chapters == 2
+    turned = REFERENCE.instantiate(SHORT, chapter_tokens=25)
+    turned.invoke("f", 3)
+    assert np.array_equal(instance.trace.ids, turned.trace.ids)
+
+
+def test_without_a_c_compiler_the_ledger_is_the_one_in_python(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def missing() -> None:
+        raise ToolchainError("there is no C compiler")
+
+    expected = begun(chapter_tokens=1000)
+    expected.run()
+    monkeypatch.setattr("curta.machine.ledger._library", missing)
+    instance = begun(chapter_tokens=1000)
+    assert isinstance(instance.conversation.ledger, PlainLedger)
+    instance.run()
+    assert np.array_equal(instance.trace.ids, expected.trace.ids)
 
 
 def test_what_is_said_again_does_not_count() -> None:

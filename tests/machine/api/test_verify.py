@@ -22,6 +22,7 @@ from curta.engine.replay import replay
 from curta.errors import UserError, VerifyError
 from curta.gallery import PROGRAMS
 from curta.machine import verify_jobs
+from curta.machine.extensions.byte_swap import BYTE_SWAP
 from curta.machine.ids import (
     AWAIT_ID,
     EXIT_ID,
@@ -33,7 +34,12 @@ from curta.machine.ids import (
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Run
-from curta.machine.on_wasmtime import Outcome, compare_outcomes, run_on_wasmtime
+from curta.machine.on_wasmtime import (
+    Outcome,
+    compare_outcomes,
+    run_on_wasmtime,
+    unknown_to_wasmtime,
+)
 from curta.machine.talkers import NativeTalker
 from curta.machine.verify import Part, ReplayLevel, check_part, spoken_by_machine
 from curta.machine.verify_jobs import Checked
@@ -277,6 +283,41 @@ def test_an_invoked_function(
     assert "and a trap too (" in capsys.readouterr().out
     assert main([*verify, "1"]) == 2
     assert "takes 2 arguments" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("same_weights")
+@pytest.mark.parametrize("end", ["(unreachable)", ""])
+def test_what_wasmtime_does_not_know_is_not_compared(
+    tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, end: str
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+    monkeypatch.setattr(machine_verify, "wasmtime_is_there", lambda: True)
+    path = tmp_path / "native.wat"
+    path.write_text(
+        f"""(module (import "curta" "write" (func $write (param i32 i32)))
+          (func (export "_start") (call $write (i32.const 1) (i32.const 65)) {end}))"""
+    )
+    assert main(["verify", str(path), "--level", "hull"]) == 0
+    assert capsys.readouterr().out.endswith(
+        "wasmtime: not compared, it has no curta.write\nverified, except what wasmtime would do\n"
+    )
+
+
+def test_extensions_are_known_to_wasmtime() -> None:
+    module = assemble("""(module (import "curta" "byte_swap" (func (param i32) (result i32)))
+      (import "wasi_unstable" "proc_exit" (func (param i32)))
+      (import "wasi_snapshot_preview1" "proc_exit" (func (param i32))))""")
+    assert unknown_to_wasmtime(module, [BYTE_SWAP]) == ["wasi_unstable.proc_exit"]
+    assert unknown_to_wasmtime(module)[0] == "curta.byte_swap"
+
+
+def test_a_run_that_softmax_cannot_read_at_once(
+    run: Run, program: LoadedProgram, engines: dict[Level, Engine], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ids, prompt = run.trace.ids, run.figures.prompt_tokens
+    monkeypatch.setattr(engines["plain"].__class__, "max_tokens", prompt + 20)
+    with pytest.raises(UserError, match=r"read in parts of .* \(--chapter-tokens\), bake"):
+        check_part(engines["plain"], program, part(ids, prompt))
 
 
 C_PROGRAM = """
