@@ -18,7 +18,7 @@ import pytest
 from curta import Machine
 from curta.app.command_line import main
 from curta.errors import FileError, ProgramError, UserError, VerifyError
-from curta.machine.ids import FIRST_LAST, Ids, word_ids
+from curta.machine.ids import FIRST_LAST, START_ID, Ids, word_ids
 from curta.machine.instance import Instance
 from curta.machine.journal import Journal
 from curta.machine.keeping import Ready
@@ -130,7 +130,7 @@ def of_chapter(parts: list[Part], number: int) -> list[Part]:
 def state_after(program: LoadedProgram, parts: list[Part]) -> Ids:
     """The definition: what tokens have filed since the first of these opened, said again."""
     ledger, opening = PlainLedger(program), parts[0].opening
-    if parts[0].first == len(opening):  # the run begins, as every prompt does
+    if opening[-1] == START_ID:  # the run begins, as every prompt does
         for segment in decode_prompt(opening, program.operations).segments:
             ledger.give(segment)
     else:
