@@ -24,7 +24,8 @@ from curta.app.machine import (
 from curta.errors import ProgramError, Trap, UserError
 from curta.machine.conversation import Conversation, Host, Input, Limits
 from curta.machine.instance import Instance
-from curta.machine.keeping import (
+from curta.machine.kept.file import Asked, Ending, KeptRun, Kind
+from curta.machine.kept.keeping import (
     Ready,
     beginning_of,
     create,
@@ -33,9 +34,8 @@ from curta.machine.keeping import (
     play,
     run_asked,
 )
-from curta.machine.kept import Asked, Ending, KeptRun, Kind
+from curta.machine.kept.resume import ready_for
 from curta.machine.machine import Machine
-from curta.machine.resume import ready_for
 from curta.machine.run import RunOptions, host_of, program_name
 from curta.machine.values import show, to_number
 

@@ -17,22 +17,14 @@ from curta.app.machine import Screen, chosen, run_options, standard_input, token
 from curta.app.machine_keep import asked_for, ready_to_run, results
 from curta.errors import ProgramError, UserError
 from curta.machine.instance import START
-from curta.machine.journal import is_journal
-from curta.machine.keeping import Ready, beginning_of, create, figures, play, segments
-from curta.machine.kept import KeptRun, Kind
-from curta.machine.on_wasmtime import (
-    Call,
-    Outcome,
-    compare_outcomes,
-    run_on_wasmtime,
-    unknown_to_wasmtime,
-    wasmtime_is_there,
-)
-from curta.machine.resume import ready_for
+from curta.machine.kept.file import KeptRun, Kind
+from curta.machine.kept.journal import is_journal
+from curta.machine.kept.keeping import Ready, beginning_of, create, figures, play, segments
+from curta.machine.kept.resume import ready_for
 from curta.machine.run import MachineLevel, host_of
 from curta.machine.values import to_number
-from curta.machine.verify import NAMES, ReplayLevel
-from curta.machine.verify_jobs import (
+from curta.machine.verify.chapters import NAMES, ReplayLevel
+from curta.machine.verify.jobs import (
     Asked,
     Compared,
     Work,
@@ -42,6 +34,14 @@ from curta.machine.verify_jobs import (
     part_length,
     said_tokens,
     verify_run,
+)
+from curta.machine.verify.on_wasmtime import (
+    Call,
+    Outcome,
+    compare_outcomes,
+    run_on_wasmtime,
+    unknown_to_wasmtime,
+    wasmtime_is_there,
 )
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ from curta.engine import Engine
 from curta.errors import FileError, LimitError, ProofError, UserError
 from curta.machine.instance import Instance
 from curta.machine.instructions import MOST_TOKENS, OPERATIONS
-from curta.machine.keeping import Ready, run_kept
+from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine
 from curta.machine.parts.operations import Extension, Operations

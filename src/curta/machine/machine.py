@@ -17,7 +17,7 @@ from curta.engine import Engine
 from curta.errors import UserError
 from curta.machine.conversation import Host, Limits
 from curta.machine.instance import Instance
-from curta.machine.keeping import Ready, run_kept
+from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.load import load_program
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations

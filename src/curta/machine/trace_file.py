@@ -10,7 +10,7 @@ import numpy as np
 from curta.engine.trace_file import save_trace
 from curta.errors import UserError
 from curta.machine.conversation import Conversation
-from curta.machine.verify import spoken_by_machine
+from curta.machine.verify.chapters import spoken_by_machine
 
 
 def save_conversation(path: str | Path, conversation: Conversation, note: str = "") -> None:

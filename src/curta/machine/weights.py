@@ -29,8 +29,8 @@ from curta.machine.parts.operations import Extension, Operations
 from curta.machine.vocabulary import vocabulary
 
 SOURCE = Path(curta.__file__).parent
-NOT_OF_THE_WEIGHTS = ("wasm", "lower", "proof", "runtime")
-"""Folders of the machine that only prepare what the weights execute."""
+NOT_OF_THE_WEIGHTS = ("wasm", "lower", "proof", "runtime", "kept", "verify")
+"""Folders of the machine that only prepare what the weights execute, or look at it afterwards."""
 
 
 def load_machine(

@@ -21,10 +21,10 @@ from curta import Machine, Trap
 from curta.app.command_line import main
 from curta.errors import FileError, LimitError, ProgramError, UserError
 from curta.machine.conversation import Host
-from curta.machine.journal import MAGIC, Journal
-from curta.machine.keeping import Ready, play
-from curta.machine.kept import Beginning, KeptRun, Kind, tokens_from_bytes
-from curta.machine.resume import ready_for, resume
+from curta.machine.kept.file import Beginning, KeptRun, Kind, tokens_from_bytes
+from curta.machine.kept.journal import MAGIC, Journal
+from curta.machine.kept.keeping import Ready, play
+from curta.machine.kept.resume import ready_for, resume
 from curta.machine.wasm import assemble
 
 Capture = pytest.CaptureFixture[str]
@@ -303,7 +303,9 @@ def test_the_commands(file: str, tmp_path: Path, capsys: Capture) -> None:
     )
     assert main(["resume", limited, "--max-tokens", "100000", "--stats", "none"]) == 0
     rest = capsys.readouterr()
-    assert f"{len(said.out)} bytes of output were written before and are skipped (--whole" in rest.err
+    assert (
+        f"{len(said.out)} bytes of output were written before and are skipped (--whole" in rest.err
+    )
     assert main(["resume", limited, "--whole", "--stats", "none"]) == 0
     assert capsys.readouterr().out == said.out + rest.out
     assert main(["run", file, "--level", "reference", "--stdin", "0123456789"]) == 0

@@ -21,7 +21,6 @@ from curta.engine.model_cache import compile_cached
 from curta.engine.replay import replay
 from curta.errors import UserError, VerifyError
 from curta.gallery import PROGRAMS
-from curta.machine import verify_jobs
 from curta.machine.extensions.byte_swap import BYTE_SWAP
 from curta.machine.ids import (
     AWAIT_ID,
@@ -34,15 +33,16 @@ from curta.machine.ids import (
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Run
-from curta.machine.on_wasmtime import (
+from curta.machine.talkers import NativeTalker
+from curta.machine.verify import jobs as verify_jobs
+from curta.machine.verify.chapters import Part, ReplayLevel, check_part, spoken_by_machine
+from curta.machine.verify.jobs import Checked
+from curta.machine.verify.on_wasmtime import (
     Outcome,
     compare_outcomes,
     run_on_wasmtime,
     unknown_to_wasmtime,
 )
-from curta.machine.talkers import NativeTalker
-from curta.machine.verify import Part, ReplayLevel, check_part, spoken_by_machine
-from curta.machine.verify_jobs import Checked
 from curta.machine.vocabulary import TOKENS
 from curta.machine.wasm import assemble
 from curta.machine.weights import load_machine

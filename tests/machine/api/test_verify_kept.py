@@ -20,16 +20,16 @@ from curta.app.command_line import main
 from curta.errors import FileError, ProgramError, UserError, VerifyError
 from curta.machine.ids import FIRST_LAST, START_ID, Ids, word_ids
 from curta.machine.instance import Instance
-from curta.machine.journal import Journal
-from curta.machine.keeping import Ready
-from curta.machine.kept import KeptRun, Kind
+from curta.machine.kept.file import KeptRun, Kind
+from curta.machine.kept.journal import Journal
+from curta.machine.kept.keeping import Ready
+from curta.machine.kept.resume import ready_for
 from curta.machine.ledger import PlainLedger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
 from curta.machine.prompt import decode_prompt
-from curta.machine.resume import ready_for
-from curta.machine.verify import Part, check_part, read_chapter, spoken_by_machine
-from curta.machine.verify_jobs import (
+from curta.machine.verify.chapters import Part, check_part, read_chapter, spoken_by_machine
+from curta.machine.verify.jobs import (
     Asked,
     Checked,
     Cluster,
@@ -311,7 +311,7 @@ def test_the_first_difference_is_the_error(
     path: Path, ready: Ready, work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = read(path, ready, 300)
-    monkeypatch.setattr("curta.machine.verify_jobs.check", wrong_from(parts[4].first))
+    monkeypatch.setattr("curta.machine.verify.jobs.check", wrong_from(parts[4].first))
     with KeptRun.open(path) as kept, pytest.raises(VerifyError, match=f"^{parts[5].first}$"):
         verify_run(kept, ready, asked(range(1, complete_chapters(kept) + 1)), work)
 
@@ -341,7 +341,7 @@ def test_a_cluster_verifies_although_a_worker_ends(
 ) -> None:
     ray = pytest.importorskip("ray")
     monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    monkeypatch.setattr("curta.machine.verify_jobs.Cluster", Dying)
+    monkeypatch.setattr("curta.machine.verify.jobs.Cluster", Dying)
     ways = os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")])
     monkeypatch.setenv("PYTHONPATH", ways)
     work = replace(work, folder=str(tmp_path))
@@ -370,7 +370,7 @@ def test_parts_of_softmax_are_as_long_as_they_should_be() -> None:
     for opening in (10, 1_000, 3_000, 9_000, 30_000):
         assert 2**13 <= opening + length(opening) <= 2**15 + 2**11
     assert part_length("plain", 77)(3) == 77
-    assert part_length("hull", None)(1000) + 1000 == 2**20
+    assert part_length("hull", None)(1000) + 1000 == 2**18
 
 
 # -- the command ---------------------------------------------

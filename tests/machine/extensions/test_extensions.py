@@ -166,7 +166,7 @@ def test_extensions_are_found_by_name(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.skipif(not importlib.util.find_spec("wasmtime"), reason="wasmtime is not installed")
 def test_wasmtime_gets_it_from_the_host() -> None:
-    from curta.machine.on_wasmtime import run_on_wasmtime
+    from curta.machine.verify.on_wasmtime import run_on_wasmtime
 
     module = assemble("""(module
       (import "curta" "byte_swap" (func $swap (param i32) (result i32)))

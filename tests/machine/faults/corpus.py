@@ -26,8 +26,8 @@ from test_lower_random import without_host
 from wasm_cases import CASES
 
 from curta.errors import CurtaError
-from curta.machine.on_wasmtime import run_on_wasmtime
 from curta.machine.toolchain import read_program
+from curta.machine.verify.on_wasmtime import run_on_wasmtime
 from curta.machine.wasm import Module, decode, encode
 from curta.machine.wasm.text import assemble
 

@@ -16,8 +16,8 @@ from rounds import LEVELS
 
 from curta import Machine
 from curta.errors import LimitError, ModuleError
-from curta.machine.on_wasmtime import Outcome, run_on_wasmtime
 from curta.machine.toolchain import read_program
+from curta.machine.verify.on_wasmtime import Outcome, run_on_wasmtime
 
 CSMITH = shutil.which("csmith")
 HEADERS = Path("/usr/include/csmith")

@@ -15,8 +15,8 @@ from rounds import LEVELS, levels, seeds
 
 from curta import Machine
 from curta.errors import LimitError
-from curta.machine.on_wasmtime import Outcome, run_on_wasmtime
 from curta.machine.toolchain import read_program
+from curta.machine.verify.on_wasmtime import Outcome, run_on_wasmtime
 
 PROGRAMS = 2
 FLAGS = ("-fwrapv", "-ffp-contract=off", "-w")

@@ -9,8 +9,8 @@ from random import Random
 from rounds import seeds
 
 from curta import Machine
-from curta.machine.on_wasmtime import Outcome, run_on_wasmtime
 from curta.machine.toolchain import read_program
+from curta.machine.verify.on_wasmtime import Outcome, run_on_wasmtime
 
 SCRIPTS = 2
 CALLS = 60

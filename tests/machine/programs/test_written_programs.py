@@ -17,8 +17,8 @@ import wasmtime  # noqa: F401 (without it these tests would compare nothing)
 
 from curta import Machine
 from curta.engine.toolchain import find_compiler
-from curta.machine.on_wasmtime import Outcome, run_on_wasmtime
 from curta.machine.toolchain import read_program
+from curta.machine.verify.on_wasmtime import Outcome, run_on_wasmtime
 from slow import all_but
 
 FOLDER = Path(__file__).parent

@@ -17,7 +17,7 @@ from curta.errors import ExitError, Trap
 from curta.machine.conversation import Conversation, Figures, Host, Input, Limits, Page, Readable
 from curta.machine.ids import Ids
 from curta.machine.instance import START, check_runs
-from curta.machine.kept import (
+from curta.machine.kept.file import (
     Asked,
     Beginning,
     Ending,

@@ -24,8 +24,8 @@ from curta.errors import UserError, VerifyError
 from curta.machine.conversation import Conversation, Host, Page
 from curta.machine.ids import AWAIT_ID, FIRST_JUMP, FIRST_LAST, READ_ID, START_ID, STOP_IDS, Ids
 from curta.machine.instructions import MOST_TOKENS
-from curta.machine.keeping import Ready, Recorder, ending_of, limits_of, segments
-from curta.machine.kept import STREAMS, Ending, KeptRun, Kind, Stream, tokens_from_bytes
+from curta.machine.kept.file import STREAMS, Ending, KeptRun, Kind, Stream, tokens_from_bytes
+from curta.machine.kept.keeping import Ready, Recorder, ending_of, limits_of, segments
 from curta.machine.ledger import Ledger, new_ledger
 from curta.machine.listing import instruction_text
 from curta.machine.loaded import LoadedProgram

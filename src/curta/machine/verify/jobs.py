@@ -22,16 +22,17 @@ from typing import Any, Protocol
 
 from curta.engine import Engine
 from curta.errors import CurtaError, ProgramError, UserError
-from curta.machine.keeping import Ready, segments
-from curta.machine.kept import KeptRun
+from curta.machine.kept.file import KeptRun
+from curta.machine.kept.keeping import Ready, segments
 from curta.machine.loaded import LoadedProgram
-from curta.machine.verify import Length, Part, ReplayLevel, check_part, read_chapter
+from curta.machine.verify.chapters import Length, Part, ReplayLevel, check_part, read_chapter
 
 AHEAD = 2
 """Parts for each process that are waiting or being checked."""
 RETRIES = 3
 """So many processes of a cluster may end under one part."""
-WHOLE_HULL_PART = 1 << 20
+SHORTEST_HULL, OPENINGS = 1 << 18, 8
+"""Tokens of a part, its opening included; and how many times its opening."""
 SHORTEST_SOFTMAX, LONGEST_SOFTMAX = 1 << 13, 1 << 15
 """Tokens of a part, its opening included: softmax looks at all pairs of them."""
 Progress = Callable[[float], object]
@@ -87,7 +88,7 @@ def part_length(level: ReplayLevel, chosen: int | None) -> Length:
     if chosen is not None:
         return lambda opening: max(chosen, 1)
     if level == "hull":
-        return lambda opening: max(WHOLE_HULL_PART, 8 * opening) - opening
+        return lambda opening: max(SHORTEST_HULL, OPENINGS * opening) - opening
     return _softmax_length
 
 

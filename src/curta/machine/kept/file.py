@@ -28,7 +28,7 @@ import numpy as np
 from curta.errors import FileError, ProgramError
 from curta.machine.conversation import Chapter, Page
 from curta.machine.ids import Ids
-from curta.machine.journal import Journal, Record
+from curta.machine.kept.journal import Journal, Record
 from curta.machine.loaded import LoadedProgram
 from curta.machine.program import Segment
 

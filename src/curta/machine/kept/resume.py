@@ -8,8 +8,8 @@ from typing import Unpack
 
 from curta import __version__
 from curta.errors import FileError, UserError
-from curta.machine.keeping import Ready, kept_run, play
-from curta.machine.kept import Beginning, KeptRun
+from curta.machine.kept.file import Beginning, KeptRun
+from curta.machine.kept.keeping import Ready, kept_run, play
 from curta.machine.parts.operations import Extension
 from curta.machine.run import MachineLevel, Run, TalkOptions, check_options, host_of
 
