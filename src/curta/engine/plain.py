@@ -78,3 +78,8 @@ def as_array(streams: list[torch.Tensor]) -> Residuals:
     """[position, period, slot] of the first sequence in the batch."""
     stacked: Residuals = torch.stack([stream[0] for stream in streams], dim=1).cpu().numpy()
     return stacked
+
+
+def use_threads(count: int) -> None:
+    """How many cores PyTorch takes in this process."""
+    torch.set_num_threads(count)

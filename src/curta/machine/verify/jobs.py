@@ -151,9 +151,9 @@ def _prepared(work: Work) -> tuple[Engine, LoadedProgram]:
     from curta.machine.weights import load_machine
 
     if work.threads is not None and work.level == "plain":
-        import torch
+        from curta.engine.plain import use_threads
 
-        torch.set_num_threads(work.threads)
+        use_threads(work.threads)
     program = replace(LoadedProgram.from_bytes(work.program), baked=work.is_baked)
     if work.weights is not None:
         return load_baked(work.weights, work.level, prove=False).engine, program
