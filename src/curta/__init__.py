@@ -8,6 +8,7 @@ TYPE_CHECKING = False  # type checkers take it for true; `typing` is slow to imp
 if TYPE_CHECKING:
     from curta.errors import Trap
     from curta.machine.bake import bake, load_baked
+    from curta.machine.kept.resume import resume
     from curta.machine.machine import Machine
 
 IMPORTED = time.time()
@@ -15,7 +16,7 @@ IMPORTED = time.time()
 (engine/model_cache.py).
 """
 __version__ = "0.1.0"
-__all__ = ["Machine", "Trap", "__version__", "bake", "load_baked"]
+__all__ = ["Machine", "Trap", "__version__", "bake", "load_baked", "resume"]
 
 
 def __getattr__(name: str) -> object:
@@ -32,6 +33,10 @@ def __getattr__(name: str) -> object:
         from curta.machine import bake
 
         return getattr(bake, name)
+    if name == "resume":
+        from curta.machine.kept.resume import resume
+
+        return resume
     raise AttributeError(f"module 'curta' has no attribute {name!r}")
 
 

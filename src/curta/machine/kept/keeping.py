@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -42,6 +43,8 @@ from curta.machine.trace import Trace
 from curta.machine.values import from_words, to_words, word_count
 
 READ_AHEAD = 1 << 16
+WRITTEN_TOGETHER, SECONDS_TOGETHER = 1 << 16, 0.02
+"""Output that is kept and handed on at once, at most: bytes, and for how long it waits."""
 TOKENS_TOGETHER = 1 << 20
 """Written at once, if tokens are kept."""
 
@@ -84,8 +87,15 @@ def library_asked(program: LoadedProgram, name: str, patterns: Sequence[int]) ->
 class KeptInput:
     """Input that is in the file before the program gets it."""
 
-    def __init__(self, kept: KeptRun, source: Readable | None, place: int) -> None:
+    def __init__(
+        self,
+        kept: KeptRun,
+        source: Readable | None,
+        place: int,
+        before_waiting: Callable[[], object],
+    ) -> None:
         self._kept = kept
+        self._before_waiting = before_waiting
         self._stream = kept.streams[Kind.INPUT]
         self._source = source
         self.place = place
@@ -105,6 +115,7 @@ class KeptInput:
     def _more(self) -> bool:
         if self._kept.input_ended:
             return False
+        self._before_waiting()
         content = b"" if self._source is None else _read_some(self._source)
         if content:
             self._stream.append(content)
@@ -145,18 +156,21 @@ class Recorder:
         if lengths is None:
             lengths = kept.lengths(len(kept.marks) + 1)
         source = host.stdin if isinstance(host.stdin, Readable) else None
-        self.input = KeptInput(kept, source, lengths[0])
+        self.input = KeptInput(kept, source, lengths[0], self.hand_on)
         self._places = dict(zip((Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS), lengths[1:], strict=True))
         self._handed = {kind: kept.streams[kind].length for kind in (Kind.OUTPUT, Kind.ERRORS)}
         if handed is not None:
             self._handed[Kind.OUTPUT] = handed
         self._tokens: list[Ids] = []
+        self._written, self._written_kind, self._since = bytearray(), Kind.OUTPUT, 0.0
+        self._on_progress = host.on_progress
         self._tell = {Kind.OUTPUT: host.on_stdout, Kind.ERRORS: host.on_stderr}
         self.host = replace(
             host,
             stdin=self.input,
             on_stdout=lambda content: self._wrote(Kind.OUTPUT, content),
             on_stderr=lambda content: self._wrote(Kind.ERRORS, content),
+            on_progress=self._came,
             on_page=self._turned,
             on_tokens=self._said if kept.beginning.keeps_tokens else None,
         )
@@ -167,15 +181,33 @@ class Recorder:
         if self.kept.ending is not None:
             end = self.kept.streams[Kind.OUTPUT].length
         for block in self.kept.streams[Kind.OUTPUT].blocks(self._handed[Kind.OUTPUT], end):
-            self._hand_on(Kind.OUTPUT, block)
+            self._tell_rest(Kind.OUTPUT, block)
         self._handed[Kind.OUTPUT] = max(self._handed[Kind.OUTPUT], end)
 
     def _wrote(self, kind: Kind, content: bytes) -> None:
+        if kind != self._written_kind:
+            self.hand_on()
+        if not self._written:
+            self._written_kind, self._since = kind, time.monotonic()
+        self._written += content
+        if len(self._written) >= WRITTEN_TOGETHER:
+            self.hand_on()
+
+    def _came(self, figures: Figures) -> None:
+        if self._written and time.monotonic() - self._since > SECONDS_TOGETHER:
+            self.hand_on()
+        if self._on_progress is not None:
+            self._on_progress(figures)
+
+    def hand_on(self) -> None:
+        """Keep what was written, and then hand it on."""
+        kind, content = self._written_kind, bytes(self._written)
+        self._written.clear()
         first = self._places[kind]
         self._keep(kind, content)
-        self._hand_on(kind, content[max(self._handed[kind] - first, 0) :])
+        self._tell_rest(kind, content[max(self._handed[kind] - first, 0) :])
 
-    def _hand_on(self, kind: Kind, content: bytes) -> None:
+    def _tell_rest(self, kind: Kind, content: bytes) -> None:
         tell = self._tell[kind]
         if content and tell is not None:
             tell(content)
@@ -183,17 +215,16 @@ class Recorder:
     def _said(self, ids: Ids) -> None:
         self._tokens.append(ids)
         if sum(map(len, self._tokens)) >= TOKENS_TOGETHER:
-            self.flush()
+            self._keep_tokens()
 
     def finish(self) -> None:
         """The run is at its end, and said all that it said before."""
-        self.flush()
+        self._keep_tokens()
         for kind, place in self._places.items():
             if place < self.kept.streams[kind].length:
                 raise self.kept.streams[kind].broken(place)
 
-    def flush(self) -> None:
-        """Keep the tokens that were not kept yet."""
+    def _keep_tokens(self) -> None:
         if self._tokens:
             self._keep(Kind.TOKENS, tokens_to_bytes(np.concatenate(self._tokens)))
             self._tokens.clear()
@@ -204,7 +235,8 @@ class Recorder:
         self._places[kind] = place + len(content)
 
     def _turned(self, page: Page) -> None:
-        self.flush()
+        self.hand_on()
+        self._keep_tokens()
         self.kept.turn(page, self.program, (self.input.place, *self._places.values()))
 
 
@@ -281,7 +313,10 @@ def play(
     if max_tokens is not None:
         limits = replace(limits, max_tokens=max_tokens)
     conversation = Conversation(ready.talker, ready.program, recorder.host, limits)
-    ending = ending_of(kept, conversation, len(kept.marks) + 1)
+    try:
+        ending = ending_of(kept, conversation, len(kept.marks) + 1)
+    finally:
+        recorder.hand_on()
     recorder.finish()
     kept.end(ending)
     return ending

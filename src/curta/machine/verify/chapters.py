@@ -157,6 +157,7 @@ def read_chapter(kept: KeptRun, ready: Ready, number: int, length: Length, on_pa
         ending = ending_of(kept, Conversation(talker, program, checker.host, limits), number)
     except _PageReached:
         ending = None
+    checker.hand_on()
     checker.compare(ending)
     parts.finish()
 
@@ -199,6 +200,7 @@ class _Checker(Recorder):
         self._places[kind] += len(content)
 
     def _turned(self, page: Page) -> None:
+        self.hand_on()
         if self.following is None or not _same(page, self.following):
             raise VerifyError(
                 f"chapter {self.number + 1:,}, at position {page.start:,}, does not begin with the "
