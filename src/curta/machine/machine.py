@@ -9,7 +9,7 @@ instance.invoke("fib", 30)
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Unpack
 
@@ -79,13 +79,7 @@ class Machine:
     @cached_property
     def identity(self) -> str:
         """What the weights compute, whichever level does it."""
-        if self.level != "reference":
-            return self.engine.identity
-        from curta.compiler.resolve import resolve
-        from curta.compiler.serialize import identity
-        from curta.machine.computer import build
-
-        return identity(resolve(build(self.extensions)))
+        return identity_of(self.extensions) if self.level == "reference" else self.engine.identity
 
     def talker(self) -> Talker:
         """A new conversation's other side."""
@@ -181,6 +175,16 @@ class Machine:
                 "the program was loaded for a machine with other extensions; load it with this one"
             )
         return start(self.talker(), program, host, limits, segments)
+
+
+@cache
+def identity_of(extensions: tuple[Extension, ...]) -> str:
+    """What weights with these extensions compute, without the weights."""
+    from curta.compiler.resolve import resolve
+    from curta.compiler.serialize import identity
+    from curta.machine.computer import build
+
+    return identity(resolve(build(extensions)))
 
 
 def load_options(options: RunOptions) -> LoadOptions:

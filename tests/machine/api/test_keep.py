@@ -284,7 +284,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def test_the_commands(file: str, tmp_path: Path, capsys: Capture) -> None:
     kept = str(tmp_path / "run.curta")
-    begin = ["run", file, "--level", "reference", "--chapter-tokens", "300", "--keep", kept]
+    begin = ["run", file, "--chapter-tokens", "300", "--keep", kept]
     assert main([*begin, "--invoke", "add", "--", "4000000000", "3"]) == 0
     assert capsys.readouterr().out == "4000000013\n-1\n"
     assert main(["resume", kept]) == 0
@@ -308,7 +308,7 @@ def test_the_commands(file: str, tmp_path: Path, capsys: Capture) -> None:
     )
     assert main(["resume", limited, "--whole", "--stats", "none"]) == 0
     assert capsys.readouterr().out == said.out + rest.out
-    assert main(["run", file, "--level", "reference", "--stdin", "0123456789"]) == 0
+    assert main(["run", file, "--stdin", "0123456789"]) == 0
     assert capsys.readouterr().out == said.out + rest.out
 
 
@@ -326,35 +326,37 @@ def test_a_file_gets_the_output_that_it_lacks(tmp_path: Path, whole: Path, expec
     out = tmp_path / "out"
     for there in (b"", expected[:5], expected):
         out.write_bytes(there)
-        process = curta("resume", str(whole), out=out)
+        process = curta("resume", str(whole), "--level", "native", out=out)
         assert process.communicate(timeout=60)[1].startswith(str(whole).encode())
         assert out.read_bytes() == expected
     out.write_bytes(b"a log of other things\n")
-    process = curta("resume", str(whole), out=out)
+    process = curta("resume", str(whole), "--level", "native", out=out)
     assert b"60 bytes of output were written before" in process.communicate(timeout=60)[1]
     assert out.read_bytes() == b"a log of other things\n"
 
 
-LONG = """
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-int main(int argc, char **argv) {
-    uint32_t x = 12345;
-    for (long i = 0; i < atol(argv[1]); i++) {
-        x = x * 1664525u + 1013904223u;
-        if (i % 20000 == 0) printf("%ld %u\\n", i, x);
-    }
-}
-"""
+LONG = """(module
+  (import "curta" "write" (func $write (param i32 i32)))
+  (import "curta" "read" (func $read (result i32)))
+  (func (export "_start") (local $left i32) (local $number i32)
+    (local.set $left (i32.mul (i32.const 20000) (i32.mul (call $read) (call $read))))
+    (loop $next
+      (local.set $number
+        (i32.add (i32.mul (local.get $number) (i32.const 1664525)) (i32.const 1013904223)))
+      (if (i32.eqz (i32.rem_u (local.get $left) (i32.const 1000))) (then
+        (call $write (i32.const 1)
+          (i32.add (i32.const 48) (i32.and (local.get $number) (i32.const 63))))))
+      (br_if $next (local.tee $left (i32.sub (local.get $left) (i32.const 1)))))))"""
 
 
-def killed(folder: Path, steps: int, kills: int) -> None:
+def killed(folder: Path, size: bytes, kills: int) -> None:
     """Begin a run, kill it again and again, and let it come to its end."""
-    source, kept, out = folder / "long.c", folder / "run.curta", folder / "out"
+    source, kept, out = folder / "long.wat", folder / "run.curta", folder / "out"
     source.write_text(LONG)
-    expected = Machine().run(source, args=[str(steps)]).stdout
-    begin = ["run", str(source), str(steps), "--chapter-tokens", "200000", "--keep", str(kept)]
+    expected = Machine().run(source, stdin=size).stdout
+    (folder / "in").write_bytes(size)
+    begin = ["run", str(source), "--stdin-file", str(folder / "in"), "--keep", str(kept)]
+    begin += ["--chapter-tokens", "200000"]
     rng = np.random.default_rng(5)
     done = 0
     while True:
@@ -378,9 +380,9 @@ def killed(folder: Path, steps: int, kills: int) -> None:
 
 
 def test_a_process_that_is_killed(tmp_path: Path) -> None:
-    killed(tmp_path, 400_000, 1)
+    killed(tmp_path, bytes([100, 1]), 2)
 
 
 @pytest.mark.slow
 def test_a_process_that_is_killed_200_times(tmp_path: Path) -> None:
-    killed(tmp_path, 200_000_000, 200)
+    killed(tmp_path, bytes([255, 60]), 200)
