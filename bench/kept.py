@@ -28,8 +28,20 @@ from report import print_machine, print_table, spread
 STATES = (1, 64, 512)
 """KiB."""
 STEPS = 2_500_000
-LONG = 63_000_000
-"""About 10^9 core instructions."""
+LONG = """
+#include <stdint.h>
+#include <stdio.h>
+int main(void) {
+    static uint32_t held[4096];
+    uint32_t x = 12345, sum = 0;
+    for (long i = 0; i < 60000000; i++) {
+        x = x * 1664525u + 1013904223u;
+        held[x % 4096] ^= x >> 3;
+        sum += held[x * 7u % 4096];
+        if (i % 100000 == 0) printf("%ld %u\\n", i, sum);
+    }
+}
+"""
 VERIFIED = 120_000
 BAKED = """
 int main(int count, char **words) {
@@ -162,10 +174,12 @@ def show_kills(folder: Path, kills: int) -> None:
     """A run of 10^9 instructions that is killed on its way, beside wasmtime."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
     from count_instructions import run_in_wasmtime
+    from curta.machine.toolchain import read_program
 
-    expected = run_in_wasmtime(path().read_bytes(), b"", ["1", str(LONG)]).stdout
-    kept, out = folder / "long.curta", folder / "out"
-    begin = ["run", str(path()), "1", str(LONG), "--keep", str(kept)]
+    source, kept, out = folder / "long.c", folder / "long.curta", folder / "out"
+    source.write_text(LONG)
+    expected = run_in_wasmtime(read_program(source), b"", []).stdout
+    begin = ["run", str(source), "--keep", str(kept)]
     begun, left = time.perf_counter(), kills
     while True:
         words = ["resume", str(kept)] if kept.exists() else begin
@@ -184,10 +198,11 @@ def show_kills(folder: Path, kills: int) -> None:
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     print_table(
         "A long run that is killed",
-        ["kills", "seconds", "peak MiB", "output as wasmtime's"],
+        ["kills", "bytes of output", "seconds", "peak MiB", "output as wasmtime's"],
         [
             [
                 f"{kills}",
+                f"{len(expected):,}",
                 f"{time.perf_counter() - begun:.0f}",
                 f"{peak / 1024:.0f}",
                 f"{out.read_bytes() == expected}",

@@ -422,3 +422,23 @@ def test_words_of_the_host_are_compared(with_tokens: Path, ready: Ready, tmp_pat
     wrong = tampered(with_tokens, tmp_path / "wrong.curta", in_stream(Kind.TOKENS, place))
     with pytest.raises(VerifyError, match="the host said something else than was kept"):
         read(wrong, ready, 10**6)
+
+
+@pytest.mark.slow
+def test_softmax_reads_a_run_that_is_longer_than_it_is_certified_for(
+    tmp_path: Path, capsys: Capture
+) -> None:
+    pytest.importorskip("torch")
+    source, weights, kept = (tmp_path / name for name in ("sum.c", "sum.safetensors", "run.curta"))
+    source.write_text(
+        "int main(void) { unsigned x = 1; while ((x = x * 69069 + 1) % 9001); return x == 5; }"
+    )
+    assert main(["bake", str(source), "-o", str(weights)]) == 0
+    assert main(["run", str(weights), "--keep", str(kept)]) == 0
+    capsys.readouterr()
+    assert main(["verify", str(kept), "--level", "plain", "--jobs", "2"]) == 0
+    said = capsys.readouterr().out
+    found = re.search(r"softmax model, which read ([\d,]+) in ([\d,]+) parts", said)
+    assert found is not None
+    assert int(found[1].replace(",", "")) > 65_534
+    assert int(found[2]) > 8
