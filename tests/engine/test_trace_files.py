@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import safetensors.numpy
 
 from curta.compiler import Graph, Model, compile
-from curta.compiler.model import model_digest, tensor_shapes
+from curta.compiler.model import load_model, model_digest, tensor_shapes
 from curta.engine import load, load_trace, save_trace
 from curta.engine.model_cache import compile_cached
 from curta.errors import FileError
@@ -203,8 +204,23 @@ def test_the_page_names_every_tensor(model: Model) -> None:
     assert named - {("starts", "int64")} == first_layer
 
 
-def test_the_digest_of_the_page_is_ours(model: Model) -> None:
-    assert function("digest")(model.weights) == model_digest(model)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_digest_of_the_page_is_ours(name: str, tmp_path: Path) -> None:
+    """Of a model that was compiled, saved, and read again; with notes or without."""
+    model = compile_cached(PROGRAMS[name].build(), PROGRAMS[name].max_tokens)
+    model.save(tmp_path / "model.safetensors", {"note": "of a baked program, say"})
+    tensors, metadata = function("read")(tmp_path / "model.safetensors")
+    assert function("digest")(tensors, metadata["curta"]) == model_digest(model)
+    assert model_digest(load_model(tmp_path / "model.safetensors")) == model_digest(model)
+
+
+@pytest.mark.parametrize(("name", "value"), [("stops", [0]), ("guards", [{}])])
+def test_whoever_edits_a_plan_has_another_model(model: Model, name: str, value: Any) -> None:
+    assert model.plan[name] != value
+    edited = replace(model, plan={**model.plan, name: value})
+    assert model_digest(edited) != model_digest(model)
+    longer = replace(model.certificate, softmax_tokens=model.certificate.softmax_tokens + 1)
+    assert model_digest(replace(model, certificate=longer)) != model_digest(model)
 
 
 @pytest.mark.parametrize("name", ["addition", "subleq"])

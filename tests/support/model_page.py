@@ -33,7 +33,7 @@ def differences(model: Path, trace: Path) -> list[int]:
     tensors, metadata = function("read")(model)
     parts, about = function("read")(trace)
     assert about["curta"] == "trace 1"
-    assert about["model"] == function("digest")(tensors)
+    assert about["model"] == function("digest")(tensors, metadata["curta"])
     content = json.loads(metadata["curta"])
     wrong: list[int] = []
     for start, end in pairwise([*parts["starts"].tolist(), len(parts["tokens"])]):
