@@ -20,6 +20,7 @@ lint:
 
 types:
 	$(BIN)/mypy
+	$(BIN)/mypy examples/check_trace.py
 
 test:
 	$(BIN)/pytest -n 2 --dist worksteal

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 import safetensors.numpy
 
 from curta.compiler import Graph, Model, compile
-from curta.compiler.model import tensor_shapes, tensors_digest
+from curta.compiler.model import load_model, model_digest, tensor_shapes
 from curta.engine import load, load_trace, save_trace
 from curta.engine.model_cache import compile_cached
 from curta.errors import FileError
@@ -49,16 +50,16 @@ def test_a_file_is_the_trace(model: Model, path: Path) -> None:
     assert trace.given.tolist() == [1, 1, 1, 1, 1, 0, 1, 1, 0, 1, 1, 0]
     assert trace.starts.tolist() == [0, 6]
     assert (trace.tokens.dtype, trace.given.dtype, trace.starts.dtype) == ("i4", "u1", "i8")
-    assert trace.model == tensors_digest(model.weights)
+    assert trace.model == model_digest(model)
     assert trace.note == "two questions"
     assert "12 tokens, 3 of them said" in repr(trace)
 
 
-def test_a_trace_is_of_its_weights_only(model: Model, path: Path) -> None:
+def test_a_trace_is_of_its_model_only(model: Model, path: Path) -> None:
     program = PROGRAMS["parity"]
     other = compile_cached(program.build(), program.max_tokens)
-    assert tensors_digest(other.weights) != tensors_digest(model.weights)
-    with pytest.raises(FileError, match="a trace of other weights"):
+    assert model_digest(other) != model_digest(model)
+    with pytest.raises(FileError, match="a trace of another model"):
         load_trace(path, other)
 
 
@@ -77,7 +78,7 @@ BROKEN: list[tuple[dict[str, Any], dict[str, str], str]] = [
     ({}, {"curta": "trace 2"}, "a 'trace 2', this curta reads 'trace 1'"),
     ({}, {"model": "abc"}, "'model' is no digest"),
     ({}, {"model": "A" * 64}, "'model' is no digest"),
-    ({}, {"model": "0" * 64}, "a trace of other weights"),
+    ({}, {"model": "0" * 64}, "a trace of another model"),
     ({"tokens": None}, {}, "tensor tokens is missing"),
     ({"given": None}, {}, "tensor given is missing"),
     ({"starts": None}, {}, "tensor starts is missing"),
@@ -203,8 +204,23 @@ def test_the_page_names_every_tensor(model: Model) -> None:
     assert named - {("starts", "int64")} == first_layer
 
 
-def test_the_digest_of_the_page_is_ours(model: Model) -> None:
-    assert function("digest")(model.weights) == tensors_digest(model.weights)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_digest_of_the_page_is_ours(name: str, tmp_path: Path) -> None:
+    """Of a model that was compiled, saved, and read again; with notes or without."""
+    model = compile_cached(PROGRAMS[name].build(), PROGRAMS[name].max_tokens)
+    model.save(tmp_path / "model.safetensors", {"note": "of a baked program, say"})
+    tensors, metadata = function("read")(tmp_path / "model.safetensors")
+    assert function("digest")(tensors, metadata["curta"]) == model_digest(model)
+    assert model_digest(load_model(tmp_path / "model.safetensors")) == model_digest(model)
+
+
+@pytest.mark.parametrize(("name", "value"), [("stops", [0]), ("guards", [{}])])
+def test_whoever_edits_a_plan_has_another_model(model: Model, name: str, value: Any) -> None:
+    assert model.plan[name] != value
+    edited = replace(model, plan={**model.plan, name: value})
+    assert model_digest(edited) != model_digest(model)
+    longer = replace(model.certificate, softmax_tokens=model.certificate.softmax_tokens + 1)
+    assert model_digest(replace(model, certificate=longer)) != model_digest(model)
 
 
 @pytest.mark.parametrize("name", ["addition", "subleq"])

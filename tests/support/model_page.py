@@ -33,13 +33,13 @@ def differences(model: Path, trace: Path) -> list[int]:
     tensors, metadata = function("read")(model)
     parts, about = function("read")(trace)
     assert about["curta"] == "trace 1"
-    assert about["model"] == function("digest")(tensors)
+    assert about["model"] == function("digest")(tensors, metadata["curta"])
     content = json.loads(metadata["curta"])
     wrong: list[int] = []
     for start, end in pairwise([*parts["starts"].tolist(), len(parts["tokens"])]):
         tokens, given = parts["tokens"][start:end], parts["given"][start:end]
         assert len(tokens) <= content["certificate"]["softmax_tokens"]
-        if given.all():
+        if len(tokens) == 1:
             continue
         periods = list(function("streams")(tensors, tokens[:-1]))
         for guard in content["plan"]["guards"]:

@@ -66,8 +66,8 @@ class Model:
             if name.startswith("layers.") and name.endswith(".weight")
         )
 
-    def to_bytes(self, notes: Mapping[str, str] | None = None) -> bytes:
-        """The model file's content; notes go into its metadata."""
+    def to_text(self) -> str:
+        """What the model file says beside its tensors: the metadata entry `curta`."""
         content: dict[str, Any] = {
             "version": FORMAT_VERSION,
             "graph": graph_to_json(self.graph),
@@ -75,8 +75,12 @@ class Model:
             "certificate": self.certificate.as_json(),
         }
         content["digest"] = digest(self.weights, content)
-        text = json.dumps(content, separators=(",", ":"))
-        return safetensors.numpy.save(self.weights, metadata={**(notes or {}), "curta": text})
+        return json.dumps(content, separators=(",", ":"))
+
+    def to_bytes(self, notes: Mapping[str, str] | None = None) -> bytes:
+        """The model file's content; notes go into its metadata."""
+        metadata = {**(notes or {}), "curta": self.to_text()}
+        return safetensors.numpy.save(self.weights, metadata=metadata)
 
     def save(self, path: str | Path, notes: Mapping[str, str] | None = None) -> None:
         """Write the model file, with notes for whoever uses it."""
@@ -233,14 +237,18 @@ def digest(weights: Weights, content: dict[str, Any]) -> str:
     return total.hexdigest()
 
 
-def tensors_digest(weights: Weights) -> str:
-    """SHA-256 over the tensors alone: which weights these are, whatever is said about them."""
+def model_digest(model: Model) -> str:
+    """SHA-256 over the tensors and the text of the file: which model a trace is of.
+
+    Unlike the digest in the file, it is one that others can compute: nobody writes JSON like us.
+    """
     total = hashlib.sha256()
-    for name in sorted(weights):
-        tensor = np.ascontiguousarray(weights[name])
-        shape = "x".join(map(str, weights[name].shape))
+    for name in sorted(model.weights):
+        tensor = model.weights[name]
+        shape = "x".join(map(str, tensor.shape))
         total.update(f"{name} {tensor.dtype.name} {shape}\n".encode())
-        total.update(tensor.tobytes())
+        total.update(np.ascontiguousarray(tensor).tobytes())
+    total.update(model.to_text().encode())
     return total.hexdigest()
 
 

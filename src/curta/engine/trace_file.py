@@ -1,7 +1,7 @@
 """Traces as files: what was said in a run, for anybody to check (docs/model-file.md).
 
 A trace file has the tokens, which of them were given to the model, and where sequences begin; and
-the digest of the weights that said the others. Who has both files needs nothing of curta to find
+the digest of the model that said the others. Who has both files needs nothing of curta to find
 out whether that is true.
 """
 
@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import safetensors.numpy
 
-from curta.compiler.model import Model, reading, tensors_digest
+from curta.compiler.model import Model, model_digest, reading
 from curta.errors import FileError
 
 FORMAT = "trace 1"
@@ -36,7 +36,7 @@ class SavedTrace:
     starts: npt.NDArray[np.int64]
     """Where sequences begin: the model reads each from position 0."""
     model: str
-    """The digest of the weights (`tensors_digest`)."""
+    """The digest of the model that said the others (`model_digest`)."""
     note: str = ""
     """What was run, for people."""
 
@@ -57,9 +57,9 @@ def save_trace(
     parts = {"tokens": tokens, "given": given, "starts": starts}
     arrays = {name: integers(str(path), name, values) for name, values in parts.items()}
     written = note.encode(errors="backslashreplace").decode()
-    trace = SavedTrace(**arrays, model=tensors_digest(model.weights), note=written)
+    trace = SavedTrace(**arrays, model=model_digest(model), note=written)
     check(str(path), trace)
-    check_model(str(path), trace, model)
+    check_turns(str(path), trace, model)
     tensors = {name: getattr(trace, name) for name in TYPES}
     metadata = {"curta": FORMAT, "model": trace.model, "note": trace.note}
     try:
@@ -89,7 +89,9 @@ def load_trace(path: str | Path, model: Model | None = None) -> SavedTrace:
     trace = SavedTrace(**arrays, model=metadata["model"], note=metadata.get("note", ""))
     check(str(path), trace)
     if model is not None:
-        check_model(str(path), trace, model)
+        if trace.model != model_digest(model):
+            raise FileError(f"{path}: a trace of another model; give it the file that said it")
+        check_turns(str(path), trace, model)
     return trace
 
 
@@ -143,10 +145,8 @@ def check(path: str, trace: SavedTrace) -> None:
         raise FileError(f"{path}: {wrong}; {REMEDY}")
 
 
-def check_model(path: str, trace: SavedTrace, model: Model) -> None:
-    """The trace is of these weights, in their tokens, and was given some only where they ask."""
-    if trace.model != tensors_digest(model.weights):
-        raise FileError(f"{path}: a trace of other weights; give it the file that said it")
+def check_turns(path: str, trace: SavedTrace, model: Model) -> None:
+    """The tokens are the model's, and some were given only where it asks."""
     size = len(model.vocabulary)
     if (trace.tokens >= size).any():
         raise FileError(f"{path}: a token beyond the {size:,} that the model has; {REMEDY}")
