@@ -233,6 +233,28 @@ def test_a_full_disk_loses_nothing(
     assert goes_on(path, ready)[1] == expected
 
 
+def test_what_an_interruption_left_is_written_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C can come between a record and the note that it is there."""
+    write = os.pwrite
+
+    def interrupted(file: int, content: bytes, place: int) -> int:
+        write(file, content, place)
+        raise KeyboardInterrupt
+
+    with Journal.create(tmp_path / "journal") as journal:
+        journal.append(1, b"first")
+        for content in (b"a long record", b"a"):
+            monkeypatch.setattr(os, "pwrite", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                journal.append(2, content)
+            monkeypatch.undo()
+        journal.append(3, b"last")
+    with Journal.open(tmp_path / "journal") as journal:
+        assert [journal.read(record) for record in journal.records] == [b"first", b"last"]
+
+
 def test_a_trap_is_kept(tmp_path: Path) -> None:
     path = tmp_path / "trap.curta"
     with pytest.raises(Trap, match="unreachable"):

@@ -29,6 +29,7 @@ _HEAD = struct.Struct("<BQ")
 _CHECK = struct.Struct("<I")
 _BEFORE = _HEAD.size + _CHECK.size
 _BEHIND = hashlib.sha256().digest_size
+_BEGUN = hashlib.sha256(MAGIC).digest()
 _BLOCK = 1 << 20
 SYNCED_SECONDS = 1.0
 """A computer that loses its power loses about that much."""
@@ -50,8 +51,11 @@ class Journal:
         self.path = path
         self.records: list[Record] = []
         self._file = descriptor
-        self._end = 0
-        self._digest = hashlib.sha256(MAGIC).digest()
+        self._tip = 0, _BEGUN
+        """Where the last whole record ends, and its digest: one value, as anything can be
+        interrupted between two.
+        """
+        self._is_writing = False
         self._synced = time.monotonic()
 
     # -- opening ---------------------------------------------
@@ -74,8 +78,7 @@ class Journal:
                     "give another name to keep another"
                 )
             os.ftruncate(journal._file, 0)
-            journal._end = 0
-            journal._write(MAGIC)
+            journal._write(MAGIC, _BEGUN)
             failed.pop_all()
         return journal
 
@@ -90,15 +93,17 @@ class Journal:
                 journal._lock()
             journal._check()
             if to_write:
-                os.ftruncate(journal._file, journal._end)
+                os.ftruncate(journal._file, journal._tip[0])
             failed.pop_all()
         return journal
 
     def _lock(self) -> None:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
+        except BlockingIOError as error:
             raise FileError(f"{self.path} is being written by another process") from error
+        except OSError as error:
+            raise FileError(f"{self.path} cannot be locked: {error.strerror}") from error
 
     def _check(self) -> None:
         """Find the records. They end where there is no whole one left."""
@@ -106,22 +111,22 @@ class Journal:
         start = os.pread(self._file, len(MAGIC), 0)
         if start != MAGIC:
             raise FileError(f"{self.path} {_what_it_is(start)}")
-        self._end = len(MAGIC)
-        while size - self._end >= _BEFORE:
-            head = os.pread(self._file, _BEFORE, self._end)
+        self._tip = len(MAGIC), _BEGUN
+        while size - self._tip[0] >= _BEFORE:
+            begin, digest = self._tip
+            head = os.pread(self._file, _BEFORE, begin)
             kind, length = _HEAD.unpack_from(head)
             if head != _head(kind, length):
                 raise self._damaged()
-            record = Record(kind, self._end + _BEFORE, length)
+            record = Record(kind, begin + _BEFORE, length)
             end = record.place + length + _BEHIND
             if end > size:
                 return
-            self._digest = self._checked(record)
+            self._tip = end, self._checked(record, digest)
             self.records.append(record)
-            self._end = end
 
-    def _checked(self, record: Record) -> bytes:
-        total = hashlib.sha256(self._digest + _HEAD.pack(record.kind, record.length))
+    def _checked(self, record: Record, before: bytes) -> bytes:
+        total = hashlib.sha256(before + _HEAD.pack(record.kind, record.length))
         for place in range(0, record.length, _BLOCK):
             total.update(self.read(record, place, min(_BLOCK, record.length - place)))
         if os.pread(self._file, _BEHIND, record.place + record.length) != total.digest():
@@ -131,7 +136,7 @@ class Journal:
     def _damaged(self) -> FileError:
         return FileError(
             f"{self.path} is damaged: record {len(self.records) + 1:,}, which begins at byte "
-            f"{self._end:,}, is not as it was written; take a copy that is whole"
+            f"{self._tip[0]:,}, is not as it was written; take a copy that is whole"
         )
 
     # -- reading and writing ---------------------------------------------
@@ -150,27 +155,31 @@ class Journal:
 
     def append(self, kind: int, content: bytes) -> Record:
         """Write a record at the end."""
-        total = hashlib.sha256(self._digest + _HEAD.pack(kind, len(content)))
+        place, digest = self._tip
+        total = hashlib.sha256(digest + _HEAD.pack(kind, len(content)))
         total.update(content)
-        record = Record(kind, self._end + _BEFORE, len(content))
-        self._write(_head(kind, len(content)) + content + total.digest())
-        self._digest = total.digest()
-        return record
+        self._write(_head(kind, len(content)) + content + total.digest(), total.digest())
+        return Record(kind, place + _BEFORE, len(content))
 
-    def _write(self, content: bytes) -> None:
+    def _write(self, content: bytes, digest: bytes) -> None:
         """All of it, or nothing and an error."""
-        view, place = memoryview(content), self._end
+        end, _ = self._tip
+        if self._is_writing:  # and was interrupted
+            os.ftruncate(self._file, end)
+        self._is_writing = True
+        view, place = memoryview(content), end
         try:
             while view:
                 written = os.pwrite(self._file, view, place)
                 view, place = view[written:], place + written
         except OSError as error:
-            os.ftruncate(self._file, self._end)
+            os.ftruncate(self._file, end)
             raise ProgramError(
                 f"{self.path} cannot be written: {error.strerror}; what was kept before is whole, "
                 f"and `curta resume {self.path}` goes on from there"
             ) from error
-        self._end = place
+        self._tip = place, digest
+        self._is_writing = False
 
     def sync(self, *, now: bool = False) -> None:
         """Have the disk take what was written, if it is some time since it was last asked to."""
