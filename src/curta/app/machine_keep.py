@@ -24,15 +24,15 @@ from curta.app.machine import (
 from curta.errors import ProgramError, Trap, UserError
 from curta.machine.conversation import Conversation, Host, Input, Limits
 from curta.machine.instance import Instance
-from curta.machine.kept.file import Asked, Ending, KeptRun, Kind
+from curta.machine.kept.file import Ending, Invocation, KeptRun, Kind
 from curta.machine.kept.keeping import (
     Ready,
     beginning_of,
     create,
     figures,
-    library_asked,
+    library_invocations,
     play,
-    run_asked,
+    run_invocations,
 )
 from curta.machine.kept.resume import ready_for
 from curta.machine.machine import Machine
@@ -50,8 +50,8 @@ def run_and_keep(options: argparse.Namespace, stdin: Input) -> int:
     settings = run_options(options, screen, stdin)
     settings["args"] = options.arguments if options.invoke is None else ()
     ready, name = ready_to_run(options, screen, settings)
-    asked = asked_for(options, ready)
-    beginning = beginning_of(ready, name, settings, asked)
+    invocations = invocations_of(options, ready)
+    beginning = beginning_of(ready, name, settings, invocations)
     beginning = replace(beginning, keeps_tokens=options.keep_tokens, output=output_file())
     with create(options.keep, beginning, stdin) as kept:
         return finish(options, kept, ready, screen, host_of(settings))
@@ -73,14 +73,14 @@ def ready_to_run(
     return replace(ready, extensions=tuple(options.extension)), name
 
 
-def asked_for(options: argparse.Namespace, ready: Ready) -> tuple[Asked, ...]:
+def invocations_of(options: argparse.Namespace, ready: Ready) -> tuple[Invocation, ...]:
     """What is to be invoked."""
     if options.invoke is None:
-        return run_asked(ready.program)
+        return run_invocations(ready.program)
     instance = Instance(Conversation(ready.talker, ready.program, Host(), Limits()))
     numbers = numbers_for(instance, options.invoke, options.arguments)
     _, patterns = instance.patterns(options.invoke, numbers)
-    return library_asked(ready.program, options.invoke, patterns)
+    return library_invocations(ready.program, options.invoke, patterns)
 
 
 def resume(options: argparse.Namespace) -> int:
@@ -137,7 +137,7 @@ def how_to_go_on(kept: KeptRun) -> str:
 
 def results(kept: KeptRun, ready: Ready, ending: Ending) -> list[str]:
     """What a function that was invoked returned."""
-    types = ready.program.entries[kept.beginning.asked[-1].name].results
+    types = ready.program.entries[kept.beginning.invocations[-1].name].results
     if len(types) != len(ending.results):
         return []
     pairs = zip(ending.results, types, strict=True)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from curta.app.machine import Screen, chosen, run_options, standard_input, tokens_text
-from curta.app.machine_keep import asked_for, ready_to_run, results
+from curta.app.machine_keep import invocations_of, ready_to_run, results
 from curta.errors import ProgramError, UserError
 from curta.machine.instance import START
 from curta.machine.kept.file import KeptRun, Kind
@@ -25,8 +25,8 @@ from curta.machine.run import MachineLevel, host_of
 from curta.machine.values import to_number
 from curta.machine.verify.chapters import NAMES, ReplayLevel
 from curta.machine.verify.jobs import (
-    Asked,
     Compared,
+    Plan,
     Work,
     complete_chapters,
     drawn,
@@ -63,16 +63,16 @@ def verify(options: argparse.Namespace) -> int:
         with kept_run(options, screen) as (kept, ready, extensions):
             screen.clear()
             print(describe_run(kept), flush=True)
-            asked = plan(options, kept, ready)
-            compared = replay(options, screen, kept, ready, asked)
+            planned = plan(options, kept, ready)
+            compared = replay(options, screen, kept, ready, planned)
             screen.clear()
-            is_whole = asked.most is None and len(asked.chapters) == complete_chapters(kept)
-            print(describe(compared, asked, kept), flush=True)
+            is_whole = planned.most is None and len(planned.chapters) == complete_chapters(kept)
+            print(describe(compared, planned, kept), flush=True)
             elsewhere, agreed = "wasmtime: not compared with a part of a run", False
             if kept.ending is not None and options.sample is None:
                 elsewhere, agreed = compare_with_wasmtime(kept, ready, extensions)
             print(elsewhere)
-            print(verdict(kept, asked, whole=is_whole, on_wasmtime=agreed))
+            print(verdict(kept, planned, whole=is_whole, on_wasmtime=agreed))
     finally:
         screen.clear()
     return 0
@@ -148,7 +148,7 @@ def run_and_keep(options: argparse.Namespace, screen: Screen, path: Path) -> Rea
         settings = run_options(options, screen, stdin)
         settings["args"] = options.arguments if options.invoke is None else ()
         ready, name = ready_to_run(options, screen, settings)
-        beginning = beginning_of(ready, name, settings, asked_for(options, ready))
+        beginning = beginning_of(ready, name, settings, invocations_of(options, ready))
         with create(path, beginning, stdin) as kept:
             play(kept, ready, host_of(settings))
     options.level = level
@@ -158,7 +158,7 @@ def run_and_keep(options: argparse.Namespace, screen: Screen, path: Path) -> Rea
 # -- its tokens ---------------------------------------------
 
 
-def plan(options: argparse.Namespace, kept: KeptRun, ready: Ready) -> Asked:
+def plan(options: argparse.Namespace, kept: KeptRun, ready: Ready) -> Plan:
     """Softmax for a run that is short enough, hull caches for others: all of it."""
     chapters = complete_chapters(kept)
     if not chapters:
@@ -181,31 +181,31 @@ def plan(options: argparse.Namespace, kept: KeptRun, ready: Ready) -> Asked:
         "plain" if min(total, most or total) + opening <= SOFTMAX_TOKENS else "hull"
     )
     length = part_length(level, options.chapter_tokens)
-    return Asked(level, length, numbers, most, options.jobs, options.cluster)
+    return Plan(level, length, numbers, most, options.jobs, options.cluster)
 
 
 def replay(
-    options: argparse.Namespace, screen: Screen, kept: KeptRun, ready: Ready, asked: Asked
+    options: argparse.Namespace, screen: Screen, kept: KeptRun, ready: Ready, planned: Plan
 ) -> Compared:
     """Compare the tokens of the run with another level's."""
     work = Work(
-        asked.level,
+        planned.level,
         ready.program.to_bytes(),
         ready.program.baked,
         ready.weights,
         tuple(options.extension),
         os.getcwd(),
     )
-    screen.draw(f"loading {NAMES[asked.level]}")
+    screen.draw(f"loading {NAMES[planned.level]}")
     started = time.perf_counter()
 
     def progress(share: float) -> None:
         passed = time.perf_counter() - started
         left = f", about {passed / share - passed:,.0f} s left" if share > 0 else ""
         bar = ("#" * round(BAR * share)).ljust(BAR, ".")
-        screen.draw(f"{NAMES[asked.level]} [{bar}] {share:4.0%}, {passed:,.0f} s{left}")
+        screen.draw(f"{NAMES[planned.level]} [{bar}] {share:4.0%}, {passed:,.0f} s{left}")
 
-    return verify_run(kept, ready, asked, work, progress)
+    return verify_run(kept, ready, planned, work, progress)
 
 
 # -- in words ---------------------------------------------
@@ -219,12 +219,12 @@ def describe_run(kept: KeptRun) -> str:
     return f"run: {tokens_text(reached)}; {reached.instructions:,} instructions"
 
 
-def describe(compared: Compared, asked: Asked, kept: KeptRun) -> str:
+def describe(compared: Compared, planned: Plan, kept: KeptRun) -> str:
     """What was compared, exactly."""
     rate = compared.tokens / max(compared.seconds, 1e-9)
-    part = "" if asked.most is None else f" among the first {compared.tokens:,}"
-    if len(asked.chapters) < complete_chapters(kept):
-        part = f" in {chapter_names(asked.chapters)}"
+    part = "" if planned.most is None else f" among the first {compared.tokens:,}"
+    if len(planned.chapters) < complete_chapters(kept):
+        part = f" in {chapter_names(planned.chapters)}"
     parts = "" if compared.parts == 1 else f" in {compared.parts:,} parts"
     return (
         f"tokens: all {compared.spoken:,} that the machine said{part} are those of "
@@ -240,9 +240,9 @@ def chapter_names(numbers: Sequence[int]) -> str:
     return f"chapter{'s' * (len(numbers) > 1)} {shown}{more}"
 
 
-def verdict(kept: KeptRun, asked: Asked, *, whole: bool, on_wasmtime: bool) -> str:
+def verdict(kept: KeptRun, planned: Plan, *, whole: bool, on_wasmtime: bool) -> str:
     """In a word, and what the word does not cover."""
-    chapters, sample = complete_chapters(kept), len(asked.chapters)
+    chapters, sample = complete_chapters(kept), len(planned.chapters)
     if sample < chapters:
         tenth = max(2, chapters // 10)
         return (
@@ -309,12 +309,12 @@ def outcome(kept: KeptRun, ready: Ready) -> Outcome:
 
 def call_of(kept: KeptRun, ready: Ready) -> Call | None:
     """The function that was invoked, with numbers as wasmtime takes them: integers are signed."""
-    asked = kept.beginning.asked[-1]
-    if asked.name == START:
+    last = kept.beginning.invocations[-1]
+    if last.name == START:
         return None
-    types = ready.program.entries[asked.name].parameters
-    pairs = zip(asked.patterns, types, strict=True)
-    return Call(asked.name, tuple(to_number(pattern, type_) for pattern, type_ in pairs))
+    types = ready.program.entries[last.name].parameters
+    pairs = zip(last.patterns, types, strict=True)
+    return Call(last.name, tuple(to_number(pattern, type_) for pattern, type_ in pairs))
 
 
 def describe_outcome(ours: Outcome, theirs: Outcome) -> str:

@@ -30,9 +30,9 @@ from curta.machine.opening import decode_opening, opening_ids, opening_of, resto
 from curta.machine.prompt import decode_prompt
 from curta.machine.verify.chapters import Part, check_part, read_chapter, spoken_by_machine
 from curta.machine.verify.jobs import (
-    Asked,
     Checked,
     Cluster,
+    Plan,
     Work,
     check,
     complete_chapters,
@@ -281,17 +281,17 @@ def work(ready: Ready) -> Work:
     return Work("hull", ready.program.to_bytes(), False, None, (), os.getcwd())
 
 
-def asked(chapters: range, length: int = 300, **options: Any) -> Asked:
-    return Asked("hull", lambda _: length, chapters, **options)
+def plan(chapters: range, length: int = 300, **options: Any) -> Plan:
+    return Plan("hull", lambda _: length, chapters, **options)
 
 
 def test_several_processes_find_what_one_does(path: Path, ready: Ready, work: Work) -> None:
     shares: list[float] = []
     with KeptRun.open(path) as kept:
         all_of_them = range(1, complete_chapters(kept) + 1)
-        one = verify_run(kept, ready, asked(all_of_them), work, shares.append)
-        two = verify_run(kept, ready, asked(all_of_them, jobs=2), work)
-        some = verify_run(kept, ready, asked(all_of_them, most=900), work)
+        one = verify_run(kept, ready, plan(all_of_them), work, shares.append)
+        two = verify_run(kept, ready, plan(all_of_them, jobs=2), work)
+        some = verify_run(kept, ready, plan(all_of_them, most=900), work)
     assert replace(one, seconds=0) == replace(two, seconds=0)
     assert one.parts > one.chapters > 3
     assert some.said == 900
@@ -313,7 +313,7 @@ def test_the_first_difference_is_the_error(
     parts = read(path, ready, 300)
     monkeypatch.setattr("curta.machine.verify.jobs.check", wrong_from(parts[4].first))
     with KeptRun.open(path) as kept, pytest.raises(VerifyError, match=f"^{parts[5].first}$"):
-        verify_run(kept, ready, asked(range(1, complete_chapters(kept) + 1)), work)
+        verify_run(kept, ready, plan(range(1, complete_chapters(kept) + 1)), work)
 
 
 class Dying(Cluster):
@@ -348,8 +348,8 @@ def test_a_cluster_verifies_although_a_worker_ends(
     try:
         with KeptRun.open(path) as kept:
             all_of_them = range(1, complete_chapters(kept) + 1)
-            found = verify_run(kept, ready, asked(all_of_them, 500, on_cluster=True), work)
-            alone = verify_run(kept, ready, asked(all_of_them, 500), work)
+            found = verify_run(kept, ready, plan(all_of_them, 500, on_cluster=True), work)
+            alone = verify_run(kept, ready, plan(all_of_them, 500), work)
     finally:
         ray.shutdown()
     assert (tmp_path / "died").exists()

@@ -54,7 +54,7 @@ STREAMS = (Kind.INPUT, Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Invocation:
     """A function that is invoked, with the bit patterns of its arguments."""
 
     name: str
@@ -76,7 +76,7 @@ class Beginning:
     arguments: tuple[str, ...]
     environment: Mapping[str, str]
     seed: int | None
-    asked: tuple[Asked, ...]
+    invocations: tuple[Invocation, ...]
     """One after another."""
     max_memory: int
     max_tokens: int | None
@@ -102,13 +102,15 @@ class Beginning:
     @classmethod
     def from_bytes(cls, content: bytes) -> Self:
         head, rest = _unpacked(content)
-        asked = tuple(Asked(one["name"], tuple(one["patterns"])) for one in head.pop("asked"))
+        invocations = tuple(
+            Invocation(one["name"], tuple(one["patterns"])) for one in head.pop("invocations")
+        )
         output = head.pop("output")
         for name in ("arguments", "extensions"):
             head[name] = tuple(head[name])
         return cls(
             **head,
-            asked=asked,
+            invocations=invocations,
             output=None if output is None else tuple(output),
             module=zlib.decompress(rest),
         )

@@ -19,9 +19,9 @@ from curta.machine.conversation import Conversation, Figures, Host, Input, Limit
 from curta.machine.ids import Ids
 from curta.machine.instance import START, check_runs
 from curta.machine.kept.file import (
-    Asked,
     Beginning,
     Ending,
+    Invocation,
     KeptRun,
     Kind,
     tokens_from_bytes,
@@ -69,16 +69,18 @@ class Ready:
         return hashlib.sha256(self.program.to_bytes()).hexdigest()
 
 
-def run_asked(program: LoadedProgram) -> tuple[Asked, ...]:
+def run_invocations(program: LoadedProgram) -> tuple[Invocation, ...]:
     """A program that is run has one function."""
     check_runs(program.entries)
-    return (Asked(START),)
+    return (Invocation(START),)
 
 
-def library_asked(program: LoadedProgram, name: str, patterns: Sequence[int]) -> tuple[Asked, ...]:
+def library_invocations(
+    program: LoadedProgram, name: str, patterns: Sequence[int]
+) -> tuple[Invocation, ...]:
     """A function of a library, after what C++ does before."""
-    before = (Asked(CONSTRUCTORS),) if CONSTRUCTORS in program.entries else ()
-    return (*before, Asked(name, tuple(patterns)))
+    before = (Invocation(CONSTRUCTORS),) if CONSTRUCTORS in program.entries else ()
+    return (*before, Invocation(name, tuple(patterns)))
 
 
 # -- what is kept while a run goes on ---------------------------------------------
@@ -252,14 +254,14 @@ def run_kept(
     keep_tokens: bool = False,
 ) -> Run:
     """Run a program, and keep the run."""
-    beginning = beginning_of(ready, name, options, run_asked(ready.program))
+    beginning = beginning_of(ready, name, options, run_invocations(ready.program))
     beginning = replace(beginning, keeps_tokens=keep_tokens)
     with create(path, beginning, options.get("stdin")) as kept:
         return kept_run(kept, play(kept, ready, host_of(options)))
 
 
 def beginning_of(
-    ready: Ready, name: str, options: RunOptions | TalkOptions, asked: tuple[Asked, ...]
+    ready: Ready, name: str, options: RunOptions | TalkOptions, invocations: tuple[Invocation, ...]
 ) -> Beginning:
     """How a run is begun, as far as that is not in its input."""
     return Beginning(
@@ -271,7 +273,7 @@ def beginning_of(
         tuple(map(os.fsdecode, options.get("args", ()))),
         dict(options.get("env") or {}),
         options.get("seed"),
-        asked,
+        invocations,
         cast(int, options.get("max_memory", DEFAULT_LIMITS.max_memory)),
         options.get("max_tokens"),
         options.get("chapter_tokens"),
@@ -365,7 +367,7 @@ def _ask(kept: KeptRun, conversation: Conversation, number: int) -> list[int]:
     """Invoke what is left to be invoked; the last one's results."""
     program, beginning = conversation.program, kept.beginning
     host = segments(beginning)
-    entries = [INITIALISING, *(program.entries[asked.name] for asked in beginning.asked)]
+    entries = [INITIALISING, *(program.entries[one.name] for one in beginning.invocations)]
     begun, words = 1, list[int]()
     if number == 1:
         conversation.begin(host)
@@ -374,8 +376,8 @@ def _ask(kept: KeptRun, conversation: Conversation, number: int) -> list[int]:
         begun = page.invocation
         count = word_count(entries[begun - 1].results)
         words = conversation.go_on(page, kept.chapters(program, host)[: number - 1], count)
-    for entry, asked in zip(entries[begun:], beginning.asked[begun - 1 :], strict=True):
-        given = to_words(asked.patterns, entry.parameters)
+    for entry, invocation in zip(entries[begun:], beginning.invocations[begun - 1 :], strict=True):
+        given = to_words(invocation.patterns, entry.parameters)
         words = conversation.invoke(entry.number, given, word_count(entry.results))
     return from_words(words, entries[-1].results)
 

@@ -271,7 +271,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Plan:
     """What is verified, and by whom."""
 
     level: ReplayLevel
@@ -284,17 +284,17 @@ class Asked:
 
 
 def verify_run(
-    kept: KeptRun, ready: Ready, asked: Asked, work: Work, on_progress: Progress | None = None
+    kept: KeptRun, ready: Ready, plan: Plan, work: Work, on_progress: Progress | None = None
 ) -> Compared:
     """Check chapters of a run; the error is that of the first difference."""
     started = time.perf_counter()
     opening = kept.chapters(ready.program, segments(kept.beginning))[0].opening
-    total = said_tokens(kept, opening, asked.chapters)
-    checks = _Checks(asked, work, total, on_progress)
+    total = said_tokens(kept, opening, plan.chapters)
+    checks = _Checks(plan, work, total, on_progress)
     with closing(checks.pool):
         with suppress(_Enough):
-            for number in asked.chapters:
-                read_chapter(kept, ready, number, asked.length, checks.add)
+            for number in plan.chapters:
+                read_chapter(kept, ready, number, plan.length, checks.add)
         checks.finish()
     return checks.compared(time.perf_counter() - started)
 
@@ -306,15 +306,15 @@ class _Enough(Exception):  # noqa: N818 (it is no error)
 class _Checks:
     """What was given to be checked, and what came of it."""
 
-    def __init__(self, asked: Asked, work: Work, total: int, on_progress: Progress | None) -> None:
-        self.asked = asked
-        self.total = total if asked.most is None else min(total, asked.most)
+    def __init__(self, plan: Plan, work: Work, total: int, on_progress: Progress | None) -> None:
+        self.plan = plan
+        self.total = total if plan.most is None else min(total, plan.most)
         self.on_progress = on_progress
         self.pool: Pool = ThisProcess(work, self._come)
-        if asked.on_cluster:
+        if plan.on_cluster:
             self.pool = Cluster(work)
-        elif asked.jobs > 1:
-            self.pool = Processes(work, asked.jobs)
+        elif plan.jobs > 1:
+            self.pool = Processes(work, plan.jobs)
         self.given = 0
         self.waiting: list[Any] = []
         self.done: list[Checked] = []
@@ -360,5 +360,5 @@ class _Checks:
             sum(getattr(result, name) for result in self.done)
             for name in ("read", "said", "spoken")
         )
-        chapters = len(self.asked.chapters)
-        return Compared(self.asked.level, chapters, len(self.done), read, said, spoken, seconds)
+        chapters = len(self.plan.chapters)
+        return Compared(self.plan.level, chapters, len(self.done), read, said, spoken, seconds)
