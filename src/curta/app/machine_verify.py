@@ -64,13 +64,14 @@ def verify(options: argparse.Namespace) -> int:
             screen.clear()
             print(describe_run(kept), flush=True)
             planned = plan(options, kept, ready)
+            # First, because it is quick, and because Ray takes the signals that wasmtime lives on.
+            elsewhere, agreed = "wasmtime: not compared with a part of a run", False
+            if kept.ending is not None and options.sample is None:
+                elsewhere, agreed = compare_with_wasmtime(kept, ready, extensions)
             compared = replay(options, screen, kept, ready, planned)
             screen.clear()
             is_whole = planned.most is None and len(planned.chapters) == complete_chapters(kept)
             print(describe(compared, planned, kept), flush=True)
-            elsewhere, agreed = "wasmtime: not compared with a part of a run", False
-            if kept.ending is not None and options.sample is None:
-                elsewhere, agreed = compare_with_wasmtime(kept, ready, extensions)
             print(elsewhere)
             print(verdict(kept, planned, whole=is_whole, on_wasmtime=agreed))
     finally:

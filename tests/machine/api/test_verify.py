@@ -258,6 +258,7 @@ def test_the_command_on_a_tampered_conversation(
 
     untouched = NativeTalker.talk
     monkeypatch.setattr(NativeTalker, "talk", tampered)
+    monkeypatch.setattr(machine_verify, "wasmtime_is_there", lambda: False)
     for level in ("plain", "hull"):
         assert main(["verify", file, "--level", level]) == 1
         said = capsys.readouterr()

@@ -258,9 +258,12 @@ class KeptRun:
             )
 
     def _take(self, kind: Kind, record: Record) -> None:
+        if self.ending is not None:
+            raise ValueError("something is behind its end")
         if kind == Kind.PAGE:
             head = self._page_head(record)
             chapter = Chapter(head["start"], head["length"])
+            self._check_page(chapter, head["lengths"])
             self.marks.append(Mark(record, chapter, tuple(head["lengths"])))
         elif kind == Kind.ENDING:
             head, _ = _unpacked(self.journal.read(record))
@@ -270,9 +273,20 @@ class KeptRun:
         elif kind == Kind.INPUT and record.length == 0:
             self.input_ended = True
         elif kind in STREAMS:
+            if kind == Kind.TOKENS and record.length % _TOKEN.itemsize:
+                raise ValueError("half a token")
             self.streams[kind].add(record)
         else:
             raise ValueError(f"a record of kind {kind}")
+
+    def _check_page(self, chapter: Chapter, lengths: list[int]) -> None:
+        """A page is behind the one before it, and in the streams as they are up to there."""
+        before = self.marks[-1].chapter if self.marks else Chapter(0, 1)
+        least = self.lengths(len(self.marks) + 1)
+        most = (stream.length for stream in self.streams.values())
+        fits = all(a <= b <= c for a, b, c in zip(least, lengths, most, strict=True))
+        if not fits or not before.start + before.opening < chapter.start or chapter.opening < 1:
+            raise ValueError("a page is out of place")
 
     def _page_head(self, record: Record) -> dict[str, Any]:
         (length,) = _LENGTH.unpack(self.journal.read(record, 0, _LENGTH.size))

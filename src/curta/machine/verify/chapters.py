@@ -24,7 +24,15 @@ from curta.errors import UserError, VerifyError
 from curta.machine.conversation import Conversation, Host, Page
 from curta.machine.ids import AWAIT_ID, FIRST_JUMP, FIRST_LAST, READ_ID, START_ID, STOP_IDS, Ids
 from curta.machine.instructions import MOST_TOKENS
-from curta.machine.kept.file import STREAMS, Ending, KeptRun, Kind, Stream, tokens_from_bytes
+from curta.machine.kept.file import (
+    STREAMS,
+    Ending,
+    KeptRun,
+    Kind,
+    Stream,
+    tokens_from_bytes,
+    tokens_to_bytes,
+)
 from curta.machine.kept.keeping import Ready, Recorder, ending_of, limits_of, segments
 from curta.machine.ledger import Ledger, new_ledger
 from curta.machine.listing import instruction_text
@@ -188,7 +196,8 @@ class _Checker(Recorder):
         self, kept: KeptRun, program: LoadedProgram, number: int, take: Callable[[Ids], object]
     ) -> None:
         super().__init__(kept, program, Host(stdin=_NoInput()), lengths=kept.lengths(number))
-        self.host = replace(self.host, on_tokens=take)
+        self.host = replace(self.host, on_tokens=self._took)
+        self.take = take
         self.number = number
         is_last = number > len(kept.marks)
         self.following = None if is_last else kept.page(number + 1, program)
@@ -198,6 +207,11 @@ class _Checker(Recorder):
         if stream.expect(content, self._places[kind]):
             raise stream.broken(stream.length)
         self._places[kind] += len(content)
+
+    def _took(self, ids: Ids) -> None:
+        if self.kept.beginning.keeps_tokens:
+            self._places[Kind.TOKENS] += len(tokens_to_bytes(ids))
+        self.take(ids)
 
     def _turned(self, page: Page) -> None:
         self.hand_on()
@@ -210,7 +224,7 @@ class _Checker(Recorder):
 
     def compare(self, ending: Ending | None) -> None:
         """The chapter is at its end, and everything is as far as it was kept to be."""
-        said = {kind: place for kind, place in self._places.items() if kind != Kind.TOKENS}
+        said = dict(self._places)
         if ending is None:
             kept = dict(zip(STREAMS, self.kept.lengths(self.number + 1), strict=True))
             said[Kind.INPUT] = self.input.place
@@ -224,7 +238,7 @@ class _Checker(Recorder):
     def _compare_ending(self, ending: Ending) -> None:
         kept = self.kept.ending
         assert kept is not None, "only chapters that are at their end are read"
-        for name in ("code", "trap", "results", "tokens", "instructions"):
+        for name in ("code", "trap", "results", "tokens", "opened", "chapters", "instructions"):
             here, there = getattr(ending, name), getattr(kept, name)
             if here != there:
                 raise self._differs(f"its end has the {name} {here}", there)

@@ -309,6 +309,7 @@ class _Checks:
     def __init__(self, plan: Plan, work: Work, total: int, on_progress: Progress | None) -> None:
         self.plan = plan
         self.total = total if plan.most is None else min(total, plan.most)
+        """What the file says that there is: for telling how far it is, and nothing else."""
         self.on_progress = on_progress
         self.pool: Pool = ThisProcess(work, self._come)
         if plan.on_cluster:
@@ -321,9 +322,10 @@ class _Checks:
 
     def add(self, part: Part) -> None:
         """Have a part checked, once there is room for it."""
-        if self.given >= self.total:
-            raise _Enough
-        part = replace(part, said=part.said[: self.total - self.given])
+        if (most := self.plan.most) is not None:
+            if self.given >= most:
+                raise _Enough
+            part = replace(part, said=part.said[: most - self.given])
         self.given += len(part.said)
         self.waiting.append(self.pool.submit(part))
         while len(self.waiting) > self.pool.room:
