@@ -35,7 +35,6 @@ bench:
 	$(BIN)/python bench/machine.py
 	$(BIN)/python bench/chapters.py
 	$(BIN)/python bench/kept.py
-	$(BIN)/python bench/replay.py
 	$(BIN)/python bench/learn.py
 	$(BIN)/python bench/calculator.py
 	$(BIN)/python bench/interception.py

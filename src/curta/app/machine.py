@@ -38,6 +38,8 @@ def run(options: argparse.Namespace) -> int:
     """Run a program, or invoke one of its functions, and show the figures."""
     with standard_input(options) as stdin:
         if options.keep is None:
+            if options.keep_tokens:
+                raise UserError("--keep-tokens: say where the run is to be kept (--keep FILE)")
             return run_with(options, stdin)
         from curta.app.machine_keep import run_and_keep
 

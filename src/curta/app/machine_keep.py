@@ -26,6 +26,7 @@ from curta.machine.conversation import Conversation, Host, Input, Limits
 from curta.machine.instance import Instance
 from curta.machine.kept.file import Ending, Invocation, KeptRun, Kind
 from curta.machine.kept.keeping import (
+    Handed,
     Ready,
     beginning_of,
     create,
@@ -34,7 +35,7 @@ from curta.machine.kept.keeping import (
     play,
     run_invocations,
 )
-from curta.machine.kept.resume import ready_for
+from curta.machine.kept.resume import input_is_kept, ready_for
 from curta.machine.machine import Machine
 from curta.machine.run import RunOptions, host_of, program_name
 from curta.machine.values import show, to_number
@@ -47,12 +48,14 @@ def run_and_keep(options: argparse.Namespace, stdin: Input) -> int:
     if options.save_trace is not None:
         raise UserError("--save-trace with --keep: a kept run has its tokens with --keep-tokens")
     screen = Screen()
+    refuse_own_output(options.keep)
     settings = run_options(options, screen, stdin)
     settings["args"] = options.arguments if options.invoke is None else ()
     ready, name = ready_to_run(options, screen, settings)
     invocations = invocations_of(options, ready)
     beginning = beginning_of(ready, name, settings, invocations)
     beginning = replace(beginning, keeps_tokens=options.keep_tokens, output=output_file())
+    screen.draw("keeping the input")
     with create(options.keep, beginning, stdin) as kept:
         return finish(options, kept, ready, screen, host_of(settings))
 
@@ -87,14 +90,22 @@ def resume(options: argparse.Namespace) -> int:
     """Go on with a kept run."""
     screen = Screen()
     with KeptRun.open(options.file, to_write=True) as kept, standard_input(options) as stdin:
+        refuse_own_output(options.file)
+        if kept.input_ended and (options.stdin is not None or options.stdin_file is not None):
+            raise input_is_kept(kept)
         options.extension = options.extension or list(kept.beginning.extensions)
         extensions = chosen(options)
         ready = ready_for(kept, options.level, extensions, options.weights)
         options.level = ready.level
-        handed = 0 if options.whole else output_there(kept)
-        describe(kept, handed)
+        last = b"" if kept.ending is None else results_text(kept, ready, kept.ending)
+        there = 0 if options.whole else output_there(kept, last)
+        handed = {Kind.OUTPUT: min(there, kept.streams[Kind.OUTPUT].length)}
+        if options.whole:
+            handed[Kind.ERRORS] = 0
+        describe(kept, handed[Kind.OUTPUT])
         host = Host(stdin, screen.write, screen.write_error, screen.progress)
-        return finish(options, kept, ready, screen, host, handed)
+        more = there - handed[Kind.OUTPUT]
+        return finish(options, kept, ready, screen, host, handed, more)
 
 
 def finish(
@@ -103,7 +114,8 @@ def finish(
     ready: Ready,
     screen: Screen,
     host: Host,
-    handed: int | None = None,
+    handed: Handed | None = None,
+    results_there: int = 0,
 ) -> int:
     """Bring the run to its end, and say how it ended."""
     started = time.perf_counter()
@@ -114,8 +126,8 @@ def finish(
         code, reached = ending.code or 0, figures(ending)
         if ending.code is None:
             code, failure = 1, Trap(*ending.trap)
-        for line in results(kept, ready, ending):
-            screen.write(f"{line}\n".encode())
+        if last := results_text(kept, ready, ending)[results_there:]:
+            screen.write(last)
     except ProgramError as error:
         failure, reached = error, screen.figures
     except KeyboardInterrupt:
@@ -132,7 +144,7 @@ def finish(
 
 
 def how_to_go_on(kept: KeptRun) -> str:
-    return f"kept up to {kept.state}: `curta resume {kept.path}` goes on"
+    return f"kept up to {kept.state}: `curta resume {kept.path}` goes on from there"
 
 
 def results(kept: KeptRun, ready: Ready, ending: Ending) -> list[str]:
@@ -142,6 +154,11 @@ def results(kept: KeptRun, ready: Ready, ending: Ending) -> list[str]:
         return []
     pairs = zip(ending.results, types, strict=True)
     return [show(to_number(pattern, type_)) for pattern, type_ in pairs]
+
+
+def results_text(kept: KeptRun, ready: Ready, ending: Ending) -> bytes:
+    """The same, as it is written behind the output."""
+    return "".join(f"{line}\n" for line in results(kept, ready, ending)).encode()
 
 
 def describe(kept: KeptRun, handed: int) -> None:
@@ -174,8 +191,17 @@ def output_file() -> tuple[int, int, int] | None:
     return found.st_dev, found.st_ino, start
 
 
-def output_there(kept: KeptRun) -> int:
-    """How many bytes of the run's output are where output goes to.
+def refuse_own_output(path: str) -> None:
+    """A run is not kept in the file that its output goes to."""
+    file = output_file()
+    if file is not None and os.path.exists(path):
+        found = os.stat(path)
+        if (found.st_dev, found.st_ino) == file[:2]:
+            raise UserError(f"{path} is where the output goes to: keep the run in another file")
+
+
+def output_there(kept: KeptRun, last: bytes) -> int:
+    """How many bytes of the run's output, and of its results behind that, are where output goes to.
 
     A file that holds a beginning of it, or nothing, gets what it lacks; by its length that is known
     to the byte. Anything else (a terminal, a pipe, a log of other things) got all that was kept.
@@ -189,17 +215,19 @@ def output_there(kept: KeptRun) -> int:
     start = before[2] if before is not None and before[:2] == file[:2] else 0
     there = max(size - start, 0)
     os.lseek(number, 0, os.SEEK_END)
-    return there if holds(number, kept, start, there) else stream.length
+    return there if holds(number, kept, start, there, last) else stream.length
 
 
-def holds(number: int, kept: KeptRun, start: int, length: int) -> bool:
-    """Whether so many bytes of a file are the beginning of the output, as far as it can be read."""
+def holds(number: int, kept: KeptRun, start: int, length: int, last: bytes) -> bool:
+    """Whether so many bytes of a file begin the output and what follows."""
     stream = kept.streams[Kind.OUTPUT]
-    if length > stream.length:
+    behind = max(length - stream.length, 0)
+    if behind > len(last):
         return False
     try:
         with open(f"/dev/fd/{number}", "rb") as file:
             file.seek(start)
-            return all(file.read(len(block)) == block for block in stream.blocks(0, length))
+            same = all(file.read(len(block)) == block for block in stream.blocks(0, length))
+            return same and file.read(behind) == last[:behind]
     except OSError:
         return True

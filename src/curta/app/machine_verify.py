@@ -52,6 +52,8 @@ SURROUNDINGS = ("clock_time_get", "clock_res_get", "random_get")
 SOFTMAX_TOKENS = 20_000
 """Softmax looks at all pairs of tokens: up to here that is a matter of a minute."""
 BAR = 24
+ESTIMATED = 0.02
+"""Before so much is done, the start of the processes is most of the time."""
 
 
 def verify(options: argparse.Namespace) -> int:
@@ -66,7 +68,8 @@ def verify(options: argparse.Namespace) -> int:
             planned = plan(options, kept, ready)
             # First, because it is quick, and because Ray takes the signals that wasmtime lives on.
             elsewhere, agreed = "wasmtime: not compared with a part of a run", False
-            if kept.ending is not None and options.sample is None:
+            if kept.ending is not None and len(planned.chapters) == complete_chapters(kept):
+                screen.draw("wasmtime")
                 elsewhere, agreed = compare_with_wasmtime(kept, ready, extensions)
             compared = replay(options, screen, kept, ready, planned)
             screen.clear()
@@ -182,7 +185,7 @@ def plan(options: argparse.Namespace, kept: KeptRun, ready: Ready) -> Plan:
         "plain" if min(total, most or total) + opening <= SOFTMAX_TOKENS else "hull"
     )
     length = part_length(level, options.chapter_tokens)
-    return Plan(level, length, numbers, most, options.jobs, options.cluster)
+    return Plan(level, length, numbers, most, opening, options.jobs, options.cluster)
 
 
 def replay(
@@ -202,7 +205,8 @@ def replay(
 
     def progress(share: float) -> None:
         passed = time.perf_counter() - started
-        left = f", about {passed / share - passed:,.0f} s left" if share > 0 else ""
+        is_known = share >= ESTIMATED or (passed > 20 and share > 0)
+        left = f", about {passed / share - passed:,.0f} s left" if is_known else ""
         bar = ("#" * round(BAR * share)).ljust(BAR, ".")
         screen.draw(f"{NAMES[planned.level]} [{bar}] {share:4.0%}, {passed:,.0f} s{left}")
 
@@ -223,7 +227,7 @@ def describe_run(kept: KeptRun) -> str:
 def describe(compared: Compared, planned: Plan, kept: KeptRun) -> str:
     """What was compared, exactly."""
     rate = compared.tokens / max(compared.seconds, 1e-9)
-    part = "" if planned.most is None else f" among the first {compared.tokens:,}"
+    part = "" if planned.most is None else f" among the first {planned.opening + compared.said:,}"
     if len(planned.chapters) < complete_chapters(kept):
         part = f" in {chapter_names(planned.chapters)}"
     parts = "" if compared.parts == 1 else f" in {compared.parts:,} parts"

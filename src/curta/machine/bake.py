@@ -139,6 +139,8 @@ class BakedMachine:
     ) -> Run:
         """Run the program from its start to its end."""
         if keep is None:
+            if keep_tokens:
+                raise UserError("keep_tokens: say where the run is to be kept (keep)")
             return run_to_end(self.begin(**options))
         check_options(options, TalkOptions)
         return run_kept(keep, self.ready(), self.name, options, keep_tokens=keep_tokens)

@@ -103,6 +103,8 @@ class Machine:
         with which `resume` goes on and `curta verify` checks it.
         """
         if keep is None:
+            if keep_tokens:
+                raise UserError("keep_tokens: say where the run is to be kept (keep)")
             return run_to_end(self.begin(program, **options))
         ready = self.ready(program, **options)
         return run_kept(keep, ready, program_name(program), options, keep_tokens=keep_tokens)

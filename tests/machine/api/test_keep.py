@@ -21,8 +21,8 @@ from curta import Machine, Trap
 from curta.app.command_line import main
 from curta.errors import FileError, LimitError, ProgramError, UserError
 from curta.machine.conversation import Host
-from curta.machine.kept.file import Beginning, KeptRun, Kind, tokens_from_bytes
-from curta.machine.kept.journal import MAGIC, Journal
+from curta.machine.kept.file import Beginning, Invocation, KeptRun, Kind, tokens_from_bytes
+from curta.machine.kept.journal import MAGIC, Journal, Record
 from curta.machine.kept.keeping import Ready, play
 from curta.machine.kept.resume import ready_for, resume
 from curta.machine.wasm import assemble
@@ -132,7 +132,7 @@ def test_what_is_cut_off_before_anything_was_kept_is_begun_again(
         with pytest.raises(FileError, match="begin it again"):
             resume(path)
         run = REFERENCE.run(MODULE, keep=path, **OPTIONS)  # type: ignore[arg-type]
-        assert run.stdout == expected
+        assert run.stdout == resume(path).stdout == expected
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
@@ -197,7 +197,9 @@ def test_a_run_that_says_something_else_than_before_is_stopped(
     altered(whole, path, lambda begun: begun)
     with KeptRun.open(path, to_write=True) as kept:
         kept.streams[Kind.OUTPUT].append(b"something else")
-    with pytest.raises(ProgramError, match=r"does not say again .* output differ"):
+    with pytest.raises(
+        ProgramError, match=r"does not say again .* of its output: it differs from byte 0"
+    ):
         goes_on(path, ready)
 
 
@@ -225,7 +227,7 @@ def test_a_full_disk_loses_nothing(
         return count
 
     monkeypatch.setattr(os, "pwrite", short)
-    with pytest.raises(ProgramError, match=r"cannot be written: No space left.*curta resume"):
+    with pytest.raises(ProgramError, match=r"cannot be written: No space left.*is whole"):
         REFERENCE.run(MODULE, keep=path, **OPTIONS)  # type: ignore[arg-type]
     monkeypatch.undo()
     with KeptRun.open(path) as kept:
@@ -289,6 +291,126 @@ def test_input_that_comes_later_goes_on(tmp_path: Path, expected: bytes) -> None
     assert run.stdout == expected
 
 
+def test_input_that_was_read_and_could_not_be_kept_is_named(
+    tmp_path: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pipe gives nothing twice."""
+    path, append = tmp_path / "pipe.curta", Journal.append
+
+    def full(journal: Journal, kind: int, content: bytes) -> Record:
+        if kind == Kind.INPUT and content == GIVEN[8:]:
+            raise ProgramError("no space")
+        return append(journal, kind, content)
+
+    def pipe(*pieces: bytes) -> io.BytesIO:
+        source, left = io.BytesIO(), list(pieces)
+        source.read1 = lambda size=-1: left.pop(0) if left else b""  # type: ignore[method-assign]
+        return source
+
+    monkeypatch.setattr(Journal, "append", full)
+    source = pipe(GIVEN[:8], GIVEN[8:])
+    with pytest.raises(ProgramError, match="no space, but for 52 bytes of input that had been"):
+        REFERENCE.run(MODULE, keep=path, stdin=source, chapter_tokens=300)
+    monkeypatch.undo()
+    assert resume(path, stdin=pipe(GIVEN[8:])).stdout == expected
+
+
+@pytest.mark.parametrize("is_written", [False, True])
+def test_an_interruption_loses_no_input(
+    is_written: bool, tmp_path: Path, expected: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, append = tmp_path / "pipe.curta", Journal.append
+
+    def interrupted(journal: Journal, kind: int, content: bytes) -> Record:
+        if kind != Kind.INPUT:
+            return append(journal, kind, content)
+        monkeypatch.undo()
+        if is_written:
+            append(journal, kind, content)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Journal, "append", interrupted)
+    source = io.BufferedReader(Lines(GIVEN))
+    with pytest.raises(KeyboardInterrupt):
+        REFERENCE.run(MODULE, keep=path, stdin=source, chapter_tokens=300)
+    with KeptRun.open(path) as kept:
+        assert kept.streams[Kind.INPUT].read(0, 100) == GIVEN
+    assert resume(path, stdin=io.BytesIO()).stdout == expected
+
+
+class Lines(io.RawIOBase):
+    """What comes through a pipe."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]
+        size = len(self.content)
+        buffer[:size], self.content = self.content, b""
+        return size
+
+
+def test_a_run_that_never_began_is_begun_again(tmp_path: Path, expected: bytes) -> None:
+    """Its input was still being kept."""
+
+    class Cut(io.FileIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            if self.tell():
+                raise KeyboardInterrupt
+            return super().read(8)
+
+    path, source = tmp_path / "run.curta", tmp_path / "input"
+    source.write_bytes(GIVEN)
+    with Cut(source) as file, pytest.raises(KeyboardInterrupt):
+        REFERENCE.run(MODULE, keep=path, stdin=file)
+    with pytest.raises(FileError, match="begin it again"):
+        resume(path)
+    assert REFERENCE.run(MODULE, keep=path, **OPTIONS).stdout == expected  # type: ignore[arg-type]
+
+
+def test_an_end_of_zeros_is_cut_off(
+    whole: Path, ready: Ready, expected: bytes, tmp_path: Path
+) -> None:
+    """A computer without power may leave a file that is longer than what came to the disk."""
+    content, path = whole.read_bytes(), tmp_path / "zeros.curta"
+    with KeptRun.open(whole) as kept:
+        page = kept.marks[3].record
+    for end in (page.place - 13, page.place + 5, page.place + page.length, len(content) - 32):
+        path.write_bytes(content[:end] + bytes(len(content) - end))
+        if end == page.place + 5:  # more was written behind it than what is not there
+            path.write_bytes(content[:end] + bytes(page.length + 27))
+        assert goes_on(path, ready)[1] == expected
+
+
+def test_what_cannot_go_on_is_not_begun(tmp_path: Path) -> None:
+    path = tmp_path / "run.curta"
+    with pytest.raises(UserError, match="chapter_tokens=-1"):
+        REFERENCE.run(MODULE, keep=path, chapter_tokens=-1)
+    assert not path.exists()
+    with pytest.raises(FileError, match="a run is kept in a regular file"):
+        REFERENCE.run(MODULE, keep=os.devnull)
+    with pytest.raises(UserError, match="keep_tokens: say where"):
+        REFERENCE.run(MODULE, keep_tokens=True)
+
+
+def test_a_file_that_asks_for_what_there_is_not(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "other.curta"
+    changes: dict[str, Callable[[Beginning], Beginning]] = {
+        "no function 'none'": lambda begun: replace(begun, invocations=(Invocation("none"),)),
+        "a level 'odd' that there is not": lambda begun: replace(begun, level="odd"),
+    }
+    for words, change in changes.items():
+        with pytest.raises(FileError, match=words):
+            resume(altered(whole, path, change))
+    with pytest.raises(UserError, match="has all of the run's input"):
+        resume(whole, stdin=b"more")
+    with pytest.raises(UserError, match="leave the weights"):
+        resume(whole, weights="some.safetensors")
+
+
 def test_options_that_come_too_late(whole: Path) -> None:
     with pytest.raises(UserError, match="seed: that was decided when the run was begun"):
         resume(whole, seed=3)
@@ -329,7 +451,13 @@ def test_the_commands(file: str, tmp_path: Path, capsys: Capture) -> None:
         f"{len(said.out)} bytes of output were written before and are skipped (--whole" in rest.err
     )
     assert main(["resume", limited, "--whole", "--stats", "none"]) == 0
-    assert capsys.readouterr().out == said.out + rest.out
+    again = capsys.readouterr()
+    assert again.out == said.out + rest.out
+    assert again.err.endswith("A" * len(again.out))
+    assert main(["resume", limited, "--stdin", "more"]) == 2
+    assert "has all of the run's input" in capsys.readouterr().err
+    assert main(["run", file, "--keep-tokens"]) == 2
+    assert "--keep-tokens: say where the run is to be kept" in capsys.readouterr().err
     assert main(["run", file, "--stdin", "0123456789"]) == 0
     assert capsys.readouterr().out == said.out + rest.out
 
@@ -355,6 +483,19 @@ def test_a_file_gets_the_output_that_it_lacks(tmp_path: Path, whole: Path, expec
     process = curta("resume", str(whole), "--level", "native", out=out)
     assert b"60 bytes of output were written before" in process.communicate(timeout=60)[1]
     assert out.read_bytes() == b"a log of other things\n"
+
+
+def test_a_file_gets_the_results_that_it_lacks(file: str, tmp_path: Path, capsys: Capture) -> None:
+    kept, out, results = str(tmp_path / "run.curta"), tmp_path / "out", b"4000000013\n-1\n"
+    assert main(["run", file, "--keep", kept, "--invoke", "add", "--", "4000000000", "3"]) == 0
+    for there in (results[:4], results):
+        out.write_bytes(there)
+        process = curta("resume", kept, out=out)
+        assert b"at its end" in process.communicate(timeout=60)[1]
+        assert out.read_bytes() == results
+    process = curta("resume", kept, out=Path(kept))
+    assert b"is where the output goes to" in process.communicate(timeout=60)[1]
+    capsys.readouterr()
 
 
 LONG = """(module

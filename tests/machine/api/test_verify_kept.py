@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import signal
+import subprocess
+import sys
+import time
 import zlib
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -330,6 +335,42 @@ def wrong_from(first: int) -> Callable[[Work, Part], Checked]:
         return replace(result, error=VerifyError(f"{part.first}")) if part.first > first else result
 
     return checked
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_processes_end_with_the_one_that_began_them(tmp_path: Path, number: int) -> None:
+    """However it ends, and soon."""
+    source, kept = tmp_path / "long.wat", tmp_path / "long.curta"
+    source.write_text(
+        """(module (func (export "_start") (local i32) (local.set 0 (i32.const 3000000))
+          (loop (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))))"""
+    )
+    Machine().run(source, keep=kept)
+    words = [sys.executable, "-m", "curta", "verify", str(kept), "--jobs", "2"]
+    process = subprocess.Popen(words, start_new_session=True, stderr=subprocess.PIPE)
+    while len(of_session(process.pid)) < 4:  # the tracker of multiprocessing, and two that check
+        time.sleep(0.05)
+    time.sleep(2)
+    process.send_signal(number)
+    process.communicate(timeout=5)
+    assert process.returncode == (130 if number == signal.SIGINT else -number)
+    for _ in range(100):
+        if not of_session(process.pid):
+            return
+        time.sleep(0.05)
+    raise AssertionError(of_session(process.pid))
+
+
+def of_session(leader: int) -> list[str]:
+    """The processes that are left of a session."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            state, _, _, session = (folder / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(session) == leader and state != "Z":
+                found.append((folder / "cmdline").read_text())
+    return found
 
 
 def test_the_first_difference_is_the_error(

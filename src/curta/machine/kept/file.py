@@ -50,6 +50,8 @@ class Kind(IntEnum):
     ENDING = 7
 
 
+MEANINGLESS = (ValueError, KeyError, TypeError, struct.error, zlib.error)
+"""What reading a record raises that no run writes."""
 STREAMS = (Kind.INPUT, Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS)
 
 
@@ -200,9 +202,20 @@ class Stream:
     def broken(self, place: int) -> ProgramError:
         """What was kept is not what the run says."""
         return ProgramError(
-            f"the run does not say again what it said before: its {self.kind.name.lower()} differ "
-            f"from byte {place:,} on; curta, or this computer, is at fault"
+            f"the run does not say again what was kept of its {self.kind.name.lower()}: it differs "
+            f"from byte {place:,} on; the file was changed, or curta or this computer is at fault"
         )
+
+
+def _never_began(journal: Journal) -> bool:
+    """Whether a run was ended while its input was being kept."""
+    first, *rest = journal.records
+    if first.kind != Kind.BEGINNING or any(r.kind != Kind.INPUT or not r.length for r in rest):
+        return False
+    try:
+        return Beginning.from_bytes(journal.read(first)).has_input
+    except MEANINGLESS:
+        return False
 
 
 class KeptRun:
@@ -218,7 +231,7 @@ class KeptRun:
 
     @classmethod
     def create(cls, path: str | Path, beginning: Beginning) -> Self:
-        kept = cls(Journal.create(path))
+        kept = cls(Journal.create(path, _never_began))
         kept.beginning = beginning
         kept.journal.append(Kind.BEGINNING, beginning.to_bytes())
         kept.journal.sync(now=True)
@@ -230,7 +243,7 @@ class KeptRun:
         kept = cls(Journal.open(path, to_write=to_write))
         try:
             kept._read()
-        except (ValueError, KeyError, TypeError, struct.error, zlib.error) as error:
+        except MEANINGLESS as error:
             kept.close()
             raise FileError(f"{path} says something that no run does: {error!r}") from error
         except BaseException:

@@ -4,8 +4,9 @@
     content, SHA-256 over the digest before, the kind, the length and the content (32)
 
 A process can be killed at any moment: what it had begun to write is then the beginning of a record
-at the end of the file, and is cut off by whoever writes next. Anything else that is not as it was
-written is damage, and is refused.
+at the end of the file, and is cut off by whoever writes next. So is an end of zeros,
+which a computer that loses its power may leave. Anything else that is not as it was written is
+damage, and is refused.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import stat
 import struct
 import time
 import zlib
-from contextlib import ExitStack
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -32,7 +35,7 @@ _BEHIND = hashlib.sha256().digest_size
 _BEGUN = hashlib.sha256(MAGIC).digest()
 _BLOCK = 1 << 20
 SYNCED_SECONDS = 1.0
-"""A computer that loses its power loses about that much."""
+"""The disk is asked to take what was written at most that often (`Journal.sync`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,8 +64,12 @@ class Journal:
     # -- opening ---------------------------------------------
 
     @classmethod
-    def create(cls, path: str | Path) -> Journal:
-        """A new one. A file that holds something is not touched, but for a beginning of MAGIC."""
+    def create(
+        cls, path: str | Path, is_void: Callable[[Journal], bool] = lambda journal: False
+    ) -> Journal:
+        """A new one. A file that holds something is not touched, but for a beginning of MAGIC and
+        for a journal that means nothing.
+        """
         path = Path(path)
         journal = cls(path, _opened(path, os.O_RDWR | os.O_CREAT))
         with ExitStack() as failed:
@@ -72,13 +79,15 @@ class Journal:
                 journal._check()
             elif not MAGIC.startswith(start := os.pread(journal._file, len(MAGIC), 0)):
                 raise FileError(f"{path} {_what_it_is(start)}")
-            if journal.records:
+            if journal.records and not is_void(journal):
                 raise FileError(
                     f"{path} is there already: `curta resume {path}` goes on with the run in it; "
                     "give another name to keep another"
                 )
             os.ftruncate(journal._file, 0)
+            journal.records, journal._tip = [], (0, _BEGUN)
             journal._write(MAGIC, _BEGUN)
+            _sync_folder(path)
             failed.pop_all()
         return journal
 
@@ -116,22 +125,32 @@ class Journal:
             begin, digest = self._tip
             head = os.pread(self._file, _BEFORE, begin)
             kind, length = _HEAD.unpack_from(head)
-            if head != _head(kind, length):
-                raise self._damaged()
             record = Record(kind, begin + _BEFORE, length)
             end = record.place + length + _BEHIND
+            if head != _head(kind, length):
+                if self._is_zero(begin, size):
+                    return
+                raise self._damaged()
             if end > size:
                 return
-            self._tip = end, self._checked(record, digest)
+            total = self._digest(record, digest)
+            if os.pread(self._file, _BEHIND, end - _BEHIND) != total:
+                if self._is_zero(end - _BEHIND, size):
+                    return
+                raise self._damaged()
+            self._tip = end, total
             self.records.append(record)
 
-    def _checked(self, record: Record, before: bytes) -> bytes:
+    def _digest(self, record: Record, before: bytes) -> bytes:
         total = hashlib.sha256(before + _HEAD.pack(record.kind, record.length))
         for place in range(0, record.length, _BLOCK):
             total.update(self.read(record, place, min(_BLOCK, record.length - place)))
-        if os.pread(self._file, _BEHIND, record.place + record.length) != total.digest():
-            raise self._damaged()
         return total.digest()
+
+    def _is_zero(self, begin: int, end: int) -> bool:
+        """Whether a part of the file never came to the disk, or was never more than zeros."""
+        blocks = range(begin, end, _BLOCK)
+        return not any(any(os.pread(self._file, min(_BLOCK, end - at), at)) for at in blocks)
 
     def _damaged(self) -> FileError:
         return FileError(
@@ -140,6 +159,11 @@ class Journal:
         )
 
     # -- reading and writing ---------------------------------------------
+
+    @property
+    def end(self) -> int:
+        """Where the next record begins."""
+        return self._tip[0]
 
     def read(self, record: Record, first: int = 0, count: int | None = None) -> bytes:
         """A record's content, or a part of it."""
@@ -175,8 +199,7 @@ class Journal:
         except OSError as error:
             os.ftruncate(self._file, end)
             raise ProgramError(
-                f"{self.path} cannot be written: {error.strerror}; what was kept before is whole, "
-                f"and `curta resume {self.path}` goes on from there"
+                f"{self.path} cannot be written: {error.strerror}; what was kept before is whole"
             ) from error
         self._tip = place, digest
         self._is_writing = False
@@ -208,6 +231,16 @@ def is_journal(path: str | Path) -> bool:
         return False
 
 
+def _sync_folder(path: Path) -> None:
+    """Have the disk take the name of a new file."""
+    with suppress(OSError):  # not everywhere can folders be synced
+        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
 def _head(kind: int, length: int) -> bytes:
     head = _HEAD.pack(kind, length)
     return head + _CHECK.pack(zlib.crc32(head))
@@ -215,6 +248,8 @@ def _head(kind: int, length: int) -> bytes:
 
 def _opened(path: Path, flags: int) -> int:
     try:
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            raise FileError(f"{path}: a run is kept in a regular file, which this is not")
         return os.open(path, flags | os.O_CLOEXEC, 0o644)
     except FileNotFoundError as error:
         what = "no such folder" if flags & os.O_CREAT else "no such file"

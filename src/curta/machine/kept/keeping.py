@@ -6,7 +6,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
@@ -14,7 +14,7 @@ from typing import cast
 import numpy as np
 
 from curta import __version__
-from curta.errors import ExitError, Trap
+from curta.errors import ExitError, ProgramError, Trap
 from curta.machine.conversation import Conversation, Figures, Host, Input, Limits, Page, Readable
 from curta.machine.ids import Ids
 from curta.machine.instance import START, check_runs
@@ -47,6 +47,8 @@ WRITTEN_TOGETHER, SECONDS_TOGETHER = 1 << 16, 0.02
 """Output that is kept and handed on at once, at most: bytes, and for how long it waits."""
 TOKENS_TOGETHER = 1 << 20
 """Written at once, if tokens are kept."""
+Handed = Mapping[Kind, int]
+"""How many bytes of output, or errors, were handed on before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +122,25 @@ class KeptInput:
         self._before_waiting()
         content = b"" if self._source is None else _read_some(self._source)
         if content:
-            self._stream.append(content)
+            self._keep(content)
         else:
             self._kept.end_input()
         return bool(content)
+
+    def _keep(self, content: bytes) -> None:
+        """A pipe gives nothing twice: what it gave is kept, or said to be lost."""
+        end = self._kept.journal.end
+        try:
+            self._stream.append(content)
+        except KeyboardInterrupt:
+            if self._kept.journal.end == end:
+                self._stream.append(content)
+            raise
+        except ProgramError as error:
+            raise ProgramError(
+                f"{error}, but for {len(content):,} bytes of input that had been read already: "
+                "input that goes on has to begin with them"
+            ) from error
 
 
 def _read_some(source: Readable) -> bytes:
@@ -143,14 +160,14 @@ def keep_input(kept: KeptRun, content: Input) -> None:
 
 
 class Recorder:
-    """Hands a run's output on, once it is kept; `handed` bytes of it were handed on before."""
+    """Hands a run's output on, once it is kept; so many bytes, `handed`, were handed on before."""
 
     def __init__(
         self,
         kept: KeptRun,
         program: LoadedProgram,
         host: Host,
-        handed: int | None = None,
+        handed: Handed | None = None,
         lengths: Sequence[int] | None = None,
     ) -> None:
         self.kept = kept
@@ -161,8 +178,7 @@ class Recorder:
         self.input = KeptInput(kept, source, lengths[0], self.hand_on)
         self._places = dict(zip((Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS), lengths[1:], strict=True))
         self._handed = {kind: kept.streams[kind].length for kind in (Kind.OUTPUT, Kind.ERRORS)}
-        if handed is not None:
-            self._handed[Kind.OUTPUT] = handed
+        self._handed |= handed or {}
         self._tokens: list[Ids] = []
         self._written, self._written_kind, self._since = bytearray(), Kind.OUTPUT, 0.0
         self._on_progress = host.on_progress
@@ -179,12 +195,13 @@ class Recorder:
 
     def catch_up(self) -> None:
         """Hand on what was kept, up to where the run goes on, and was not handed on."""
-        end = self._places[Kind.OUTPUT]
-        if self.kept.ending is not None:
-            end = self.kept.streams[Kind.OUTPUT].length
-        for block in self.kept.streams[Kind.OUTPUT].blocks(self._handed[Kind.OUTPUT], end):
-            self._tell_rest(Kind.OUTPUT, block)
-        self._handed[Kind.OUTPUT] = max(self._handed[Kind.OUTPUT], end)
+        for kind, handed in self._handed.items():
+            stream, end = self.kept.streams[kind], self._places[kind]
+            if self.kept.ending is not None:
+                end = stream.length
+            for block in stream.blocks(handed, end):
+                self._tell_rest(kind, block)
+            self._handed[kind] = max(handed, end)
 
     def _wrote(self, kind: Kind, content: bytes) -> None:
         if kind != self._written_kind:
@@ -287,6 +304,7 @@ def beginning_of(
 
 def create(path: str | Path, beginning: Beginning, source: Input) -> KeptRun:
     """A file for a run that is about to begin. Input that has an end is kept at once."""
+    limits_of(beginning)  # an error has to come before the file
     whole = not isinstance(source, Readable) or is_regular(source)
     kept = KeptRun.create(path, replace(beginning, has_input=whole))
     try:
@@ -303,7 +321,7 @@ def play(
     ready: Ready,
     host: Host,
     *,
-    handed: int | None = None,
+    handed: Handed | None = None,
     max_tokens: int | None = None,
 ) -> Ending:
     """Bring a run to its end, from its beginning or its last page."""

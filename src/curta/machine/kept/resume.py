@@ -11,7 +11,7 @@ from curta.errors import FileError, UserError
 from curta.machine.kept.file import Beginning, KeptRun
 from curta.machine.kept.keeping import Ready, kept_run, play
 from curta.machine.parts.operations import Extension
-from curta.machine.run import MachineLevel, Run, TalkOptions, check_options, host_of
+from curta.machine.run import MACHINE_LEVELS, MachineLevel, Run, TalkOptions, check_options, host_of
 
 ASKED_AGAIN = ("stdin", "on_stdout", "on_stderr", "on_progress", "max_tokens")
 """Options that mean something when a run goes on."""
@@ -36,9 +36,16 @@ def resume(
         if name not in ASKED_AGAIN:
             raise UserError(f"{name}: that was decided when the run was begun")
     with KeptRun.open(path, to_write=True) as kept:
+        if kept.input_ended and "stdin" in options:
+            raise input_is_kept(kept)
         ready = ready_for(kept, level, extensions, weights)
         limit = options.get("max_tokens")
         return kept_run(kept, play(kept, ready, host_of(options), max_tokens=limit))
+
+
+def input_is_kept(kept: KeptRun) -> UserError:
+    """There is nothing to be added to it."""
+    return UserError(f"{kept.path} has all of the run's input: give no more (stdin)")
 
 
 def ready_for(
@@ -49,8 +56,10 @@ def ready_for(
 ) -> Ready:
     """The machine and the program of a kept run; a FileError if these are not there any more."""
     beginning = kept.beginning
-    chosen: MachineLevel = level or beginning.level  # type: ignore[assignment]
+    chosen = level or _level(kept)
     if beginning.weights is None:
+        if weights is not None:
+            raise UserError(f"{kept.path} has its program in it: leave the weights ({weights}) out")
         ready = _from_module(beginning, chosen, extensions)
     else:
         ready = _from_weights(kept, chosen, extensions, weights)
@@ -64,7 +73,17 @@ def ready_for(
                 f"{here[:12]} (curta {beginning.curta} kept it, this is {__version__}); go on with "
                 "the one that kept it"
             )
+    for invocation in beginning.invocations:
+        if invocation.name not in ready.program.entries:
+            raise FileError(f"{kept.path}: its program has no function {invocation.name!r}")
     return ready
+
+
+def _level(kept: KeptRun) -> MachineLevel:
+    for level in MACHINE_LEVELS:
+        if level == kept.beginning.level:
+            return level
+    raise FileError(f"{kept.path} was begun at a level {kept.beginning.level!r} that there is not")
 
 
 def _from_module(

@@ -237,7 +237,10 @@ class _Checker(Recorder):
 
     def _compare_ending(self, ending: Ending) -> None:
         kept = self.kept.ending
-        assert kept is not None, "only chapters that are at their end are read"
+        if kept is None:
+            raise VerifyError(
+                f"chapter {self.number:,}: the run ends in it, and goes on in the file"
+            )
         for name in ("code", "trap", "results", "tokens", "opened", "chapters", "instructions"):
             here, there = getattr(ending, name), getattr(kept, name)
             if here != there:

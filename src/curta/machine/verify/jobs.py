@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -17,6 +19,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from multiprocessing import get_context
+from multiprocessing.connection import Connection
 from random import SystemRandom
 from typing import Any, Protocol
 
@@ -29,6 +32,8 @@ from curta.machine.verify.chapters import Length, Part, ReplayLevel, check_part,
 
 AHEAD = 2
 """Parts for each process that are waiting or being checked."""
+TOLD_SECONDS = 0.5
+"""How long one waits for a part before telling that it is still being checked."""
 RETRIES = 3
 """So many processes of a cluster may end under one part."""
 SHORTEST_HULL, OPENINGS = 1 << 18, 8
@@ -176,7 +181,7 @@ class Pool(Protocol):
         """Have a part checked."""
 
     def some(self, handles: Sequence[Any]) -> Sequence[tuple[Any, Checked]]:
-        """Wait for one of them at least, and take those that are done."""
+        """Wait for one of them, but not for long, and take those that are done."""
 
     def close(self) -> None:
         """There is nothing more to check."""
@@ -202,12 +207,16 @@ class ThisProcess:
 
 
 class Processes:
-    """Processes of this computer."""
+    """Processes of this computer. They end with this one, however it ends."""
 
     def __init__(self, work: Work, jobs: int) -> None:
         threads = max(1, (os.cpu_count() or 1) // jobs)
         self._work = replace(work, threads=threads)
-        self._pool = ProcessPoolExecutor(jobs, mp_context=get_context("spawn"))
+        context = get_context("spawn")
+        theirs, self._alive = context.Pipe(duplex=False)
+        self._pool = ProcessPoolExecutor(
+            jobs, mp_context=context, initializer=_end_with, initargs=(theirs,)
+        )
         self.room = AHEAD * jobs
 
     def submit(self, part: Part) -> Future[Checked]:
@@ -217,14 +226,27 @@ class Processes:
             raise _ended() from error
 
     def some(self, handles: Sequence[Future[Checked]]) -> list[tuple[Future[Checked], Checked]]:
-        done, _ = wait(handles, return_when=FIRST_COMPLETED)
+        done, _ = wait(handles, TOLD_SECONDS, FIRST_COMPLETED)
         try:
             return [(handle, handle.result()) for handle in done]
         except BrokenProcessPool as error:
             raise _ended() from error
 
     def close(self) -> None:
+        self._alive.close()
         self._pool.shutdown(cancel_futures=True)
+
+
+def _end_with(parent: Connection) -> None:
+    """Have this process end as soon as nobody holds the other end of a pipe."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
+
+    def watch() -> None:
+        with suppress(EOFError, OSError):
+            parent.recv_bytes()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def _ended() -> ProgramError:
@@ -256,7 +278,7 @@ class Cluster:
         return self._check.remote(self._work, part)
 
     def some(self, handles: Sequence[Any]) -> list[tuple[Any, Checked]]:
-        done, _ = self._ray.wait(list(handles), num_returns=1)
+        done, _ = self._ray.wait(list(handles), num_returns=1, timeout=TOLD_SECONDS)
         try:
             return [(handle, self._ray.get(handle)) for handle in done]
         except self._ray.exceptions.RayError as error:
@@ -279,6 +301,8 @@ class Plan:
     chapters: Sequence[int]
     most: int | None = None
     """So many tokens of the run are read, openings not counted; None for all."""
+    opening: int = 0
+    """Of the run: its prompt."""
     jobs: int = 1
     on_cluster: bool = False
 
