@@ -16,6 +16,7 @@ from curta.app.save_trace import check_save_trace
 from curta.errors import ProgramError, Trap, UserError
 from curta.machine.conversation import Conversation, Figures, Input
 from curta.machine.instance import Instance
+from curta.machine.kept.journal import is_journal
 from curta.machine.listing import executed
 from curta.machine.machine import Machine
 from curta.machine.run import MachineLevel, RunOptions, TalkOptions
@@ -36,6 +37,11 @@ BETWEEN_SECONDS = 0.2
 
 def run(options: argparse.Namespace) -> int:
     """Run a program, or invoke one of its functions, and show the figures."""
+    if is_journal(path := options.program[0]):
+        raise UserError(
+            f"{path} is a run that was kept: `curta resume {path}` goes on with it, `curta verify "
+            f"{path}` checks it"
+        )
     with standard_input(options) as stdin:
         if options.keep is None:
             if options.keep_tokens:

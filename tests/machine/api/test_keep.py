@@ -435,6 +435,8 @@ def test_the_commands(file: str, tmp_path: Path, capsys: Capture) -> None:
     said = capsys.readouterr()
     assert said.out == "4000000013\n-1\n"
     assert f"{kept}: at its end, in chapter 1" in said.err
+    assert main(["run", kept]) == 2
+    assert f"`curta resume {kept}` goes on with it" in capsys.readouterr().err
     assert main([*begin, "--trace"]) == 2
     assert "--trace shows a run, --keep keeps it" in capsys.readouterr().err
 

@@ -510,3 +510,10 @@ def test_softmax_reads_a_run_that_is_longer_than_it_is_certified_for(
     assert found is not None
     assert int(found[1].replace(",", "")) > 65_534
     assert int(found[2]) > 8
+
+    other = tmp_path / "other.safetensors"
+    source.write_text("int main(void) { return 3; }")
+    assert main(["bake", str(source), "-o", str(other)]) == 0
+    capsys.readouterr()
+    assert main(["resume", str(kept), "--weights", str(other)]) == 2
+    assert f"program was in {weights}, and {other} has another" in capsys.readouterr().err

@@ -252,6 +252,7 @@ class Recorder:
         stream, place = self.kept.streams[kind], self._places[kind]
         stream.append(stream.expect(content, place))
         self._places[kind] = place + len(content)
+        self.kept.journal.sync()
 
     def _turned(self, page: Page) -> None:
         self.hand_on()

@@ -63,6 +63,12 @@ def ready_for(
         ready = _from_module(beginning, chosen, extensions)
     else:
         ready = _from_weights(kept, chosen, extensions, weights)
+    remedy = "go on with the one that kept it"
+    if ready.weights is not None:
+        remedy = (
+            f"its program was in {beginning.weights}, and {ready.weights} has another one; say "
+            "where it is now with weights=... (--weights)"
+        )
     for what, there, here in (
         ("machine", beginning.machine, ready.machine),
         ("lowering", beginning.program, ready.digest),
@@ -70,8 +76,7 @@ def ready_for(
         if there != here:
             raise FileError(
                 f"{kept.path} was kept by another machine: its {what} is {there[:12]}, this one's "
-                f"{here[:12]} (curta {beginning.curta} kept it, this is {__version__}); go on with "
-                "the one that kept it"
+                f"{here[:12]} (curta {beginning.curta} kept it, this is {__version__}); {remedy}"
             )
     for invocation in beginning.invocations:
         if invocation.name not in ready.program.entries:
