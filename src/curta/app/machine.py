@@ -16,7 +16,7 @@ from curta.app.save_trace import check_save_trace
 from curta.errors import ProgramError, Trap, UserError
 from curta.machine.conversation import Conversation, Figures, Input
 from curta.machine.instance import Instance
-from curta.machine.kept.journal import is_journal
+from curta.machine.kept.journal import command, is_journal
 from curta.machine.listing import executed
 from curta.machine.machine import Machine
 from curta.machine.run import MachineLevel, RunOptions, TalkOptions
@@ -39,8 +39,8 @@ def run(options: argparse.Namespace) -> int:
     """Run a program, or invoke one of its functions, and show the figures."""
     if is_journal(path := options.program[0]):
         raise UserError(
-            f"{path} is a run that was kept: `curta resume {path}` goes on with it, `curta verify "
-            f"{path}` checks it"
+            f"{path} is a run that was kept: `{command('resume', path)}` goes on with it, "
+            f"`{command('verify', path)}` checks it"
         )
     with standard_input(options) as stdin:
         if options.keep is None:

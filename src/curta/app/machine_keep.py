@@ -25,10 +25,10 @@ from curta.errors import ProgramError, Trap, UserError
 from curta.machine.conversation import Conversation, Host, Input, Limits
 from curta.machine.instance import Instance
 from curta.machine.kept.file import Ending, Invocation, KeptRun, Kind
+from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import (
     Handed,
     Ready,
-    beginning_of,
     create,
     figures,
     library_invocations,
@@ -53,10 +53,16 @@ def run_and_keep(options: argparse.Namespace, stdin: Input) -> int:
     settings["args"] = options.arguments if options.invoke is None else ()
     ready, name = ready_to_run(options, screen, settings)
     invocations = invocations_of(options, ready)
-    beginning = beginning_of(ready, name, settings, invocations)
-    beginning = replace(beginning, keeps_tokens=options.keep_tokens, output=output_file())
     screen.draw("keeping the input")
-    with create(options.keep, beginning, stdin) as kept:
+    with create(
+        options.keep,
+        ready,
+        name,
+        settings,
+        invocations,
+        keeps_tokens=options.keep_tokens,
+        output=output_file(),
+    ) as kept:
         return finish(options, kept, ready, screen, host_of(settings))
 
 
@@ -144,7 +150,7 @@ def finish(
 
 
 def how_to_go_on(kept: KeptRun) -> str:
-    return f"kept up to {kept.state}: `curta resume {kept.path}` goes on from there"
+    return f"kept up to {kept.state}: `{command('resume', kept.path)}` goes on from there"
 
 
 def results(kept: KeptRun, ready: Ready, ending: Ending) -> list[str]:

@@ -18,8 +18,8 @@ from curta.app.machine_keep import invocations_of, ready_to_run, results
 from curta.errors import ProgramError, UserError
 from curta.machine.instance import START
 from curta.machine.kept.file import KeptRun, Kind
-from curta.machine.kept.journal import is_journal
-from curta.machine.kept.keeping import Ready, beginning_of, create, figures, play, segments
+from curta.machine.kept.journal import command, is_journal
+from curta.machine.kept.keeping import Ready, create, figures, play, segments
 from curta.machine.kept.resume import ready_for
 from curta.machine.run import MachineLevel, host_of
 from curta.machine.values import to_number
@@ -152,8 +152,7 @@ def run_and_keep(options: argparse.Namespace, screen: Screen, path: Path) -> Rea
         settings = run_options(options, screen, stdin)
         settings["args"] = options.arguments if options.invoke is None else ()
         ready, name = ready_to_run(options, screen, settings)
-        beginning = beginning_of(ready, name, settings, invocations_of(options, ready))
-        with create(path, beginning, stdin) as kept:
+        with create(path, ready, name, settings, invocations_of(options, ready)) as kept:
             play(kept, ready, host_of(settings))
     options.level = level
     return ready
@@ -168,7 +167,7 @@ def plan(options: argparse.Namespace, kept: KeptRun, ready: Ready) -> Plan:
     if not chapters:
         raise UserError(
             f"{kept.path}: the run did not come to the end of its first chapter, so there is "
-            f"nothing to verify yet; `curta resume {kept.path}` goes on with it"
+            f"nothing to verify yet; `{command('resume', kept.path)}` goes on with it"
         )
     opening = kept.chapters(ready.program, segments(kept.beginning))[0].opening
     numbers = drawn(chapters, options.sample)

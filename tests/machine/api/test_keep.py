@@ -9,7 +9,9 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import fields, replace
+from functools import partial
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -147,6 +149,21 @@ def test_damage_is_refused_by_name(whole: Path, tmp_path: Path, place: float, bi
     assert path.read_bytes() == content
 
 
+def test_what_is_before_the_damage_goes_on_as_the_error_says(
+    whole: Path, expected: bytes, tmp_path: Path
+) -> None:
+    content, path = bytearray(whole.read_bytes()), tmp_path / "my run.curta"
+    content[len(content) * 2 // 3] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(FileError) as refused:
+        resume(path)
+    subprocess.run(str(refused.value).split("`")[1], shell=True, check=True)
+    begun = tmp_path / "my run.curta-begun"
+    with KeptRun.open(begun) as kept:
+        assert kept.marks
+    assert resume(begun).stdout == expected
+
+
 def test_a_file_that_is_something_else_is_not_touched(tmp_path: Path, whole: Path) -> None:
     path = tmp_path / "notes.txt"
     for content in (b"my notes\n", b"curta kept run 9\n...", bytes(100)):
@@ -188,6 +205,27 @@ def test_a_run_of_another_machine_is_refused(whole: Path, tmp_path: Path) -> Non
     gone = altered(whole, path, lambda begun: replace(begun, weights="/gone.safetensors"))
     with pytest.raises(FileError, match=r"/gone\.safetensors, and there is no such file; say"):
         resume(gone)
+
+
+def test_fields_of_another_kind_are_refused(whole: Path, tmp_path: Path) -> None:
+    path = tmp_path / "other.curta"
+    names = [field.name for field in fields(Beginning) if field.name != "module"]
+    for name, value in product(names, (5, "word", 1.5, True, [5], ["word"], {"word": 5})):
+        if not _can_be(name, value):
+            other = altered(whole, path, partial(replace, **{name: value}))  # type: ignore[arg-type]
+            with pytest.raises(FileError, match="says something that no run does"):
+                KeptRun.open(other)
+
+
+def _can_be(name: str, value: object) -> bool:
+    """Whether a field may hold a value of this kind."""
+    if name in ("curta", "machine", "program", "level", "name", "weights"):
+        return isinstance(value, str)
+    if name in ("arguments", "extensions"):
+        return value == ["word"]
+    if name in ("keeps_tokens", "proved", "has_input"):
+        return isinstance(value, bool)
+    return type(value) is int and name in ("seed", "max_memory", "max_tokens", "chapter_tokens")
 
 
 def test_a_run_that_says_something_else_than_before_is_stopped(

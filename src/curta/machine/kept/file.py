@@ -21,7 +21,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from enum import IntEnum
 from pathlib import Path
-from typing import Any, Self
+from types import UnionType
+from typing import Any, Self, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -101,21 +102,10 @@ class Beginning:
         module = content.pop("module")
         return _packed(content, zlib.compress(module))
 
-    @classmethod
-    def from_bytes(cls, content: bytes) -> Self:
+    @staticmethod
+    def from_bytes(content: bytes) -> Beginning:
         head, rest = _unpacked(content)
-        invocations = tuple(
-            Invocation(one["name"], tuple(one["patterns"])) for one in head.pop("invocations")
-        )
-        output = head.pop("output")
-        for name in ("arguments", "extensions"):
-            head[name] = tuple(head[name])
-        return cls(
-            **head,
-            invocations=invocations,
-            output=None if output is None else tuple(output),
-            module=zlib.decompress(rest),
-        )
+        return _made(Beginning, head | {"module": zlib.decompress(rest)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +127,23 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class PageHead:
+    """What is in the file of a page, but for its opening (conversation.Page)."""
+
+    start: int
+    length: int
+    """Of the opening, in tokens."""
+    lengths: tuple[int, ...]
+    """How far STREAMS were, in bytes."""
+    instructions: int
+    own_at: int
+    seconds: float
+    invocation: int
+    wanted: tuple[int, ...]
+    tail: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Mark:
     """A page in the file: where the chapter begins, and how far the streams were."""
 
@@ -155,6 +162,32 @@ def _unpacked(content: bytes) -> tuple[dict[str, Any], bytes]:
     (length,) = _LENGTH.unpack_from(content)
     end = _LENGTH.size + length
     return json.loads(content[_LENGTH.size : end]), content[end:]
+
+
+Head = TypeVar("Head", Invocation, Beginning, Ending, PageHead)
+
+
+def _made(kind: type[Head], fields: Mapping[str, Any]) -> Head:
+    """A record's fields, each as what it was when it was written."""
+    hints = get_type_hints(kind)
+    return kind(**{name: _typed(hints[name], value) for name, value in fields.items()})
+
+
+def _typed(kind: Any, value: Any) -> Any:
+    """What JSON made of a value, as what it was; a TypeError if it was nothing of that kind."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if origin is UnionType:
+        return None if value is None else _typed(inner[0], value)
+    if origin is tuple and isinstance(value, list):
+        kinds = inner[:1] * len(value) if inner[-1] is Ellipsis else inner
+        return tuple(_typed(one, part) for one, part in zip(kinds, value, strict=True))
+    if origin is Mapping and isinstance(value, dict):
+        return {_typed(inner[0], name): _typed(inner[1], value[name]) for name in value}
+    if kind is Invocation and isinstance(value, dict):
+        return _made(Invocation, value)
+    if type(value) is not kind:
+        raise TypeError(f"{value!r} in place of {kind}")
+    return value
 
 
 class Stream:
@@ -274,15 +307,10 @@ class KeptRun:
         if self.ending is not None:
             raise ValueError("something is behind its end")
         if kind == Kind.PAGE:
-            head = self._page_head(record)
-            chapter = Chapter(head["start"], head["length"])
-            self._check_page(chapter, head["lengths"])
-            self.marks.append(Mark(record, chapter, tuple(head["lengths"])))
+            (length,) = _LENGTH.unpack(self.journal.read(record, 0, _LENGTH.size))
+            self._take_page(record, self.journal.read(record, 0, _LENGTH.size + length))
         elif kind == Kind.ENDING:
-            head, _ = _unpacked(self.journal.read(record))
-            for name in ("trap", "results"):
-                head[name] = tuple(head[name])
-            self.ending = Ending(**head)
+            self.ending = _made(Ending, _unpacked(self.journal.read(record))[0])
         elif kind == Kind.INPUT and record.length == 0:
             self.input_ended = True
         elif kind in STREAMS:
@@ -292,19 +320,18 @@ class KeptRun:
         else:
             raise ValueError(f"a record of kind {kind}")
 
-    def _check_page(self, chapter: Chapter, lengths: list[int]) -> None:
+    def _take_page(self, record: Record, content: bytes) -> None:
         """A page is behind the one before it, and in the streams as they are up to there."""
+        head = _made(PageHead, _unpacked(content)[0])
         before = self.marks[-1].chapter if self.marks else Chapter(0, 1)
         least = self.lengths(len(self.marks) + 1)
         most = (stream.length for stream in self.streams.values())
-        fits = all(a <= b <= c for a, b, c in zip(least, lengths, most, strict=True))
-        if not fits or not before.start + before.opening < chapter.start or chapter.opening < 1:
+        fits = all(a <= b <= c for a, b, c in zip(least, head.lengths, most, strict=True))
+        invoked = 1 <= head.invocation <= 1 + len(self.beginning.invocations)
+        behind = before.start + before.opening < head.start and head.length >= 1
+        if not (fits and invoked and behind):
             raise ValueError("a page is out of place")
-
-    def _page_head(self, record: Record) -> dict[str, Any]:
-        (length,) = _LENGTH.unpack(self.journal.read(record, 0, _LENGTH.size))
-        found: dict[str, Any] = json.loads(self.journal.read(record, _LENGTH.size, length))
-        return found
+        self.marks.append(Mark(record, Chapter(head.start, head.length), head.lengths))
 
     @property
     def path(self) -> Path:
@@ -329,37 +356,38 @@ class KeptRun:
 
     def page(self, number: int, program: LoadedProgram) -> Page:
         """How a chapter begins; the first one has no page."""
-        head, rest = _unpacked(self.journal.read(self.marks[number - 2].record))
-        said = np.frombuffer(zlib.decompress(rest), _TOKEN).astype(np.int32)
+        fields, rest = _unpacked(self.journal.read(self.marks[number - 2].record))
+        head = _made(PageHead, fields)
+        said = tokens_from_bytes(zlib.decompress(rest))
         opening = said if program.baked else np.concatenate([program.records, said])
-        if len(opening) != head["length"]:
+        if len(opening) != head.length:
             raise FileError(f"{self.path}: chapter {number:,} does not open as it says")
         return Page(
             opening,
-            head["start"],
-            head["instructions"],
-            head["own_at"],
-            head["seconds"],
-            head["invocation"],
-            tuple(head["wanted"]),
-            np.array(head["tail"], dtype=np.int32),
+            head.start,
+            head.instructions,
+            head.own_at,
+            head.seconds,
+            head.invocation,
+            head.wanted,
+            np.array(head.tail, dtype=np.int32),
         )
 
     def turn(self, page: Page, program: LoadedProgram, lengths: tuple[int, ...]) -> None:
         """Keep a page."""
-        head = {
-            "start": page.start,
-            "length": len(page.opening),
-            "lengths": lengths,
-            "instructions": page.instructions,
-            "own_at": page.own_at,
-            "seconds": page.seconds,
-            "invocation": page.invocation,
-            "wanted": page.wanted,
-            "tail": page.tail.tolist(),
-        }
+        head = PageHead(
+            page.start,
+            len(page.opening),
+            lengths,
+            page.instructions,
+            page.own_at,
+            page.seconds,
+            page.invocation,
+            page.wanted,
+            tuple(page.tail.tolist()),
+        )
         said = page.opening[0 if program.baked else len(program.records) :]
-        content = _packed(head, zlib.compress(said.astype(_TOKEN).tobytes(), 1))
+        content = _packed(asdict(head), zlib.compress(tokens_to_bytes(said), 1))
         record = self.journal.append(Kind.PAGE, content)
         self.marks.append(Mark(record, Chapter(page.start, len(page.opening)), lengths))
         self.journal.sync()

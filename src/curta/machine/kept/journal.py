@@ -14,6 +14,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import os
+import shlex
 import stat
 import struct
 import time
@@ -81,7 +82,8 @@ class Journal:
                 raise FileError(f"{path} {_what_it_is(start)}")
             if journal.records and not is_void(journal):
                 raise FileError(
-                    f"{path} is there already: `curta resume {path}` goes on with the run in it; "
+                    f"{path} is there already: `{command('resume', path)}` goes on with the run "
+                    "in it; "
                     "give another name to keep another"
                 )
             os.ftruncate(journal._file, 0)
@@ -153,9 +155,12 @@ class Journal:
         return not any(any(os.pread(self._file, min(_BLOCK, end - at), at)) for at in blocks)
 
     def _damaged(self) -> FileError:
+        end = self._tip[0]
+        rest = f"head -c {end} {_argument(self.path)} > {_argument(f'{self.path}-begun')}"
         return FileError(
             f"{self.path} is damaged: record {len(self.records) + 1:,}, which begins at byte "
-            f"{self._tip[0]:,}, is not as it was written; take a copy that is whole"
+            f"{end:,}, is not as it was written; take a copy that is whole, or go on with what is "
+            f"before it: `{rest}`"
         )
 
     # -- reading and writing ---------------------------------------------
@@ -229,6 +234,16 @@ def is_journal(path: str | Path) -> bool:
             return file.read(len(FAMILY)) == FAMILY
     except OSError:
         return False
+
+
+def command(verb: str, path: str | Path) -> str:
+    """What to type in a shell, in order to do something with a kept run."""
+    return f"curta {verb} {_argument(path)}"
+
+
+def _argument(path: str | Path) -> str:
+    name = str(path)
+    return shlex.quote(f"./{name}" if name.startswith("-") else name)
 
 
 def _sync_folder(path: Path) -> None:

@@ -272,17 +272,25 @@ def run_kept(
     keep_tokens: bool = False,
 ) -> Run:
     """Run a program, and keep the run."""
-    beginning = beginning_of(ready, name, options, run_invocations(ready.program))
-    beginning = replace(beginning, keeps_tokens=keep_tokens)
-    with create(path, beginning, options.get("stdin")) as kept:
-        return kept_run(kept, play(kept, ready, host_of(options)))
+    invocations = run_invocations(ready.program)
+    with create(path, ready, name, options, invocations, keeps_tokens=keep_tokens) as kept:
+        return kept_run(kept, ready, play(kept, ready, host_of(options)))
 
 
-def beginning_of(
-    ready: Ready, name: str, options: RunOptions | TalkOptions, invocations: tuple[Invocation, ...]
-) -> Beginning:
-    """How a run is begun, as far as that is not in its input."""
-    return Beginning(
+def create(
+    path: str | Path,
+    ready: Ready,
+    name: str,
+    options: RunOptions | TalkOptions,
+    invocations: tuple[Invocation, ...],
+    *,
+    keeps_tokens: bool = False,
+    output: tuple[int, int, int] | None = None,
+) -> KeptRun:
+    """A file for a run that is about to begin. Input that has an end is kept at once."""
+    source = options.get("stdin")
+    whole = not isinstance(source, Readable) or is_regular(source)
+    beginning = Beginning(
         __version__,
         ready.machine,
         ready.digest,
@@ -295,19 +303,16 @@ def beginning_of(
         cast(int, options.get("max_memory", DEFAULT_LIMITS.max_memory)),
         options.get("max_tokens"),
         options.get("chapter_tokens"),
-        keeps_tokens=False,
+        keeps_tokens=keeps_tokens,
         proved=cast(bool, options.get("prove", True)),
         extensions=ready.extensions,
         weights=ready.weights,
+        has_input=whole,
+        output=output,
         module=ready.module,
     )
-
-
-def create(path: str | Path, beginning: Beginning, source: Input) -> KeptRun:
-    """A file for a run that is about to begin. Input that has an end is kept at once."""
     limits_of(beginning)  # an error has to come before the file
-    whole = not isinstance(source, Readable) or is_regular(source)
-    kept = KeptRun.create(path, replace(beginning, has_input=whole))
+    kept = KeptRun.create(path, beginning)
     try:
         if whole:
             keep_input(kept, source)
@@ -404,7 +409,7 @@ def _ask(kept: KeptRun, conversation: Conversation, number: int) -> list[int]:
 INITIALISING = Entry(INITIALISE, (), ())
 
 
-def kept_run(kept: KeptRun, ending: Ending) -> Run:
+def kept_run(kept: KeptRun, ready: Ready, ending: Ending) -> Run:
     """What a run that ended did; a Trap if it trapped."""
     if ending.code is None:
         raise Trap(*ending.trap)
@@ -412,7 +417,7 @@ def kept_run(kept: KeptRun, ending: Ending) -> Run:
         stream.read(0, stream.length)
         for stream in (kept.streams[kind] for kind in (Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS))
     )
-    trace = Trace()
+    trace = Trace(ready.program.tokens)
     trace.append(tokens_from_bytes(said))
     return Run(output, errors, ending.code, figures(ending), trace)
 

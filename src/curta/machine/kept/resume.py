@@ -8,8 +8,11 @@ from typing import Unpack
 
 from curta import __version__
 from curta.errors import FileError, UserError
-from curta.machine.kept.file import Beginning, KeptRun
+from curta.machine.bake import load_baked
+from curta.machine.extensions import find_extension
+from curta.machine.kept.file import KeptRun
 from curta.machine.kept.keeping import Ready, kept_run, play
+from curta.machine.machine import Machine
 from curta.machine.parts.operations import Extension
 from curta.machine.run import MACHINE_LEVELS, MachineLevel, Run, TalkOptions, check_options, host_of
 
@@ -40,7 +43,7 @@ def resume(
             raise input_is_kept(kept)
         ready = ready_for(kept, level, extensions, weights)
         limit = options.get("max_tokens")
-        return kept_run(kept, play(kept, ready, host_of(options), max_tokens=limit))
+        return kept_run(kept, ready, play(kept, ready, host_of(options), max_tokens=limit))
 
 
 def input_is_kept(kept: KeptRun) -> UserError:
@@ -57,10 +60,15 @@ def ready_for(
     """The machine and the program of a kept run; a FileError if these are not there any more."""
     beginning = kept.beginning
     chosen = level or _level(kept)
+    if extensions is None:
+        extensions = [find_extension(name) for name in beginning.extensions]
     if beginning.weights is None:
         if weights is not None:
             raise UserError(f"{kept.path} has its program in it: leave the weights ({weights}) out")
-        ready = _from_module(beginning, chosen, extensions)
+        machine = Machine(chosen, extensions=extensions)
+        ready = machine.ready(
+            beginning.module, max_memory=beginning.max_memory, prove=beginning.proved
+        )
     else:
         ready = _from_weights(kept, chosen, extensions, weights)
     remedy = "go on with the one that kept it"
@@ -91,32 +99,17 @@ def _level(kept: KeptRun) -> MachineLevel:
     raise FileError(f"{kept.path} was begun at a level {kept.beginning.level!r} that there is not")
 
 
-def _from_module(
-    beginning: Beginning, level: MachineLevel, extensions: Sequence[Extension] | None
-) -> Ready:
-    from curta.machine.extensions import find_extension
-    from curta.machine.machine import Machine
-
-    if extensions is None:
-        extensions = [find_extension(name) for name in beginning.extensions]
-    return Machine(level, extensions=extensions).ready(
-        beginning.module, max_memory=beginning.max_memory, prove=beginning.proved
-    )
-
-
 def _from_weights(
     kept: KeptRun,
     level: MachineLevel,
-    extensions: Sequence[Extension] | None,
+    extensions: Sequence[Extension],
     weights: str | Path | None,
 ) -> Ready:
-    from curta.machine.bake import load_baked
-
     path = Path(weights or kept.beginning.weights or "")
     if not path.is_file():
         raise FileError(
             f"{kept.path} goes on with the weights {path}, and there is no such file; say where "
             "they are with weights=... (--weights)"
         )
-    extensions = extensions if level == "reference" else None
-    return load_baked(path, level, extensions or (), prove=kept.beginning.proved).ready()
+    said = extensions if level == "reference" else ()
+    return load_baked(path, level, said, prove=kept.beginning.proved).ready()
