@@ -21,7 +21,7 @@ from curta.app.machine import (
     show_figures,
     standard_input,
 )
-from curta.errors import ProgramError, Trap, UserError
+from curta.errors import LimitError, ProgramError, Trap, UserError
 from curta.machine.conversation import Conversation, Host, Input, Limits
 from curta.machine.instance import Instance
 from curta.machine.kept.file import Ending, Invocation, KeptRun, Kind
@@ -35,7 +35,7 @@ from curta.machine.kept.keeping import (
     play,
     run_invocations,
 )
-from curta.machine.kept.resume import input_is_kept, ready_for
+from curta.machine.kept.resume import check_is_of_use, ready_for
 from curta.machine.machine import Machine
 from curta.machine.run import RunOptions, host_of, program_name
 from curta.machine.values import show, to_number
@@ -47,6 +47,8 @@ def run_and_keep(options: argparse.Namespace, stdin: Input) -> int:
         raise UserError("--trace shows a run, --keep keeps it: give one of them")
     if options.save_trace is not None:
         raise UserError("--save-trace with --keep: a kept run has its tokens with --keep-tokens")
+    if not options.keep:
+        raise UserError("--keep: give the file that the run is to be kept in a name")
     screen = Screen()
     refuse_own_output(options.keep)
     settings = run_options(options, screen, stdin)
@@ -97,8 +99,8 @@ def resume(options: argparse.Namespace) -> int:
     screen = Screen()
     with KeptRun.open(options.file, to_write=True) as kept, standard_input(options) as stdin:
         refuse_own_output(options.file)
-        if kept.input_ended and (options.stdin is not None or options.stdin_file is not None):
-            raise input_is_kept(kept)
+        given = options.stdin is not None or options.stdin_file is not None
+        check_is_of_use(kept, given, options.max_tokens is not None)
         options.extension = options.extension or list(kept.beginning.extensions)
         extensions = chosen(options)
         ready = ready_for(kept, options.level, extensions, options.weights)
@@ -136,6 +138,11 @@ def finish(
             screen.write(last)
     except ProgramError as error:
         failure, reached = error, screen.figures
+    except BrokenPipeError:
+        raise
+    except OSError as error:  # of the output: those of the file are the file's
+        failure = ProgramError(f"the output cannot be written: {error.strerror}")
+        reached = screen.figures
     except KeyboardInterrupt:
         screen.clear()
         print(f"curta: interrupted; {how_to_go_on(kept)}", file=sys.stderr)
@@ -143,14 +150,19 @@ def finish(
     screen.clear()
     if failure is not None:
         what = "trap" if isinstance(failure, Trap) else "curta"
-        hint = "" if isinstance(failure, Trap) else f"; {how_to_go_on(kept)}"
+        limit = options.max_tokens or kept.beginning.max_tokens
+        more = 2 * limit if limit is not None and isinstance(failure, LimitError) else None
+        hint = "" if isinstance(failure, Trap) else f"; {how_to_go_on(kept, more)}"
         print(f"{what}: {failure}{hint}", file=sys.stderr)
     show_figures(options, reached, time.perf_counter() - started, code, failure)
     return code if 0 <= code < 256 else 1
 
 
-def how_to_go_on(kept: KeptRun) -> str:
-    return f"kept up to {kept.state}: `{command('resume', kept.path)}` goes on from there"
+def how_to_go_on(kept: KeptRun, max_tokens: int | None = None) -> str:
+    resume = command("resume", kept.path)
+    if max_tokens is not None:
+        resume += f" --max-tokens {max_tokens}"
+    return f"kept up to {kept.state}: `{resume}` goes on from there"
 
 
 def results(kept: KeptRun, ready: Ready, ending: Ending) -> list[str]:

@@ -157,8 +157,10 @@ def test_what_is_before_the_damage_goes_on_as_the_error_says(
     path.write_bytes(content)
     with pytest.raises(FileError) as refused:
         resume(path)
-    subprocess.run(str(refused.value).split("`")[1], shell=True, check=True)
+    command = str(refused.value).split("`")[1].partition(" && ")
     begun = tmp_path / "my run.curta-begun"
+    assert command[2] == f"curta resume '{begun}'"
+    subprocess.run(command[0], shell=True, check=True)
     with KeptRun.open(begun) as kept:
         assert kept.marks
     assert resume(begun).stdout == expected
@@ -170,7 +172,7 @@ def test_a_file_that_is_something_else_is_not_touched(tmp_path: Path, whole: Pat
         path.write_bytes(content)
         with pytest.raises(FileError, match=r"notes\.txt is (no kept run|a run kept by another)"):
             resume(path)
-        with pytest.raises(FileError, match=r"notes\.txt is (no kept run|a run kept by another)"):
+        with pytest.raises(FileError, match=r"is there already, and is no|a run kept by another"):
             REFERENCE.run(MODULE, keep=path)
         assert path.read_bytes() == content
     before = whole.read_bytes()
@@ -311,10 +313,15 @@ def test_a_limit_is_no_ending(tmp_path: Path, expected: bytes) -> None:
         REFERENCE.run(MODULE, keep=path, max_tokens=3000, **OPTIONS)  # type: ignore[arg-type]
     with pytest.raises(LimitError):
         resume(path)
+    with pytest.raises(UserError, match=r"max_tokens=1000: .* has said [12],\d+ tokens already"):
+        resume(path, max_tokens=1000)
     assert resume(path, max_tokens=10**6).stdout == expected
+    with pytest.raises(UserError, match="is at its end already: leave max_tokens out"):
+        resume(path, max_tokens=10**7)
 
 
-def test_input_that_comes_later_goes_on(tmp_path: Path, expected: bytes) -> None:
+@pytest.mark.parametrize("as_file", [False, True])
+def test_input_that_comes_later_goes_on(as_file: bool, tmp_path: Path, expected: bytes) -> None:
     class Broken(io.BytesIO):
         def read1(self, size: int | None = -1, /) -> bytes:
             found = super().read1(3)
@@ -325,8 +332,10 @@ def test_input_that_comes_later_goes_on(tmp_path: Path, expected: bytes) -> None
     path = tmp_path / "live.curta"
     with pytest.raises(KeyboardInterrupt):
         REFERENCE.run(MODULE, keep=path, stdin=Broken(GIVEN[:8]), chapter_tokens=300)
-    run = resume(path, stdin=io.BytesIO(GIVEN[8:]))
-    assert run.stdout == expected
+    rest = GIVEN[8:]
+    assert resume(path, stdin=io.BytesIO(rest) if as_file else rest).stdout == expected
+    with pytest.raises(UserError, match="all of the run's input: give no more"):
+        resume(path, stdin=rest)
 
 
 def test_input_that_was_read_and_could_not_be_kept_is_named(
@@ -482,9 +491,10 @@ def test_the_commands(file: str, tmp_path: Path, capsys: Capture) -> None:
     begin = [*begin[:-1], limited, "--stdin", "0123456789", "--max-tokens", "1500"]
     assert main(begin) == 1
     said = capsys.readouterr()
-    assert f"--max-tokens); kept up to the beginning of chapter 3: `curta resume {limited}`" in (
-        said.err
-    )
+    assert "--max-tokens); kept up to the beginning of chapter 3: `curta resume" in said.err
+    assert f"`curta resume {limited} --max-tokens 3000` goes on from there" in said.err
+    assert main(["resume", limited, "--stdin", "more"]) == 2
+    assert "has all of the run's input" in capsys.readouterr().err
     assert main(["resume", limited, "--max-tokens", "100000", "--stats", "none"]) == 0
     rest = capsys.readouterr()
     assert (
@@ -494,8 +504,10 @@ def test_the_commands(file: str, tmp_path: Path, capsys: Capture) -> None:
     again = capsys.readouterr()
     assert again.out == said.out + rest.out
     assert again.err.endswith("A" * len(again.out))
-    assert main(["resume", limited, "--stdin", "more"]) == 2
-    assert "has all of the run's input" in capsys.readouterr().err
+    assert main(["resume", limited, "--max-tokens", "100000"]) == 2
+    assert "is at its end already" in capsys.readouterr().err
+    assert main(["run", file, "--keep", ""]) == 2
+    assert "--keep: give the file" in capsys.readouterr().err
     assert main(["run", file, "--keep-tokens"]) == 2
     assert "--keep-tokens: say where the run is to be kept" in capsys.readouterr().err
     assert main(["run", file, "--stdin", "0123456789"]) == 0

@@ -76,15 +76,15 @@ class Journal:
         with ExitStack() as failed:
             failed.callback(journal.close)
             journal._lock()
-            if os.fstat(journal._file).st_size >= len(MAGIC):
+            start = os.pread(journal._file, len(MAGIC), 0)
+            if not (MAGIC.startswith(start) or start.startswith(FAMILY)):
+                raise FileError(f"{path} is there already, and is no kept run; give another name")
+            if len(start) == len(MAGIC):
                 journal._check()
-            elif not MAGIC.startswith(start := os.pread(journal._file, len(MAGIC), 0)):
-                raise FileError(f"{path} {_what_it_is(start)}")
             if journal.records and not is_void(journal):
                 raise FileError(
                     f"{path} is there already: `{command('resume', path)}` goes on with the run "
-                    "in it; "
-                    "give another name to keep another"
+                    "in it; give another name to keep another"
                 )
             os.ftruncate(journal._file, 0)
             journal.records, journal._tip = [], (0, _BEGUN)
@@ -155,8 +155,11 @@ class Journal:
         return not any(any(os.pread(self._file, min(_BLOCK, end - at), at)) for at in blocks)
 
     def _damaged(self) -> FileError:
-        end = self._tip[0]
-        rest = f"head -c {end} {_argument(self.path)} > {_argument(f'{self.path}-begun')}"
+        end, begun = self._tip[0], Path(f"{self.path}-begun")
+        while begun.exists():
+            begun = Path(f"{begun}-begun")
+        rest = f"head -c {end} {_argument(self.path)} > {_argument(begun)}"
+        rest += f" && {command('resume', begun)}"
         return FileError(
             f"{self.path} is damaged: record {len(self.records) + 1:,}, which begins at byte "
             f"{end:,}, is not as it was written; take a copy that is whole, or go on with what is "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import stat
 import time
@@ -14,7 +15,7 @@ from typing import cast
 import numpy as np
 
 from curta import __version__
-from curta.errors import ExitError, ProgramError, Trap
+from curta.errors import ExitError, ProgramError, Trap, UserError
 from curta.machine.conversation import Conversation, Figures, Host, Input, Limits, Page, Readable
 from curta.machine.ids import Ids
 from curta.machine.instance import START, check_runs
@@ -94,7 +95,7 @@ class KeptInput:
     def __init__(
         self,
         kept: KeptRun,
-        source: Readable | None,
+        source: Readable,
         place: int,
         before_waiting: Callable[[], object],
     ) -> None:
@@ -120,7 +121,7 @@ class KeptInput:
         if self._kept.input_ended:
             return False
         self._before_waiting()
-        content = b"" if self._source is None else _read_some(self._source)
+        content = _read_some(self._source)
         if content:
             self._keep(content)
         else:
@@ -174,7 +175,8 @@ class Recorder:
         self.program = program
         if lengths is None:
             lengths = kept.lengths(len(kept.marks) + 1)
-        source = host.stdin if isinstance(host.stdin, Readable) else None
+        stdin = host.stdin or b""
+        source = stdin if isinstance(stdin, Readable) else io.BytesIO(stdin)
         self.input = KeptInput(kept, source, lengths[0], self.hand_on)
         self._places = dict(zip((Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS), lengths[1:], strict=True))
         self._handed = {kind: kept.streams[kind].length for kind in (Kind.OUTPUT, Kind.ERRORS)}
@@ -337,6 +339,12 @@ def play(
         return kept.ending
     limits = limits_of(kept.beginning)
     if max_tokens is not None:
+        chapters = kept.chapters(ready.program, segments(kept.beginning))
+        said = chapters[-1].start - sum(chapter.opening for chapter in chapters[1:-1])
+        if max_tokens <= said:
+            raise UserError(
+                f"max_tokens={max_tokens}: {kept.path} has said {said:,} tokens already"
+            )
         limits = replace(limits, max_tokens=max_tokens)
     conversation = Conversation(ready.talker, ready.program, recorder.host, limits)
     try:

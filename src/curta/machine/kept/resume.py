@@ -30,7 +30,8 @@ def resume(
 ) -> Run:
     """Go on with a run that was kept, from its last page to its end.
 
-    Input, if the run did not keep all of it before it began, goes on with `stdin`. The level is the
+    Input, if the run did not keep all of it before it began, goes on with `stdin` (bytes or a file)
+    and ends with it. The level is the
     one that it was begun at, unless another one is given; `weights` is where its weights are, if
     they were moved.
     """
@@ -39,16 +40,19 @@ def resume(
         if name not in ASKED_AGAIN:
             raise UserError(f"{name}: that was decided when the run was begun")
     with KeptRun.open(path, to_write=True) as kept:
-        if kept.input_ended and "stdin" in options:
-            raise input_is_kept(kept)
+        check_is_of_use(kept, "stdin" in options, "max_tokens" in options)
         ready = ready_for(kept, level, extensions, weights)
         limit = options.get("max_tokens")
         return kept_run(kept, ready, play(kept, ready, host_of(options), max_tokens=limit))
 
 
-def input_is_kept(kept: KeptRun) -> UserError:
-    """There is nothing to be added to it."""
-    return UserError(f"{kept.path} has all of the run's input: give no more (stdin)")
+def check_is_of_use(kept: KeptRun, stdin: bool, max_tokens: bool) -> None:
+    """Nothing is given that would mean nothing."""
+    if kept.input_ended and stdin:
+        raise UserError(f"{kept.path} has all of the run's input: give no more (stdin)")
+    if kept.ending is not None and (stdin or max_tokens):
+        given = "stdin" if stdin else "max_tokens"
+        raise UserError(f"{kept.path} is at its end already: leave {given} out")
 
 
 def ready_for(
