@@ -31,6 +31,7 @@ from curta.machine.kept.keeping import (
     Ready,
     create,
     figures,
+    is_regular,
     library_invocations,
     play,
     run_invocations,
@@ -189,6 +190,13 @@ def describe(kept: KeptRun, handed: int) -> None:
     read = kept.streams[Kind.INPUT].length
     if read and not kept.input_ended:
         said.append(f"{read:,} bytes of input were read before, standard input gives what follows")
+    if (
+        kept.input_ended
+        and not kept.ending
+        and sys.stdin is not None
+        and is_regular(sys.stdin.buffer)
+    ):
+        said.append("all of its input is kept, standard input is not read")
     print("; ".join(said), file=sys.stderr)
 
 

@@ -410,7 +410,8 @@ class Conversation:
                 f"the program and the state of its run take {len(self._opening):,} tokens to be "
                 f"said again, and a chapter can begin with {most:,} at this level"
             )
-        self.talker = self.talker.fresh()
+        ended, self.talker = self.talker, self.talker.fresh()
+        ended.close()
         self.ledger.forget()
         if self.host.on_page is not None:
             self.host.on_page(self._page())

@@ -48,6 +48,9 @@ class Talker(Protocol):
     def fresh(self) -> Talker:
         """The same machine, to which nothing was said."""
 
+    def close(self) -> None:
+        """Nothing more is said: its memory is not needed any more."""
+
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         """Take tokens, and say the following: at most so many, the last one a stop token if there
         are fewer. No token can be given twice, none left out; nothing given means: go on.
@@ -74,6 +77,9 @@ class SessionTalker:
 
     def fresh(self) -> SessionTalker:
         return SessionTalker(self.engine.session())
+
+    def close(self) -> None:
+        """Python gives it back."""
 
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         following = -1
@@ -110,6 +116,9 @@ class NativeTalker:
     def fresh(self) -> NativeTalker:
         return NativeTalker(self.engine.session())
 
+    def close(self) -> None:
+        self.session.close()
+
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         session = self.session
         fed = np.concatenate([self.pending, given]) if len(self.pending) else given
@@ -144,6 +153,9 @@ class ReferenceTalker:
 
     def fresh(self) -> ReferenceTalker:
         return ReferenceTalker(self.extensions, self.program)
+
+    def close(self) -> None:
+        self.machine = None
 
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         machine = self._take(given)

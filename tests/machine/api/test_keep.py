@@ -190,7 +190,7 @@ def altered(whole: Path, path: Path, change: Callable[[Beginning], Beginning]) -
     path.unlink(missing_ok=True)
     with KeptRun.open(whole) as kept, Journal.create(path) as copy:
         copy.append(Kind.BEGINNING, change(kept.beginning).to_bytes())
-        copy.append(Kind.INPUT, b"")
+        copy.append(Kind.LAST_INPUT, b"")
     return path
 
 
@@ -225,7 +225,7 @@ def _can_be(name: str, value: object) -> bool:
         return isinstance(value, str)
     if name in ("arguments", "extensions"):
         return value == ["word"]
-    if name in ("keeps_tokens", "proved", "has_input"):
+    if name in ("keeps_tokens", "proved", "input_is_whole"):
         return isinstance(value, bool)
     return type(value) is int and name in ("seed", "max_memory", "max_tokens", "chapter_tokens")
 
@@ -321,7 +321,10 @@ def test_a_limit_is_no_ending(tmp_path: Path, expected: bytes) -> None:
 
 
 @pytest.mark.parametrize("as_file", [False, True])
-def test_input_that_comes_later_goes_on(as_file: bool, tmp_path: Path, expected: bytes) -> None:
+@pytest.mark.parametrize("interrupted", [False, True])
+def test_input_that_comes_later_goes_on(
+    as_file: bool, interrupted: bool, tmp_path: Path, expected: bytes
+) -> None:
     class Broken(io.BytesIO):
         def read1(self, size: int | None = -1, /) -> bytes:
             found = super().read1(3)
@@ -329,9 +332,17 @@ def test_input_that_comes_later_goes_on(as_file: bool, tmp_path: Path, expected:
                 raise KeyboardInterrupt
             return found
 
+    def interrupt(_: object) -> None:
+        raise KeyboardInterrupt
+
     path = tmp_path / "live.curta"
     with pytest.raises(KeyboardInterrupt):
         REFERENCE.run(MODULE, keep=path, stdin=Broken(GIVEN[:8]), chapter_tokens=300)
+    if interrupted:
+        with pytest.raises(KeyboardInterrupt):
+            resume(path, stdin=GIVEN[8:], on_stdout=interrupt)
+        assert resume(path).stdout == expected
+        return
     rest = GIVEN[8:]
     assert resume(path, stdin=io.BytesIO(rest) if as_file else rest).stdout == expected
     with pytest.raises(UserError, match="all of the run's input: give no more"):

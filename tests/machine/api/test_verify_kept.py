@@ -225,7 +225,7 @@ CHANGES: dict[str, Change] = {
     "a number of chapters": in_ending(chapters=2),
     "where a page is": one_page(start=1),
     "a byte of output": in_stream(Kind.OUTPUT, 11),
-    "a byte of input": in_stream(Kind.INPUT, 11),
+    "a byte of input": in_stream(Kind.LAST_INPUT, 11),
 }
 
 

@@ -134,9 +134,18 @@ class NativeSession(Session):
             raise RegionError("no memory left for the native engine's state")
         self.check()
 
+    def close(self) -> None:
+        """Give the memory back: nothing more is said.
+
+        An interruption while that is done in `__del__` would go unnoticed.
+        """
+        state, self.state = self.state, None
+        if state:
+            self.library.destroy(state)
+
     def __del__(self) -> None:
         if getattr(self, "state", None):
-            self.library.destroy(self.state)
+            self.close()
 
     @property
     def bytes(self) -> int:

@@ -44,11 +44,12 @@ class Kind(IntEnum):
     BEGINNING = 1
     PAGE = 2
     INPUT = 3
-    """Without bytes: there is no more."""
     OUTPUT = 4
     ERRORS = 5
     TOKENS = 6
     ENDING = 7
+    LAST_INPUT = 8
+    """What is left of the input: behind it there is no more."""
 
 
 MEANINGLESS = (ValueError, KeyError, TypeError, struct.error, zlib.error)
@@ -90,7 +91,7 @@ class Beginning:
     extensions: tuple[str, ...]
     weights: str | None = None
     """The file with the weights, if they are the program."""
-    has_input: bool = False
+    input_is_whole: bool = False
     """All of the input is in the file: it was kept before the run began."""
     output: tuple[int, int, int] | None = None
     """The file that the output went to: device, inode, and how long it was before."""
@@ -246,7 +247,7 @@ def _never_began(journal: Journal) -> bool:
     if first.kind != Kind.BEGINNING or any(r.kind != Kind.INPUT or not r.length for r in rest):
         return False
     try:
-        return Beginning.from_bytes(journal.read(first)).has_input
+        return Beginning.from_bytes(journal.read(first)).input_is_whole
     except MEANINGLESS:
         return False
 
@@ -297,7 +298,7 @@ class KeptRun:
         for record in records[1:]:
             self._take(Kind(record.kind), record)
         records.clear()
-        if self.beginning.has_input and not self.input_ended:
+        if self.beginning.input_is_whole and not self.input_ended:
             raise FileError(
                 f"{self.path} holds no run: it was ended while its input was being kept, before "
                 "it began; begin it again"
@@ -311,11 +312,13 @@ class KeptRun:
             self._take_page(record, self.journal.read(record, 0, _LENGTH.size + length))
         elif kind == Kind.ENDING:
             self.ending = _made(Ending, _unpacked(self.journal.read(record))[0])
-        elif kind == Kind.INPUT and record.length == 0:
-            self.input_ended = True
+        elif kind == Kind.LAST_INPUT:
+            self._take_last(record)
         elif kind in STREAMS:
             if kind == Kind.TOKENS and record.length % _TOKEN.itemsize:
                 raise ValueError("half a token")
+            if kind == Kind.INPUT and self.input_ended:
+                raise ValueError("there is input behind its end")
             self.streams[kind].add(record)
         else:
             raise ValueError(f"a record of kind {kind}")
@@ -398,10 +401,15 @@ class KeptRun:
         self.journal.sync(now=True)
         self.ending = ending
 
-    def end_input(self) -> None:
-        if not self.input_ended:
-            self.journal.append(Kind.INPUT, b"")
-            self.input_ended = True
+    def end_input(self, rest: bytes = b"") -> None:
+        """Keep what is left of the input, and that there is no more."""
+        self._take_last(self.journal.append(Kind.LAST_INPUT, rest))
+
+    def _take_last(self, record: Record) -> None:
+        if self.input_ended:
+            raise ValueError("its input ends twice")
+        self.streams[Kind.INPUT].add(record)
+        self.input_ended = True
 
     def close(self) -> None:
         self.journal.close()

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from curta.errors import FileError, ProgramError
 
-MAGIC = b"curta kept run 1\n"
+MAGIC = b"curta kept run 2\n"
 FAMILY = b"curta kept run "
 """What the magic of every version begins with."""
 _HEAD = struct.Struct("<BQ")

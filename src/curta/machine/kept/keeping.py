@@ -95,7 +95,7 @@ class KeptInput:
     def __init__(
         self,
         kept: KeptRun,
-        source: Readable,
+        source: Readable | None,
         place: int,
         before_waiting: Callable[[], object],
     ) -> None:
@@ -121,7 +121,7 @@ class KeptInput:
         if self._kept.input_ended:
             return False
         self._before_waiting()
-        content = _read_some(self._source)
+        content = b"" if self._source is None else _read_some(self._source)
         if content:
             self._keep(content)
         else:
@@ -150,14 +150,19 @@ def _read_some(source: Readable) -> bytes:
     return read(READ_AHEAD if hasattr(source, "read1") else 1) or b""
 
 
-def keep_input(kept: KeptRun, content: Input) -> None:
-    """All of an input that has an end."""
-    if isinstance(content, Readable):
-        while block := content.read(1 << 20):
-            kept.streams[Kind.INPUT].append(block)
-    else:
-        kept.streams[Kind.INPUT].append(bytes(content or b""))
-    kept.end_input()
+def has_end(source: Input) -> bool:
+    """Whether all of an input is there already."""
+    return not isinstance(source, Readable) or is_regular(source)
+
+
+def keep_input(kept: KeptRun, content: Input, block: int = 1 << 20) -> None:
+    """All of an input that has an end, so many bytes at a time; -1 means as a whole."""
+    source = content if isinstance(content, Readable) else io.BytesIO(content or b"")
+    piece = source.read(block) or b""
+    while following := b"" if block < 0 else source.read(block):
+        kept.streams[Kind.INPUT].append(piece)
+        piece = following
+    kept.end_input(piece)
 
 
 class Recorder:
@@ -175,8 +180,7 @@ class Recorder:
         self.program = program
         if lengths is None:
             lengths = kept.lengths(len(kept.marks) + 1)
-        stdin = host.stdin or b""
-        source = stdin if isinstance(stdin, Readable) else io.BytesIO(stdin)
+        source = host.stdin if isinstance(host.stdin, Readable) else None
         self.input = KeptInput(kept, source, lengths[0], self.hand_on)
         self._places = dict(zip((Kind.OUTPUT, Kind.ERRORS, Kind.TOKENS), lengths[1:], strict=True))
         self._handed = {kind: kept.streams[kind].length for kind in (Kind.OUTPUT, Kind.ERRORS)}
@@ -291,7 +295,7 @@ def create(
 ) -> KeptRun:
     """A file for a run that is about to begin. Input that has an end is kept at once."""
     source = options.get("stdin")
-    whole = not isinstance(source, Readable) or is_regular(source)
+    whole = has_end(source)
     beginning = Beginning(
         __version__,
         ready.machine,
@@ -309,7 +313,7 @@ def create(
         proved=cast(bool, options.get("prove", True)),
         extensions=ready.extensions,
         weights=ready.weights,
-        has_input=whole,
+        input_is_whole=whole,
         output=output,
         module=ready.module,
     )
@@ -333,10 +337,6 @@ def play(
     max_tokens: int | None = None,
 ) -> Ending:
     """Bring a run to its end, from its beginning or its last page."""
-    recorder = Recorder(kept, ready.program, host, handed)
-    recorder.catch_up()
-    if kept.ending is not None:
-        return kept.ending
     limits = limits_of(kept.beginning)
     if max_tokens is not None:
         chapters = kept.chapters(ready.program, segments(kept.beginning))
@@ -346,6 +346,12 @@ def play(
                 f"max_tokens={max_tokens}: {kept.path} has said {said:,} tokens already"
             )
         limits = replace(limits, max_tokens=max_tokens)
+    if host.stdin is not None and has_end(host.stdin) and not (kept.input_ended or kept.ending):
+        keep_input(kept, host.stdin, block=-1)  # all of it or nothing: it may be given again
+    recorder = Recorder(kept, ready.program, host, handed)
+    recorder.catch_up()
+    if kept.ending is not None:
+        return kept.ending
     conversation = Conversation(ready.talker, ready.program, recorder.host, limits)
     try:
         ending = ending_of(kept, conversation, len(kept.marks) + 1)

@@ -282,6 +282,9 @@ class KeptTalker:
     def fresh(self) -> KeptTalker:
         return KeptTalker(self._stream, self._place)
 
+    def close(self) -> None:
+        """There is nothing to be given back."""
+
     def talk(self, given: Ids, most: int) -> Iterator[Ids]:
         if self._is_open and not np.array_equal(self._next(len(given)), given):
             raise VerifyError("the host said something else than was kept")
