@@ -25,7 +25,7 @@ KEYS: dict[str, tuple[list[int], str]] = {
     "paged": ([0, 1, -1, 2**20, 2**20 + 1, 2**20 - 1, -(2**20), 77_777], "Row0 *pages0["),
     "hashed": ([0, 1, -1, 2**20 + 7, 2**20 + 8, -(2**20), 5, 2**19], "Entry0 *entries0;"),
     "nearest": ([0, 1, -1, 2**17, 2**17 + 2, 2**17 + 4, -(2**17), 64], "uint64_t *marks0["),
-    "by position": ([0, 1, -1, 5, 6, 100, -7, 3], "at_position(s,"),
+    "by position": ([0, 1, -1, 5, 6, 100, -7, 3], "track[ROW(query0)]"),
 }
 """Keys of the tokens a..h, and what the C of such a table contains."""
 

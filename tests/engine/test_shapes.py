@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from curta.compiler import Graph, compile, count_reached, equals, function_table
 from curta.engine import load
 from curta.engine.native import model_to_c
-from curta.engine.native.shapes import jumps_of, needs_table, staircase_of
+from curta.engine.native.shapes import jumps_of, staircase_of
 
 bends = st.lists(st.tuples(st.integers(-20, 20), st.integers(-5, 5)), min_size=1, max_size=8)
 
@@ -29,7 +29,6 @@ def test_regular_steps_are_a_staircase() -> None:
     jumps = jumps_of(steps)
     assert jumps is not None
     assert staircase_of(jumps) == (8, 8, 7)
-    assert not needs_table(jumps)
 
 
 def test_the_generated_code_shows_what_was_meant() -> None:

@@ -12,11 +12,12 @@ import numpy as np
 from curta.compiler.model import Model
 from curta.compiler.numbers import power_of_two
 from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
-from curta.engine.native.emit import Emitter, program_to_c
+from curta.engine.native.emit import model_to_c
 from curta.engine.native.source_cache import cached_source
-from curta.engine.native.symbolic import weights_to_program
 from curta.engine.toolchain import build_library, load_library
 from curta.errors import RegionError
+
+__all__ = ["CHUNK", "Library", "Native", "NativeSession", "model_to_c"]
 
 CHUNK = 1 << 16
 """Tokens generated between two looks at Python."""
@@ -24,12 +25,6 @@ CHUNK = 1 << 16
 FLAGS = ("-fwrapv", "-lm")
 LARGE = 1_000_000
 """Characters of a source that would take a compiler too long with all of its optimisations."""
-
-
-def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True) -> str:
-    """The C source of a model."""
-    program = weights_to_program(model)
-    return program_to_c(model, program, residuals=residuals, specialise=specialise)
 
 
 class Native(Engine):
@@ -109,7 +104,7 @@ class Library:
         )
         self.bytes = function(library, "curta_bytes", count, pointer)
         self.exhausted = function(library, "curta_exhausted", ctypes.c_int32, pointer)
-        self.broken = function(library, "curta_broken", ctypes.c_int32, pointer, pointer)
+        self.broken = function(library, "curta_broken", ctypes.c_int32, *3 * [pointer])
         if hasattr(library, "curta_stream"):
             self.stream = function(library, "curta_stream", None, pointer, pointer)
 
@@ -204,17 +199,10 @@ class NativeSession(Session):
                 f"position {self.length}: no memory left ({self.bytes:,} bytes in use); run fewer "
                 "tokens at once"
             )
-        value = ctypes.c_int64()
-        broken = self.library.broken(self.state, ctypes.byref(value))
+        value, step = ctypes.c_int64(), ctypes.c_int32()
+        broken = self.library.broken(self.state, ctypes.byref(value), ctypes.byref(step))
         if broken >= 0:
             guard = self.engine.model.plan["guards"][broken]
             promised = [guard["low"], guard["high"]]
-            step = promise_step(self.engine.model, broken)
-            actual = float(value.value * power_of_two(step))
+            actual = float(value.value * power_of_two(step.value))
             raise broken_promise(guard["name"], self.length, f"{actual:.17g}", *promised)
-
-
-def promise_step(model: Model, number: int) -> int:
-    """The unit in which the generated code checks a promise."""
-    program = weights_to_program(model)
-    return Emitter(model, program, residuals=False).promise_step(program.promises[number])

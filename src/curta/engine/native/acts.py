@@ -4,49 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from curta.compiler.numbers import Number
 from curta.engine.native.case import Case
-from curta.engine.native.events import Score
-from curta.engine.native.pool import Range
-from curta.engine.native.symbolic import Stored, Sum, ValueId
-
-
-@dataclass(frozen=True)
-class Grow:
-    total: ValueId
-    addend: Sum
-
-
-@dataclass(frozen=True)
-class File:
-    owner: int
-    opens: bool
-    key: Sum
-    members: tuple[tuple[str, Stored, Sum], ...]
-
-
-@dataclass(frozen=True)
-class Test:
-    number: int
-    total: Sum
-    low: Number
-    high: Number
+from curta.engine.native.routine import Check, Filing, Growth, Rule
+from curta.engine.native.values import Bounds, Sum
 
 
 @dataclass(frozen=True)
 class Say:
-    """The vertex of one rule is said."""
+    """The best token of one rule is said."""
 
-    rule: int
-    linear: Sum
-    square: Sum
+    rule: Rule
 
 
 @dataclass(frozen=True)
 class Compare:
     """The best of several rules is said."""
 
-    scores: tuple[Score, ...]
+    rules: tuple[Rule, ...]
 
 
 @dataclass(frozen=True)
@@ -54,7 +28,7 @@ class Divide:
     """Branches by the interval that a sum is in; together they cover all that it can be."""
 
     on: Sum
-    branches: tuple[tuple[Range, Block], ...]
+    branches: tuple[tuple[Bounds, Block], ...]
 
 
 @dataclass(frozen=True)
@@ -66,9 +40,9 @@ class Proceed:
 
 @dataclass(frozen=True)
 class Insist:
-    """The rest is for steps in which a table finds a row; others are left to the general code."""
+    """The rest is for steps in which a look-up finds a row; others are left to the general code."""
 
-    table: int
+    look_up: int
 
 
 @dataclass(frozen=True)
@@ -81,7 +55,7 @@ class Next:
     """The token is taken in: the next one."""
 
 
-Act = Grow | File | Test | Say | Compare | Divide | Proceed | Insist | GiveUp | Next
+Act = Growth | Filing | Check | Say | Compare | Divide | Proceed | Insist | GiveUp | Next
 Acts = list[tuple[Case, Act]]
 
 

@@ -17,22 +17,26 @@ from fractions import Fraction
 
 from curta.compiler.numbers import Number, common_factor, power_of_two, simplify, step_of
 from curta.engine.native.intervals import Intervals, proportion
-from curta.engine.native.pool import (
+from curta.engine.native.shapes import jumps_of, staircase_of
+from curta.engine.native.values import (
+    CONSTANT,
     ONE,
     ZERO,
+    Bounds,
     Definition,
     FetchedKey,
     FetchedValue,
+    Held,
     Pool,
-    Range,
+    Product,
     Steps,
+    Sum,
+    ValueId,
     constant,
     direction,
     divided,
     scaled,
 )
-from curta.engine.native.shapes import jumps_of, staircase_of
-from curta.engine.native.symbolic import CONSTANT, Held, Product, Sum, ValueId
 
 MOST_COMPOSED = 64
 """Jumps of a function of one number that is put together from others."""
@@ -48,13 +52,13 @@ class Facts:
     """What is known in a case, beyond what holds at every token."""
 
     equal: dict[ValueId, Sum] = field(default_factory=dict)
-    bounds: dict[Sum, Range] = field(default_factory=dict)
+    bounds: dict[Sum, Bounds] = field(default_factory=dict)
     """Intervals of sums without constant that begin with coefficient 1."""
     hits: dict[int, bool] = field(default_factory=dict)
-    """Whether a table finds what it looks up."""
+    """Whether a look-up finds something."""
 
-    def with_hit(self, table: int, hit: bool = True) -> Facts:
-        return replace(self, hits={**self.hits, table: hit})
+    def with_hit(self, look_up: int, hit: bool = True) -> Facts:
+        return replace(self, hits={**self.hits, look_up: hit})
 
     def with_bound(self, total: Sum, low: Number, high: Number) -> Facts:
         """The same, and total (without constant) is in low..high."""
@@ -77,7 +81,7 @@ class Case:
         self.facts = facts
         self.values: dict[ValueId, Sum] = {}
         self.sums: dict[Sum, Sum] = {}
-        self.intervals = Intervals(pool, facts.bounds, facts.hits)
+        self.intervals = Intervals(pool, facts.bounds)
         self.under_hit: dict[int, Case] = {}
 
     def refined(self, total: Sum, low: Number, high: Number) -> Case:
@@ -124,7 +128,7 @@ class Case:
         case.values, case.sums = dict(self.values), dict(self.sums)
         return case
 
-    def range(self, total: Sum) -> Range:
+    def range(self, total: Sum) -> Bounds:
         return self.intervals.of(total)
 
     # -- sums -------------------------------------------------------------------------------
@@ -148,7 +152,7 @@ class Case:
         """The same, with gates on one number that make up steps written as steps."""
         groups: dict[tuple[Sum, Sum], list[tuple[ValueId, Number]]] = {}
         for value, coefficient in total.terms:
-            definition = None if value == CONSTANT else self.pool.entries[value].definition
+            definition = self.pool.definition(value)
             if isinstance(definition, Product):
                 group = definition.gate.without_constant, definition.factor
                 groups.setdefault(group, []).append((value, coefficient))
@@ -161,7 +165,7 @@ class Case:
         """The same, with halves of a staircase written as one."""
         groups: dict[tuple[Sum, Number], list[tuple[ValueId, Number]]] = {}
         for value, coefficient in total.terms:
-            definition = None if value == CONSTANT else self.pool.entries[value].definition
+            definition = self.pool.definition(value)
             if isinstance(definition, Steps) and definition.factor == ONE:
                 groups.setdefault((definition.argument, coefficient), []).append(
                     (value, coefficient)
@@ -238,15 +242,15 @@ class Case:
                 return self.settled(self.steps(argument, jumps, factor))
             case Held(total):
                 return self.held(total)
-            case FetchedValue(table, member):
-                hit = self.facts.hits.get(table)
+            case FetchedValue(look_up, member):
+                hit = self.facts.hits.get(look_up)
                 if hit is False:
                     return ZERO
-                copied = self.pool.copies.get((table, member))
-                if hit and copied is not None:
-                    return self.sum(self.pool.queries[table]).plus(constant(copied))
-            case FetchedKey(table) if self.facts.hits.get(table):
-                return self.sum(self.pool.queries[table])
+                copied = self.pool.rows_behind(look_up).members[member].copied
+                if hit and copied is not None and not self.pool.look_ups[look_up].nearest:
+                    return self.sum(self.pool.look_ups[look_up].query).plus(constant(copied))
+            case FetchedKey(look_up) if self.facts.hits.get(look_up):
+                return self.sum(self.pool.look_ups[look_up].query)
         itself = Sum(((number, 1),))
         low, high = self.range(itself)
         return constant(low) if low == high else itself
@@ -302,17 +306,19 @@ class Case:
 
     def assuming_found(self, factor: Sum) -> Case:
         """The case that a gate on this factor is evaluated in: without it the factor is zero."""
-        tables = set()
+        behind = set()
         for value, _ in factor.terms:
-            definition = None if value == CONSTANT else self.pool.entries[value].definition
-            if not isinstance(definition, FetchedValue) or definition.table in self.pool.nearest:
+            definition = self.pool.definition(value)
+            if not isinstance(definition, FetchedValue):
                 return self
-            tables.add(definition.table)
-        if len(tables) != 1 or (table := tables.pop()) in self.facts.hits:
+            if self.pool.look_ups[definition.look_up].nearest:
+                return self
+            behind.add(definition.look_up)
+        if len(behind) != 1 or (look_up := behind.pop()) in self.facts.hits:
             return self
-        if table not in self.under_hit:
-            self.under_hit[table] = Case(self.pool, self.facts.with_hit(table))
-        return self.under_hit[table]
+        if look_up not in self.under_hit:
+            self.under_hit[look_up] = Case(self.pool, self.facts.with_hit(look_up))
+        return self.under_hit[look_up]
 
     def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
         """factor * f(argument), f given by its jumps."""

@@ -8,9 +8,8 @@ from fractions import Fraction
 from curta.compiler.numbers import Number, power_of_two
 from curta.engine.native.acts import Acts, Block, Compare, Divide, Say
 from curta.engine.native.case import Case
-from curta.engine.native.events import Score
-from curta.engine.native.pool import Range, Steps
-from curta.engine.native.symbolic import CONSTANT, Sum, ValueId
+from curta.engine.native.routine import Rule
+from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId
 
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
@@ -20,41 +19,37 @@ MOST_TRIED = 6
 """Numbers on which a division is tried."""
 
 
-def chosen(case: Case, scores: list[Score], depth: int = 0) -> Acts:
+def chosen(case: Case, rules: list[Rule], depth: int = 0) -> Acts:
     """Says the best token, after dividing by numbers that decide between rules."""
-    scores = possible(case, scores)
-    if len(scores) == 1:
-        score = scores[0]
-        return [(case, Say(score.number, score.linear, score.square))]
+    rules = possible(case, rules)
+    if len(rules) == 1:
+        return [(case, Say(rules[0]))]
     if depth < MOST_DIVISIONS:
-        for on in decisive(case, scores):
+        for on in decisive(case, rules):
             pieces = [(ends, case.refined(on, *ends)) for ends in places_of(case, on)]
-            if len(pieces) > 1 and all(decides(scores, piece) for _, piece in pieces):
+            if len(pieces) > 1 and all(decides(rules, piece) for _, piece in pieces):
                 blocks = [
-                    (ends, Block(tuple(chosen(piece, scores, depth + 1)))) for ends, piece in pieces
+                    (ends, Block(tuple(chosen(piece, rules, depth + 1)))) for ends, piece in pieces
                 ]
                 return [(case, Divide(on, tuple(blocks)))]
-    return [(case, Compare(tuple(scores)))]
+    return [(case, Compare(tuple(rules)))]
 
 
-def decides(scores: list[Score], piece: Case) -> bool:
+def decides(rules: list[Rule], piece: Case) -> bool:
     """Whether fewer rules are left in a piece."""
-    return len(possible(piece, scores)) < len(scores)
+    return len(possible(piece, rules)) < len(rules)
 
 
-def possible(case: Case, scores: list[Score]) -> list[Score]:
+def possible(case: Case, rules: list[Rule]) -> list[Rule]:
     """What is left of the rules that may win.
 
     The best score is not below any rule's, nor below the mean of several: where one of two
     conditions holds, one of two scores is high, whichever that is.
     """
-    left = [
-        Score(s.number, s.tokens, case.sum(s.base), case.sum(s.linear), case.sum(s.square))
-        for s in scores
-    ]
-    ranges = [score_range(case, score) for score in left]
+    left = [Rule(rule.number, rule.tokens, *map(case.sum, rule.parts)) for rule in rules]
+    ranges = [score_range(case, rule) for rule in left]
     least = max(Fraction(low) for low, _ in ranges)
-    unsure = [score.base for score in left if score.base.constant is None]
+    unsure = [rule.base for rule in left if rule.base.constant is None]
     if len(unsure) > 1:
         together = Sum()
         for base in unsure:
@@ -64,10 +59,10 @@ def possible(case: Case, scores: list[Score]) -> list[Score]:
     return found or left  # there is none where a promise is always broken
 
 
-def decisive(case: Case, scores: list[Score]) -> Iterator[Sum]:
-    """Numbers whose steps the scores' bases depend on, the nearest first."""
+def decisive(case: Case, rules: list[Rule]) -> Iterator[Sum]:
+    """Numbers whose steps the rules' bases depend on, the nearest first."""
     pool = case.pool
-    queue = [v for score in scores for v, _ in score.base.terms if v != CONSTANT]
+    queue = [v for rule in rules for v, _ in rule.base.terms if v != CONSTANT]
     seen: set[ValueId] = set()
     tried: set[Sum] = set()
     while queue and len(tried) < MOST_TRIED:
@@ -85,7 +80,7 @@ def decisive(case: Case, scores: list[Score]) -> Iterator[Sum]:
             queue += [v for v, _ in total.terms if v != CONSTANT]
 
 
-def places_of(case: Case, on: Sum) -> list[Range]:
+def places_of(case: Case, on: Sum) -> list[Bounds]:
     """The intervals between the steps of a number."""
     low, high = case.range(on)
     step = power_of_two(case.pool.step(on))
@@ -99,16 +94,16 @@ def places_of(case: Case, on: Sum) -> list[Range]:
     return list(zip(starts, ends, strict=True))
 
 
-def score_range(case: Case, score: Score) -> Range:
+def score_range(case: Case, rule: Rule) -> Bounds:
     """Least and greatest score of a rule's best token."""
-    low, high = case.range(score.base)
-    most = len(score.tokens) - 1
-    square = score.square.constant
-    if most == 0 or (not score.linear.terms and square is not None and square >= 0):
+    low, high = case.range(rule.base)
+    most = len(rule.tokens) - 1
+    square = rule.square.constant
+    if most == 0 or (not rule.linear.terms and square is not None and square >= 0):
         return low, high
-    steepest = case.range(score.linear)[1]
+    steepest = case.range(rule.linear)[1]
     if square is None or square <= 0:
-        flattest = case.range(score.square)[0]
+        flattest = case.range(rule.square)[0]
         return low, high + max(0, most * steepest, most * steepest - most * most * flattest)
     vertex = max(0, min(most, round(Fraction(steepest) / (2 * square))))
     return low, high + max(0, vertex * steepest - vertex * vertex * square)

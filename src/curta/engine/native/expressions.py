@@ -15,10 +15,9 @@ from itertools import accumulate
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.intervals import proportion
-from curta.engine.native.pool import ONE, Pool, Steps
 from curta.engine.native.shapes import Jumps, is_scattered, square_wave_of, staircase_of
-from curta.engine.native.symbolic import Held, Product, Sum, ValueId
 from curta.engine.native.tables import integer_type
+from curta.engine.native.values import ONE, Held, Pool, Product, Steps, Sum, ValueId
 
 FEW_ENTRIES = 64
 FEWEST_FOR_TABLE = 4
@@ -31,7 +30,7 @@ class Scope:
 
     defined: set[ValueId] = field(default_factory=set)
     rows: set[int] = field(default_factory=set)
-    """Tables whose row has been found."""
+    """Look-ups whose row has been found."""
     names: dict[Sum, tuple[str, int]] = field(default_factory=dict)
     """Sums that have a name, and the power of two that it counts."""
 

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
 from curta.compiler.numbers import Number
-from curta.engine.native.acts import Acts, File, Grow, Test
+from curta.engine.native.acts import Acts
 from curta.engine.native.case import Case, Facts
-from curta.engine.native.events import Check, Event, Filing, Growth, Steady
-from curta.engine.native.pool import Input, Pool, Range
-from curta.engine.native.symbolic import Sum, Total, ValueId
-from curta.engine.native.tables import position_shift
+from curta.engine.native.routine import Check, Event, Filing, Growth, Routine
+from curta.engine.native.values import Bounds, Pool, Sum, Total, ValueId
 
 
 @dataclass(frozen=True)
 class Asked:
-    """What the rows of a table are ever asked for, while promises are kept."""
+    """What rows are ever asked for, while promises are kept."""
 
     highest: Number
     only: frozenset[Number] | None
@@ -29,28 +28,28 @@ class Asked:
 
 
 class Follower:
-    def __init__(self, steady: Steady) -> None:
-        self.pool = steady.pool
-        self.events = steady.events
-        case = promised(steady)
-        self.asked = asked_keys(case)
-        self.filed = filed_keys(case, steady.events)
+    def __init__(self, routine: Routine) -> None:
+        self.routine = routine
+        self.pool = routine.pool
+        case = promised(routine)
+        self.asked = asked_keys(case, routine)
+        self.filed = filed_keys(case, routine.events)
 
     def with_misses(self, facts: Facts) -> Facts:
-        """The same, and what tables are asked for in vain because nothing is filed there."""
+        """The same, and what is looked up in vain because nothing is filed there."""
         case = Case(self.pool, facts)
-        for event in self.events:
+        for event in self.routine.events:
             if isinstance(event, Check):
                 case = case.learned(case.sum(event.total), event.low, event.high)
-        for table, query in self.pool.queries.items():
-            filed = self.filed.get(self.pool.owners[table])
-            if filed is not None and table not in facts.hits and is_plain(self.pool, table):
-                low, high = case.range(case.sum(query))
+        for number, look_up in self.routine.look_ups.items():
+            filed = self.filed.get(look_up.rows)
+            if filed is not None and number not in facts.hits and self.pool.is_plain(number):
+                low, high = case.range(case.sum(look_up.query))
                 if high < filed[0] or low > filed[1]:
-                    facts = facts.with_hit(table, False)
+                    facts = facts.with_hit(number, False)
         return facts
 
-    def followed(self, case: Case, events: list[Event]) -> tuple[Acts, Case]:
+    def followed(self, case: Case, events: Iterable[Event]) -> tuple[Acts, Case]:
         """What is left of these events, and the case after them, in which promises are kept."""
         acts: Acts = []
         still: set[ValueId] = set()
@@ -59,94 +58,85 @@ class Follower:
                 case Growth(total, addend):
                     left = case.sum(addend)
                     if left.terms:
-                        acts.append((case, Grow(total, left)))
+                        acts.append((case, Growth(total, left)))
                     else:
                         still.add(total)
-                case Filing(_, owner, opens, key, members):
+                case Filing(rows, _, key, members):
                     at = case.sum(key)
-                    if owner not in self.asked or not self.asked[owner].never(*case.range(at)):
-                        filed = tuple((name, stored, case.sum(t)) for name, stored, t in members)
-                        acts.append((case, File(owner, opens, at, filed)))
-                case Check(number, promised, low, high):
-                    left = case.sum(promised)
-                    ends = case.range(left)
-                    if not ((low <= ends[0] and ends[1] <= high) or self.is_still(promised, still)):
-                        acts.append((case, Test(number, left, low, high)))
-                    case = case.learned(left, low, high)
+                    if rows not in self.asked or not self.asked[rows].never(*case.range(at)):
+                        filed = tuple((name, case.sum(total)) for name, total in members)
+                        acts.append((case, replace(event, key=at, members=filed)))
+                case Check():
+                    left = case.sum(event.total)
+                    low, high = case.range(left)
+                    proved = event.low <= low and high <= event.high
+                    if not (proved or self.is_still(event.total, still)):
+                        acts.append((case, replace(event, total=left)))
+                    case = case.learned(left, event.low, event.high)
         return acts, case
 
     def is_still(self, promised: Sum, still: set[ValueId]) -> bool:
         """Whether a sum is of totals that did not grow: it was checked at the token before."""
         for value, _ in promised.without_constant.terms:
-            definition = self.pool.entries[value].definition
-            if not isinstance(definition, Input) or definition.value not in still:
+            if value not in still:
                 return False
-            assert isinstance(self.pool.program.values[definition.value].definition, Total)
+            assert isinstance(self.pool.definition(value), Total)
         return True
 
 
-def promised(steady: Steady) -> Case:
+def promised(routine: Routine) -> Case:
     """What holds at any token, while promises are kept."""
-    case = Case(steady.pool, Facts())
-    for event in steady.events:
+    case = Case(routine.pool, Facts())
+    for event in routine.events:
         if isinstance(event, Check):
             case = case.learned(case.sum(event.total), event.low, event.high)
     return case
 
 
-def filed_keys(case: Case, events: list[Event]) -> dict[int, Range]:
-    """The interval of the keys that are filed in each table's rows."""
+def filed_keys(case: Case, events: Iterable[Event]) -> dict[int, Bounds]:
+    """The interval of the keys under which anything is filed in rows."""
     return {
-        event.owner: case.range(case.sum(event.key))
+        event.rows: case.range(case.sum(event.key))
         for event in events
         if isinstance(event, Filing) and event.opens
     }
 
 
-def asked_keys(case: Case) -> dict[int, Asked]:
-    """What the rows of each table are asked for, at any token."""
-    pool = case.pool
+def asked_keys(case: Case, routine: Routine) -> dict[int, Asked]:
+    """What rows are asked for, at any token."""
     queries: dict[int, list[Sum]] = {}
     open_ended = set()
-    for table, query in pool.queries.items():
-        if is_plain(pool, table):
-            queries.setdefault(pool.owners[table], []).append(case.sum(query))
+    for number, look_up in routine.look_ups.items():
+        if case.pool.is_plain(number):
+            queries.setdefault(look_up.rows, []).append(case.sum(look_up.query))
         else:
-            open_ended.add(pool.owners[table])
+            open_ended.add(look_up.rows)
     found = {}
-    for owner, sums in queries.items():
-        if owner in open_ended:
+    for rows, sums in queries.items():
+        if rows in open_ended:
             continue
         constants = [query.constant for query in sums]
         only = frozenset(c for c in constants if c is not None)
-        found[owner] = Asked(
+        found[rows] = Asked(
             max(case.range(query)[1] for query in sums), None if None in constants else only
         )
     return found
 
 
-def is_plain(pool: Pool, table: int) -> bool:
-    """Whether a table only answers queries that are equal to a key, and keys are no positions."""
-    shift = position_shift(pool.program, pool.program.tables[table].key)
-    return table not in pool.nearest and shift is None
-
-
 def without_repetitions(pool: Pool, classes: list[Acts]) -> list[Acts]:
     """Without filing what every token of a stretch files: the token before has filed it."""
-    owners = {act.owner for acts in classes for _, act in acts if isinstance(act, File)}
-    for owner in owners:
+    for rows in {act.rows for acts in classes for _, act in acts if isinstance(act, Filing)}:
         filed = [
-            [a for _, a in acts if isinstance(a, File) and a.owner == owner] for acts in classes
+            [a for _, a in acts if isinstance(a, Filing) and a.rows == rows] for acts in classes
         ]
         fixed = all(
-            a.key.constant is not None and all(t.constant is not None for _, _, t in a.members)
+            a.key.constant is not None and all(t.constant is not None for _, t in a.members)
             for acts in filed
             for a in acts
         )
-        nearest = pool.program.tables[owner].nearest
-        if fixed and not nearest and all(acts == filed[0] for acts in filed):
+        if fixed and pool.rows[rows].kind != "nearest" and all(acts == filed[0] for acts in filed):
             classes = [
-                [(c, a) for c, a in acts if not (isinstance(a, File) and a.owner == owner)]
+                [(c, a) for c, a in acts if not (isinstance(a, Filing) and a.rows == rows)]
                 for acts in classes
             ]
     return classes

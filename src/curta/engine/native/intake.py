@@ -20,10 +20,9 @@ from curta.engine.native.classes import (
     numbers_over,
     track_facts,
 )
-from curta.engine.native.events import Growth, Steady
 from curta.engine.native.following import Follower, without_repetitions
-from curta.engine.native.pool import ZERO, Input
-from curta.engine.native.symbolic import Column, ValueId
+from curta.engine.native.routine import Growth, Routine
+from curta.engine.native.values import ZERO, Column, ValueId
 
 SHORTEST_FAMILY = 8
 """Tokens in a row on which all columns are straight lines, that are a class of their own."""
@@ -36,74 +35,69 @@ class Intake:
     window: int
     """Tokens that there have to be before the stretch."""
     unfiled: tuple[int, ...]
-    """Tables that are always asked the same, and have found nothing yet."""
+    """Look-ups that are always asked the same, and have found nothing yet."""
     resting: tuple[ValueId, ...]
     """Totals that are zero."""
     classes: list[TokenClass]
     entries: list[Block]
 
 
-def intake(steady: Steady, said: set[int]) -> Intake | None:
+def intake(routine: Routine, said: set[int]) -> Intake | None:
     """The cases of tokens that no rule says, if there are any."""
-    count = max((len(column.entries) for column in columns(steady)), default=0)
-    unfiled, tokens = without_filing(steady, [n for n in range(count) if n not in said])
+    count = max((len(column.entries) for column in columns(routine)), default=0)
+    unfiled, tokens = without_filing(routine, [n for n in range(count) if n not in said])
     if not tokens:
         return None
-    window, facts = track_facts(steady, range(count))
+    window, facts = track_facts(routine, range(count))
     facts = Facts(facts.equal, facts.bounds, facts.hits | dict.fromkeys(unfiled, False))
-    follower = Follower(steady)
-    classes = [TokenClass(one) for one in families(steady, tokens)]
-    resting = resting_totals(steady, [class_facts(steady, one.tokens, facts) for one in classes])
-    zeros = {steady.pool.known[Input(total)]: ZERO for total in resting}
+    follower = Follower(routine)
+    classes = [TokenClass(one) for one in families(routine, tokens)]
+    resting = resting_totals(routine, [class_facts(routine, one.tokens, facts) for one in classes])
+    zeros = dict.fromkeys(resting, ZERO)
     facts = Facts(facts.equal | zeros, facts.bounds, facts.hits)
     acts = []
     for one in classes:
-        case = Case(steady.pool, follower.with_misses(class_facts(steady, one.tokens, facts)))
-        found, case = follower.followed(case, steady.events)
+        case = Case(routine.pool, follower.with_misses(class_facts(routine, one.tokens, facts)))
+        found, case = follower.followed(case, routine.events)
         acts.append([*found, (case, Next())])
-    entries = [Block(tuple(one)) for one in without_repetitions(steady.pool, acts)]
+    entries = [Block(tuple(one)) for one in without_repetitions(routine.pool, acts)]
     return Intake(window, unfiled, resting, classes, entries)
 
 
-def columns(steady: Steady) -> list[Column]:
+def columns(routine: Routine) -> list[Column]:
     """The columns that anything is computed from."""
-    values = steady.pool.program.values
-    inputs = [e.definition for e in steady.pool.entries if isinstance(e.definition, Input)]
-    found = [values[one.value].definition for one in inputs]
+    found = [entry.definition for entry in routine.pool.entries]
     return [definition for definition in found if isinstance(definition, Column)]
 
 
-def without_filing(steady: Steady, tokens: list[int]) -> tuple[tuple[int, ...], list[int]]:
-    """Tables that are always asked the same, and tokens that do not file what they are asked for.
+def without_filing(routine: Routine, tokens: list[int]) -> tuple[tuple[int, ...], list[int]]:
+    """Look-ups that are always asked the same, and tokens that do not file what is asked for.
 
-    Only tables of which the token alone says whether it does.
+    Only those of which the token alone says whether it does.
     """
-    program, pool = steady.pool.program, steady.pool
     unfiled = []
-    for table in constant_queries(steady):
-        keys = numbers_over(steady, program.tables[pool.owners[table]].key, tokens)
+    for number in constant_queries(routine):
+        keys = numbers_over(routine, routine.pool.rows_behind(number).key, tokens)
         if keys is not None:
-            unfiled.append(table)
-            query = pool.queries[table].constant
+            unfiled.append(number)
+            query = routine.look_ups[number].query.constant
             tokens = [token for token, key in zip(tokens, keys, strict=True) if key != query]
     return tuple(unfiled), tokens
 
 
-def resting_totals(steady: Steady, classes: list[Facts]) -> tuple[ValueId, ...]:
+def resting_totals(routine: Routine, classes: list[Facts]) -> tuple[ValueId, ...]:
     """Totals that grow at no token of the classes: they are what they were in the beginning."""
-    cases = [Case(steady.pool, facts) for facts in classes]
+    cases = [Case(routine.pool, facts) for facts in classes]
     return tuple(
         event.total
-        for event in steady.events
-        if isinstance(event, Growth)
-        and Input(event.total) in steady.pool.known
-        and all(case.sum(event.addend) == ZERO for case in cases)
+        for event in routine.events
+        if isinstance(event, Growth) and all(case.sum(event.addend) == ZERO for case in cases)
     )
 
 
-def families(steady: Steady, tokens: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def families(routine: Routine, tokens: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Tokens in a row on which all columns are straight lines; shorter rows together."""
-    rows = list(zip(*(column.entries for column in columns(steady)), strict=True))
+    rows = list(zip(*(column.entries for column in columns(routine)), strict=True))
     rest: list[int] = []
     start = 0
     for end in range(1, len(tokens) + 1):

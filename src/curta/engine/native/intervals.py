@@ -10,8 +10,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from curta.compiler.numbers import Number, simplify
-from curta.engine.native.pool import Digit, Form, Pool, Range, Steps, direction, divided
-from curta.engine.native.symbolic import Held, Product, Sum, ValueId
+from curta.engine.native.values import (
+    Bounds,
+    Curve,
+    Digit,
+    Held,
+    Pool,
+    Product,
+    Steps,
+    Sum,
+    ValueId,
+    direction,
+    divided,
+)
 
 MOST_NUMBERS = 6
 """Numbers that the terms of a sum are tried as functions of."""
@@ -22,14 +33,13 @@ MOST_EVALUATED = 1000
 
 
 class Intervals:
-    def __init__(self, pool: Pool, bounds: Mapping[Sum, Range], hits: Mapping[int, bool]) -> None:
+    def __init__(self, pool: Pool, bounds: Mapping[Sum, Bounds]) -> None:
         self.pool = pool
         self.bounds = bounds
-        self.hits = hits
-        self.sums: dict[Sum, Range] = {}
-        self.values: dict[ValueId, Range] = {}
+        self.sums: dict[Sum, Bounds] = {}
+        self.values: dict[ValueId, Bounds] = {}
 
-    def of(self, total: Sum) -> Range:
+    def of(self, total: Sum) -> Bounds:
         """low <= total <= high."""
         found = self.sums.get(total)
         if found is None:
@@ -39,7 +49,7 @@ class Intervals:
             found = self.sums[total] = simplify(low + added), simplify(high + added)
         return found
 
-    def of_terms(self, total: Sum) -> Range:
+    def of_terms(self, total: Sum) -> Bounds:
         low, high = self.added_up(total)
         if len(total.terms) > 1:
             scale, unit = direction(total)
@@ -54,7 +64,7 @@ class Intervals:
                 low, high = max(low, ends[0]), min(high, ends[1])
         return simplify(low), simplify(high)
 
-    def added_up(self, total: Sum) -> Range:
+    def added_up(self, total: Sum) -> Bounds:
         """The interval of a sum, each term for itself."""
         low: Number = 0
         high: Number = 0
@@ -64,7 +74,7 @@ class Intervals:
             high += coefficient * ends[coefficient > 0]
         return low, high
 
-    def of_value(self, value: ValueId) -> Range:
+    def of_value(self, value: ValueId) -> Bounds:
         found = self.values.get(value)
         if found is None:
             low, high = self.computed(value)
@@ -74,7 +84,7 @@ class Intervals:
             found = self.values[value] = low, high
         return found
 
-    def computed(self, value: ValueId) -> Range:
+    def computed(self, value: ValueId) -> Bounds:
         match self.pool.entries[value].definition:
             case Product(gate, factor):
                 low, high = self.of(gate)
@@ -93,12 +103,12 @@ class Intervals:
             case _:
                 return self.given(value)
 
-    def given(self, value: ValueId) -> Range:
+    def given(self, value: ValueId) -> Bounds:
         known = self.bounds.get(Sum(((value, 1),)))
         if isinstance(self.pool.entries[value].definition, Digit):
             assert known is not None, "a digit without a class"
             return known
-        return self.pool.range_of_given(value)
+        return self.pool.bounds_of_given(value)
 
     # -- functions of one number -------------------------------------------------------------
 
@@ -106,13 +116,13 @@ class Intervals:
         """The numbers that several terms are functions of; the last are computed from the first."""
         found: dict[Sum, int] = {}
         for value, _ in total.terms:
-            form = self.pool.form(value)
-            if form is not None:
-                found[form.number] = found.get(form.number, 0) + 1
+            curve = self.pool.curve(value)
+            if curve is not None:
+                found[curve.number] = found.get(curve.number, 0) + 1
         several = [n for n, count in found.items() if count > 1 or proportion(total, n)]
         return several[-MOST_NUMBERS:]
 
-    def as_functions(self, total: Sum, numbers: list[Sum]) -> Range:
+    def as_functions(self, total: Sum, numbers: list[Sum]) -> Bounds:
         """The interval, from the extremes of the terms that are functions of these numbers."""
         rest = total
         low: Number = 0
@@ -123,22 +133,22 @@ class Intervals:
         ends = self.added_up(rest)
         return simplify(low + ends[0]), simplify(high + ends[1])
 
-    def without(self, total: Sum, number: Sum) -> tuple[Sum, Range]:
+    def without(self, total: Sum, number: Sum) -> tuple[Sum, Bounds]:
         """A sum without all that is a function of a number, and the interval of that."""
         slope = proportion(total, number)
         rest = dict(total.plus(number, -slope).terms if slope else total.terms)
         low, high = self.of(number)
         places = {low, high}
-        parts: list[tuple[Number, Form]] = []
+        parts: list[tuple[Number, Curve]] = []
         for value in list(rest):
-            form = self.pool.form(value)
-            if form is not None and form.number == number:
-                parts.append((rest.pop(value), form))
-                places.update(bend for bend in form.bends if low < bend < high)
+            curve = self.pool.curve(value)
+            if curve is not None and curve.number == number:
+                parts.append((rest.pop(value), curve))
+                places.update(bend for bend in curve.bends if low < bend < high)
         if not parts or len(places) * len(parts) > MOST_EVALUATED:
             return total, (0, 0)
         heights = [
-            slope * place + sum(coefficient * form.at(place) for coefficient, form in parts)
+            slope * place + sum(coefficient * curve.at(place) for coefficient, curve in parts)
             for place in places
         ]
         return Sum(tuple(rest.items())), (min(heights), max(heights))
@@ -154,7 +164,7 @@ def proportion(total: Sum, number: Sum) -> Number:
     return 0
 
 
-def times(a: Range, b: Range) -> Range:
+def times(a: Bounds, b: Bounds) -> Bounds:
     if b == (1, 1):
         return a
     ends = [simplify(x * y) for x in a for y in b]

@@ -57,12 +57,6 @@ def square_wave_of(jumps: Jumps) -> tuple[int, int, int] | None:
     return staircase_of(upward)
 
 
-def needs_table(jumps: Jumps) -> bool:
-    """Whether the function is more than one comparison, or one staircase."""
-    is_test = len(jumps) == 1 or (len(jumps) == 2 and jumps[0][1] == -jumps[1][1])
-    return not is_test and staircase_of(jumps) is None and not is_scattered(jumps)
-
-
 def is_scattered(jumps: Jumps) -> bool:
     """Whether the jumps are few and far apart, such as all powers of two."""
     if len(jumps) < 3:

@@ -54,6 +54,7 @@ def generator_digest() -> bytes:
     """Changes whenever the source of the generator, or of what it uses of the compiler, does."""
     total = hashlib.sha256()
     for folder in (Path(__file__).parent, Path(curta.compiler.__file__).parent):
-        for path in sorted(folder.glob("*.py")):
-            total.update(path.read_bytes())
+        for path in sorted(folder.iterdir()):
+            if path.suffix in (".py", ".c"):
+                total.update(path.read_bytes())
     return total.digest()

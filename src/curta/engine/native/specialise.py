@@ -9,7 +9,7 @@ decides which rule speaks.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import accumulate
@@ -21,7 +21,6 @@ from curta.engine.native.acts import (
     Compare,
     Divide,
     GiveUp,
-    Grow,
     Insist,
     Proceed,
     Say,
@@ -35,11 +34,23 @@ from curta.engine.native.classes import (
     quiet_stretch,
     token_classes,
 )
-from curta.engine.native.events import Check, Event, Filing, Growth, Score, Steady, read_by
 from curta.engine.native.following import Follower, without_repetitions
 from curta.engine.native.intake import Intake, intake
-from curta.engine.native.pool import ONE, ZERO, FetchedValue, Input, Pool, Steps, direction
-from curta.engine.native.symbolic import Column, Product, Sum, Total, ValueId
+from curta.engine.native.routine import Check, Event, Filing, Growth, Routine, Rule, read_by
+from curta.engine.native.values import (
+    ONE,
+    ZERO,
+    Column,
+    FetchedValue,
+    Pool,
+    PositionValue,
+    Product,
+    Steps,
+    Sum,
+    Total,
+    ValueId,
+    direction,
+)
 
 MOST_CHOICES = 256
 """Values of a selector."""
@@ -61,7 +72,7 @@ class NotWorthItError(Exception):
 class Plan:
     """All cases of a step in a quiet stretch."""
 
-    steady: Steady
+    routine: Routine
     quiet: Quiet
     classes: list[TokenClass]
     entries: list[Block]
@@ -71,9 +82,9 @@ class Plan:
     """The cases of a prompt's tokens."""
 
 
-def specialised(steady: Steady) -> Plan:
+def specialised(routine: Routine) -> Plan:
     """The cases of a step, if there is a selector: then most of the general code is idle."""
-    return Specialiser(steady).plan()
+    return Specialiser(routine).plan()
 
 
 @dataclass(frozen=True)
@@ -81,13 +92,11 @@ class Work:
     """What a step still has to do."""
 
     events: list[Event]
-    scores: list[Score]
+    rules: list[Rule]
 
     def sums(self) -> list[Sum]:
         found = [total for event in self.events for total in read_by(event)]
-        for score in self.scores:
-            found += [score.base, score.linear, score.square]
-        return found
+        return found + [part for rule in self.rules for part in rule.parts]
 
 
 @dataclass(frozen=True)
@@ -102,34 +111,34 @@ class Group:
 
 
 class Specialiser:
-    def __init__(self, steady: Steady) -> None:
-        self.steady = steady
-        self.pool = steady.pool
-        self.classes = token_classes(steady)
+    def __init__(self, routine: Routine) -> None:
+        self.routine = routine
+        self.pool = routine.pool
+        self.classes = token_classes(routine)
         said = sorted({token for one in self.classes for token in one.tokens})
-        self.quiet = quiet_stretch(steady, said)
-        self.intake = intake(steady, set(said))
-        self.selector = selector(steady)
+        self.quiet = quiet_stretch(routine, said)
+        self.intake = intake(routine, set(said))
+        self.selector = selector(routine)
         if self.selector is None and FEWEST_QUESTIONS > 0:
             raise NotWorthItError
         self.leaves = 0
-        self.follower = Follower(steady)
+        self.follower = Follower(routine)
         self.border = self.first_that_reads(self.selector)
 
     def first_that_reads(self, value: ValueId | None) -> int:
         if value is None:
-            return len(self.steady.events)
-        for number, event in enumerate(self.steady.events):
+            return len(self.routine.events)
+        for number, event in enumerate(self.routine.events):
             if value in self.pool.reachable(read_by(event)):
                 return number
-        return len(self.steady.events)
+        return len(self.routine.events)
 
     def plan(self) -> Plan:
-        facts = [class_facts(self.steady, one.tokens, self.quiet.facts) for one in self.classes]
+        facts = [class_facts(self.routine, one.tokens, self.quiet.facts) for one in self.classes]
         cases = [Case(self.pool, one) for one in facts]
         before = []
         for number, case in enumerate(cases):
-            acts, cases[number] = self.follower.followed(case, self.steady.events[: self.border])
+            acts, cases[number] = self.follower.followed(case, self.routine.events[: self.border])
             before.append(acts)
         before = without_repetitions(self.pool, before)
         signatures = [self.signature(case) for case in cases]
@@ -139,27 +148,26 @@ class Specialiser:
             members = [n for n, own in enumerate(signatures) if own == signature]
             rest = Case(self.pool, common([cases[n] for n in members], signature))
             lasting = all(self.selects_the_same(cases[n], before[n]) for n in members)
-            work = left_of(rest, Work(self.steady.events[self.border :], self.steady.scores))
+            work = left_of(
+                rest, Work(list(self.routine.events[self.border :]), list(self.routine.rules))
+            )
             groups.append(Group(frozenset(members), rest, work, lasting))
         entries = [
             Block((*acts, (case, Proceed(numbers[signature]))))
             for case, acts, signature in zip(cases, before, signatures, strict=True)
         ]
         return Plan(
-            self.steady, self.quiet, self.classes, entries, self.divided(groups), self.intake
+            self.routine, self.quiet, self.classes, entries, self.divided(groups), self.intake
         )
 
     # -- classes ------------------------------------------------------------------------------
 
     def signature(self, case: Case) -> tuple[tuple[ValueId, Sum], ...]:
         """What the rest of the step reads of the token."""
-        read = self.pool.reachable(self.steady.sums(self.border))
+        read = self.pool.reachable(self.routine.sums(self.border))
         found = []
         for value in sorted(read):
-            definition = self.pool.entries[value].definition
-            if isinstance(definition, Input) and isinstance(
-                self.pool.program.values[definition.value].definition, Column
-            ):
+            if isinstance(self.pool.definition(value), Column):
                 found.append((value, case.value(value)))
         return tuple(found)
 
@@ -218,24 +226,24 @@ class Specialiser:
         return self.by_switches(case, group.work)
 
     @property
-    def selecting_table(self) -> int | None:
-        """The table that the selector is found in; it may be computed instead."""
+    def selecting(self) -> int | None:
+        """The look-up that finds the selector; it may be computed instead."""
         assert self.selector is not None
         definition = self.pool.entries[self.selector].definition
-        return definition.table if isinstance(definition, FetchedValue) else None
+        return definition.look_up if isinstance(definition, FetchedValue) else None
 
     def insisting(self, case: Case) -> Case:
         """The case in which a selector is found."""
-        if self.selecting_table is None:
+        if self.selecting is None:
             return case
-        return Case(self.pool, case.facts.with_hit(self.selecting_table))
+        return Case(self.pool, case.facts.with_hit(self.selecting))
 
     def block(self, group: Group, blocks: dict[Number, Block]) -> Block:
         assert self.selector is not None
         case = self.insisting(group.case)
         insists: Acts = []
-        if self.selecting_table is not None:
-            insists = [(group.case, Insist(self.selecting_table))]
+        if self.selecting is not None:
+            insists = [(group.case, Insist(self.selecting))]
         on = case.value(self.selector)
         give_up = Block(((case, GiveUp()),))
         if on.constant is not None:
@@ -249,9 +257,9 @@ class Specialiser:
         for _, act in block.acts:
             match act:
                 case Say(rule):
-                    found.add(self.class_of[rule])
-                case Compare(scores):
-                    found |= {self.class_of[score.number] for score in scores}
+                    found.add(self.class_of[rule.number])
+                case Compare(rules):
+                    found |= {self.class_of[rule.number] for rule in rules}
                 case Divide(_, branches):
                     found = found.union(*(self.says(inner) for _, inner in branches))
         return found
@@ -260,8 +268,8 @@ class Specialiser:
     def class_of(self) -> list[int]:
         """The class of each rule's tokens."""
         return [
-            next(n for n, one in enumerate(self.classes) if score.tokens[0] in one.tokens)
-            for score in self.steady.scores
+            next(n for n, one in enumerate(self.classes) if rule.tokens[0] in one.tokens)
+            for rule in self.routine.rules
         ]
 
     def selects_the_same(self, case: Case, acts: Acts) -> bool:
@@ -274,16 +282,14 @@ class Specialiser:
         asked = [total for total in self.pool.reads(self.selector) if total.constant is None]
         if len(asked) != 1:
             return False
-        added = {act.total: act.addend for _, act in acts if isinstance(act, Grow)}
+        added = {act.total: act.addend for _, act in acts if isinstance(act, Growth)}
         moved = Sum()
         for value, coefficient in asked[0].without_constant.terms:
-            definition = self.pool.entries[value].definition
-            if not isinstance(definition, Input):
-                continue
-            if isinstance(self.pool.program.values[definition.value].definition, Total):
-                moved = moved.plus(added.get(definition.value, ZERO), coefficient)
-            else:
-                moved = moved.plus(case.value(value), coefficient)
+            match self.pool.definition(value):
+                case Total():
+                    moved = moved.plus(added.get(value, ZERO), coefficient)
+                case Column() | PositionValue():
+                    moved = moved.plus(case.value(value), coefficient)
         return moved == ZERO
 
     def by_switches(self, case: Case, work: Work) -> Block:
@@ -317,30 +323,30 @@ class Specialiser:
         if self.leaves > MOST_LEAVES:
             raise NotWorthItError
         acts, case = self.follower.followed(case, work.events)
-        return Block((*acts, *chosen(case, work.scores)))
+        return Block((*acts, *chosen(case, work.rules)))
 
 
 def left_of(case: Case, work: Work) -> Work:
     """What is left of events and rules in a case."""
-    return Work([left_of_event(case, event) for event in work.events], possible(case, work.scores))
+    return Work([left_of_event(case, event) for event in work.events], possible(case, work.rules))
 
 
 def left_of_event(case: Case, event: Event) -> Event:
     match event:
         case Growth(total, addend):
             return Growth(total, case.sum(addend))
-        case Filing(table, owner, opens, key, members):
-            left = tuple((name, stored, case.sum(total)) for name, stored, total in members)
-            return Filing(table, owner, opens, case.sum(key), left)
-        case Check(number, total, low, high):
-            return Check(number, case.sum(total), low, high)
+        case Filing(_, _, key, members):
+            left = tuple((name, case.sum(total)) for name, total in members)
+            return replace(event, key=case.sum(key), members=left)
+        case Check():
+            return replace(event, total=case.sum(event.total))
 
 
-def selector(steady: Steady) -> ValueId | None:
+def selector(routine: Routine) -> ValueId | None:
     """The value out of a table, of few possible ones, that most gates and steps ask about."""
-    pool = steady.pool
+    pool = routine.pool
     questions: dict[ValueId, int] = {}
-    for value in pool.reachable(steady.sums()):
+    for value in pool.reachable(routine.sums()):
         match pool.entries[value].definition:
             case Product(gate, _):
                 asked = gate.without_constant

@@ -11,9 +11,9 @@ later value overwrites an earlier one. Which table depends on what is proved abo
     hashed        more keys than pages could be listed: open addressing
     nearest       a miss has a meaning: direct, with a tree of bitmaps that finds the neighbours
 
-Values are stored in the narrowest integers that hold their proved range. Tables that file under
-the same key share their rows, and a value that several of them file is filed once: what one
-instruction or one token consists of lies in one place.
+Values are stored in the narrowest integers that hold their proved bounds. Heads that file under the
+same key share their rows, and a value that several of them file is filed once: what one instruction
+or one token consists of lies in one place.
 """
 
 from __future__ import annotations
@@ -23,20 +23,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two
-from curta.engine.native.symbolic import (
-    CONSTANT,
-    PositionValue,
-    Program,
-    Stored,
-    Sum,
-    Table,
-)
+from curta.engine.native.routine import Filing, Routine
+from curta.engine.native.values import Member, Pool, Rows, Sum
 
 DIRECT_LIMIT = 1 << 16
 PAGED_LIMIT = 1 << 36
 PAGE_BITS = 12
-LONGEST_REACH = 1 << 12
-"""How far back tables by position may look for their rows to go round."""
 INTEGER_TYPES = (
     ("uint8_t", 0, 2**8 - 1),
     ("int8_t", -(2**7), 2**7 - 1),
@@ -53,25 +45,56 @@ def integer_type(low: Number, high: Number) -> str:
     return next(name for name, least, most in INTEGER_TYPES if least <= low and high <= most)
 
 
-def storage_type(stored: Stored) -> str:
-    unit = Fraction(power_of_two(stored.step))
-    return integer_type(stored.low / unit, stored.high / unit)
+def storage_type(member: Member) -> str:
+    unit = Fraction(power_of_two(member.step))
+    return integer_type(member.low / unit, member.high / unit)
+
+
+def kind_of(pool: Pool, key: Sum, size: int, *, nearest: bool) -> str:
+    if pool.position_shift(key) is not None:
+        return "by position"
+    if nearest:
+        return "nearest"
+    if size <= DIRECT_LIMIT:
+        return "direct"
+    return "paged" if size <= PAGED_LIMIT else "hashed"
+
+
+def tables_of(routine: Routine) -> dict[int, Table]:
+    """The C of all rows that anything is filed in, with those of their members that are."""
+    filed: dict[int, dict[str, Member]] = {}
+    for event in routine.events:
+        if isinstance(event, Filing):
+            members = routine.pool.rows[event.rows].members
+            row = filed.setdefault(event.rows, {})
+            row.update((name, members[name]) for name, _ in event.members)
+    return {number: Table(routine.pool.rows[number], row) for number, row in filed.items()}
 
 
 @dataclass(frozen=True, slots=True)
-class TableCode:
-    """The C of one table: its part of the state, its functions, how it is grown and freed."""
+class Table:
+    """The C of some rows: their part of the state, how they are filed, found, grown and freed."""
 
-    number: int
-    table: Table
-    kind: str
-    members: tuple[tuple[str, Stored], ...]
-    """The values that somebody reads, and their names in the row."""
+    rows: Rows
+    members: dict[str, Member]
+    """Those that somebody reads."""
 
     @property
-    def rows(self) -> str:
+    def number(self) -> int:
+        return self.rows.number
+
+    @property
+    def kind(self) -> str:
+        return self.rows.kind
+
+    @property
+    def size(self) -> int:
+        return self.rows.size
+
+    @property
+    def fields_of_state(self) -> str:
         """The state's fields."""
-        t, name = self.number, comment(self.table.name)
+        t, name = self.number, comment(self.rows.label)
         if self.kind == "paged":
             return f"    Row{t} *pages{t}[{self.pages}], spare{t}; /* {name} */\n"
         if self.kind == "hashed":
@@ -89,12 +112,12 @@ class TableCode:
 
     @property
     def pages(self) -> int:
-        return -(-self.table.size // (1 << PAGE_BITS))
+        return -(-self.size // (1 << PAGE_BITS))
 
     @property
     def levels(self) -> list[int]:
         """Words of each level of the tree of bitmaps, finest first."""
-        words = self.table.size
+        words = self.size
         levels: list[int] = []
         while not levels or words > 1:
             words = -(-words // 64)
@@ -105,8 +128,8 @@ class TableCode:
     def fields(self) -> list[str]:
         """The values that somebody reads, as members of a struct."""
         return [
-            f"{storage_type(stored)} {name}; /* {comment(stored.name)} */"
-            for name, stored in self.members
+            f"{storage_type(member)} {name}; /* {comment(member.label)} */"
+            for name, member in self.members.items()
         ]
 
     @property
@@ -189,7 +212,7 @@ static int widen{t}(State *s) {{
     @property
     def fetch(self) -> str:
         """A function that returns the row of a query, or a null pointer if there is none."""
-        t, size = self.number, self.table.size
+        t, size = self.number, self.size
         if self.kind == "by position":
             return ""
         head = f"static inline const Row{t} *fetch{t}(State *s, uint64_t query) {{\n"
@@ -218,7 +241,7 @@ static int widen{t}(State *s) {{
         return head + body + "}\n"
 
     def _nearest(self) -> str:
-        t, levels, size = self.number, len(self.levels), self.table.size
+        t, levels, size = self.number, len(self.levels), self.size
         return (
             "    const int64_t at = (int64_t)query;\n"
             f"    const int64_t below = at < 0 ? -1 : find_below(s->marks{t}, {levels}, "
@@ -237,10 +260,10 @@ static int widen{t}(State *s) {{
         """Statements that allocate what exists from the beginning."""
         t = self.number
         if self.kind == "direct":
-            return f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {self.table.size}u);\n"
+            return f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {self.size}u);\n"
         if self.kind == "nearest":
             return (
-                f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({self.table.size}));\n"
+                f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({self.size}));\n"
                 + "".join(
                     f"    s->marks{t}[{n}] = allocate(s, sizeof(uint64_t) * UINT64_C({words}));\n"
                     for n, words in enumerate(self.levels)
@@ -252,87 +275,6 @@ static int widen{t}(State *s) {{
     def release(self) -> str:
         t = self.number
         return f"    free(s->entries{t});\n" if self.kind == "hashed" else ""
-
-
-@dataclass(frozen=True, slots=True)
-class Tables:
-    """Where the tables of a program keep what is read of them."""
-
-    codes: dict[int, TableCode]
-    """By the number of the table; tables that share their rows have one between them."""
-    names: dict[tuple[int, int], str]
-    """The member of the row that holds a table's value."""
-    ring: int = 0
-    """Rows of the track, a power of two, if it goes round; 0 if it grows, or if there is none."""
-
-    @property
-    def different(self) -> list[TableCode]:
-        return [code for number, code in self.codes.items() if number == code.number]
-
-
-def lay_out(program: Program, live: dict[int, frozenset[int]]) -> Tables:
-    """Rows for the tables that are read, and for those of their values that are."""
-    owners: dict[tuple[str, Sum, int], int] = {}
-    members: dict[int, dict[tuple[Sum, int, Number, Number], tuple[str, Stored]]] = {}
-    owner_of: dict[int, int] = {}
-    names: dict[tuple[int, int], str] = {}
-    for number in sorted(live):
-        table = program.tables[number]
-        kind = kind_of(program, table)
-        at_token = kind == "by position"
-        shared = (kind, Sum(), 0) if at_token else (kind, table.key, table.size)
-        owner = owner_of[number] = owners.setdefault(shared, number)
-        row = members.setdefault(owner, {})
-        for place in sorted(live[number]):
-            stored = table.stored[place]
-            name = f"value{number}_{place}" if at_token or owner != number else f"value{place}"
-            content = (stored.total, stored.step, stored.low, stored.high)
-            names[number, place] = row.setdefault(content, (name, stored))[0]
-    codes = {
-        owner: TableCode(
-            owner,
-            program.tables[owner],
-            kind_of(program, program.tables[owner]),
-            tuple(members[owner].values()),
-        )
-        for owner in members
-    }
-    ring = ring_rows(program, owner_of)
-    return Tables({number: codes[owner] for number, owner in owner_of.items()}, names, ring)
-
-
-def ring_rows(program: Program, numbers: Iterable[int]) -> int:
-    """Rows enough for the tables that look back by fixed distances, if there are no others."""
-    reach = -1
-    for number in numbers:
-        table = program.tables[number]
-        filed, asked = (position_shift(program, total) for total in (table.key, table.query))
-        if filed is None:
-            continue
-        if asked is None or filed - asked > LONGEST_REACH:
-            return 0
-        reach = max(reach, filed - asked, 0)
-    return 1 << reach.bit_length() if reach >= 0 else 0
-
-
-def kind_of(program: Program, table: Table) -> str:
-    if position_shift(program, table.key) is not None:
-        return "by position"
-    if table.nearest:
-        return "nearest"
-    if table.size <= DIRECT_LIMIT:
-        return "direct"
-    return "paged" if table.size <= PAGED_LIMIT else "hashed"
-
-
-def position_shift(program: Program, key: Sum) -> int | None:
-    """c, if the key is the position plus c."""
-    terms = [(v, c) for v, c in key.terms if v != CONSTANT]
-    if len(terms) != 1 or terms[0][1] != 1:
-        return None
-    if program.values[terms[0][0]].definition != PositionValue(1, 0, 1, 0):
-        return None
-    return int(dict(key.terms).get(CONSTANT, 0))
 
 
 def position_expression(divisor: int, modulus: int, power: int, offset: int) -> str:
@@ -355,59 +297,9 @@ def field_bits(field: str) -> int:
     return int("".join(character for character in field.partition(" ")[0] if character.isdigit()))
 
 
-def track_type(codes: list[TableCode]) -> str:
+def track_type(tables: Iterable[Table]) -> str:
     """The row that every token has, if any table is by position."""
-    fields = [f for code in codes if code.kind == "by position" for f in code.fields]
+    fields = [f for table in tables if table.rows.by_position for f in table.fields]
     fields.sort(key=lambda field: -field_bits(field))
     body = "".join(f"    {field}\n" for field in fields or ["uint8_t unused;"])
     return f"typedef struct {{\n{body}}} Track;\n"
-
-
-TRACK_FUNCTIONS = """\
-static inline const Track *at_position(const State *s, int64_t query) {
-    return (uint64_t)query <= (uint64_t)s->position ? &s->track[ROW(query)] : 0;
-}
-
-static inline const Track *near_position(const State *s, int64_t query) {
-    const int64_t near = query < 0 ? 0 : query > s->position ? s->position : query;
-    return &s->track[ROW(near)];
-}
-"""
-
-BITMAP_FUNCTIONS = """\
-/* A tree of bitmaps: bit k of level 0 says that key k was filed, bit k of level n + 1 that word k
-   of level n is not zero. Neighbours are found by going up until there is one, and down again. */
-static inline void mark(uint64_t *const *levels, int count, uint64_t key) {
-    for (int n = 0; n < count; n++, key >>= 6) levels[n][key >> 6] |= UINT64_C(1) << (key & 63);
-}
-
-static inline int64_t find_below(uint64_t *const *levels, int count, int64_t key) {
-    int64_t place = key; /* inclusive */
-    for (int n = 0; n < count && place >= 0; n++) {
-        const uint64_t word = levels[n][place >> 6] & (~UINT64_C(0) >> (63 - (place & 63)));
-        if (word) {
-            int64_t found = (place & ~INT64_C(63)) + 63 - __builtin_clzll(word);
-            while (n-- > 0) found = (found << 6) + 63 - __builtin_clzll(levels[n][found]);
-            return found;
-        }
-        place = (place >> 6) - 1;
-    }
-    return -1;
-}
-
-static inline int64_t find_above(
-    uint64_t *const *levels, const int64_t *words, int count, int64_t key) {
-    int64_t place = key; /* inclusive */
-    for (int n = 0; n < count; n++) {
-        if ((place >> 6) >= words[n]) return -1;
-        const uint64_t word = levels[n][place >> 6] & (~UINT64_C(0) << (place & 63));
-        if (word) {
-            int64_t found = (place & ~INT64_C(63)) + __builtin_ctzll(word);
-            while (n-- > 0) found = (found << 6) + __builtin_ctzll(levels[n][found]);
-            return found;
-        }
-        place = (place >> 6) + 1;
-    }
-    return -1;
-}
-"""

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from curta.engine.native.case import Case
 from curta.engine.native.expressions import Expressions, Scope
-from curta.engine.native.pool import Digit, FetchedKey, FetchedValue, Input, Pool, Steps
-from curta.engine.native.symbolic import (
+from curta.engine.native.tables import comment, position_expression
+from curta.engine.native.values import (
     CONSTANT,
     Column,
+    Digit,
+    FetchedKey,
+    FetchedValue,
     Held,
+    Pool,
     PositionValue,
     Product,
+    Steps,
     Sum,
+    Total,
     ValueId,
 )
-from curta.engine.native.tables import TableCode, Tables, position_expression
 
 FEWEST_FOR_NAME = 3
 """Values whose sum gets a name where it is read."""
@@ -26,10 +31,8 @@ MOST_ARGUMENTS = 6
 class ValuesWriter:
     """Definitions of values as statements; what is there is kept in a scope."""
 
-    def __init__(self, pool: Pool, layout: Tables) -> None:
+    def __init__(self, pool: Pool) -> None:
         self.pool = pool
-        self.program = pool.program
-        self.layout = layout
         self.expressions = Expressions(pool)
         self.name_numbers: dict[Sum, int] = {}
         self.parts: dict[str, int] = {}
@@ -104,53 +107,48 @@ class ValuesWriter:
         match entry.definition:
             case Digit():
                 text = "digit"
-            case Input(number):
-                text = self.input(number)
-            case FetchedValue(table, member):
-                self.find(case, table, scope, lines)
-                certain = table in self.pool.nearest or case.facts.hits.get(table)
-                found = f"row{table}->{member}"
-                text = found if certain else f"row{table} ? {found} : 0"
-            case FetchedKey(table, unit):
-                self.find(case, table, scope, lines)
-                query = f"query{table}"
-                text = f"row{table} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
+            case Column():
+                text = f"column{value}[token]"
+            case PositionValue(divisor, modulus, power, offset):
+                text = position_expression(divisor, modulus, power, offset)
+            case Total():
+                text = f"total{value}"
+            case FetchedValue(look_up, member):
+                self.find(case, look_up, scope, lines)
+                certain = self.pool.look_ups[look_up].nearest or case.facts.hits.get(look_up)
+                found = f"row{look_up}->{member}"
+                text = found if certain else f"row{look_up} ? {found} : 0"
+            case FetchedKey(look_up, unit):
+                self.find(case, look_up, scope, lines)
+                query = f"query{look_up}"
+                text = f"row{look_up} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
             case _:
                 for total in self.pool.reads(value):
                     lines += self.named(case, total, scope)
                 text = self.expressions.definition(case, value, scope)
-        lines.append(f"const int64_t v{value} = {text};")
+        note = f" /* {comment(entry.name)} */" if entry.name else ""
+        lines.append(f"const int64_t v{value} = {text};{note}")
 
-    def input(self, number: int) -> str:
-        match self.program.values[number].definition:
-            case Column():
-                return f"column{number}[token]"
-            case PositionValue(divisor, modulus, power, offset):
-                return position_expression(divisor, modulus, power, offset)
-            case _:
-                return f"total{number}"
-
-    def find(self, case: Case, table: int, scope: Scope, lines: list[str]) -> None:
-        """The row that a table finds."""
-        if table in scope.rows:
+    def find(self, case: Case, number: int, scope: Scope, lines: list[str]) -> None:
+        """The row that a look-up finds."""
+        if number in scope.rows:
             return
-        scope.rows.add(table)
-        query = case.sum(self.pool.queries[table])
+        scope.rows.add(number)
+        look_up = self.pool.look_ups[number]
+        query = case.sum(look_up.query)
         lines += self.needed(case, [query], scope)
-        code: TableCode = self.layout.codes[table]
-        text = self.expressions.text(query, 0, scope)
-        if code.kind != "by position":
-            lines.append(f"const uint64_t query{table} = (uint64_t)({text});")
-            fetched = f"fetch{code.number}(s, query{table})"
-            lines.append(f"const Row{code.number} *row{table} = {fetched};")
+        text, rows = self.expressions.text(query, 0, scope), look_up.rows
+        if not self.pool.rows[rows].by_position:
+            lines.append(f"const uint64_t query{number} = (uint64_t)({text});")
+            lines.append(f"const Row{rows} *row{number} = fetch{rows}(s, query{number});")
             return
-        lines.append(f"const int64_t query{table} = {text};")
-        if case.facts.hits.get(table):
-            found = f"&track[ROW(query{table})]"
-        elif table in self.pool.nearest:
-            within = f"query{table} > position ? position : query{table}"
-            found = f"&track[ROW(query{table} < 0 ? 0 : {within})]"
+        lines.append(f"const int64_t query{number} = {text};")
+        row = f"&track[ROW(query{number})]"
+        if case.facts.hits.get(number):
+            found = row
+        elif look_up.nearest:
+            within = f"query{number} > position ? position : query{number}"
+            found = f"&track[ROW(query{number} < 0 ? 0 : {within})]"
         else:
-            row = f"&track[ROW(query{table})]"
-            found = f"(uint64_t)query{table} <= (uint64_t)position ? {row} : 0"
-        lines.append(f"const Track *row{table} = {found};")
+            found = f"(uint64_t)query{number} <= (uint64_t)position ? {row} : 0"
+        lines.append(f"const Track *row{number} = {found};")

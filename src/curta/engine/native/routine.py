@@ -1,0 +1,188 @@
+"""What one step does, in order, over a pool of values.
+
+Totals grow, rows are filed, promises are checked, and at the end a token is chosen. Everything else
+is computed because one of these reads it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from curta.compiler.numbers import Number
+from curta.engine.native.values import (
+    CONSTANT,
+    FetchedKey,
+    FetchedValue,
+    LookUp,
+    Mean,
+    Pool,
+    Rows,
+    Sum,
+    Total,
+    ValueId,
+)
+
+LONGEST_REACH = 1 << 12
+"""How far back look-ups by position may look for their rows to go round."""
+
+
+@dataclass(frozen=True)
+class Growth:
+    """A total grows by an addend."""
+
+    total: ValueId
+    addend: Sum
+
+
+@dataclass(frozen=True)
+class Filing:
+    """Members are filed in the row of a key; `opens` says the first that are."""
+
+    rows: int
+    opens: bool
+    key: Sum
+    members: tuple[tuple[str, Sum], ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """A promise: its sum has to be in low..high; it is looked at in units of 2**step."""
+
+    number: int
+    name: str
+    total: Sum
+    low: Number
+    high: Number
+    step: int
+
+
+Event = Growth | Filing | Check
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Tokens that score base + d * linear - d * d * square."""
+
+    number: int
+    tokens: tuple[int, ...]
+    base: Sum
+    linear: Sum
+    square: Sum
+
+    @property
+    def parts(self) -> tuple[Sum, Sum, Sum]:
+        return self.base, self.linear, self.square
+
+
+@dataclass(frozen=True)
+class Routine:
+    """All that one step does."""
+
+    pool: Pool
+    events: tuple[Event, ...]
+    rules: tuple[Rule, ...]
+    streams: tuple[tuple[Sum, ...], ...] = ()
+    """The residual stream, slot by slot, after the embedding and every half layer; if it is
+    reported."""
+
+    def sums(self, start: int = 0) -> list[Sum]:
+        """All that is read from one event on."""
+        found = [total for event in self.events[start:] for total in read_by(event)]
+        found += [part for rule in self.rules for part in rule.parts]
+        return found + [total for slots in self.streams for total in slots]
+
+    @property
+    def rows(self) -> list[Rows]:
+        """All that anything is filed in."""
+        numbers = dict.fromkeys(e.rows for e in self.events if isinstance(e, Filing))
+        return [self.pool.rows[number] for number in numbers]
+
+    @property
+    def totals(self) -> list[ValueId]:
+        return [event.total for event in self.events if isinstance(event, Growth)]
+
+    @cached_property
+    def look_ups(self) -> dict[int, LookUp]:
+        """Those that something is read of, by number."""
+        found = set()
+        for value in self.pool.reachable(self.sums()):
+            match self.pool.entries[value].definition:
+                case FetchedValue(number) | FetchedKey(number):
+                    found.add(number)
+        return {number: self.pool.look_ups[number] for number in sorted(found)}
+
+    def ring(self) -> int:
+        """Rows enough for look-ups by fixed distances, a power of two; 0 if there are others."""
+        reach = 0
+        for look_up in self.look_ups.values():
+            if self.pool.rows[look_up.rows].by_position:
+                asked = self.pool.position_shift(look_up.query)
+                if asked is None or -asked > LONGEST_REACH:
+                    return 0
+                reach = max(reach, -asked)
+        return 1 << reach.bit_length()
+
+
+def read_by(event: Event) -> list[Sum]:
+    match event:
+        case Growth(_, addend):
+            return [addend]
+        case Filing(_, _, key, members):
+            return [key, *(total for _, total in members)]
+        case Check():
+            return [event.total]
+
+
+def without_idle(routine: Routine) -> Routine:
+    """The same, without totals, rows and members that no promise, rule or stream depends on."""
+    pool = routine.pool
+    checks = [event.total for event in routine.events if isinstance(event, Check)]
+    seen: set[ValueId] = set()
+    stack = [v for total in [*checks, *replace(routine, events=()).sums()] for v, _ in total.terms]
+    while stack:
+        value = stack.pop()
+        if value != CONSTANT and value not in seen:
+            seen.add(value)
+            stack += [v for total in behind(pool, value) for v, _ in total.terms]
+    read: dict[int, set[str]] = {}
+    for value in seen:
+        match pool.entries[value].definition:
+            case FetchedValue(number, name):
+                read.setdefault(pool.look_ups[number].rows, set()).add(name)
+            case FetchedKey(number):
+                read.setdefault(pool.look_ups[number].rows, set())
+    return replace(routine, events=tuple(with_readers(routine.events, seen, read)))
+
+
+def behind(pool: Pool, value: ValueId) -> Iterator[Sum]:
+    """All that a value depends on, what was added up and filed included."""
+    yield from pool.reads(value)
+    match pool.entries[value].definition:
+        case Total(addend):
+            yield addend
+        case Mean(total):
+            yield Sum(((total, 1),))
+        case FetchedValue(number, name):
+            rows = pool.rows_behind(number)
+            yield from (rows.key, rows.members[name].total)
+        case FetchedKey(number):
+            yield pool.rows_behind(number).key
+
+
+def with_readers(
+    events: Iterable[Event], values: set[ValueId], read: dict[int, set[str]]
+) -> Iterator[Event]:
+    """The events on which any of these values depend; of rows, the members that are read."""
+    for event in events:
+        match event:
+            case Growth(total):
+                if total in values:
+                    yield event
+            case Filing(rows, opens, _, members):
+                left = tuple(m for m in members if m[0] in read.get(rows, ()))
+                if left or (opens and rows in read):
+                    yield replace(event, members=left)
+            case Check():
+                yield event

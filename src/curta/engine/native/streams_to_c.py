@@ -1,0 +1,59 @@
+"""C that reports the residual stream, beside what a step does."""
+
+from __future__ import annotations
+
+from curta.compiler.numbers import power_of_two
+from curta.engine.native.case import Case
+from curta.engine.native.code_to_c import CodeWriter
+from curta.engine.native.expressions import Scope
+from curta.engine.native.values import FetchedKey, FetchedValue, Held, Mean, Product, Steps, Sum
+
+
+class StreamsWriter(CodeWriter):
+    def before_choice(self, case: Case, scope: Scope) -> list[str]:
+        """Every slot in every period, as the float64 that the transformer would hold."""
+        lines = list[str]()
+        for place, total in enumerate(t for slots in self.routine.streams for t in slots):
+            lines += self.needed(case, [self.without_mean(total)], scope)
+            lines.append(f"s->stream[{place}] = {self.as_double(total, scope)};")
+        return lines
+
+    def without_mean(self, total: Sum) -> Sum:
+        """What has to be computed: of a mean, the total."""
+        if len(total.terms) == 1 and isinstance(
+            mean := self.pool.definition(total.terms[0][0]), Mean
+        ):
+            return Sum(((mean.total, total.terms[0][1]),))
+        return total
+
+    def as_double(self, total: Sum, scope: Scope) -> str:
+        summed = self.without_mean(total)
+        step = self.pool.step(summed)
+        unit = float(power_of_two(step)).hex()
+        text = f"(double)({self.expressions.text(summed, step, scope)}) * {unit}"
+        if summed != total:
+            return f"{text} / (double)(position + 1)"
+        found = " && ".join(f"row{number}" for number in sorted(self.look_ups_behind(total)))
+        return f"({found}) ? {text} : (double)NAN" if found else text
+
+    def look_ups_behind(self, total: Sum) -> set[int]:
+        """Look-ups whose rows a sum shows: after a miss it is not what attention would show.
+
+        Those are fetched values and their distance from the query, before either is masked.
+        """
+        found: set[int] = set()
+        for value, _ in total.without_constant.terms:
+            match self.pool.definition(value):
+                case FetchedValue(number) | FetchedKey(number):
+                    if not self.pool.look_ups[number].nearest:
+                        found.add(number)
+                case Held(held):
+                    found |= self.look_ups_behind(held)
+                case Product(gate, factor) | Steps(gate, _, factor) if factor.constant is not None:
+                    keys = [
+                        term
+                        for term in gate.without_constant.terms
+                        if isinstance(self.pool.definition(term[0]), FetchedKey)
+                    ]
+                    found |= self.look_ups_behind(Sum(tuple(keys)))
+        return found

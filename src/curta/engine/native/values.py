@@ -1,0 +1,391 @@
+"""The values that a step computes: interned, in weighted sums, with what is proved of each.
+
+The weights are followed once under no assumption (`symbolic.py`); what is left of that under the
+facts of a case (`case.py`) is made of values of the same pool, so that equal remainders are equal
+ids. A value refers to earlier ones only. Some are given, not computed:
+
+    Digit          which of its class's tokens the current token is
+    Column         what the token's embedding holds in one slot
+    PositionValue  a function of the position
+    Total          a sum over all positions so far
+    FetchedValue   a member of the row that a look-up found, zero if it found none
+    FetchedKey     the key that it found; a key that is not the query if it found none
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import accumulate
+
+from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify, step_of
+
+ValueId = int
+CONSTANT: ValueId = -1
+Bounds = tuple[Number, Number]
+Rises = tuple[tuple[Number, Number], ...]
+"""Places and heights of steps."""
+MOST_BENDS = 200
+"""Bends of a function of one number that is looked at in full."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """A weighted sum of values in their order; the constant is the coefficient of CONSTANT."""
+
+    terms: tuple[tuple[ValueId, Number], ...] = ()
+
+    @property
+    def constant(self) -> Number | None:
+        """The number that the sum is, if it reads no value."""
+        if not self.terms:
+            return 0
+        return self.terms[0][1] if self.terms[-1][0] == CONSTANT else None
+
+    @property
+    def added(self) -> Number:
+        """The constant among the terms."""
+        return self.terms[0][1] if self.terms and self.terms[0][0] == CONSTANT else 0
+
+    @property
+    def without_constant(self) -> Sum:
+        return Sum(self.terms[1:]) if self.terms and self.terms[0][0] == CONSTANT else self
+
+    def plus(self, other: Sum, factor: Number = 1) -> Sum:
+        return sum_of([(self, 1), (other, factor)])
+
+
+def sum_of(parts: Iterable[tuple[Sum, Number]]) -> Sum:
+    """Weighted sums, added up."""
+    total: dict[ValueId, Number] = {}
+    for part, factor in parts:
+        for value, coefficient in part.terms:
+            total[value] = total.get(value, 0) + factor * coefficient
+    return Sum(tuple((v, simplify(c)) for v, c in sorted(total.items()) if c != 0))
+
+
+ONE = Sum(((CONSTANT, 1),))
+ZERO = Sum()
+
+
+@dataclass(frozen=True, slots=True)
+class Digit:
+    """Which of its class's tokens the current token is, from 0 on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What the token's embedding holds in one slot."""
+
+    slot: int
+    entries: tuple[Number, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PositionValue:
+    """((position // divisor) mod modulus - offset) ** power."""
+
+    divisor: int
+    modulus: int
+    power: int
+    offset: int
+
+
+POSITION = PositionValue(1, 0, 1, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """The sum of a value over all positions so far."""
+
+    addend: Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Mean:
+    """A total divided by the count; exists only as something to be multiplied by the count."""
+
+    total: ValueId
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedValue:
+    """A member of the row that a look-up found; zero if it found none."""
+
+    look_up: int
+    member: str
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedKey:
+    """The key that a look-up found, which is the query; if it found none, one that is not."""
+
+    look_up: int
+    unit: int
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """relu(gate) * factor."""
+
+    gate: Sum
+    factor: Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """factor * f(argument): f rises by a height at every place, and is flat in between."""
+
+    argument: Sum
+    jumps: Rises
+    factor: Sum
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A long sum: added up once, read often."""
+
+    total: Sum
+
+
+Definition = (
+    Digit
+    | Column
+    | PositionValue
+    | Total
+    | Mean
+    | FetchedValue
+    | FetchedKey
+    | Product
+    | Steps
+    | Held
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A value, the power of two that it is a multiple of, and what it is called."""
+
+    definition: Definition
+    step: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One value of a row: its sum, and the bounds that its storage has to cover."""
+
+    total: Sum
+    label: str
+    low: Number
+    high: Number
+    step: int
+    copied: Number | None
+    """What it is more than the key, if that is a constant."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is filed under one key by heads that have it: a later row takes an earlier one's place.
+
+    Keys are integers, the lowest that is possible being 0; or positions.
+    """
+
+    number: int
+    label: str
+    kind: str
+    key: Sum
+    size: int
+    members: dict[str, Member]
+
+    @property
+    def by_position(self) -> bool:
+        return self.kind == "by position"
+
+
+@dataclass(frozen=True, slots=True)
+class LookUp:
+    """What is asked for in some rows; if `nearest`, the nearest key is found, or else this one."""
+
+    rows: int
+    query: Sum
+    nearest: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A value as a function of a number: linear between its bends."""
+
+    number: Sum
+    scale: Number
+    """The gate or argument, as a multiple of the number."""
+    bends: tuple[Number, ...]
+    added: Number
+    """Of a gate: what is added to the number before it is rectified."""
+    places: tuple[Number, ...] = ()
+    levels: tuple[Number, ...] = ()
+    """Of steps: where they are, and how high each of them leads."""
+
+    def at(self, number: Number) -> Number:
+        place = self.scale * number
+        if not self.levels:
+            return max(place + self.added, 0)
+        return self.levels[bisect_right(self.places, place)]
+
+
+@dataclass
+class Pool:
+    """All values that any case computes, and the look-ups that some of them come from."""
+
+    max_tokens: int
+    entries: list[Entry] = field(default_factory=list)
+    known: dict[Definition, ValueId] = field(default_factory=dict)
+    rows: list[Rows] = field(default_factory=list)
+    look_ups: list[LookUp] = field(default_factory=list)
+    curves: dict[ValueId, Curve | None] = field(default_factory=dict)
+    places: dict[Sum, list[Rises]] = field(default_factory=dict)
+    """Where the steps of a number are, by the number."""
+
+    def define(self, definition: Definition, step: int, name: str = "") -> ValueId:
+        number = self.known.get(definition)
+        if number is None:
+            number = self.known[definition] = len(self.entries)
+            self.entries.append(Entry(definition, step, name))
+            if isinstance(definition, Steps):
+                self.places.setdefault(definition.argument, []).append(definition.jumps)
+        return number
+
+    def value(self, definition: Definition, step: int, name: str = "") -> Sum:
+        return Sum(((self.define(definition, step, name), 1),))
+
+    def definition(self, value: ValueId) -> Definition | None:
+        """None is that of the constant."""
+        return None if value == CONSTANT else self.entries[value].definition
+
+    def step(self, total: Sum) -> int:
+        steps = [
+            step_of(c) + (0 if v == CONSTANT else self.entries[v].step) for v, c in total.terms
+        ]
+        return min(steps, default=0)
+
+    def product(self, gate: Sum, factor: Sum) -> Sum:
+        return self.value(Product(gate, factor), self.step(gate) + self.step(factor))
+
+    def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
+        step = min(step_of(height) for _, height in jumps) + self.step(factor)
+        return self.value(Steps(argument, jumps, factor), step)
+
+    def curve(self, value: ValueId) -> Curve | None:
+        """The number that a value is a function of, if it is one."""
+        if value not in self.curves:
+            self.curves[value] = self._curve(value)
+        return self.curves[value]
+
+    def _curve(self, value: ValueId) -> Curve | None:
+        definition = self.entries[value].definition
+        match definition:
+            case Product(gate, factor) if factor == ONE:
+                scale, number = direction(gate.without_constant)
+                return Curve(number, scale, (divided(-gate.added, scale),), gate.added)
+            case Steps(argument, jumps, factor) if factor == ONE and len(jumps) <= MOST_BENDS:
+                scale, number = direction(argument)
+                step = power_of_two(self.step(argument))
+                bends = [divided(p, scale) for place, _ in jumps for p in (place, place - step)]
+                places = tuple(place for place, _ in jumps)
+                levels = tuple(accumulate((height for _, height in jumps), initial=0))
+                return Curve(number, scale, tuple(bends), 0, places, levels)
+            case _:
+                return None
+
+    def reads(self, value: ValueId) -> Iterator[Sum]:
+        """The sums that a value is computed from; queries of tables included."""
+        match self.entries[value].definition:
+            case Product(gate, factor):
+                yield from (gate, factor)
+            case Steps(argument, _, factor):
+                yield from (argument, factor)
+            case Held(total):
+                yield total
+            case FetchedValue(look_up) | FetchedKey(look_up):
+                yield self.look_ups[look_up].query
+
+    def reachable(self, totals: list[Sum]) -> set[ValueId]:
+        """All values that these sums depend on within one step."""
+        found: set[ValueId] = set()
+        stack = [v for total in totals for v, _ in total.terms]
+        while stack:
+            value = stack.pop()
+            if value == CONSTANT or value in found:
+                continue
+            found.add(value)
+            for total in self.reads(value):
+                stack.extend(v for v, _ in total.terms)
+        return found
+
+    def bounds_of_given(self, value: ValueId) -> Bounds:
+        """The interval of a value that is not computed."""
+        entry = self.entries[value]
+        match entry.definition:
+            case Column(_, entries):
+                return min(entries), max(entries)
+            case PositionValue(divisor, modulus, power, offset):
+                most = (self.max_tokens - 1) // divisor
+                most = min(most, modulus - 1) if modulus else most
+                low, high = -offset, most - offset
+                return (low, high) if power == 1 else (0, max(low * low, high * high))
+            case FetchedValue(number, name):
+                look_up = self.look_ups[number]
+                member = self.rows[look_up.rows].members[name]
+                if look_up.nearest:
+                    return member.low, member.high
+                return min(member.low, 0), max(member.high, 0)
+            case FetchedKey(number, unit):
+                return 0, max(self.rows_behind(number).size, self.max_tokens, unit)
+            case Total() | Mean():
+                most_steps = power_of_two(MANTISSA_BITS + entry.step)
+                return -most_steps, most_steps
+            case definition:
+                raise AssertionError(f"{definition} is computed")
+
+    def rows_behind(self, look_up: int) -> Rows:
+        return self.rows[self.look_ups[look_up].rows]
+
+    def is_plain(self, look_up: int) -> bool:
+        """Whether it finds only what was filed under its query, and keys are no positions."""
+        asked = self.look_ups[look_up]
+        return not asked.nearest and not self.rows[asked.rows].by_position
+
+    def position_shift(self, total: Sum) -> int | None:
+        """c, if the sum is the position plus c."""
+        position = self.known.get(POSITION)
+        if position is None or total.without_constant.terms != ((position, 1),):
+            return None
+        return int(total.added)
+
+
+def direction(total: Sum) -> tuple[Number, Sum]:
+    """(scale, sum) such that total = scale * sum, and sum begins with 1; no constant in either."""
+    scale = total.terms[0][1]
+    if scale == 1:
+        return 1, total
+    return scale, Sum(tuple((v, divided(c, scale)) for v, c in total.terms))
+
+
+def divided(a: Number, b: Number) -> Number:
+    if b == 1:
+        return a
+    if isinstance(a, int) and isinstance(b, int) and a % b == 0:
+        return a // b
+    return simplify(Fraction(a) / b)
+
+
+def scaled(total: Sum, factor: Number) -> Sum:
+    if factor == 0:
+        return ZERO
+    return Sum(tuple((v, simplify(c * factor)) for v, c in total.terms))
+
+
+def constant(number: Number) -> Sum:
+    return Sum(((CONSTANT, number),)) if number else ZERO
