@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 IMPORTED = time.time()
 """When this process began to import curta: newer files may say something else than what runs
-(engine/model_cache.py).
+(store.py).
 """
 __version__ = "0.1.0"
 __all__ = ["Machine", "Trap", "__version__", "bake", "load_baked", "resume"]

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from io import TextIOWrapper
 
 from curta import __version__
+from curta.app.cache import add_cache
 from curta.app.calc_commands import add_calc
 from curta.app.delegate_commands import add_delegate
 from curta.app.learn_commands import add_learn
@@ -61,6 +62,7 @@ def parser() -> argparse.ArgumentParser:
     add_calc(commands)
     add_delegate(commands)
     add_serve(commands)
+    add_cache(commands)
     return top
 
 

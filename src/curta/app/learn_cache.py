@@ -11,7 +11,7 @@ import platform
 from collections.abc import Callable
 from pathlib import Path
 
-from curta.engine.settings import read_settings
+from curta.settings import read_settings
 
 SECONDS_WORTH_KEEPING = 0.2
 

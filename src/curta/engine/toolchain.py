@@ -5,16 +5,10 @@ path; the `ziglang` package. A `$CURTA_CC` that cannot be used is an error, neve
 take another compiler silently.
 
 **Cache.** A library is a function of its source, its flags, the compiler and the machine, so
-it is kept in the user cache directory as `NAME-KEY-DIGEST.so`: KEY is a hash of everything
-that goes in, DIGEST a hash of the bytes that came out. The compiler is identified by the
-path, modification time and size of its executable, so a library that is already there is
-found without starting a process. DIGEST makes damage visible *before* the file is mapped
-into memory (loading a truncated library can kill the process). A file that is damaged, or
-that cannot be loaded, is built again.
-
-**Two processes at once.** Each compiles into a directory of its own and moves the result into
-place in one step (`os.replace`), so a file with a final name is always whole. Both may
-compile; the second to finish replaces the first's file with an equal one.
+it is kept under a hash of all these (`store.py`). The compiler is identified by the path,
+modification time and size of its executable, so a library that is already there is found without
+starting a process. Damage is seen *before* the file is mapped into memory (loading a truncated
+library can kill the process). A file that is damaged, or that cannot be loaded, is built again.
 
 **Numbers.** Code is compiled for strict IEEE 754: no contraction of `a*b + c` into a fused
 operation, no reassociation. Exactness proofs elsewhere depend on these flags.
@@ -33,9 +27,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from curta.engine.settings import EngineSettings, read_settings
 from curta.errors import CompilerNotFoundError, ToolchainError
+from curta.settings import Settings, read_settings
+from curta.store import Shelf
 
+LIBRARIES = Shelf("libraries")
 SYSTEM_COMPILERS = ("cc", "clang", "gcc")
 BASE_FLAGS = (
     "-std=c11",
@@ -63,7 +59,7 @@ class Compiler:
     identity: str
 
 
-def find_compiler(settings: EngineSettings | None = None) -> Compiler:
+def find_compiler(settings: Settings | None = None) -> Compiler:
     """The first usable compiler in the documented order; starts no process."""
     settings = settings or read_settings()
     if settings.compiler_command is not None:
@@ -72,9 +68,9 @@ def find_compiler(settings: EngineSettings | None = None) -> Compiler:
         path = shutil.which(name, path=settings.search_path)
         if path is not None:
             return Compiler((path,), f"{name} ({path})", _file_identity(path))
-    bundled = _bundled_compiler()
-    if bundled is not None:
-        return bundled
+    zig = find_zig()
+    if zig is not None:
+        return Compiler((zig.executable, "cc"), f"the ziglang package ({zig.folder})", zig.identity)
     raise CompilerNotFoundError(
         "no C compiler: $CURTA_CC is not set, there is no cc, clang or gcc on the search path, "
         "and the ziglang package is missing. Install one (`pip install ziglang` is enough) or "
@@ -89,22 +85,20 @@ def compiler_version(compiler: Compiler) -> str:
     return lines[0].strip() if lines else "unknown version"
 
 
-def build_library(
-    source: str,
-    *,
-    name: str,
-    flags: tuple[str, ...] = (),
-    settings: EngineSettings | None = None,
-) -> Path:
-    """The path of a loadable shared library made of `source`, compiled if it is not cached.
+def build_library(source: str, *, name: str, flags: tuple[str, ...] = ()) -> Path:
+    """The path of a loadable shared library made of `source`, compiled if it is not kept.
 
     `flags` come after the source file, so `-lm` links where it should.
     """
-    settings = settings or read_settings()
-    compiler = find_compiler(settings)
-    stem = f"{name}-{_key(source, flags, compiler)}"
-    directory = settings.cache_directory / "libraries"
-    return _find_cached(directory, stem) or _compile(source, flags, compiler, directory, stem)
+    compiler = find_compiler()
+    key = f"{name}-{_key(source, flags, compiler)}"
+    path = LIBRARIES.find_file(key, _SUFFIX)
+    if path is not None:
+        with suppress(OSError):
+            ctypes.CDLL(str(path))
+            return path
+        path.unlink(missing_ok=True)
+    return _compile(source, flags, compiler, key)
 
 
 def load_library(path: Path) -> ctypes.CDLL:
@@ -139,7 +133,17 @@ def _chosen_compiler(command_line: str, search_path: str) -> Compiler:
     )
 
 
-def _bundled_compiler() -> Compiler | None:
+@dataclass(frozen=True, slots=True)
+class Zig:
+    """The compiler of the `ziglang` package."""
+
+    executable: str
+    folder: Path
+    identity: str
+
+
+def find_zig() -> Zig | None:
+    """Found by its place in the file system; no process is started, nothing imported."""
     specification = importlib.util.find_spec("ziglang")
     if specification is None or not specification.submodule_search_locations:
         return None
@@ -147,11 +151,30 @@ def _bundled_compiler() -> Compiler | None:
     executable = folder / ("zig.exe" if sys.platform == "win32" else "zig")
     if not executable.is_file():
         return None
-    return Compiler(
-        (sys.executable, "-m", "ziglang", "cc"),
-        f"the ziglang package ({folder})",
-        _file_identity(str(executable)),
-    )
+    return Zig(str(executable), folder, _file_identity(str(executable)))
+
+
+def zig_environment() -> dict[str, str]:
+    """What zig is started with: what it keeps is with all that curta keeps."""
+    folder = read_settings().cache_directory / "zig"
+    check_writable(folder)
+    caches = {"ZIG_GLOBAL_CACHE_DIR": str(folder), "ZIG_LOCAL_CACHE_DIR": str(folder)}
+    environment = {**os.environ, **caches}
+    for name in ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "ZIG_LIB_DIR"):
+        environment.pop(name, None)
+    return environment
+
+
+def check_writable(folder: Path) -> None:
+    """Zig complains of a cache that it cannot write as if of the program, or waits for ever."""
+    import tempfile
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise unwritable(folder, error) from error
 
 
 def _file_identity(path: str) -> str:
@@ -170,46 +193,20 @@ def _key(source: str, flags: tuple[str, ...], compiler: Compiler) -> str:
     return digest.hexdigest()[:24]
 
 
-def _content_digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:24]
-
-
-def _find_cached(directory: Path, stem: str) -> Path | None:
-    with suppress(OSError):  # a cache that cannot be read is as good as none
-        for path in sorted(directory.glob(f"{stem}-*{_SUFFIX}")):
-            if _is_usable(path, stem):
-                return path
-            path.unlink(missing_ok=True)
-    return None
-
-
-def _is_usable(path: Path, stem: str) -> bool:
-    try:
-        if path.name != f"{stem}-{_content_digest(path)}{_SUFFIX}":
-            return False
-        ctypes.CDLL(str(path))
-    except OSError:
-        return False
-    return True
-
-
-def _compile(
-    source: str, flags: tuple[str, ...], compiler: Compiler, directory: Path, stem: str
-) -> Path:
+def _compile(source: str, flags: tuple[str, ...], compiler: Compiler, key: str) -> Path:
     import tempfile
 
     try:
-        directory.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=f".{stem}-", dir=directory) as folder:
+        LIBRARIES.folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{key}-", dir=LIBRARIES.folder) as folder:
             source_file = Path(folder) / "source.c"
             built = Path(folder) / f"built{_SUFFIX}"
             source_file.write_text(source, encoding="utf-8")
             arguments = (*BASE_FLAGS, "-o", str(built), str(source_file), *flags)
             _run_compiler(compiler, arguments, built)
-            final = directory / f"{stem}-{_content_digest(built)}{_SUFFIX}"
-            os.replace(built, final)
+            final = LIBRARIES.put_file(key, _SUFFIX, built)
     except OSError as error:
-        raise unwritable(directory, error) from error
+        raise unwritable(LIBRARIES.folder, error) from error
     load_library(final)
     return final
 
@@ -251,6 +248,7 @@ def _start(compiler: Compiler, arguments: tuple[str, ...]) -> _Finished:
             text=True,
             errors="replace",
             check=False,
+            env=zig_environment() if compiler.command[1:] == ("cc",) else None,
         )
     except OSError as error:
         raise ToolchainError(

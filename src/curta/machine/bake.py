@@ -104,13 +104,14 @@ class BakedMachine:
     def engine(self) -> Engine:
         """The weights, ready to run."""
         from curta.engine import load
-        from curta.machine.weights import load_weights
+        from curta.machine.weights import load_weights, weights_key
 
         if self.level == "reference":
             raise UserError("level 'reference' has no weights; take another level")
         if self._key is None:
             return load(self.model, self.level)
-        return load_weights(self.level, self._key, vocabulary(()), lambda: self.model)
+        key = weights_key((), self._key.encode())
+        return load_weights(self.level, key, vocabulary(()), lambda: self.model)
 
     def talker(self) -> Talker:
         """A new conversation's other side."""
@@ -177,12 +178,12 @@ class BakedMachine:
 
         The first run of the file would do it, but would have to read the weights first.
         """
-        from curta.machine.weights import load_weights
+        from curta.machine.weights import load_weights, weights_key
 
         before = identity(path)
         if file_notes(path, "curta bake").get(PROGRAM_NOTE) != self._note():
             raise FileError(f"{path} holds another program; save this one to it first")
-        key = file_digest(path)
+        key = weights_key((), file_digest(path).encode())
         if identity(path) == before:
             load_weights("native", key, vocabulary(()), lambda: self.model)
 
@@ -288,11 +289,9 @@ def identity(path: str | Path) -> tuple[int, ...] | None:
 
 
 def file_digest(path: str | Path) -> str:
-    """Stands for the weights of a file, and for the code that makes C of them."""
-    from curta.machine.weights import weights_digest
-
-    total = hashlib.sha256(weights_digest().encode())
+    """Stands for the weights of a file."""
+    total = hashlib.sha256()
     with open(path, "rb") as file:
         while block := file.read(1 << 22):
             total.update(block)
-    return f"baked-{total.hexdigest()[:32]}"
+    return total.hexdigest()

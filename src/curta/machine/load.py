@@ -6,15 +6,11 @@ code that lowers it.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Sequence
 from contextlib import suppress
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from curta.engine.model_cache import keep, runs_what_files_say
-from curta.engine.settings import read_settings
 from curta.errors import FileError, LimitError, ProofError
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
@@ -22,14 +18,16 @@ from curta.machine.program import CoreProgram
 from curta.machine.stored import with_stores
 from curta.machine.wasm.module import MAX_PAGES, Module
 from curta.machine.wasm.validate import validate
+from curta.store import Shelf, key_of, sources_digest
 
 if TYPE_CHECKING:
     from curta.machine.proof import Verdict
 
-HERE = Path(__file__).parent
+LOWERED = Shelf("lowered")
 LOWERING = (
-    *("lower/*.py", "proof/*.py", "wasm/*.py", "parts/*.py", "runtime/*.py", "runtime/*.wasm"),
-    "*.py",
+    "machine/*.py",
+    *(f"machine/{room}/*.py" for room in ("lower", "proof", "wasm", "parts", "runtime")),
+    "machine/runtime/*.wasm",
 )
 """What a lowered program depends on besides its module."""
 
@@ -48,13 +46,13 @@ def load_program(
     """
     names = [[extension.name, extension.parameters] for extension in extensions]
     settings = json.dumps([max_memory, names, prove, stored]).encode()
-    key = hashlib.sha256(lowering_digest() + settings + content)
-    path = read_settings().cache_directory / "lowered" / f"{key.hexdigest()[:32]}.program"
-    with suppress(OSError, FileError):
-        if runs_what_files_say():
-            return LoadedProgram.from_bytes(path.read_bytes())
+    key = key_of(sources_digest(*LOWERING), settings, content)
+    kept = LOWERED.read(key)
+    if kept is not None:
+        with suppress(FileError):
+            return LoadedProgram.from_bytes(kept)
     program = lower_program(content, max_memory, extensions, prove=prove, stored=stored)
-    keep(path, program.to_bytes())
+    LOWERED.keep(key, program.to_bytes())
     return program
 
 
@@ -109,19 +107,9 @@ def _verdicts(
     from curta.machine.proof import Kept, prove
 
     pages = min(max_memory, MAX_PAGES)
-    folder = read_settings().cache_directory / "proved"
-    kept = Kept(folder, lowering_digest()) if runs_what_files_say() else None
+    digest = sources_digest(*LOWERING)
+    kept = None if digest is None else Kept(digest)
     return prove(module, core, program.prompt(), pages, extensions, kept)
-
-
-def lowering_digest() -> bytes:
-    """Changes whenever anything does that lowered programs are made with."""
-    total = hashlib.sha256()
-    for pattern in LOWERING:
-        for path in sorted(HERE.glob(pattern)):
-            content = path.read_bytes()
-            total.update(f"{path.name}:{len(content)}:".encode() + content)
-    return total.digest()
 
 
 def check_memory(module: Module, pages: int) -> None:

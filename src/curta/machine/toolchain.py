@@ -12,20 +12,17 @@ names of functions, which cost nothing and make traces readable.
 **Cache.** A result is kept together with what it was made of: for a command line (sources, flags,
 working directory, compiler) there is a note of every file that was read and its digest, as the
 compiler's own list of dependencies says. If all are as they were, no compiler is started. Files of
-the compiler itself are not listed; its identity stands for them. Notes and results are whole files
-that are renamed into place, so two processes at once are safe.
+the compiler itself are not listed; its identity stands for them.
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib.util
 import json
 import os
 import re
 import shlex
 import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -33,10 +30,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from curta.engine.model_cache import write_atomically
-from curta.engine.settings import read_settings
-from curta.engine.toolchain import unwritable
+from curta.engine.toolchain import Zig, find_zig, zig_environment
 from curta.errors import CompilerNotFoundError, SourceError, UserError
+from curta.store import Shelf, key_of
+
+PROGRAMS = Shelf("programs")
 
 C_SUFFIXES = (".c",)
 CPLUSPLUS_SUFFIXES = (".cc", ".cpp", ".cxx")
@@ -171,37 +169,28 @@ class Compilation:
     # -- what is in the cache ---------------------------------------------
 
     @property
-    def folder(self) -> Path:
-        return read_settings().cache_directory / "programs"
-
-    @property
-    def note(self) -> Path:
-        """The file that says what the result was made of, and where it is."""
-        said = [os.getcwd(), find_zig().identity, self.arguments(), self.sources]
-        return self.folder / f"{_digest(json.dumps(said).encode())}.json"
+    def note(self) -> str | None:
+        """The key of what says what the result was made of, and where it is."""
+        said = [os.getcwd(), zig().identity, self.arguments(), self.sources]
+        return key_of(b"", json.dumps(said).encode())
 
     def cached(self) -> bytes | None:
         """The result of an earlier compilation of the same files."""
-        with suppress(OSError, ValueError, KeyError, TypeError):
-            note = json.loads(self.note.read_bytes())
-            for name, digest in note["files"].items():
-                if _digest(Path(name).read_bytes()) != digest:
-                    return None
-            module = (self.folder / f"{note['module']}.wasm").read_bytes()
-            if _digest(module) == note["module"]:
-                return module
+        with suppress(OSError):
+            note = json.loads(PROGRAMS.read(self.note) or b"{}")
+            if all(_digest(Path(name)) == digest for name, digest in note.get("files", {}).items()):
+                return PROGRAMS.read(note.get("module"))
         return None
 
     def keep(self, module: bytes, files: Sequence[str], started: float) -> None:
-        """Best effort: a cache that cannot be written costs time and nothing else."""
+        """Best effort: what was changed while it was read is not kept."""
         with suppress(OSError):
             if max(os.stat(name).st_mtime for name in files) > started - UNCERTAIN:
                 return
-            digests = {name: _digest(Path(name).read_bytes()) for name in files}
-            digest = _digest(module)
-            write_atomically(self.folder / f"{digest}.wasm", module)
-            note = json.dumps({"module": digest, "files": digests}, indent=1)
-            write_atomically(self.note, note.encode())
+            key = key_of(b"", module)
+            note = {"module": key, "files": {name: _digest(Path(name)) for name in files}}
+            PROGRAMS.keep(key, module)
+            PROGRAMS.keep(self.note, json.dumps(note).encode())
 
     # -- the compiler ---------------------------------------------
 
@@ -218,7 +207,6 @@ class Compilation:
         """Compile and link."""
         for name in self.sources:
             _read(Path(name))
-        check_writable(read_settings().cache_directory / "zig")
         started = time.time()
         with tempfile.TemporaryDirectory(prefix="curta-") as folder:
             output = Path(folder) / "program.wasm"
@@ -240,22 +228,13 @@ class Compilation:
         for source in self.sources:
             self._zig(["-M", "-MF", str(listing), source])
             files += dependencies(listing.read_text(encoding="utf-8", errors="surrogateescape"))
-        own = str(find_zig().folder)
+        own = str(zig().folder)
         return [name for name in dict.fromkeys(files) if not name.startswith(own)]
 
     def _zig(self, arguments: Sequence[str], watcher: Watcher | None = None) -> None:
         """Run the compiler; what it complains about is the user's to read."""
-        zig = find_zig()
-        caches = str(read_settings().cache_directory / "zig")
-        environment = {
-            **os.environ,
-            "ZIG_GLOBAL_CACHE_DIR": caches,
-            "ZIG_LOCAL_CACHE_DIR": caches,
-        }
-        for name in ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "ZIG_LIB_DIR"):
-            environment.pop(name, None)
-        command = [*zig.command, "c++" if self.is_cplusplus else "cc", *self.arguments()]
-        status, said = _run([*command, *arguments], environment, watcher)
+        command = [zig().executable, "c++" if self.is_cplusplus else "cc", *self.arguments()]
+        status, said = _run([*command, *arguments], zig_environment(), watcher)
         if status != 0:
             names = " ".join(self.sources)
             advice = [remedy for words, remedy in REMEDIES.items() if words in said]
@@ -263,16 +242,6 @@ class Compilation:
             raise SourceError(f"{first}\n{_diagnostics(said)}")
         if said.strip() and watcher is not None:
             watcher.warned(_diagnostics(said))
-
-
-def check_writable(folder: Path) -> None:
-    """Zig complains of a cache that it cannot write as if of the program, or waits for ever."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            pass
-    except OSError as error:
-        raise unwritable(folder, error) from error
 
 
 def _run(
@@ -309,28 +278,13 @@ def _diagnostics(said: str) -> str:
     return "\n".join([*lines[:QUOTED_LINES], *([f"... and {rest} lines more"] if rest > 0 else [])])
 
 
-@dataclass(frozen=True, slots=True)
-class Zig:
-    """The compiler of the `ziglang` package."""
-
-    command: tuple[str, ...]
-    folder: Path
-    identity: str
-
-
-def find_zig() -> Zig:
-    """Found by its place in the file system; no process is started, nothing imported."""
-    specification = importlib.util.find_spec("ziglang")
-    if specification is not None and specification.submodule_search_locations:
-        folder = Path(next(iter(specification.submodule_search_locations)))
-        executable = folder / ("zig.exe" if sys.platform == "win32" else "zig")
-        with suppress(OSError):
-            status = executable.stat()
-            identity = f"{executable}:{status.st_mtime_ns}:{status.st_size}"
-            return Zig((str(executable),), folder, identity)
-    raise CompilerNotFoundError(
-        "C and C++ are compiled with the ziglang package, which is missing: pip install ziglang"
-    )
+def zig() -> Zig:
+    found = find_zig()
+    if found is None:
+        raise CompilerNotFoundError(
+            "C and C++ are compiled with the ziglang package, which is missing: pip install ziglang"
+        )
+    return found
 
 
 def dependencies(rule: str) -> list[str]:
@@ -379,5 +333,5 @@ def _unsigned(content: bytes, at: int) -> tuple[int, int]:
             return value, at
 
 
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:32]
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:32]

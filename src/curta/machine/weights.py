@@ -11,26 +11,30 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-import curta
 from curta.compiler import Model
 from curta.compiler.compile import OnPass
 from curta.engine import LEVELS, Engine, Level, load
-from curta.engine.model_cache import compile_cached, keep, runs_what_files_say
+from curta.engine.model_cache import compile_cached
 from curta.engine.native import Library, Native
-from curta.engine.settings import read_settings
+from curta.engine.native.source_cache import NATIVE
 from curta.errors import UserError
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.vocabulary import vocabulary
+from curta.store import key_of, sources_digest
 
-SOURCE = Path(curta.__file__).parent
-NOT_OF_THE_WEIGHTS = ("wasm", "lower", "proof", "runtime", "kept", "verify")
-"""Folders of the machine that only prepare what the weights execute, or look at it afterwards."""
+SOURCES = (
+    "compiler/*.py",
+    "engine/*.py",
+    "engine/native/*",
+    "machine/*.py",
+    "machine/parts/*.py",
+    "machine/extensions/*.py",
+)
+"""What the weights and their C are made by."""
 
 
 def load_machine(
@@ -47,11 +51,11 @@ def load_machine(
         return compiled
 
     names = vocabulary(Operations(extensions).names)
-    return load_weights(level, weights_digest(extensions), names, model)
+    return load_weights(level, weights_key(extensions), names, model)
 
 
 def load_weights(
-    level: Level, key: str, tokens: Sequence[str], model: Callable[[], Model]
+    level: Level, key: str | None, tokens: Sequence[str], model: Callable[[], Model]
 ) -> Engine:
     """A model at one of the levels. The native one asks for it only if its C is not kept yet.
 
@@ -61,11 +65,9 @@ def load_weights(
         raise UserError(f"level={level!r}: expected one of {', '.join(LEVELS)}")
     if level != "native":
         return load(model(), level)
-    path = read_settings().cache_directory / "machine" / f"{key}.c"
-    with suppress(OSError, ValueError):
-        if not runs_what_files_say():
-            return load(model(), level)
-        head, _, source = path.read_text(encoding="utf-8").partition("\n")
+    kept = NATIVE.read(key)
+    if kept is not None:
+        head, _, source = kept.decode().partition("\n")
         return CachedNative(source, json.loads(head.removeprefix("//")), tokens, model)
     native = Native(compiled := model())
     facts = {
@@ -73,7 +75,7 @@ def load_weights(
         "stops": sorted(native.stops),
         "identity": native.identity,
     }
-    keep(path, f"//{json.dumps(facts)}\n{native.source}".encode())
+    NATIVE.keep(key, f"//{json.dumps(facts)}\n{native.source}".encode())
     return native
 
 
@@ -84,20 +86,12 @@ def machine_model(extensions: Sequence[Extension] = (), on_pass: OnPass | None =
     return compile_cached(build(extensions), MOST_TOKENS, on_pass)
 
 
-def weights_digest(extensions: Sequence[Extension] = ()) -> str:
+def weights_key(extensions: Sequence[Extension] = (), *parts: bytes) -> str | None:
     """Changes whenever anything does that the weights or their C are made of.
 
     An extension may be anybody's code, so for it there is the graph that it builds.
     """
-    total = hashlib.sha256(graph_digest(extensions) if extensions else b"")
-    for room in ("compiler", "engine", "machine"):
-        for path in sorted((SOURCE / room).rglob("*.py")):
-            part = path.relative_to(SOURCE / room)
-            if room == "machine" and part.parts[0] in NOT_OF_THE_WEIGHTS:
-                continue
-            content = path.read_bytes()
-            total.update(f"{room}/{part}:{len(content)}:".encode() + content)
-    return total.hexdigest()[:32]
+    return key_of(sources_digest(*SOURCES), graph_digest(extensions) if extensions else b"", *parts)
 
 
 def graph_digest(extensions: Sequence[Extension]) -> bytes:

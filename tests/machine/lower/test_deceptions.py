@@ -323,7 +323,7 @@ def test_an_extension_is_nothing_but_itself(name: str) -> None:
     assert is_refused(module, put(program, 1, [given, RETURN]), [extension])
 
 
-def test_where_conditional_jumps_lead_is_part_of_what_is_known(tmp_path: Path) -> None:
+def test_where_conditional_jumps_lead_is_part_of_what_is_known() -> None:
     """They lead to where other functions begin: what is there is done in place."""
     text = """(module (func (export "a") (param i32) (result i32) (i32.const 10))
       (func (export "b") (param i32) (result i32) (i32.const 11))
@@ -348,14 +348,14 @@ def test_where_conditional_jumps_lead_is_part_of_what_is_known(tmp_path: Path) -
     right, wrong = leading(*starts), leading(*starts[::-1])
     assert CoreInstance(right).invoke("f", 0) == (10,)
     assert CoreInstance(wrong).invoke("f", 0) == (11,)
-    kept = Kept(tmp_path, b"")
+    kept = Kept(b"who is called")
     assert not is_refused(module, right, kept=kept)
     assert is_refused(module, wrong, kept=kept)
 
 
-def test_what_an_extension_takes_is_part_of_what_is_known(tmp_path: Path) -> None:
+def test_what_an_extension_takes_is_part_of_what_is_known() -> None:
     """Its third word counts or not, and only the core instructions of f use it."""
-    kept = Kept(tmp_path, b"")
+    kept = Kept(b"what it takes")
     for count, refused in ((1, False), (3, True)):
         extension = Extension(
             "x", count, lambda sources: sources.a.number, lambda *words: words[-1]

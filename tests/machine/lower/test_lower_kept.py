@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -110,8 +109,8 @@ def test_what_a_native_instruction_takes_counts() -> None:
     assert content(sources, target, 1, start) != before
 
 
-def test_what_is_kept_is_not_proved_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    kept = Kept(tmp_path, b"today")
+def test_what_is_kept_is_not_proved_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Kept(b"today")
     first = verdicts(ALONE, kept)
     assert not any(verdict.refused for verdict in first)
     proved: list[object] = []
@@ -119,7 +118,7 @@ def test_what_is_kept_is_not_proved_again(tmp_path: Path, monkeypatch: pytest.Mo
     again = verdicts(BEHIND, kept)
     assert proved == [("user", 0)]
     assert [verdict.lemmas for verdict in again[1:]] == [verdict.lemmas for verdict in first]
-    verdicts(ALONE, Kept(tmp_path, b"another proof"))
+    verdicts(ALONE, Kept(b"another proof"))
     assert len(proved) == 3
 
 

@@ -17,9 +17,9 @@ from pathlib import Path
 import wasmtime
 from runtime_wasi_signatures import SIGNATURES
 
-from curta.engine.settings import read_settings
 from curta.machine.runtime.build import WASI
 from curta.machine.toolchain import FLAGS
+from curta.settings import read_settings
 
 
 def adapter_text() -> str:

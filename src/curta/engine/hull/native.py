@@ -12,9 +12,9 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from curta.engine.settings import read_settings
 from curta.engine.toolchain import build_library, load_library
 from curta.errors import CompilerNotFoundError, HullError
+from curta.settings import read_settings
 
 SOURCE_FILES = (
     "wide.c",

@@ -7,41 +7,32 @@ begins. Hints are not part of it: they help to find a proof, and what is proved 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable
-from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-from curta.engine.model_cache import write_atomically
 from curta.machine.instructions import CORE, GLOBALS
 from curta.machine.program import USER, Callee
 from curta.machine.proof.modules import SourceModule, Sources
 from curta.machine.proof.target import Target
 from curta.machine.wasm.module import Instruction
+from curta.store import Shelf, key_of
+
+PROVED = Shelf("proved")
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Lemmas of proved functions, in files; `digest` is that of all that proves."""
+    """Lemmas of proved functions; `digest` is that of all that proves."""
 
-    folder: Path
     digest: bytes
 
     def find(self, fingerprint: str) -> tuple[str, ...] | None:
-        with suppress(OSError, TypeError, ValueError):
-            digest, *lemmas = json.loads((self.folder / self._name(fingerprint)).read_text())
-            return tuple(lemmas) if digest == self._name(fingerprint) else None
-        return None
+        kept = PROVED.read(key_of(self.digest, fingerprint.encode()))
+        return None if kept is None else tuple(json.loads(kept))
 
     def keep(self, fingerprint: str, lemmas: tuple[str, ...]) -> None:
-        name = self._name(fingerprint)
-        with suppress(OSError):
-            write_atomically(self.folder / name, json.dumps([name, *lemmas]).encode())
-
-    def _name(self, fingerprint: str) -> str:
-        return hashlib.sha256(self.digest + fingerprint.encode()).hexdigest()[:32]
+        PROVED.keep(key_of(self.digest, fingerprint.encode()), json.dumps(lemmas).encode())
 
 
 def fingerprint(

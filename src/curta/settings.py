@@ -3,7 +3,7 @@
 | variable      | meaning                                                                |
 |---------------|------------------------------------------------------------------------|
 | `CURTA_CC`    | the C compiler to use, with its arguments: `gcc-13`, `zig cc`, …        |
-| `CURTA_CACHE` | where compiled libraries are kept; by default the user cache directory |
+| `CURTA_CACHE` | where what can be made again is kept; by default the user cache directory |
 | `PATH`        | where `cc`, `clang` and `gcc` are looked for                           |
 """
 
@@ -17,17 +17,17 @@ from curta.errors import UserError
 
 
 @dataclass(frozen=True, slots=True)
-class EngineSettings:
-    """What the engine takes from its surroundings."""
+class Settings:
+    """What curta takes from its surroundings."""
 
     compiler_command: str | None
     cache_directory: Path
     search_path: str
 
 
-def read_settings() -> EngineSettings:
+def read_settings() -> Settings:
     """Read the environment as it is now; nothing is remembered between calls."""
-    return EngineSettings(
+    return Settings(
         compiler_command=os.environ.get("CURTA_CC") or None,
         cache_directory=_cache_directory(os.environ.get("CURTA_CACHE")),
         search_path=os.environ.get("PATH", ""),
