@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 SOURCES = Path(__file__).parent.parent / "src"
-COMMON = {"__version__", "errors", "intervals", "pages"}
+COMMON = {"__version__", "errors", "intervals", "pages", "settings", "store"}
 BELOW = {
     "compiler": set(),
     "engine": {"compiler"},

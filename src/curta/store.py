@@ -6,6 +6,8 @@ digest of the rest, so that damage is seen before anything is believed; it is wr
 renamed, so two processes at once do the work twice and agree. A cache that is damaged, or cannot be
 read or written, costs time and nothing else.
 
+Some things come with curta, compressed (`packaged`): they are found like what was kept.
+
 What is looked at stays young. Once a day, what nobody looked at for 60 days goes, and, if more than
 4 GiB are left, what was not looked at for longest. Folders that other programs write (zig, JAX) or
 that hold more than files (language models) are shown and cleared, but not pruned.
@@ -44,6 +46,7 @@ SHELVES = {
     "language_models": "language models out of packages",
 }
 OTHERS = ("zig", "learn", "language_models")
+PACKAGED = Path(curta.__file__).parent / "packaged"
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -59,9 +62,14 @@ class Shelf:
         return read_settings().cache_directory / self.name
 
     def read(self, key: str | None) -> bytes | None:
-        """What was kept under a key, if it is as it was."""
+        """What was kept under a key, if it is as it was, or came with curta."""
         if key is None:
             return None
+        packaged = PACKAGED / self.name / f"{key}.xz"
+        if packaged.is_file():
+            import lzma
+
+            return lzma.decompress(packaged.read_bytes())
         with suppress(OSError, zlib.error):
             path = self.folder / key
             content = path.read_bytes()

@@ -246,7 +246,7 @@ class Screen:
             self.draw(figures_text(figures))
 
     def compiling(self, seconds: float) -> None:
-        hint = "" if seconds < 3 else " (the first time, the C library too: a minute or so)"
+        hint = "" if seconds < 3 else " (the first time, libraries too: half a minute or so)"
         if seconds > QUIET_SECONDS / 2:
             self.draw(f"compiling{hint} {seconds:.0f} s")
 

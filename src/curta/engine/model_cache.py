@@ -19,8 +19,7 @@ MODELS = Shelf("models", compressed=True)
 def compile_cached(graph: Graph, max_tokens: int, on_pass: OnPass | None = None) -> Model:
     """The compiled graph, from the cache if it was compiled before."""
     length = checked_length(max_tokens)
-    content = json.dumps([graph_to_json(resolve(graph)), length]).encode()
-    key = key_of(sources_digest("compiler/*.py"), content)
+    key = model_key(graph, length)
     with suppress(FileError):
         kept = MODELS.read(key)
         if kept is not None:
@@ -28,3 +27,8 @@ def compile_cached(graph: Graph, max_tokens: int, on_pass: OnPass | None = None)
     model = compile(graph, length, on_pass)
     MODELS.keep(key, model.to_bytes())
     return model
+
+
+def model_key(graph: Graph, max_tokens: int) -> str | None:
+    content = json.dumps([graph_to_json(resolve(graph)), max_tokens]).encode()
+    return key_of(sources_digest("compiler/*.py"), content)

@@ -8,9 +8,12 @@ instance.invoke("fib", 30)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
+from threading import Thread
 from typing import Unpack
 
 from curta.engine import Engine
@@ -40,7 +43,10 @@ from curta.machine.run import (
     talker_of,
 )
 from curta.machine.talkers import ReferenceTalker, Talker
-from curta.machine.toolchain import read_program
+from curta.machine.toolchain import Watcher, read_program
+
+LOOKS = 0.1
+"""Seconds between two looks at what takes long."""
 
 
 class Machine:
@@ -123,7 +129,8 @@ class Machine:
         """A conversation in which the program was said, and nothing was asked of it yet."""
         check_options(options, RunOptions)
         check_program(program)
-        loaded = self.load(program, library=library, **load_options(options))
+        with self._made_ready(options.get("watcher")):
+            loaded = self.load(program, library=library, **load_options(options))
         max_memory = options.get("max_memory", DEFAULT_LIMITS.max_memory)
         return converse(self.talker(), loaded, program_name(program), options, max_memory)
 
@@ -136,15 +143,37 @@ class Machine:
         check_options(options, RunOptions)
         check_program(program)
         loading = load_options(options)
-        content = module_of(program, library, loading)
+        with self._made_ready(options.get("watcher")):
+            content = module_of(program, library, loading)
+            loaded = self._load(content, loading)
         return Ready(
             self.talker(),
-            self._load(content, loading),
+            loaded,
             self.identity,
             self.level,
             tuple(extension.name for extension in self.extensions),
             module=content,
         )
+
+    @contextmanager
+    def _made_ready(self, watcher: Watcher | None) -> Iterator[None]:
+        """Have the weights made ready beside something else; both take long the first time."""
+        if self.level == "reference" or "engine" in self.__dict__:
+            yield
+            return
+
+        def prepare() -> None:
+            with suppress(Exception):  # who asks for the engine again gets the error
+                _ = self.engine
+
+        preparing = Thread(target=prepare)
+        preparing.start()
+        yield
+        started = time.monotonic()
+        while preparing.is_alive():
+            preparing.join(LOOKS)
+            if watcher is not None:
+                watcher.waiting(time.monotonic() - started)
 
     def load(
         self,

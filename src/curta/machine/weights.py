@@ -16,6 +16,7 @@ from typing import Any
 
 from curta.compiler import Model
 from curta.compiler.compile import OnPass
+from curta.compiler.serialize import identity
 from curta.engine import LEVELS, Engine, Level, load
 from curta.engine.model_cache import compile_cached
 from curta.engine.native import Library, Native
@@ -27,12 +28,9 @@ from curta.machine.vocabulary import vocabulary
 from curta.store import key_of, sources_digest
 
 SOURCES = (
-    "compiler/*.py",
-    "engine/*.py",
-    "engine/native/*",
-    "machine/*.py",
-    "machine/parts/*.py",
-    "machine/extensions/*.py",
+    *("compiler/*.py", "engine/base.py", "engine/native/*.py", "engine/native/*.c"),
+    *(f"machine/{name}.py" for name in ("computer", "instructions", "program", "vocabulary")),
+    *("machine/parts/*.py", "machine/wasm/*.py", "machine/weights.py"),
 )
 """What the weights and their C are made by."""
 
@@ -69,14 +67,19 @@ def load_weights(
     if kept is not None:
         head, _, source = kept.decode().partition("\n")
         return CachedNative(source, json.loads(head.removeprefix("//")), tokens, model)
-    native = Native(compiled := model())
-    facts = {
-        "max_tokens": compiled.certificate.max_tokens,
-        "stops": sorted(native.stops),
-        "identity": native.identity,
-    }
-    NATIVE.keep(key, f"//{json.dumps(facts)}\n{native.source}".encode())
+    native = Native(model())
+    NATIVE.keep(key, with_facts(native.model, native.source))
     return native
+
+
+def with_facts(model: Model, source: str) -> bytes:
+    """The C source of a model, behind the few facts that a session asks for."""
+    facts = {
+        "max_tokens": model.certificate.max_tokens,
+        "stops": sorted(model.plan["stops"]),
+        "identity": identity(model.graph),
+    }
+    return f"//{json.dumps(facts)}\n{source}".encode()
 
 
 def machine_model(extensions: Sequence[Extension] = (), on_pass: OnPass | None = None) -> Model:

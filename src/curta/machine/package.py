@@ -1,0 +1,70 @@
+"""The default machine's weights, and the C of them, as files that come with curta.
+
+`python -m curta.machine.package` makes them anew; `--check` only says whether they are what the
+sources give. A file's name is the key under which the cache would have it (`store.py`): where the
+sources were changed, nobody finds it, and what it holds is made when it is needed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import lzma
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from curta.compiler import compile
+from curta.engine.model_cache import MODELS, model_key
+from curta.engine.native import model_to_c
+from curta.engine.native.source_cache import NATIVE
+from curta.machine.computer import build
+from curta.machine.instructions import MOST_TOKENS
+from curta.machine.weights import weights_key, with_facts
+from curta.store import PACKAGED
+
+
+def package() -> dict[Path, bytes]:
+    """The files, made from the sources: nothing is taken from a cache."""
+    graph = build(())
+    model = compile(graph, MOST_TOKENS)
+    return {
+        PACKAGED / MODELS.name / f"{model_key(graph, MOST_TOKENS)}.xz": model.to_bytes(),
+        PACKAGED / NATIVE.name / f"{weights_key()}.xz": with_facts(model, model_to_c(model)),
+    }
+
+
+def differences(files: dict[Path, bytes]) -> list[str]:
+    """What is missing, or not as it should be, or too much."""
+    there = {path for path in PACKAGED.glob("*/*") if path.suffix == ".xz"}
+    wrong = [f"{path.name} is missing" for path in files.keys() - there]
+    wrong += [f"{path.name} is not made any more" for path in there - files.keys()]
+    for path in there & files.keys():
+        if lzma.decompress(path.read_bytes()) != files[path]:
+            wrong.append(f"{path.name} has other bytes")
+    return wrong
+
+
+def write(files: dict[Path, bytes]) -> None:
+    for path in PACKAGED.glob("*/*"):
+        path.unlink()
+    for path, content in files.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(lzma.compress(content, preset=9))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m curta.machine.package", description=__doc__)
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    options = parser.parse_args(arguments)
+    files = package()
+    wrong = differences(files)
+    if wrong and options.check:
+        print("\n".join(["python -m curta.machine.package makes them again:", *wrong]))
+        return 1
+    if wrong:
+        write(files)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

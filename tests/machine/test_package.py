@@ -1,0 +1,54 @@
+"""The weights that come with curta are what the compiler makes, bit for bit."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import curta
+from curta.machine.machine import Machine
+from curta.machine.package import differences, package
+from curta.machine.weights import SOURCES
+from curta.store import PACKAGED
+
+NOTHING_TO_DO_WITH_IT = {
+    *("errors.py", "settings.py", "store.py", "engine/toolchain.py", "engine/trace_file.py"),
+}
+"""Imported with what makes the weights and their C."""
+
+
+def test_the_files_are_what_the_sources_give() -> None:
+    """If not: python -m curta.machine.package"""
+    assert differences(package()) == []
+
+
+def test_they_are_small() -> None:
+    assert sum(path.stat().st_size for path in PACKAGED.rglob("*.xz")) < 1_000_000
+
+
+def test_all_that_the_graph_is_built_by_is_in_the_key() -> None:
+    code = (
+        "import sys, curta.machine.computer, curta.engine.native.emit\n"
+        "curta.machine.computer.build(())\n"
+        "ours = [m for name, m in sys.modules.items() if name.startswith('curta')]\n"
+        "print(*(module.__file__ for module in ours if module.__file__))"
+    )
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    root = Path(curta.__file__).parent
+    keyed = {path for pattern in SOURCES for path in root.glob(pattern)}
+    imported = {Path(name) for name in said.stdout.split()}
+    rest = {path.relative_to(root).as_posix() for path in imported - keyed}
+    assert {name for name in rest if not name.endswith("__init__.py")} == NOTHING_TO_DO_WITH_IT
+
+
+def test_nothing_is_compiled_where_nothing_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
+    passes: list[str] = []
+    engine = Machine("evaluate", on_pass=passes.append).engine
+    assert engine.model.weights
+    assert not passes
