@@ -13,10 +13,8 @@ from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Scope, integer
 from curta.engine.native.routine import Rule
 from curta.engine.native.specialise import Plan
-from curta.engine.native.tables import integer_type
+from curta.engine.native.tables import array_to_c
 from curta.engine.native.values import Column
-
-NO_CLASS = 255
 
 
 class CasesWriter(CodeWriter):
@@ -26,21 +24,19 @@ class CasesWriter(CodeWriter):
         self.stops = frozenset(stops)
 
     def class_tables(self) -> str:
-        """The class of every token, and its place in it."""
+        """The class of every token, from 1 on or 0, and its place in it."""
         given = [] if self.plan.intake is None else self.plan.intake.classes
         return self.tables_of("class", "place", self.plan.classes) + self.tables_of(
             "given_class", "given_place", given
         )
 
     def tables_of(self, class_name: str, place_name: str, families: list[TokenClass]) -> str:
-        classes, places = [NO_CLASS] * len(self.tokens), [0] * len(self.tokens)
-        for number, one in enumerate(families):
+        classes, places = [0] * len(self.tokens), [0] * len(self.tokens)
+        for number, one in enumerate(families, start=1):
             for place, token in enumerate(one.tokens):
                 classes[token], places[token] = number, place
-        kind = integer_type(0, max(places))
         return (
-            f"static const uint8_t {class_name}_of[] = {{{', '.join(map(str, classes))}}};\n"
-            f"static const {kind} {place_name}_of[] = {{{', '.join(map(str, places))}}};\n"
+            f"{array_to_c(f'{class_name}_of', classes)}\n{array_to_c(f'{place_name}_of', places)}\n"
         )
 
     @property
@@ -56,11 +52,11 @@ class CasesWriter(CodeWriter):
         return self.with_parts([*general, *self.run(), *self.ready(), *self.take()])
 
     def before_choice(self, case: Case, scope: Scope) -> list[str]:
-        return [f"s->quiet = class_of[token] != {NO_CLASS} ? s->quiet + 1 : 0;"]
+        return ["s->quiet = class_of[token] ? s->quiet + 1 : 0;"]
 
     def ready(self) -> list[str]:
         """Whether the next step is one of a quiet stretch."""
-        tests = [f"class_of[token] != {NO_CLASS}", f"s->quiet > {self.plan.quiet.window}"]
+        tests = ["class_of[token]", f"s->quiet > {self.plan.quiet.window}"]
         tests += [self.finds(look_up) for look_up in self.plan.quiet.filed]
         return [
             "static inline int ready(State *s, int32_t token) {",
@@ -123,7 +119,9 @@ class CasesWriter(CodeWriter):
         """Jump to the code of the token's class."""
         lines = [f"dispatch: {first}", f"    switch ({classes}_of[token]) {{"]
         for number in range(count):
-            lines.append(f"    case {number}: digit = {places}_of[token]; goto {classes}{number};")
+            lines.append(
+                f"    case {number + 1}: digit = {places}_of[token]; goto {classes}{number};"
+            )
         return [*lines, "    default: goto leave;", "    }"]
 
     # -- what is said -------------------------------------------------------------------------

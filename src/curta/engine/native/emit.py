@@ -20,7 +20,7 @@ from curta.engine.native.routine import Routine
 from curta.engine.native.specialise import NotWorthItError, specialised
 from curta.engine.native.streams_to_c import StreamsWriter
 from curta.engine.native.symbolic import weights_to_routine
-from curta.engine.native.tables import comment, integer_type, tables_of, track_type
+from curta.engine.native.tables import array_to_c, comment, tables_of, track_type
 from curta.engine.native.values import Column
 
 DEEPEST = 20_000
@@ -85,11 +85,7 @@ def columns(routine: Routine) -> Iterator[str]:
         if isinstance(entry.definition, Column):
             unit = power_of_two(-entry.step)
             entries = [integer(simplify(number * unit)) for number in entry.definition.entries]
-            kind = integer_type(min(entries), max(entries))
-            yield (
-                f"static const {kind} column{value}[{len(entries)}] = "
-                f"{{{', '.join(map(str, entries))}}}; /* {comment(entry.name)} */"
-            )
+            yield f"{array_to_c(f'column{value}', entries)} /* {comment(entry.name)} */"
 
 
 def state(routine: Routine) -> str:

@@ -16,7 +16,7 @@ from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.intervals import proportion
 from curta.engine.native.shapes import Jumps, is_scattered, square_wave_of, staircase_of
-from curta.engine.native.tables import integer_type
+from curta.engine.native.tables import array_to_c
 from curta.engine.native.values import ONE, Held, Pool, Product, Steps, Sum, ValueId
 
 FEW_ENTRIES = 64
@@ -167,9 +167,7 @@ class Expressions:
     def table_definitions(self) -> str:
         """The tables that expressions look things up in."""
         return "".join(
-            f"static const {integer_type(min(entries), max(entries))} "
-            f"table{number}[{len(entries)}] = {{{', '.join(map(str, entries))}}};\n"
-            for entries, number in self.tables.items()
+            f"{array_to_c(f'table{number}', entries)}\n" for entries, number in self.tables.items()
         )
 
     def staircase(

@@ -18,7 +18,7 @@ or one token consists of lies in one place.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -29,6 +29,7 @@ from curta.engine.native.values import Member, Pool, Rows, Sum
 DIRECT_LIMIT = 1 << 16
 PAGED_LIMIT = 1 << 36
 PAGE_BITS = 12
+LONGEST_ZEROS = 8
 INTEGER_TYPES = (
     ("uint8_t", 0, 2**8 - 1),
     ("int8_t", -(2**7), 2**7 - 1),
@@ -43,6 +44,22 @@ INTEGER_TYPES = (
 def integer_type(low: Number, high: Number) -> str:
     """The narrowest C type for the integers low..high."""
     return next(name for name, least, most in INTEGER_TYPES if least <= low and high <= most)
+
+
+def array_to_c(name: str, entries: Sequence[int]) -> str:
+    """A constant array in the narrowest type for its entries; long runs of 0 are left out."""
+    texts, zeros = list[str](), 0
+    for place, entry in enumerate(entries):
+        if entry == 0:
+            zeros += 1
+            continue
+        if zeros > LONGEST_ZEROS:
+            texts.append(f"[{place}] = {entry}")
+        else:
+            texts += ["0"] * zeros + [str(entry)]
+        zeros = 0
+    kind = integer_type(min(0, *entries), max(0, *entries))
+    return f"static const {kind} {name}[{len(entries)}] = {{{', '.join(texts) or '0'}}};"
 
 
 def storage_type(member: Member) -> str:
