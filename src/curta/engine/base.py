@@ -23,6 +23,8 @@ from curta.errors import RegionError, TokenError
 
 Ids = npt.NDArray[np.int32]
 Residuals = npt.NDArray[np.float64]
+NOT_ASKED = -1
+"""Stands for what is said where nobody asks: in sequences that are known already."""
 
 
 class Session(ABC):

@@ -27,7 +27,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
-from curta.engine.base import Ids
+from curta.engine.base import NOT_ASKED, Ids
 from curta.engine.guards import GuardCheck
 from curta.engine.hull import Backend, HullCache
 from curta.engine.hull_filed import new_filed_keys
@@ -37,8 +37,6 @@ from curta.engine.hull_replay_maps import LayerMaps, layer_matrices, new_maps
 Matrix = npt.NDArray[np.float64]
 BLOCK = 1024
 """Positions at a time, at most; a multiple of the tiles that the C code works on."""
-NOT_ASKED = -1
-"""Stands for what is said where nobody asks."""
 
 
 def replay_hull(

@@ -9,17 +9,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+import numpy as np
+import numpy.typing as npt
+
 from curta.compiler.model import Model
-from curta.engine.base import Engine, Residuals, Session
-from curta.engine.guards import check_guards, guards_of
+from curta.engine.base import NOT_ASKED, Engine, Ids, Residuals, Session
+from curta.engine.guards import GuardCheck, guards_of
 from curta.errors import UserError
 
 try:
     import torch
 
-    from curta.engine.transformer import Cache, Transformer
+    from curta.engine.transformer import Transformer
 except ImportError as error:
     raise UserError("level 'plain' needs PyTorch: pip install 'curta[torch]'") from error
+
+LOGIT_ROWS = 128
+"""Positions whose logits are computed at once."""
 
 
 class Plain(Engine):
@@ -33,6 +39,7 @@ class Plain(Engine):
         self.transformer = Transformer(tensors).to(device)
         self.device = device
         self.guards = guards_of(model)
+        self.guarded = frozenset(guard.period for guard in self.guards)
 
     @property
     def max_tokens(self) -> int:
@@ -42,17 +49,14 @@ class Plain(Engine):
         return PlainSession(self)
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
-        tokens = torch.tensor([self.check_prompt(ids).tolist()], device=self.device)
-        return as_array(self.transformer.residual_streams(tokens))
+        tokens = self.tensor(self.check_prompt(ids))
+        streams = self.transformer.half_layers(tokens, self.transformer.new_cache())
+        stacked: Residuals = torch.stack([x[0] for x in streams], dim=1).cpu().numpy()
+        return stacked
 
-    def predictions(self, ids: Sequence[int], block: int = 256) -> list[int]:
-        """What the model says after every position of a given sequence, a block at a time."""
-        tokens = torch.tensor([self.check_prompt(ids).tolist()], device=self.device)
-        session = PlainSession(self)
-        said: list[int] = []
-        for start in range(0, tokens.shape[1], block):
-            said += session.feed_block(tokens[:, start : start + block], start)
-        return said
+    def tensor(self, ids: Ids) -> torch.Tensor:
+        """A batch of one sequence."""
+        return torch.from_numpy(ids.astype(np.int64))[None].to(self.device)
 
 
 class PlainSession(Session):
@@ -60,24 +64,28 @@ class PlainSession(Session):
 
     def __init__(self, engine: Plain) -> None:
         super().__init__(engine)
-        self.cache: Cache = []
+        self.cache = engine.transformer.new_cache()
 
     def _feed(self, token: int) -> int:
-        return self.feed_block(torch.tensor([[token]], device=self.engine.device), self.length)[-1]
+        said, check = self.feed_block(np.array([token]), np.array([True]))
+        check.finish()
+        return int(said[0])
 
-    def feed_block(self, tokens: torch.Tensor, start: int) -> list[int]:
-        """Checked tokens, the first at position `start`."""
-        streams = self.engine.transformer.residual_streams(tokens, self.cache)
-        check_guards(self.engine.guards, as_array(streams), start)
-        logits = self.engine.transformer.unembedding(streams[-1][0])
-        said: list[int] = logits.argmax(dim=-1).tolist()
-        return said
-
-
-def as_array(streams: list[torch.Tensor]) -> Residuals:
-    """[position, period, slot] of the first sequence in the batch."""
-    stacked: Residuals = torch.stack([stream[0] for stream in streams], dim=1).cpu().numpy()
-    return stacked
+    def feed_block(self, ids: Ids, asked: npt.NDArray[np.bool_]) -> tuple[Ids, GuardCheck]:
+        """Checked tokens through all layers; what is said after those that are asked for."""
+        transformer = self.engine.transformer
+        check = GuardCheck(self.engine.guards, self.cache.length)
+        for period, x in enumerate(transformer.half_layers(self.engine.tensor(ids), self.cache)):
+            stream = x[0]
+            if period in self.engine.guarded:
+                check.look(period, stream.cpu().numpy())
+        said = np.full(len(ids), NOT_ASKED, dtype=np.int32)
+        places = np.flatnonzero(asked)
+        for first in range(0, len(places), LOGIT_ROWS):
+            rows = places[first : first + LOGIT_ROWS]
+            ends = stream[torch.from_numpy(rows).to(stream.device)]
+            said[rows] = transformer.unembedding(ends).argmax(dim=-1).cpu().numpy()
+        return said, check
 
 
 def use_threads(count: int) -> None:

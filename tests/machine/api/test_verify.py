@@ -16,7 +16,7 @@ from curta import Machine
 from curta.app import machine_verify
 from curta.app.command_line import main
 from curta.engine import Engine, Level, load
-from curta.engine.hull_replay import NOT_ASKED
+from curta.engine.base import NOT_ASKED
 from curta.engine.model_cache import compile_cached
 from curta.engine.replay import replay
 from curta.errors import UserError, VerifyError
