@@ -25,7 +25,8 @@ def weights(draw: st.DrawFn) -> Weights:
 
     def matrix(rows: int, columns: int) -> Matrix:
         full = generator.normal(size=(rows, columns))
-        return full * (generator.random((rows, columns)) < draw(st.sampled_from([0.0, 0.2, 1.0])))
+        kept = generator.random((rows, columns)) < generator.choice([0.2, 1.0])
+        return full * kept * (generator.random((rows, 1)) < generator.choice([0.2, 0.7, 1.0]))
 
     drawn: Weights = {
         "embedding.weight": generator.normal(size=(VOCABULARY, WIDTH)),
@@ -39,11 +40,10 @@ def weights(draw: st.DrawFn) -> Weights:
     for number in range(draw(st.integers(0, 2))):
         name = f"layers.{number}"
         head_width, hidden = draw(st.integers(2, 3)), draw(st.integers(0, 4))
-        kinds = draw(st.lists(st.integers(0, 5), max_size=8))
+        kinds = generator.integers(0, 6, size=generator.choice([0, 1, 8]))
         for part in ("query", "key"):
-            heads = [matrix(head_width, WIDTH) for _ in range(6)]
-            stacked = [np.zeros((0, WIDTH)), *(heads[kind] for kind in kinds)]
-            drawn[f"{name}.attention.{part}.weight"] = np.concatenate(stacked)
+            heads = matrix(6 * head_width, WIDTH).reshape(6, head_width, WIDTH)
+            drawn[f"{name}.attention.{part}.weight"] = heads[kinds].reshape(-1, WIDTH)
         inner = len(kinds) * head_width
         drawn[f"{name}.attention.value.weight"] = matrix(inner, WIDTH)
         drawn[f"{name}.attention.output.weight"] = matrix(WIDTH, inner)
