@@ -1,10 +1,10 @@
-"""Benchmark of the hull level's replay, as in `curta verify`. Run: python bench/replay.py [--quick]
+"""Benchmark of replay, as in `curta verify`: hull caches, and softmax. Run: python bench/replay.py
 
 Every reading of a run's tokens is a process of its own, whose peak of resident memory beyond what
 it had before is divided by the tokens (Linux only). What loading the model freed is used first,
-some 20 MB: runs of fewer than a million tokens show too little. Time is the processor's. With
-`--before CHECKOUT` another checkout of curta reads the same tokens in turns with this one, and has
-to say the same.
+some 20 MB: runs of fewer than a million tokens show too little. Time is the processor's for hull
+caches, which take one core; softmax has two, and its time is the clock's. With `--before CHECKOUT`
+another checkout of curta reads the same tokens in turns with this one, and has to say the same.
 """
 
 from __future__ import annotations
@@ -18,19 +18,31 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from curta.engine.base import Engine
+from curta.engine.hull import Backend
 from curta.engine.hull_level import HullLevel
 from curta.engine.hull_replay import replay_hull
+from curta.engine.replay import replay
 from curta.machine.machine import Machine
 from curta.machine.weights import load_machine
 from report import print_machine, print_table, spread
 
 HERE = Path(__file__).resolve().parent.parent
 RUNS = {"queens": ["9"], "nbody": ["100"]}
+SOFTMAX_TOKENS = (1_000, 10_000)
+CORES = 2
+COUNTING = """
+(module (func (export "_start") (local $count i32)
+  (loop $again
+    (local.set $count (i32.add (local.get $count) (i32.const 1)))
+    (br_if $again (i32.lt_u (local.get $count) (i32.const 5000))))))
+"""
 WARM = 3_000
 """Tokens that are read before anything is measured."""
 
@@ -44,57 +56,64 @@ class Reading(NamedTuple):
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--quick", action="store_true", help="two rounds, for a first look")
+    options.add_argument("--level", choices=["hull", "plain"], help="one of the two only")
     options.add_argument("--before", type=Path, metavar="CHECKOUT", help="what to compare with")
-    options.add_argument("--backend", choices=["c", "python"], default="c")
-    options.add_argument("--tokens", type=int, help="of every run, at most")
+    options.add_argument("--backend", choices=["c", "python"], default="c", help="of hull caches")
+    options.add_argument("--tokens", type=int, help="of every run of hull caches, at most")
     options.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.read is not None:
-        print(json.dumps(read(np.load(chosen.read), chosen.backend)))
+        print(json.dumps(read(np.load(chosen.read), chosen.level, chosen.backend)))
         return
-    print_machine(["numpy"])
+    print_machine(["numpy", "torch"])
+    if chosen.level != "plain":
+        print_level("hull", hull_runs(chosen.tokens), chosen)
+    if chosen.level != "hull":
+        print_level("plain", softmax_runs(), chosen)
+
+
+def hull_runs(most: int | None) -> Iterator[tuple[str, np.ndarray]]:
+    for name, args in RUNS.items():
+        yield name, Machine().run(HERE / "examples" / f"{name}.c", args=args).trace.ids[:most]
+
+
+def softmax_runs() -> Iterator[tuple[str, np.ndarray]]:
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "counting.wat"
+        program.write_text(COUNTING)
+        ids = Machine().run(program).trace.ids
+    for length in SOFTMAX_TOKENS:
+        assert len(ids) >= length
+        yield "counting", ids[:length]
+
+
+def print_level(
+    level: str, runs: Iterator[tuple[str, np.ndarray]], chosen: argparse.Namespace
+) -> None:
     checkouts = {"before": chosen.before, "now": HERE} if chosen.before else {"now": HERE}
     with tempfile.TemporaryDirectory() as folder:
-        cells = [
-            row
-            for name in RUNS
-            for row in compare(
-                name,
-                Path(folder),
-                checkouts,
-                2 if chosen.quick else 5,
-                chosen.backend,
-                chosen.tokens,
-            )
-        ]
+        file = Path(folder) / "ids.npy"
+        cells: list[list[str]] = []
+        for name, ids in runs:
+            np.save(file, ids)
+            command = ["--read", str(file), "--level", level, "--backend", chosen.backend]
+            readings = compare(command, checkouts, 2 if chosen.quick else 5)
+            cells += [[name, f"{len(ids):,}", *row] for row in readings]
     print_table(
-        "The hull level reads a run of the machine: medians (smallest-largest)",
+        f"The {level} level reads a run of the machine: medians (smallest-largest)",
         ["program", "tokens", "checkout", "bytes/token", "thousand tokens/s"],
         cells,
     )
 
 
-def compare(
-    name: str,
-    folder: Path,
-    checkouts: dict[str, Path],
-    rounds: int,
-    backend: str,
-    most: int | None,
-) -> list[list[str]]:
-    run = Machine().run(HERE / "examples" / f"{name}.c", args=RUNS[name])
-    ids = run.trace.ids[:most]
-    file = folder / f"{name}.npy"
-    np.save(file, ids)
+def compare(command: list[str], checkouts: dict[str, Path], rounds: int) -> list[list[str]]:
     readings: dict[str, list[Reading]] = {checkout: [] for checkout in checkouts}
     for _ in range(rounds):
         for checkout, path in checkouts.items():
-            readings[checkout].append(in_a_process(file, path, backend))
+            readings[checkout].append(in_a_process(command, path))
     assert len({reading.said for some in readings.values() for reading in some}) == 1
     return [
         [
-            name,
-            f"{len(ids):,}",
             checkout,
             spread([reading.bytes_per_token for reading in some], 1),
             spread([reading.tokens_per_second / 1e3 for reading in some], 1),
@@ -103,26 +122,42 @@ def compare(
     ]
 
 
-def in_a_process(file: Path, checkout: Path, backend: str) -> Reading:
-    command = [sys.executable, __file__, "--read", str(file), "--backend", backend]
+def in_a_process(command: list[str], checkout: Path) -> Reading:
     environment = {**os.environ, "PYTHONPATH": str(checkout.resolve() / "src")}
-    done = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, __file__, *command],
+        env=environment,
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     return Reading(*json.loads(done.stdout))
 
 
-def read(ids: np.ndarray, backend: str) -> Reading:
-    engine = load_machine("hull")
-    assert isinstance(engine, HullLevel)
-    asked = np.ones(len(ids), dtype=np.bool_)
-    for _ in replay_hull(engine, ids[:WARM], asked[:WARM], backend):
+def read(ids: np.ndarray, level: Literal["hull", "plain"], backend: Backend) -> Reading:
+    engine, clock = load_machine(level), time.process_time
+    if level == "plain":
+        from curta.engine.plain import use_threads
+
+        use_threads(CORES)
+        clock = time.perf_counter
+    for _ in blocks(engine, ids[:WARM], backend):
         pass
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
-    before, started, said = resident("VmRSS"), time.process_time(), hashlib.sha256()
-    for block in replay_hull(engine, ids, asked, backend):
+    before, started, said = resident("VmRSS"), clock(), hashlib.sha256()
+    for block in blocks(engine, ids, backend):
         said.update(block.tobytes())
-    seconds = time.process_time() - started
+    seconds = clock() - started
     grown = resident("VmHWM") - before
     return Reading(grown / len(ids), len(ids) / seconds, said.hexdigest())
+
+
+def blocks(engine: Engine, ids: np.ndarray, backend: Backend) -> Iterator[np.ndarray]:
+    """What is said after every position."""
+    if isinstance(engine, HullLevel):
+        yield from replay_hull(engine, ids, np.ones(len(ids), dtype=np.bool_), backend)
+    else:
+        yield from replay(engine, ids)
 
 
 def resident(name: str) -> int:
