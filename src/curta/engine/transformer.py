@@ -30,8 +30,6 @@ from torch.nn.functional import linear
 
 SCORES = 2**19
 """How many scores of attention are computed at once: as many as a processor's caches hold."""
-SCORES_ON_DEVICE = 2**26
-"""The same on a GPU, where every step costs the start of a kernel."""
 
 
 class Projection(nn.Module):
@@ -179,18 +177,23 @@ def by_head(x: Tensor, widths: list[tuple[int, int]]) -> list[Tensor]:
 def softmax_attention(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
     """What the last positions ask for; each sees all positions up to itself.
 
-    Everything is [batch, head, component, position]. As many positions ask at a time as SCORES
-    allows.
+    Everything is [batch, head, component, position]. One position asks with all heads at once; more
+    of them head by head, as many as SCORES allows.
     """
-    asking, total = queries.shape[3], keys.shape[3]
-    scores = SCORES if queries.device.type == "cpu" else SCORES_ON_DEVICE
-    most = max(1, scores // (total * queries.shape[0] * queries.shape[1]))
-    mixed = []
-    for first in range(0, asking, most):
-        end = min(first + most, asking)
-        seen = total - asking + end
-        mixed.append(attend(queries[..., first:end], keys[..., :seen], values[..., :seen]))
-    return torch.cat(mixed, dim=3)
+    (batch, heads, _, asking), total = queries.shape, keys.shape[3]
+    if asking == 1:
+        return attend(queries, keys, values)
+    most = max(1, SCORES // (batch * total))
+    mixed = values.new_empty(batch, heads, values.shape[2], asking)
+    for head in range(heads):
+        one = slice(head, head + 1)
+        for first in range(0, asking, most):
+            end = min(first + most, asking)
+            seen = total - asking + end
+            mixed[:, one, :, first:end] = attend(
+                queries[:, one, :, first:end], keys[:, one, :, :seen], values[:, one, :, :seen]
+            )
+    return mixed
 
 
 def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
