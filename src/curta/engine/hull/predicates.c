@@ -20,6 +20,8 @@ static const double SPLITTER = 134217729.0;          /* 2^27 + 1 */
 static const double UNDERFLOW_BOUND = 0x1p-1060;     /* > 2^-1072 */
 static const double LARGEST_VALUE = 0x1p900;
 
+#define RARELY(condition) __builtin_expect(condition, 0)
+
 static int64_t finite_prefix(int64_t count, const double *coordinates) {
     for (int64_t i = 0; i < count; i++)
         if (!isfinite(coordinates[i])) return i;

@@ -53,6 +53,13 @@ static inline double field(const pool *p, uint32_t id, int column) {
     return get(&p->rows, id, column);
 }
 
+/* Ask for a record from memory, to be read soon. */
+static inline void prefetch_record(const pool *p, uint32_t id) {
+    const char *row = p->rows.memory + p->rows.stride * id;
+    __builtin_prefetch(row);
+    __builtin_prefetch(row + p->rows.stride - 1);
+}
+
 static inline int64_t position_of(const pool *p, uint32_t id) {
     return (int64_t)field(p, id, POSITION);
 }
