@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -116,3 +117,51 @@ def test_mistakes_are_named(backend: Backend) -> None:
     with pytest.raises(HullError, match="1 keys, 2 queries"):
         cache.insert_and_query_many([(0, 0)], [[1]], [(0, 0), (0, 0)])
     assert len(cache) == 0
+
+
+wide_numbers = st.sampled_from([0.0, 1.0, -1.0, 1e300, -1e300, 1e-300, -3e-300, 1.0 + 2**-52, 7.5])
+wide_vectors = st.tuples(wide_numbers, wide_numbers)
+lines = st.builds(
+    lambda slope, steps: [(float(i), float(slope * i)) for i in steps],
+    st.integers(-2, 2),
+    st.lists(st.integers(-6, 6), max_size=30),
+)
+
+
+@given(
+    points=st.one_of(
+        st.lists(wide_vectors, min_size=1, max_size=30),
+        st.builds(
+            lambda *parts: [*chain(*parts)], lines, lines, st.lists(small_vectors, min_size=1)
+        ),
+    ),
+    queries=st.lists(st.one_of(small_vectors, wide_vectors), min_size=1, max_size=4),
+)
+@settings(max_examples=200, deadline=None)
+def test_any_k_with_ties_duplicates_lines_and_extremes(
+    points: list[tuple[float, float]], queries: list[tuple[float, float]]
+) -> None:
+    """One cache for all queries: how many layers one needed is where the next begins."""
+    for k in (1, 2, 9, 40):
+        cache = TopKCache(k, 1, scale=0.0)
+        cache.insert_many(points, np.zeros((len(points), 1)))
+        for query in queries:
+            assert list(cache.find(query).positions) == top_k(points, query, k), (k, query)
+
+
+@pytest.mark.parametrize("shape", ["one long layer", "layer upon layer", "one place", "far apart"])
+def test_few_and_many_layers_in_turn(shape: str) -> None:
+    """Walks that outlast their quota, more layers than are searched at once, crowded scores."""
+    n, k = 600, 150
+    j = np.arange(n, dtype=float)
+    keys = {
+        "one long layer": np.stack([2 * j, -j * j], axis=1),
+        "layer upon layer": np.stack([j % 2, j], axis=1),
+        "one place": np.ones((n, 2)),
+        "far apart": np.stack([np.zeros(n), -(2.0**j)], axis=1),
+    }[shape]
+    cache = TopKCache(k, 1)
+    cache.insert_many(keys, np.zeros((n, 1)))
+    points = [(float(x), float(y)) for x, y in keys]
+    for query in [(0.0, 1.0), (300.25, 1.0), (-1.0, 1e-3), (1.0, -1.0), (0.5, 1.0), (0.0, -1.0)]:
+        assert list(cache.find(query).positions) == top_k(points, query, k), query
