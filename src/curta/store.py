@@ -24,6 +24,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import curta
@@ -124,11 +125,17 @@ def sources_digest(*patterns: str) -> bytes | None:
     root = Path(curta.__file__).parent
     total = hashlib.sha256()
     for path in sorted({path for pattern in patterns for path in root.glob(pattern)}):
-        if path.stat().st_ctime > curta.IMPORTED:
+        changed = path.stat().st_ctime_ns
+        if changed > curta.IMPORTED * 1e9:
             return None
-        content = path.read_bytes()
-        total.update(f"{path.relative_to(root).as_posix()}:{len(content)}:".encode() + content)
+        total.update(path.relative_to(root).as_posix().encode() + _digest_of(path, changed))
     return total.digest()
+
+
+@cache
+def _digest_of(path: Path, changed: int) -> bytes:
+    """Of a file's content, as long as it is not changed."""
+    return hashlib.sha256(path.read_bytes()).digest()
 
 
 def write_atomically(path: Path, content: bytes) -> None:

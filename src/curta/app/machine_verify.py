@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,13 +21,13 @@ from curta.machine.kept.file import KeptRun, Kind
 from curta.machine.kept.journal import command, is_journal
 from curta.machine.kept.keeping import Ready, create, figures, play, segments
 from curta.machine.kept.resume import ready_for
+from curta.machine.processes import work_of
 from curta.machine.run import MachineLevel, host_of
 from curta.machine.values import to_number
 from curta.machine.verify.chapters import NAMES, ReplayLevel
 from curta.machine.verify.jobs import (
     Compared,
     Plan,
-    Work,
     complete_chapters,
     drawn,
     missed,
@@ -191,14 +191,7 @@ def replay(
     options: argparse.Namespace, screen: Screen, kept: KeptRun, ready: Ready, planned: Plan
 ) -> Compared:
     """Compare the tokens of the run with another level's."""
-    work = Work(
-        planned.level,
-        ready.program.to_bytes(),
-        ready.program.baked,
-        ready.weights,
-        tuple(options.extension),
-        os.getcwd(),
-    )
+    work = replace(work_of(ready, planned.level), extensions=tuple(options.extension))
     screen.draw(f"loading {NAMES[planned.level]}")
     started = time.perf_counter()
 

@@ -101,6 +101,11 @@ def build_library(source: str, *, name: str, flags: tuple[str, ...] = ()) -> Pat
     return _compile(source, flags, compiler, key)
 
 
+def zeros_source() -> str:
+    """C that other C begins with: memory that costs nothing until it is written to."""
+    return Path(__file__).with_name("zeros.c").read_text(encoding="utf-8")
+
+
 def load_library(path: Path) -> ctypes.CDLL:
     """Map a shared library into this process."""
     try:

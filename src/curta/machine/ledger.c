@@ -3,8 +3,6 @@
    The ids of tokens (FIRST_..., ..._ID), sizes and the kinds of instructions are macros that
    ledger.py puts before this file. */
 
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 typedef struct {
@@ -29,10 +27,10 @@ enum { PAGES = (int)(2 * (UINT64_C(1) << 32) / MEMORY_PAGE) + 1 };
 
 void curta_ledger_free(Ledger *ledger) {
     if (!ledger) return;
-    for (int64_t n = 0; n < ledger->pages_there; n++) free(ledger->pages[ledger->there[n]]);
+    for (int64_t n = 0; n < ledger->pages_there; n++) give_back(ledger->pages[ledger->there[n]], MEMORY_PAGE);
     free(ledger->there);
-    free(ledger->pages);
-    free(ledger->registers);
+    give_back(ledger->pages, PAGES * sizeof(uint8_t *));
+    give_back(ledger->registers, REGISTERS * sizeof(uint32_t));
     free(ledger);
 }
 
@@ -43,8 +41,8 @@ Ledger *curta_ledger_new(const Row *rows, int64_t count) {
     ledger->count = count;
     ledger->since_frame = ADDRESS_BYTES;
     ledger->own_at = -1;
-    ledger->registers = calloc(REGISTERS, sizeof(uint32_t));
-    ledger->pages = calloc(PAGES, sizeof(uint8_t *));
+    ledger->registers = fresh_zeros(REGISTERS * sizeof(uint32_t));
+    ledger->pages = fresh_zeros(PAGES * sizeof(uint8_t *));
     if (ledger->registers && ledger->pages) return ledger;
     curta_ledger_free(ledger);
     return 0;
@@ -70,7 +68,7 @@ static uint8_t *page_of(Ledger *ledger, uint64_t address) {
         ledger->there = there;
         ledger->room = room;
     }
-    uint8_t *page = calloc(1, MEMORY_PAGE);
+    uint8_t *page = fresh_zeros(MEMORY_PAGE);
     if (!page) {
         ledger->failed = NO_MEMORY;
         return 0;

@@ -366,7 +366,7 @@ def _check(failed: int) -> None:
 def _rows(program: LoadedProgram) -> npt.NDArray[np.void]:
     """Instructions as the C code wants them."""
     count = len(program.operations)
-    kinds = np.array([_kind(name) for name in program.operations], dtype=np.uint32)
+    kinds = _kinds(program.operations)
     operation = program.rows["operation"]
     rows = np.zeros(len(program), dtype=_ROW)
     for name in ("a", "b", "c", "d", "immediate"):
@@ -376,6 +376,11 @@ def _rows(program: LoadedProgram) -> npt.NDArray[np.void]:
     is_indexed = (rows["kind"] >= _KINDS["STORE"]) & (operation < count)
     rows["kind"][is_indexed] |= _STORE_INDEX
     return rows
+
+
+@cache
+def _kinds(operations: tuple[str, ...]) -> npt.NDArray[np.uint32]:
+    return np.array([_kind(name) for name in operations], dtype=np.uint32)
 
 
 def _kind(name: str) -> int:
@@ -390,7 +395,7 @@ def _kind(name: str) -> int:
 
 @cache
 def _library() -> ctypes.CDLL:
-    from curta.engine.toolchain import build_library, load_library
+    from curta.engine.toolchain import build_library, load_library, zeros_source
 
     numbers = {
         **{name: getattr(ids, name) for name in _NAMES},
@@ -412,7 +417,7 @@ def _library() -> ctypes.CDLL:
     }
     macros = "".join(f"#define {name} {number}\n" for name, number in numbers.items())
     source = (resources.files("curta.machine") / "ledger.c").read_text(encoding="utf-8")
-    library = load_library(build_library(macros + source, name="ledger"))
+    library = load_library(build_library(macros + zeros_source() + source, name="ledger"))
     pointer, count = ctypes.c_void_p, ctypes.c_int64
     for name, result, arguments in (
         ("new", pointer, (pointer, count)),

@@ -83,7 +83,7 @@ class LoadedProgram:
         records = [] if self.baked else [self.records]
         return np.concatenate([*records, *segments, start], dtype=np.int32)
 
-    @property
+    @cached_property
     def tokens(self) -> list[str]:
         """The tokens of the machine that the program is for."""
         return vocabulary(self.operations)

@@ -9,12 +9,13 @@ instance.invoke("fib", 30)
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from threading import Thread
 from typing import Unpack
+from weakref import WeakValueDictionary
 
 from curta.engine import Engine
 from curta.errors import UserError
@@ -23,7 +24,9 @@ from curta.machine.instance import Instance
 from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.load import load_program
 from curta.machine.loaded import LoadedProgram
+from curta.machine.many import Given, Many, Outcome, checked, run_many
 from curta.machine.parts.operations import Extension, Operations
+from curta.machine.processes import work_of
 from curta.machine.program import Segment
 from curta.machine.run import (
     DEFAULT_LIMITS,
@@ -45,6 +48,7 @@ from curta.machine.run import (
 from curta.machine.talkers import ReferenceTalker, Talker
 from curta.machine.toolchain import Watcher, read_program
 
+LOADING = LoadOptions.__annotations__
 LOOKS = 0.1
 """Seconds between two looks at what takes long."""
 
@@ -72,6 +76,8 @@ class Machine:
         self.level = level
         self.extensions = Operations(sorted(extensions, key=lambda one: one.name)).extensions
         self.on_pass = on_pass
+        self._programs: WeakValueDictionary[object, LoadedProgram] = WeakValueDictionary()
+        """Those that somebody still has, by what they were made of."""
 
     @cached_property
     def engine(self) -> Engine:
@@ -114,6 +120,29 @@ class Machine:
             return run_to_end(self.begin(program, **options))
         ready = self.ready(program, **options)
         return run_kept(keep, ready, program_name(program), options, keep_tokens=keep_tokens)
+
+    def map(
+        self,
+        program: Program,
+        inputs: Iterable[Given],
+        *,
+        jobs: int | None = None,
+        **options: Unpack[RunOptions],
+    ) -> Iterator[Outcome]:
+        """Run a program on many inputs, on all cores (or with so many processes, `jobs`).
+
+        An input is bytes for stdin, or a mapping of options (`stdin`, `args`, `env`, `seed`, ...);
+        `options` are those of all. What comes of each is a Run, or the error that it ended with (a
+        Trap, say), in their order, as inputs are read. Traces are not kept unless that is asked
+        for. In a script the call stands behind `if __name__ == "__main__":`.
+        """
+        if self.level == "reference":
+            raise UserError("level 'reference' has no weights; take another level")
+        ready = self.ready(program, **options)
+        max_memory = options.get("max_memory", DEFAULT_LIMITS.max_memory)
+        shared = checked({name: given for name, given in options.items() if name not in LOADING})
+        many = Many(work_of(ready, self.level), program_name(program), max_memory, shared)
+        return run_many(ready, many, inputs, jobs)
 
     def instantiate(self, program: Program, **options: Unpack[RunOptions]) -> Instance:
         """A program whose exported functions are invoked one by one.
@@ -191,7 +220,13 @@ class Machine:
     def _load(self, content: bytes, options: LoadOptions, *, stored: bool = False) -> LoadedProgram:
         limits = Limits(max_memory=options.get("max_memory", DEFAULT_LIMITS.max_memory))
         prove = options.get("prove", True)
-        return load_program(content, limits.max_memory, self.extensions, prove=prove, stored=stored)
+        key = content, limits.max_memory, prove, stored
+        program = self._programs.get(key)
+        if program is None:
+            program = self._programs[key] = load_program(
+                content, limits.max_memory, self.extensions, prove=prove, stored=stored
+            )
+        return program
 
     def start(
         self,
@@ -221,7 +256,7 @@ def identity_of(extensions: tuple[Extension, ...]) -> str:
 def load_options(options: RunOptions) -> LoadOptions:
     """What of it is for loading the program."""
     loading: LoadOptions = {}
-    for name in LoadOptions.__annotations__:
+    for name in LOADING:
         if name in options:
             loading[name] = options[name]  # type: ignore[literal-required]
     return loading

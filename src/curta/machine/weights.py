@@ -28,7 +28,13 @@ from curta.machine.vocabulary import vocabulary
 from curta.store import key_of, sources_digest
 
 SOURCES = (
-    *("compiler/*.py", "engine/base.py", "engine/native/*.py", "engine/native/*.c"),
+    *(
+        "compiler/*.py",
+        "engine/base.py",
+        "engine/zeros.c",
+        "engine/native/*.py",
+        "engine/native/*.c",
+    ),
     *(f"machine/{name}.py" for name in ("computer", "instructions", "program", "vocabulary")),
     *("machine/parts/*.py", "machine/wasm/*.py", "machine/weights.py"),
 )

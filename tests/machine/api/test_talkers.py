@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from curta import store
 from curta.compiler import Graph, Model, compile, equals
 from curta.engine import load
 from curta.engine.native import Native
@@ -68,9 +70,10 @@ def test_conversations_stop_where_the_certificate_does(kind: int) -> None:
 
 
 def test_the_second_time_neither_graph_nor_model_is_needed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: object
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
+    monkeypatch.setattr(store, "PACKAGED", tmp_path)
     monkeypatch.setattr(weights, "machine_model", lambda *_: counting())
     first = weights.load_machine()
 

@@ -34,6 +34,7 @@ from curta.machine.kept.resume import ready_for
 from curta.machine.ledger import PlainLedger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
+from curta.machine.processes import Work
 from curta.machine.prompt import decode_prompt
 from curta.machine.verify import jobs
 from curta.machine.verify.chapters import Part, check_part, read_chapter, spoken_by_machine
@@ -42,7 +43,6 @@ from curta.machine.verify.jobs import (
     Cluster,
     Compared,
     Plan,
-    Work,
     check,
     complete_chapters,
     drawn,

@@ -22,6 +22,7 @@ from curta.engine.native.streams_to_c import StreamsWriter
 from curta.engine.native.symbolic import weights_to_routine
 from curta.engine.native.tables import array_to_c, comment, tables_of, track_type
 from curta.engine.native.values import Column
+from curta.engine.toolchain import zeros_source
 
 DEEPEST = 20_000
 """Nested calls that following values to their operands may need."""
@@ -35,7 +36,7 @@ def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True
     """
     with deep_recursion():
         routine = weights_to_routine(model, streams=residuals)
-        parts = [title(model), runtime("prelude.c"), *columns(routine)]
+        parts = [title(model), zeros_source(), runtime("prelude.c"), *columns(routine)]
         parts += [state(routine), runtime("memory.c"), *functions_of_tables(routine)]
         parts += [is_stop(model.plan["stops"]), *steps(model, routine, specialise=specialise)]
         return "\n".join([*parts, runtime("entry.c")])
@@ -107,7 +108,7 @@ def state(routine: Routine) -> str:
         + f"#define DIRECTORIES {pages} /* bytes that hold where pages are */\n"
         + defined
         + "typedef struct Block Block;\n"
-        "struct Block { _Alignas(16) Block *before; };\n\n"
+        "struct Block { _Alignas(64) Block *before; uint64_t size, used; };\n\n"
         "typedef struct {\n"
         "    Block *blocks; /* of memory */\n"
         "    int64_t position, capacity, bytes, broken_value;\n"

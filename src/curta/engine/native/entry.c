@@ -47,7 +47,7 @@ int64_t curta_take(State *s, const int32_t *tokens, int64_t count, int32_t *said
    curta_destroy. Tokens have to be in the vocabulary, and the sequence within the certificate:
    neither is checked here. If fewer tokens come back than were asked for, see curta_broken. */
 State *curta_create(void) {
-    State *s = calloc(1, sizeof(State));
+    State *s = fresh_zeros(sizeof(State));
     if (!s) return 0;
     s->broken = -1;
     s->bytes = sizeof(State) - DIRECTORIES; /* of these, next to nothing is ever written */
@@ -60,7 +60,7 @@ void curta_destroy(State *s) {
     free_tables(s);
     if (!RING) free(s->track);
     free_blocks(s);
-    free(s);
+    give_back(s, sizeof(State));
 }
 
 /* Take `count` tokens of a given sequence; what is said after each goes to `said`. Returns how many

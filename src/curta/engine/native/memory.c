@@ -1,5 +1,7 @@
 /* Memory of a sequence. Before it stand State, Track, and RING: rows of the track, if it goes round. */
 
+enum { FIRST_BLOCK = 1 << 20, LARGEST_BLOCK = 1 << 26 };
+
 #define ROW(n) (RING ? (n) & (RING - 1) : (n))
 
 static inline void stop(State *s, int32_t promise, int64_t value, int32_t step) {
@@ -15,20 +17,32 @@ static void *zeros(State *s, uint64_t bytes) {
     return memory;
 }
 
-/* Zeros that are there until the end. */
-static void *allocate(State *s, uint64_t bytes) {
-    Block *block = zeros(s, sizeof(Block) + bytes);
-    if (!block) return 0;
-    block->before = s->blocks;
-    s->blocks = block;
-    return block + 1;
-}
-
 static void free_blocks(State *s) {
     for (Block *block = s->blocks, *before; block; block = before) {
         before = block->before;
-        free(block);
+        give_back(block, block->size);
     }
+}
+
+/* Zeros that are there until the end, out of blocks that become larger. */
+static void *allocate(State *s, uint64_t bytes) {
+    Block *block = s->blocks;
+    bytes = (bytes + 63) & ~UINT64_C(63);
+    if (!block || block->size - block->used < bytes) {
+        uint64_t size = block ? block->size * 2 : FIRST_BLOCK;
+        if (size > LARGEST_BLOCK) size = LARGEST_BLOCK;
+        if (size < bytes + sizeof(Block)) size = bytes + sizeof(Block);
+        if (!(block = fresh_zeros(size))) {
+            s->exhausted = 1;
+            return 0;
+        }
+        *block = (Block){s->blocks, size, sizeof(Block)};
+        s->blocks = block;
+    }
+    void *memory = (char *)block + block->used;
+    block->used += bytes;
+    s->bytes += (int64_t)bytes;
+    return memory;
 }
 
 /* The track grows if it does not go round. */

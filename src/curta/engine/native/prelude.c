@@ -1,8 +1,6 @@
 /* What generated code begins with: numbers, and what every state begins with. */
 
 #include <math.h>
-#include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 static inline int64_t rectified(int64_t x) { return x > 0 ? x : 0; }

@@ -29,5 +29,7 @@ def source_key(model: Model, specialise: bool) -> str | None:
         f"{name} {tensor.dtype.str} {tensor.shape}".encode() + tensor.tobytes()
         for name, tensor in sorted(model.weights.items())
     ]
-    made_by = sources_digest("engine/native/*.py", "engine/native/*.c", "compiler/*.py")
+    made_by = sources_digest(
+        "engine/native/*.py", "engine/native/*.c", "engine/zeros.c", "compiler/*.py"
+    )
     return key_of(made_by, content, *tensors)

@@ -8,26 +8,19 @@ from __future__ import annotations
 
 import logging
 import os
-import signal
-import sys
-import threading
 import time
 from collections.abc import Callable, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from functools import cache
-from multiprocessing import get_context
-from multiprocessing.connection import Connection
 from random import SystemRandom
 from typing import Any, Protocol
 
-from curta.engine import Engine
 from curta.errors import CurtaError, ProgramError, UserError
 from curta.machine.kept.file import KeptRun
 from curta.machine.kept.keeping import Ready, segments
-from curta.machine.loaded import LoadedProgram
+from curta.machine.processes import Work, prepared, processes
 from curta.machine.verify.chapters import Length, Part, ReplayLevel, check_part, read_chapter
 
 AHEAD = 2
@@ -41,21 +34,6 @@ SHORTEST_HULL, OPENINGS = 1 << 18, 8
 SHORTEST_SOFTMAX, LONGEST_SOFTMAX = 1 << 13, 1 << 15
 """Tokens of a part, its opening included: softmax looks at all pairs of them."""
 Progress = Callable[[float], object]
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
-    """What a process has to know in order to check parts."""
-
-    level: ReplayLevel
-    program: bytes
-    is_baked: bool
-    weights: str | None
-    extensions: tuple[str, ...]
-    folder: str
-    """Where modules with extensions are looked for."""
-    threads: int | None = None
-    """That PyTorch uses; None leaves it to PyTorch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,33 +119,10 @@ def check(work: Work, part: Part, on_progress: Progress | None = None) -> Checke
     """A part, in whichever process; what is wrong with it is an answer, too."""
     result = Checked(part.first, len(part.said), len(part))
     try:
-        engine, program = _prepared(work)
+        engine, program = prepared(work)
         return replace(result, spoken=check_part(engine, program, part, on_progress))
     except CurtaError as error:
         return replace(result, error=error)
-
-
-@cache
-def _prepared(work: Work) -> tuple[Engine, LoadedProgram]:
-    """What every process makes once."""
-    from curta.machine.bake import load_baked
-    from curta.machine.extensions import find_extension
-    from curta.machine.parts.operations import Operations
-    from curta.machine.weights import load_machine
-
-    if work.threads is not None and work.level == "plain":
-        from curta.engine.plain import use_threads
-
-        use_threads(work.threads)
-    program = replace(LoadedProgram.from_bytes(work.program), baked=work.is_baked)
-    if work.weights is not None:
-        return load_baked(work.weights, work.level, prove=False).engine, program
-    sys.path.insert(0, work.folder)
-    try:
-        extensions = [find_extension(text) for text in work.extensions]
-    finally:
-        sys.path.pop(0)
-    return load_machine(work.level, Operations(extensions).extensions), program
 
 
 class Pool(Protocol):
@@ -212,11 +167,7 @@ class Processes:
     def __init__(self, work: Work, jobs: int) -> None:
         threads = max(1, (os.cpu_count() or 1) // jobs)
         self._work = replace(work, threads=threads)
-        context = get_context("spawn")
-        theirs, self._alive = context.Pipe(duplex=False)
-        self._pool = ProcessPoolExecutor(
-            jobs, mp_context=context, initializer=_end_with, initargs=(theirs,)
-        )
+        self._pool, self._alive = processes(jobs)
         self.room = AHEAD * jobs
 
     def submit(self, part: Part) -> Future[Checked]:
@@ -235,18 +186,6 @@ class Processes:
     def close(self) -> None:
         self._alive.close()
         self._pool.shutdown(cancel_futures=True)
-
-
-def _end_with(parent: Connection) -> None:
-    """Have this process end as soon as nobody holds the other end of a pipe."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-
-    def watch() -> None:
-        with suppress(EOFError, OSError):
-            parent.recv_bytes()
-        os._exit(1)
-
-    threading.Thread(target=watch, daemon=True).start()
 
 
 def _ended() -> ProgramError:

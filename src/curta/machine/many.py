@@ -1,0 +1,126 @@
+"""One program, many inputs: conversations on all cores.
+
+Inputs go to processes in batches, so large that the way there costs next to nothing; results come
+back in their order. A run that fails is a result, too.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, cast
+
+from curta.errors import ProgramError, UserError
+from curta.machine.conversation import Figures
+from curta.machine.ids import Ids
+from curta.machine.kept.keeping import Ready
+from curta.machine.processes import Work, prepared, processes
+from curta.machine.run import Run, TalkOptions, check_options, converse, run_to_end, talker_of
+from curta.machine.trace import Trace
+
+SECONDS_OF_A_BATCH = 0.2
+LARGEST_BATCH = 1024
+AHEAD = 2
+"""Batches for each process that are waiting or being run."""
+Given = bytes | Mapping[str, Any]
+"""An input: bytes for stdin, or options of a run (`stdin`, `args`, `env`, `seed`, ...)."""
+Outcome = Run | ProgramError
+Said = tuple[bytes, bytes, int, Figures, Ids] | ProgramError
+OF_A_RUN = ("stdin", "args", "env", "name", "seed", "max_tokens", "chapter_tokens", "keep_trace")
+
+
+@dataclass(frozen=True, slots=True)
+class Many:
+    """What is the same for all runs."""
+
+    work: Work
+    name: str
+    max_memory: int
+    options: TalkOptions
+
+
+def run_many(
+    ready: Ready, many: Many, inputs: Iterable[Given], jobs: int | None
+) -> Iterator[Outcome]:
+    """What comes of each input, in their order."""
+    count = jobs if jobs is not None else len(os.sched_getaffinity(0))
+    if count < 1:
+        raise UserError(f"jobs={jobs}: expected at least one process")
+    given = map(checked, inputs)
+    if count == 1:
+        return (outcome(ready, said) for one in given for said in run_batch(many, [one])[0])
+    return _in_processes(ready, many, given, count)
+
+
+def checked(given: Given) -> TalkOptions:
+    """An input as options; those with which another process could do nothing are refused."""
+    if isinstance(given, bytes | bytearray | memoryview):
+        return {"stdin": bytes(given)}
+    if not isinstance(given, Mapping):
+        raise UserError(f"{given!r}: an input is bytes, or a mapping such as {{'stdin': b'...'}}")
+    for name in given:
+        if name not in OF_A_RUN:
+            raise UserError(f"{name}: an input can say {', '.join(OF_A_RUN)}")
+    options = cast(TalkOptions, dict(given))
+    check_options(options, TalkOptions)
+    if not isinstance(options.get("stdin") or b"", bytes | bytearray | memoryview):
+        raise UserError("stdin: many runs take bytes, files only one by one")
+    return options
+
+
+def _in_processes(
+    ready: Ready, many: Many, given: Iterator[TalkOptions], count: int
+) -> Iterator[Outcome]:
+    pool, alive = processes(count)
+    waiting: deque[Future[tuple[list[Said], float]]] = deque()
+    size = 1
+    try:
+        while True:
+            while len(waiting) < AHEAD * count and (batch := list(islice(given, size))):
+                waiting.append(pool.submit(run_batch, many, batch))
+            if not waiting:
+                return
+            said, seconds = waiting.popleft().result()
+            size = max(1, min(int(SECONDS_OF_A_BATCH * len(said) / seconds), LARGEST_BATCH))
+            yield from (outcome(ready, one) for one in said)
+    except BrokenProcessPool as error:
+        raise ProgramError(
+            "a process that ran conversations ended: memory may be short, or, in a script, the "
+            'call has to stand behind `if __name__ == "__main__":`'
+        ) from error
+    finally:
+        alive.close()
+        pool.shutdown(cancel_futures=True)
+
+
+def run_batch(many: Many, batch: Sequence[TalkOptions]) -> tuple[list[Said], float]:
+    """What comes of some inputs, in this process, and how long it took."""
+    engine, program = prepared(many.work)
+    started = time.perf_counter()
+    said: list[Said] = []
+    for given in batch:
+        options: TalkOptions = {"keep_trace": False, **many.options, **given}
+        try:
+            instance = converse(talker_of(engine), program, many.name, options, many.max_memory)
+            run = run_to_end(instance)
+        except ProgramError as error:
+            said.append(error)
+        else:
+            said.append((run.stdout, run.stderr, run.exit_code, run.figures, run.trace.ids))
+            instance.conversation.talker.close()
+    return said, time.perf_counter() - started
+
+
+def outcome(ready: Ready, said: Said) -> Outcome:
+    if isinstance(said, ProgramError):
+        return said
+    stdout, stderr, code, figures, ids = said
+    trace = Trace(ready.program.tokens)
+    trace.append(ids)
+    return Run(stdout, stderr, code, figures, trace)
