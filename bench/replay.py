@@ -27,7 +27,6 @@ import numpy as np
 from curta.engine.base import Engine
 from curta.engine.hull import Backend
 from curta.engine.hull_level import HullLevel
-from curta.engine.hull_replay import replay_hull
 from curta.engine.replay import replay
 from curta.machine.machine import Machine
 from curta.machine.weights import load_machine
@@ -155,7 +154,7 @@ def read(ids: np.ndarray, level: Literal["hull", "plain"], backend: Backend) -> 
 def blocks(engine: Engine, ids: np.ndarray, backend: Backend) -> Iterator[np.ndarray]:
     """What is said after every position."""
     if isinstance(engine, HullLevel):
-        yield from replay_hull(engine, ids, np.ones(len(ids), dtype=np.bool_), backend)
+        yield from HullLevel(engine.model, backend).replay(ids, np.ones(len(ids), dtype=np.bool_))
     else:
         yield from replay(engine, ids)
 

@@ -2,54 +2,53 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
-from curta.engine.base import Residuals, broken_promise
+from curta.engine.base import broken_promise
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A sum of slots in one period, and the interval it has to stay in."""
+    """A sum of slots, and the interval it has to stay in."""
 
     name: str
-    period: int
     slots: npt.NDArray[np.int64]
     weights: npt.NDArray[np.float64]
     low: float
     high: float
 
 
-def guards_of(model: Model) -> tuple[Guard, ...]:
-    return tuple(
-        Guard(
-            guard["name"],
-            guard["period"],
-            np.array([slot for slot, _ in guard["terms"]], dtype=np.int64),
-            np.array([weight for _, weight in guard["terms"]], dtype=np.float64),
-            guard["low"],
-            guard["high"],
+Guards = Mapping[int, Sequence[Guard]]
+"""By their period."""
+
+
+def guards_of(model: Model) -> Guards:
+    found: dict[int, list[Guard]] = {}
+    for guard in model.plan["guards"]:
+        slots = np.array([slot for slot, _ in guard["terms"]], dtype=np.int64)
+        weights = np.array([weight for _, weight in guard["terms"]], dtype=np.float64)
+        found.setdefault(guard["period"], []).append(
+            Guard(guard["name"], slots, weights, guard["low"], guard["high"])
         )
-        for guard in model.plan["guards"]
-    )
+    return found
 
 
 class GuardCheck:
     """Promises about consecutive positions, looked at one period after another."""
 
-    def __init__(self, guards: tuple[Guard, ...], first: int) -> None:
+    def __init__(self, guards: Guards, first: int) -> None:
         self.guards = guards
         self.first = first
         self.broken: list[tuple[int, Guard, float]] = []
 
     def look(self, period: int, stream: npt.NDArray[np.float64]) -> None:
         """The residual stream [position, slot] at one period."""
-        for guard in self.guards:
-            if guard.period != period:
-                continue
+        for guard in self.guards.get(period, ()):
             values = stream[:, guard.slots] @ guard.weights
             wrong = np.flatnonzero((values < guard.low) | (values > guard.high))
             if len(wrong):
@@ -66,11 +65,3 @@ class GuardCheck:
             raise broken_promise(
                 guard.name, self.first + place, f"{value:.17g}", guard.low, guard.high
             )
-
-
-def check_guards(guards: tuple[Guard, ...], residuals: Residuals, first: int) -> None:
-    """The same for a residual stream [position, period, slot]."""
-    check = GuardCheck(guards, first)
-    for period in sorted({guard.period for guard in guards}):
-        check.look(period, residuals[:, period])
-    check.finish()

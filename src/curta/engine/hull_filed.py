@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.engine.hull import Backend
-from curta.engine.hull_replay_maps import replay_library, takes_c
+from curta.engine.hull_maps import replay_library, takes_c
 from curta.errors import HullError
 
 Matrix = npt.NDArray[np.float64]
@@ -39,7 +39,7 @@ def new_filed_keys(digits: int, width: int, backend: Backend = "auto") -> FiledK
 
 
 class FiledKeys:
-    """In Python: what hull_replay.c does."""
+    """In Python: what hull_maps.c does."""
 
     def __init__(self, digits: int, width: int) -> None:
         self.digits, self.width = digits, width

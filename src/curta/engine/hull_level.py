@@ -1,133 +1,69 @@
-"""Level 3: the same forward pass, with attention answered by caches (NumPy; no C compiler needed).
+"""Level 3: the same forward pass, with attention answered by caches.
 
-A 2D head is a hull cache: the winning key is the vertex that lies farthest in the direction of the
-query. A mean is a sum and a count. Wider heads, whose keys are split into digits, file their keys
-in a dictionary: the certificate says that a key equal to the query wins, and the latest of equals.
-Only where no key is equal do scores matter: 3D heads have a cache for that too, for wider ones the
-scores of all positions are compared.
+Everything is computed from the model's weights: queries, keys and values are products of the
+residual stream with the matrices, and every head answers with the arg-max of query . key over all
+earlier positions, the latest of equals.
+
+| heads               | the arg-max                                            |
+|---------------------|--------------------------------------------------------|
+| one digit (2D)      | `HullCache`                                            |
+| several digits      | `FiledKeys`: one key for all that share their digits   |
+| means               | a running sum and a count                              |
+
+2D heads whose keys are made by equal weights share one hull, with one column for all values that
+are made by equal weights: look-ups by position keep all their keys, and models have dozens of them.
+
+A sequence that is known is read in blocks; one that is continued, in blocks of one. The residual
+stream of a block is an array [slot, position]: maps of mostly zeros go through it row by row, in C
+where there is a compiler and in NumPy where there is none (`hull_maps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Generator, Iterator, Sequence
+from itertools import chain
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
-from curta.engine.base import Engine, Residuals, Session
-from curta.engine.guards import check_guards, guards_of
-from curta.engine.hull import HullCache, HullCache3D
+from curta.engine.base import NOT_ASKED, Engine, Ids, Residuals, Session
+from curta.engine.guards import GuardCheck, guards_of
+from curta.engine.hull import Backend, HullCache
+from curta.engine.hull_filed import new_filed_keys
+from curta.engine.hull_maps import LayerMaps, Maps, NumpyMaps, layer_matrices, new_maps
 
-Vector = npt.NDArray[np.float64]
-
-
-class HeadCache(Protocol):
-    """One head's memory of the sequence."""
-
-    def step(self, query: Vector, key: Vector, value: Vector) -> Sequence[float] | Vector:
-        """File this position's value under its key; what the query finds."""
-
-
-class MeanCache:
-    """Equal scores everywhere: the mean of all values."""
-
-    def __init__(self, width: int) -> None:
-        self.total = np.zeros(width)
-        self.count = 0
-
-    def step(self, query: Vector, key: Vector, value: Vector) -> Vector:
-        self.total += value
-        self.count += 1
-        return self.total / self.count
-
-
-class PlaneCache:
-    """A 2D head: the hull of the keys."""
-
-    def __init__(self, width: int) -> None:
-        self.hull = HullCache(width, ties="latest")
-
-    def step(self, query: Vector, key: Vector, value: Vector) -> Sequence[float]:
-        return self.hull.insert_and_query(key.tolist(), value.tolist(), query.tolist())
-
-
-class DigitCache:
-    """A wider head: keys filed by their digits; another cache answers if none is equal."""
-
-    def __init__(self, digits: int, width: int) -> None:
-        self.digits = digits
-        self.latest: dict[bytes, Vector] = {}
-        self.others = HullCache3D(width) if digits == 2 else ScanCache(digits + 1, width)
-
-    def step(self, query: Vector, key: Vector, value: Vector) -> Sequence[float] | Vector:
-        self.others.insert(key.tolist(), value.tolist())
-        # Keys are filed doubled; adding 0.0 makes -0.0 and 0.0 the same bytes.
-        self.latest[(key[: self.digits] * 0.5 + 0.0).tobytes()] = value
-        hardness = query[self.digits]
-        asked = (query[: self.digits] / hardness + 0.0).tobytes()
-        if asked in self.latest:
-            return self.latest[asked]
-        return self.others.query(query.tolist())
-
-
-class ScanCache:
-    """All keys and values, one after the other; a query looks at every one."""
-
-    def __init__(self, key_width: int, value_width: int) -> None:
-        self.count = 0
-        self.keys = np.empty((64, key_width))
-        self.values = np.empty((64, value_width))
-
-    def insert(self, key: Sequence[float], value: Sequence[float]) -> None:
-        if self.count == len(self.keys):
-            self.keys = np.concatenate([self.keys, np.empty_like(self.keys)])
-            self.values = np.concatenate([self.values, np.empty_like(self.values)])
-        self.keys[self.count], self.values[self.count] = key, value
-        self.count += 1
-
-    def query(self, query: Sequence[float]) -> Vector:
-        """The value of the key with the highest score, the latest of equals."""
-        scores = self.keys[: self.count] @ np.asarray(query)
-        found: Vector = self.values[self.count - 1 - int(np.argmax(scores[::-1]))]
-        return found
+Matrix = npt.NDArray[np.float64]
+BLOCK = 1024
+"""Positions at a time, at most; a multiple of the tiles that the C code works on."""
 
 
 class HullLevel(Engine):
-    """The weights in NumPy, attention in caches."""
+    """The weights without their zeros, attention in caches."""
 
     level: ClassVar[str] = "hull"
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Model, backend: Backend = "auto") -> None:
         super().__init__(model)
         self.guards = guards_of(model)
-        self.layers = [
-            {
-                name: np.asarray(model.weights[f"layers.{number}.{name}.weight"])
-                for name in (
-                    "attention.query",
-                    "attention.key",
-                    "attention.value",
-                    "attention.output",
-                    "feed_forward.gate",
-                    "feed_forward.expand",
-                    "feed_forward.contract",
-                )
-            }
-            for number in range(len(model.plan["layers"]))
-        ]
+        self.backend = backend
 
     def session(self) -> HullSession:
         return HullSession(self)
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
-        session = self.session()
-        streams = []
-        for token in self.check_prompt(ids).tolist():
-            session.feed(token)
-            streams.append(session.stream)
-        return np.stack(streams)
+        blocks = HullBlocks(self)
+        return np.stack([x.T.copy() for x in blocks.half_layers(self.check_prompt(ids))], axis=1)
+
+    def replay(self, ids: Ids, asked: npt.NDArray[np.bool_]) -> Generator[Ids, None, None]:
+        """What is said after every position where it is asked, a block at a time."""
+        blocks = HullBlocks(self)
+        for start in range(0, len(ids), BLOCK):
+            block = slice(start, start + BLOCK)
+            said, check = blocks.feed(ids[block], asked[block])
+            yield said[: check.kept(len(said))]
+            check.finish()
 
 
 class HullSession(Session):
@@ -135,48 +71,132 @@ class HullSession(Session):
 
     def __init__(self, engine: HullLevel) -> None:
         super().__init__(engine)
-        layers = engine.model.plan["layers"]
-        self.caches = [[new_cache(head) for head in layer["heads"]] for layer in layers]
-        self.stream = np.zeros((2 * len(layers) + 1, engine.model.plan["width"]))
+        self.blocks = HullBlocks(engine, NumpyMaps(engine.model))
 
     def _feed(self, token: int) -> int:
-        x = self.embed(token)
-        streams = [x]
-        for number, layer in enumerate(self.engine.layers):
-            x = x + layer["attention.output"] @ self.attend(number, layer, x)
-            streams.append(x)
-            opened = np.maximum(layer["feed_forward.gate"] @ x, 0.0)
-            x = x + layer["feed_forward.contract"] @ (opened * (layer["feed_forward.expand"] @ x))
-            streams.append(x)
-        self.stream = np.stack(streams)
-        check_guards(self.engine.guards, self.stream[None], self.length)
-        return int(np.argmax(self.engine.model.weights["unembedding.weight"] @ x))
+        said, check = self.blocks.feed(np.array([token]), np.array([True]))
+        check.finish()
+        return int(said[0])
 
-    def embed(self, token: int) -> Vector:
+
+class HullBlocks:
+    """The sequence so far, as every head remembers it."""
+
+    def __init__(self, engine: HullLevel, maps: Maps | None = None) -> None:
+        self.engine = engine
+        self.length = 0
+        self.maps = maps or new_maps(engine.model, engine.backend)
+        self.memories = [
+            new_memories(engine.model, number, engine.backend)
+            for number in range(len(self.maps.layers))
+        ]
+
+    def feed(self, tokens: Ids, asked: npt.NDArray[np.bool_]) -> tuple[Ids, GuardCheck]:
+        check = GuardCheck(self.engine.guards, self.length)
+        for period, x in enumerate(self.half_layers(tokens)):
+            check.look(period, x.T)
+        said = np.full(len(tokens), NOT_ASKED, dtype=np.int32)
+        places = np.flatnonzero(asked)
+        if len(places):
+            ends = np.zeros((len(x), self.maps.columns(len(places))))
+            ends[:, : len(places)] = x[:, places]
+            said[places] = self.maps.arg_max(ends)[: len(places)]
+        return said, check
+
+    def half_layers(self, tokens: Ids) -> Iterator[Matrix]:
+        """The residual stream [slot, position] after the embedding and after every half layer; the
+        same array again and again.
+        """
+        count = len(tokens)
+        x = np.zeros((self.engine.model.plan["width"], self.maps.columns(count)))
+        x[:, :count] = self.embed(tokens).T
+        yield x[:, :count]
+        for number, maps in enumerate(self.maps.layers):
+            if self.memories[number]:
+                x += self.attend(number, maps, x, count)
+            yield x[:, :count]
+            maps.add_gates(x)
+            yield x[:, :count]
+        self.length += count
+
+    def embed(self, tokens: Ids) -> Matrix:
         weights = self.engine.model.weights
         modulus, power = weights["position.modulus"], weights["position.power"]
-        digits = self.length // weights["position.divisor"]
+        positions = np.arange(self.length, self.length + len(tokens))[:, None]
+        digits = positions // weights["position.divisor"]
         digits = np.where(modulus > 0, digits % np.maximum(modulus, 1), digits)
         features = (digits - weights["position.offset"]) ** power
-        embedded: Vector = (
-            weights["embedding.weight"][token] + weights["position.weight"] @ features
+        embedded: Matrix = (
+            weights["embedding.weight"][tokens] + features @ weights["position.weight"].T
         )
         return embedded
 
-    def attend(self, number: int, layer: dict[str, Vector], x: Vector) -> Vector:
+    def attend(self, number: int, maps: LayerMaps, x: Matrix, count: int) -> Matrix:
         """All heads of a layer, side by side."""
-        queries, keys, values = (
-            layer[f"attention.{part}"] @ x for part in ("query", "key", "value")
-        )
-        width = self.engine.model.plan["layers"][number]["head_width"]
-        found = np.zeros_like(values)
-        for place, (head, cache) in enumerate(
-            zip(self.engine.model.plan["layers"][number]["heads"], self.caches[number], strict=True)
-        ):
-            used = slice(place * width, place * width + own_width(head))
-            filed = slice(place * width, place * width + len(head["values"]))
-            found[filed] = cache.step(queries[used], keys[used], values[filed])
-        return found
+        asked = maps.ask(x)
+        found = np.zeros((len(asked) // 3, asked.shape[1]))
+        for memory in self.memories[number]:
+            found[memory.found, :count] = memory.blocks.steps(
+                rows(asked, memory.queries, count),
+                rows(asked, memory.keys, count),
+                rows(asked, memory.values, count),
+            ).T
+        return maps.output(found)
+
+
+def rows(block: Matrix, used: list[int], count: int) -> Matrix:
+    """Some rows of [row, position], as an array [position, row]."""
+    return np.ascontiguousarray(block[used, :count].T)
+
+
+class HeadBlocks(Protocol):
+    """What heads with the same keys remember of the sequence, asked for a block of positions."""
+
+    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
+        """File every position's values under its key; what the heads' queries find."""
+
+
+class Memory(NamedTuple):
+    """Heads with the same keys: their rows among the layer's queries, keys and values, and among
+    what its heads find.
+    """
+
+    queries: list[int]
+    keys: list[int]
+    values: list[int]
+    found: list[int]
+    blocks: HeadBlocks
+
+
+def new_memories(model: Model, number: int, backend: Backend) -> list[Memory]:
+    """The memories of a layer: 2D heads share one if the weights that make their keys are equal."""
+    plan, matrices = model.plan["layers"][number], layer_matrices(model, number)
+    sharing: dict[bytes | int, list[int]] = {}
+    for place, head in enumerate(plan["heads"]):
+        first = place * plan["head_width"]
+        weights = matrices["key"][first : first + own_width(head)].tobytes()
+        sharing.setdefault(weights if is_plane(head) else place, []).append(place)
+    return [new_memory(plan, places, matrices["value"], backend) for places in sharing.values()]
+
+
+def new_memory(
+    plan: dict[str, Any], places: list[int], weights: Matrix, backend: Backend
+) -> Memory:
+    """What several heads file is filed once: values that are made by equal weights are equal."""
+    heads = [(plan["heads"][place], place * plan["head_width"]) for place in places]
+    asked = [first + i for head, first in heads for i in range(own_width(head))]
+    found = [[first + i for i in range(len(head["values"]))] for head, first in heads]
+    flat = list(chain.from_iterable(found))
+    head = heads[0][0]
+    keys = [len(weights) + row for row in asked[: own_width(head)]]
+    if not is_plane(head):
+        filed = [2 * len(weights) + row for row in flat]
+        return Memory(asked, keys, filed, flat, new_blocks(head, backend))
+    row_of = {weights[row].tobytes(): row for row in flat}
+    column_of = {content: column for column, content in enumerate(row_of)}
+    columns = [[column_of[weights[row].tobytes()] for row in read] for read in found]
+    filed = [2 * len(weights) + row for row in row_of.values()]
+    return Memory(asked, keys, filed, flat, PlaneBlocks(len(row_of), columns, backend))
 
 
 def own_width(head: dict[str, Any]) -> int:
@@ -184,9 +204,41 @@ def own_width(head: dict[str, Any]) -> int:
     return 2 if head["kind"] == "mean" else len(head["key"]) + 1
 
 
-def new_cache(head: dict[str, Any]) -> HeadCache:
+def is_plane(head: dict[str, Any]) -> bool:
+    """Has it keys, of one digit?"""
+    return head["kind"] != "mean" and len(head["key"]) == 1
+
+
+def new_blocks(head: dict[str, Any], backend: Backend) -> HeadBlocks:
     if head["kind"] == "mean":
-        return MeanCache(len(head["values"]))
-    if len(head["key"]) == 1:
-        return PlaneCache(len(head["values"]))
-    return DigitCache(len(head["key"]), len(head["values"]))
+        return MeanBlocks(len(head["values"]))
+    return new_filed_keys(len(head["key"]), len(head["values"]), backend)
+
+
+class MeanBlocks:
+    """Equal scores everywhere: the mean of all values."""
+
+    def __init__(self, width: int) -> None:
+        self.total = np.zeros(width)
+        self.count = 0
+
+    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
+        totals = np.cumsum(np.concatenate([self.total[None], values]), axis=0)[1:]
+        counts = np.arange(self.count + 1, self.count + 1 + len(values))
+        self.total, self.count = totals[-1], int(counts[-1])
+        means: Matrix = totals / counts[:, None]
+        return means
+
+
+class PlaneBlocks:
+    """2D heads: the hull of their keys. Head i reads the values `columns[i]`."""
+
+    def __init__(self, width: int, columns: list[list[int]], backend: Backend) -> None:
+        self.hull = HullCache(width, ties="latest", backend=backend)
+        self.columns = columns
+
+    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
+        if len(keys) == len(self.columns) == 1:  # one step of one head has a quicker way
+            step = (part[0].tolist() for part in (keys, values, queries))
+            return np.array(self.hull.insert_and_query(*step))[None, self.columns[0]]
+        return self.hull.insert_and_query_heads(keys, values, queries, self.columns)

@@ -39,7 +39,6 @@ class Plain(Engine):
         self.transformer = Transformer(tensors).to(device)
         self.device = device
         self.guards = guards_of(model)
-        self.guarded = frozenset(guard.period for guard in self.guards)
 
     @property
     def max_tokens(self) -> int:
@@ -77,7 +76,7 @@ class PlainSession(Session):
         check = GuardCheck(self.engine.guards, self.cache.length)
         for period, x in enumerate(transformer.half_layers(self.engine.tensor(ids), self.cache)):
             stream = x[0]
-            if period in self.engine.guarded:
+            if period in self.engine.guards:
                 check.look(period, stream.cpu().numpy())
         said = np.full(len(ids), NOT_ASKED, dtype=np.int32)
         places = np.flatnonzero(asked)

@@ -15,7 +15,6 @@ import numpy.typing as npt
 
 from curta.engine.base import Engine, Ids
 from curta.engine.hull_level import HullLevel
-from curta.engine.hull_replay import replay_hull
 
 if TYPE_CHECKING:
     from curta.engine.plain import Plain
@@ -51,7 +50,7 @@ def replay(
 
 def _blocks(engine: Engine, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
     if isinstance(engine, HullLevel):
-        yield from replay_hull(engine, ids, asked)
+        yield from engine.replay(ids, asked)
     elif engine.level == "plain":
         from curta.engine.plain import Plain
 

@@ -1,8 +1,13 @@
-"""The hull level's replay: C and NumPy say what a session says, and heads find the arg-max."""
+"""The hull level: C and NumPy say what native code says, and heads find the arg-max."""
 
 from __future__ import annotations
 
+from fractions import Fraction
+from operator import mul
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,9 +17,8 @@ from curta.engine import Level, load
 from curta.engine.hull import Backend
 from curta.engine.hull.reference import hard_maximum
 from curta.engine.hull_filed import new_filed_keys
-from curta.engine.hull_level import HullLevel
-from curta.engine.hull_replay import HullBlocks, replay_hull
-from curta.engine.hull_replay_maps import NativeMaps, NumpyMaps, layer_matrices
+from curta.engine.hull_level import HullBlocks, HullLevel
+from curta.engine.hull_maps import NativeMaps, NumpyMaps, layer_matrices
 from curta.engine.model_cache import compile_cached
 from curta.engine.replay import replay
 from curta.errors import HullError, RegionError
@@ -98,19 +102,19 @@ def test_many_keys_and_a_query_without_hardness(backend: Backend) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("name", ["addition", "prefix_fractions", "sort_records", "subleq"])
-def test_both_backends_say_what_a_session_says(name: str, backend: Backend) -> None:
+def test_sessions_and_blocks_say_what_native_code_says(name: str, backend: Backend) -> None:
     program = PROGRAMS[name]
-    engine = load(compile_cached(program.build(), program.max_tokens), "hull")
-    assert isinstance(engine, HullLevel)
-    prompt = engine.encode(program.encode(program.cases[0].input))
-    ids = np.array([*prompt, *engine.run(prompt, 200)], dtype=np.int32)
-    session = engine.session()
-    expected = [session.feed(token) for token in ids.tolist()]
+    model = compile_cached(program.build(), program.max_tokens)
+    native, engine = load(model, "native"), HullLevel(model, backend)
+    prompt = native.encode(program.encode(program.cases[0].input))
+    ids = np.array([*prompt, *native.run(prompt, 200)], dtype=np.int32)
+    defined, session = native.session(), engine.session()
+    expected = [defined.feed(token) for token in ids.tolist()]
+    assert [session.feed(token) for token in ids.tolist()] == expected
     asked = np.ones(len(ids), dtype=bool)
-    said = np.concatenate(list(replay_hull(engine, ids, asked, backend)))
-    assert said.tolist() == expected
+    assert np.concatenate(list(engine.replay(ids, asked))).tolist() == expected
 
-    blocks, parts = HullBlocks(engine, backend), []
+    blocks, parts = HullBlocks(engine), []
     for start in range(0, len(ids), 7):
         block = slice(start, start + 7)
         parts.append(blocks.feed(ids[block], asked[block])[0])
@@ -130,18 +134,33 @@ def test_heads_with_the_same_keys_share_a_hull(
 ) -> None:
     """Whatever the residual stream holds, from one size to the next."""
     program = PROGRAMS["addition"]
-    engine = load(compile_cached(program.build(), program.max_tokens), "hull")
-    assert isinstance(engine, HullLevel)
-    blocks, session = HullBlocks(engine, backend), engine.session()
+    engine = HullLevel(compile_cached(program.build(), program.max_tokens), backend)
+    blocks = HullBlocks(engine)
     assert (len(blocks.memories[2]), len(engine.model.plan["layers"][2]["heads"])) == (1, 3)
     x = np.random.default_rng(seed).integers(-9, 9, (engine.model.plan["width"], len(sizes)))
     x = x * np.array(sizes)
     padded = np.zeros((len(x), blocks.maps.columns(len(sizes))))
     padded[:, : len(sizes)] = x
     found = blocks.attend(2, blocks.maps.layers[2], padded, len(sizes))
-    layer = engine.layers[2]
-    expected = [layer["attention.output"] @ session.attend(2, layer, column) for column in x.T]
-    np.testing.assert_array_equal(found[:, : len(sizes)], np.transpose(expected))
+    expected = layer_matrices(engine.model, 2)["output"] @ attended(engine, 2, x)
+    np.testing.assert_array_equal(found[:, : len(sizes)], expected)
+
+
+def attended(engine: HullLevel, number: int, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """What 2D heads find, head by head, by comparing all scores as exact numbers."""
+    plan, matrices = engine.model.plan["layers"][number], layer_matrices(engine.model, number)
+    queries, keys, values = (matrices[part] @ x for part in ("query", "key", "value"))
+    found = np.zeros_like(values)
+    for place, head in enumerate(plan["heads"]):
+        rows = [place * plan["head_width"] + row for row in range(len(head["key"]) + 1)]
+        exact = [[Fraction(number) for number in column] for column in keys[rows].T]
+        for position, query in enumerate(queries[rows].T):
+            scores = [sum(map(mul, map(Fraction, query), key)) for key in exact[: position + 1]]
+            best = max(range(position + 1), key=lambda earlier: (scores[earlier], earlier))
+            first = place * plan["head_width"]
+            filed = slice(first, first + len(head["values"]))
+            found[filed, position] = values[filed, best]
+    return found
 
 
 def test_the_maps_are_the_matrices() -> None:
@@ -150,8 +169,8 @@ def test_the_maps_are_the_matrices() -> None:
     for maps in (NativeMaps(model), NumpyMaps(model)):
         for number, layer in enumerate(maps.layers):
             matrices = layer_matrices(model, number)
-            for part in ("query", "key", "value"):
-                np.testing.assert_array_equal(layer.attention[part](x), matrices[part] @ x)
+            asked = [matrices[part] @ x for part in ("query", "key", "value")]
+            np.testing.assert_array_equal(layer.ask(x), np.concatenate(asked))
             changed = x.copy()
             layer.add_gates(changed)
             hidden = np.maximum(matrices["gate"] @ x, 0) * (matrices["expand"] @ x)

@@ -1,13 +1,12 @@
-"""The maps of a model over a block of positions [slot, position], for the hull level's replay.
+"""The maps of a model over a block of positions [slot, position], for the hull level.
 
 Almost all weights are zero. In NumPy only those rows and columns are multiplied that have others;
-in C (hull_replay.c) only the weights themselves.
+in C (hull_maps.c) only the weights themselves.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
 from ctypes import POINTER, c_int64, c_void_p
 from functools import cache
 from importlib.resources import files
@@ -23,7 +22,9 @@ from curta.engine.toolchain import build_library, load_library
 
 Matrix = npt.NDArray[np.float64]
 TILE = 32
-"""As in hull_replay.c."""
+"""As in hull_maps.c."""
+SMALL = 1 << 14
+"""Entries of a matrix that are multiplied sooner than some of them could be left out."""
 LOGITS = 128
 """Positions whose logits NumPy computes at once."""
 ATTENTION = ("query", "key", "value", "output")
@@ -38,9 +39,9 @@ class Map(Protocol):
 class LayerMaps(Protocol):
     """What a layer does besides attending."""
 
-    @property
-    def attention(self) -> Mapping[str, Map]:
-        """The maps named query, key, value and output."""
+    ask: Map
+    """Queries, keys and values, one below the other."""
+    output: Map
 
     def add_gates(self, x: Matrix) -> None:
         """x += contract @ (relu(gate @ x) * (expand @ x)), in place."""
@@ -74,19 +75,26 @@ def layer_matrices(model: Model, number: int) -> dict[str, Matrix]:
     }
 
 
+def asking(matrices: dict[str, Matrix]) -> Matrix:
+    return np.concatenate([matrices[part] for part in ("query", "key", "value")])
+
+
 # -- NumPy ------------------------------------------------
 
 
 class NumpyMap:
-    """The rows and columns that are not all zeros."""
+    """The rows and columns that are not all zeros; a small matrix as it is."""
 
     def __init__(self, matrix: Matrix) -> None:
+        self.whole = matrix if matrix.size <= SMALL else None
         self.height = len(matrix)
         self.rows = np.flatnonzero(matrix.any(axis=1))
         self.columns = np.flatnonzero(matrix.any(axis=0))
         self.weights = np.ascontiguousarray(matrix[np.ix_(self.rows, self.columns)])
 
     def __call__(self, x: Matrix) -> Matrix:
+        if self.whole is not None:
+            return self.whole @ x
         result = np.zeros((self.height, x.shape[1]))
         result[self.rows] = self.weights @ x[self.columns]
         return result
@@ -94,11 +102,15 @@ class NumpyMap:
 
 class NumpyLayer:
     def __init__(self, matrices: dict[str, Matrix]) -> None:
-        self.attention = {part: NumpyMap(matrices[part]) for part in ATTENTION}
-        self.gate, self.expand, self.contract = (NumpyMap(matrices[part]) for part in FEED_FORWARD)
+        self.ask: Map = NumpyMap(asking(matrices))
+        self.output: Map = NumpyMap(matrices["output"])
+        self.gates = NumpyMap(np.concatenate([matrices["gate"], matrices["expand"]]))
+        self.contract = NumpyMap(matrices["contract"])
 
     def add_gates(self, x: Matrix) -> None:
-        x += self.contract(np.maximum(self.gate(x), 0.0) * self.expand(x))
+        both = self.gates(x)
+        half = len(both) // 2
+        x += self.contract(np.maximum(both[:half], 0.0) * both[half:])
 
 
 class NumpyMaps:
@@ -123,7 +135,7 @@ class NumpyMaps:
 
 
 class CMap(ctypes.Structure):
-    """`map` in hull_replay.c."""
+    """`map` in hull_maps.c."""
 
     _fields_ = (
         ("rows", c_int64),
@@ -136,7 +148,7 @@ class CMap(ctypes.Structure):
 @cache
 def replay_library() -> ctypes.CDLL:
     """The loaded library; raises CompilerNotFoundError where there is no compiler."""
-    source = (files("curta.engine") / "hull_replay.c").read_text(encoding="utf-8")
+    source = (files("curta.engine") / "hull_maps.c").read_text(encoding="utf-8")
     flags = ("-O3", "-fvisibility=hidden", "-lm")
     library = load_library(build_library(source, name="replay", flags=flags))
     one, data = POINTER(CMap), c_void_p
@@ -168,7 +180,8 @@ class NativeMap:
 
 class NativeLayer:
     def __init__(self, matrices: dict[str, Matrix]) -> None:
-        self.attention = {part: NativeMap(matrices[part]) for part in ATTENTION}
+        self.ask: Map = NativeMap(asking(matrices))
+        self.output: Map = NativeMap(matrices["output"])
         self.gate, self.expand = NativeMap(matrices["gate"]), NativeMap(matrices["expand"])
         self.changed = np.flatnonzero(matrices["contract"].any(axis=1)).astype(np.int32)
         self.contract = NativeMap(matrices["contract"][self.changed].T)
