@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import os
 import shutil
 import subprocess
@@ -53,6 +54,19 @@ def test_damage_is_not_found(
         del damaged[place:]
     path.write_bytes(damaged)
     assert shelf.read("key") is None
+
+
+def test_what_came_with_curta_is_found_unless_it_is_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "PACKAGED", tmp_path)
+    (tmp_path / "models").mkdir()
+    packaged = lzma.compress(b"content")
+    (tmp_path / "models" / "key.xz").write_bytes(packaged)
+    assert Shelf("models").read("key") == b"content"
+    for damaged in (b"", packaged[:-3], packaged[:20] + b"x" + packaged[21:]):
+        (tmp_path / "models" / "key.xz").write_bytes(damaged)
+        assert Shelf("models").read("key") is None
 
 
 def test_no_key_keeps_nothing(cache: Path) -> None:

@@ -70,7 +70,8 @@ class Shelf:
         if packaged.is_file():
             import lzma
 
-            return lzma.decompress(packaged.read_bytes())
+            with suppress(OSError, EOFError, lzma.LZMAError):
+                return lzma.decompress(packaged.read_bytes())
         with suppress(OSError, zlib.error):
             path = self.folder / key
             content = path.read_bytes()

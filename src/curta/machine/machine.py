@@ -158,7 +158,7 @@ class Machine:
         """A conversation in which the program was said, and nothing was asked of it yet."""
         check_options(options, RunOptions)
         check_program(program)
-        with self._made_ready(options.get("watcher")):
+        with self._made_ready(program, options.get("watcher")):
             loaded = self.load(program, library=library, **load_options(options))
         max_memory = options.get("max_memory", DEFAULT_LIMITS.max_memory)
         return converse(self.talker(), loaded, program_name(program), options, max_memory)
@@ -172,7 +172,7 @@ class Machine:
         check_options(options, RunOptions)
         check_program(program)
         loading = load_options(options)
-        with self._made_ready(options.get("watcher")):
+        with self._made_ready(program, options.get("watcher")):
             content = module_of(program, library, loading)
             loaded = self._load(content, loading)
         return Ready(
@@ -185,9 +185,9 @@ class Machine:
         )
 
     @contextmanager
-    def _made_ready(self, watcher: Watcher | None) -> Iterator[None]:
-        """Have the weights made ready beside something else; both take long the first time."""
-        if self.level == "reference" or "engine" in self.__dict__:
+    def _made_ready(self, program: Program, watcher: Watcher | None) -> Iterator[None]:
+        """Have the weights made ready while a program is; both take long the first time."""
+        if self.level == "reference" or "engine" in self.__dict__ or not is_there(program):
             yield
             return
 
@@ -241,6 +241,14 @@ class Machine:
                 "the program was loaded for a machine with other extensions; load it with this one"
             )
         return start(self.talker(), program, host, limits, segments)
+
+
+def is_there(program: Program) -> bool:
+    """Whether there are files to be read, if that is what it takes."""
+    if isinstance(program, bytes | bytearray):
+        return True
+    names = [program] if isinstance(program, str | Path) else program
+    return all(Path(name).is_file() for name in names)
 
 
 @cache
