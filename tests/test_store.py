@@ -166,5 +166,5 @@ def test_the_command(cache: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert not any(found.files for found in contents())
     shutil.rmtree(cache)
     assert main(["cache"]) == 0
-    with pytest.raises(SystemExit):
-        main(["cache", "nothing"])
+    assert main(["cache", "nothing"]) == 2
+    assert "there is no shelf 'nothing': give some of libraries" in capsys.readouterr().err

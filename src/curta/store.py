@@ -77,7 +77,7 @@ class Shelf:
             content = path.read_bytes()
             rest = content[_DIGEST:]
             if hashlib.sha256(rest).digest() == content[:_DIGEST]:
-                os.utime(path)
+                _make_young(path)
                 return zlib.decompress(rest) if self.compressed else rest
         return None
 
@@ -96,7 +96,7 @@ class Shelf:
         with suppress(OSError):
             for path in sorted(self.folder.glob(f"{key}-*{suffix}")):
                 if path.name == f"{key}-{_short_digest(path)}{suffix}":
-                    os.utime(path)
+                    _make_young(path)
                     return path
                 path.unlink(missing_ok=True)
         return None
@@ -152,6 +152,11 @@ def write_atomically(path: Path, content: bytes) -> None:
         raise
 
 
+def _make_young(path: Path) -> None:
+    with suppress(OSError):  # a cache may be read only
+        os.utime(path)
+
+
 def _short_digest(path: Path) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()[:24]
 
@@ -181,7 +186,7 @@ def clear(*shelves: str) -> None:
     """Remove all that lies on some shelves."""
     for name in shelves:
         folder = read_settings().cache_directory / name
-        with suppress(FileNotFoundError):
+        if folder.is_dir():
             shutil.rmtree(folder)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from curta.app.parser import Parser
+from curta.errors import UserError
 from curta.settings import read_settings
 from curta.store import SHELVES, clear, contents
 
@@ -17,9 +18,7 @@ def add_cache(commands: argparse._SubParsersAction[Parser]) -> None:
         "user's cache directory). Removing it costs time and nothing else. What is not used for 60 "
         "days goes by itself.",
     )
-    cache.add_argument(
-        "shelf", nargs="*", choices=[[], *SHELVES], metavar="SHELF", help="only these"
-    )
+    cache.add_argument("shelf", nargs="*", metavar="SHELF", help="only these")
     cache.add_argument("--clear", action="store_true", help="remove what is there")
     cache.set_defaults(command=show_cache)
 
@@ -27,6 +26,8 @@ def add_cache(commands: argparse._SubParsersAction[Parser]) -> None:
 def show_cache(options: argparse.Namespace) -> int:
     """A line for each shelf."""
     shelves = options.shelf or list(SHELVES)
+    for name in set(shelves) - set(SHELVES):
+        raise UserError(f"there is no shelf {name!r}: give some of {', '.join(SHELVES)}")
     print(read_settings().cache_directory)
     for found in contents():
         if found.shelf in shelves:
