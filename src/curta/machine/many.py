@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
@@ -21,7 +22,15 @@ from curta.machine.conversation import Figures
 from curta.machine.ids import Ids
 from curta.machine.kept.keeping import Ready
 from curta.machine.processes import Work, prepared, processes
-from curta.machine.run import Run, TalkOptions, check_options, converse, run_to_end, talker_of
+from curta.machine.run import (
+    Run,
+    TalkOptions,
+    check_options,
+    converse,
+    host_segments,
+    run_to_end,
+    talker_of,
+)
 from curta.machine.trace import Trace
 
 SECONDS_OF_A_BATCH = 0.2
@@ -50,7 +59,7 @@ def run_many(
 ) -> Iterator[Outcome]:
     """What comes of each input, in their order."""
     count = jobs if jobs is not None else len(os.sched_getaffinity(0))
-    if count < 1:
+    if not isinstance(count, int) or count < 1:
         raise UserError(f"jobs={jobs}: expected at least one process")
     given = map(checked, inputs)
     if count == 1:
@@ -71,6 +80,7 @@ def checked(given: Given) -> TalkOptions:
     check_options(options, TalkOptions)
     if not isinstance(options.get("stdin") or b"", bytes | bytearray | memoryview):
         raise UserError("stdin: many runs take bytes, files only one by one")
+    host_segments(options.get("args", ()), options.get("env") or {}, options.get("seed"))
     return options
 
 
@@ -79,11 +89,20 @@ def _in_processes(
 ) -> Iterator[Outcome]:
     pool, alive = processes(count)
     waiting: deque[Future[tuple[list[Said], float]]] = deque()
-    size = 1
+    size, failure = 1, None
     try:
         while True:
-            while len(waiting) < AHEAD * count and (batch := list(islice(given, size))):
+            while failure is None and len(waiting) < AHEAD * count:
+                batch = list[TalkOptions]()
+                try:
+                    batch.extend(islice(given, size))
+                except Exception as error:  # of the inputs: what came before them comes first
+                    failure = error
+                if not batch:
+                    break
                 waiting.append(pool.submit(run_batch, many, batch))
+            if not waiting and failure is not None:
+                raise failure
             if not waiting:
                 return
             said, seconds = waiting.popleft().result()
@@ -108,12 +127,12 @@ def run_batch(many: Many, batch: Sequence[TalkOptions]) -> tuple[list[Said], flo
         options: TalkOptions = {"keep_trace": False, **many.options, **given}
         try:
             instance = converse(talker_of(engine), program, many.name, options, many.max_memory)
-            run = run_to_end(instance)
+            with closing(instance.conversation.talker):
+                run = run_to_end(instance)
         except ProgramError as error:
             said.append(error)
         else:
             said.append((run.stdout, run.stderr, run.exit_code, run.figures, run.trace.ids))
-            instance.conversation.talker.close()
     return said, time.perf_counter() - started
 
 

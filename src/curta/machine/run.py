@@ -111,6 +111,9 @@ def check_options(options: Mapping[str, object], known: type) -> None:
     for name in ("args", "cflags"):
         if isinstance(given := options.get(name, ()), str | bytes):
             raise UserError(f"{name}={given!r}: expected a list of texts, such as [{given!r}]")
+    seed = options.get("seed")
+    if not isinstance(seed, int | None):
+        raise UserError(f"seed={seed!r}: expected a whole number")
     stdin = options.get("stdin")
     if isinstance(stdin, str):
         raise UserError("stdin is a text: give bytes, such as text.encode()")

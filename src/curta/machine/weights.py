@@ -19,7 +19,7 @@ from curta.compiler.compile import OnPass
 from curta.compiler.serialize import identity
 from curta.engine import LEVELS, Engine, Level, load
 from curta.engine.model_cache import compile_cached
-from curta.engine.native import Library, Native
+from curta.engine.native import Library, Native, source_cache
 from curta.engine.native.source_cache import NATIVE
 from curta.errors import UserError
 from curta.machine.instructions import MOST_TOKENS
@@ -28,15 +28,9 @@ from curta.machine.vocabulary import vocabulary
 from curta.store import key_of, sources_digest
 
 SOURCES = (
-    *(
-        "compiler/*.py",
-        "engine/base.py",
-        "engine/zeros.c",
-        "engine/native/*.py",
-        "engine/native/*.c",
-    ),
+    *source_cache.SOURCES,
+    *("engine/base.py", "machine/parts/*.py", "machine/wasm/*.py", "machine/weights.py"),
     *(f"machine/{name}.py" for name in ("computer", "instructions", "program", "vocabulary")),
-    *("machine/parts/*.py", "machine/wasm/*.py", "machine/weights.py"),
 )
 """What the weights and their C are made by."""
 

@@ -85,6 +85,18 @@ def test_inputs_are_read_as_they_are_needed() -> None:
     outcomes.close()  # type: ignore[attr-defined]
 
 
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_before_what_is_wrong_with_later_inputs(jobs: int) -> None:
+    def inputs() -> Iterator[bytes]:
+        yield from [b"a"] * 30
+        raise KeyError("the source of the inputs")
+
+    outcomes = MACHINE.map(ECHO, inputs(), jobs=jobs)
+    assert all(isinstance(next(outcomes), Run) for _ in range(30))
+    with pytest.raises(KeyError, match="the source of the inputs"):
+        next(outcomes)
+
+
 def test_what_another_process_could_do_nothing_with(tmp_path: Path) -> None:
     (tmp_path / "input").write_bytes(b"x")
     with open(tmp_path / "input", "rb") as file:
@@ -92,6 +104,8 @@ def test_what_another_process_could_do_nothing_with(tmp_path: Path) -> None:
             ({"stdin": file}, "take bytes"),
             ({"on_stdout": print}, "on_stdout: an input can say stdin, args"),
             ("text", "an input is bytes, or a mapping"),
+            ({"seed": "x"}, "seed='x': expected a whole number"),
+            ({"args": [1]}, "1, expected text"),
         ):
             with pytest.raises(UserError, match=words):
                 list(MACHINE.map(ECHO, [wrong], jobs=1))  # type: ignore[list-item]

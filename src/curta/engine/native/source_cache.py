@@ -9,6 +9,8 @@ from curta.compiler.model import Model
 from curta.store import Shelf, key_of, sources_digest
 
 NATIVE = Shelf("native", compressed=True)
+SOURCES = ("compiler/*.py", "engine/native/*.py", "engine/native/*.c", "engine/zeros.c")
+"""What generates it."""
 
 
 def cached_source(model: Model, specialise: bool, generate: Callable[[], str]) -> str:
@@ -29,7 +31,5 @@ def source_key(model: Model, specialise: bool) -> str | None:
         f"{name} {tensor.dtype.str} {tensor.shape}".encode() + tensor.tobytes()
         for name, tensor in sorted(model.weights.items())
     ]
-    made_by = sources_digest(
-        "engine/native/*.py", "engine/native/*.c", "engine/zeros.c", "compiler/*.py"
-    )
+    made_by = sources_digest(*SOURCES)
     return key_of(made_by, content, *tensors)
