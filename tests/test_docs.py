@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import re
 import subprocess
 import sys
@@ -11,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from curta.app.command_line import main
+from curta.store import PACKAGED
 
 PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
 
@@ -54,6 +56,26 @@ def test_the_trace_of_the_machine_is_what_it_says(
     monkeypatch.chdir(tmp_path)
     assert main(arguments) == 0
     assert [line.rstrip() for line in capsys.readouterr().out.splitlines()] == expected
+
+
+def test_the_generated_c_is_what_it_says() -> None:
+    """But for the numbers that values have."""
+    page = (PAGES[0].parent / "native.md").read_text()
+    (program,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
+    blocks = re.findall(r"```c\n(.*?)```", page, flags=re.DOTALL)
+    names: dict[str, str] = {}
+    exec(re.sub(r"print\(.*", "", program), names)
+    (packaged,) = (PACKAGED / "native").iterdir()
+    machine = lzma.decompress(packaged.read_bytes()).decode()
+    for block, source in zip(blocks, (names["source"], machine), strict=True):
+        lines = set(without_numbers(source))
+        assert [line for line in without_numbers(block) if line not in lines] == []
+
+
+def without_numbers(source: str) -> list[str]:
+    """Lines of C, values and the like without their numbers."""
+    names = r"\b(v|sum|total|column|query|row|Row|class)\d+"
+    return [re.sub(names, r"\1", line.strip()) for line in source.splitlines()]
 
 
 def test_the_machine_is_verified_as_it_says(
