@@ -42,9 +42,6 @@ from curta.engine.native.values import (
     sum_of,
 )
 
-FEWEST_HELD = 3
-"""Values whose sum, in a slot, is added up once."""
-
 
 def weights_to_routine(model: Model, *, streams: bool = False) -> Routine:
     """Follow one position through all layers; with `streams`, say what every slot holds.
