@@ -15,8 +15,8 @@ import pytest
 
 from curta.compiler import Graph, Model, compile
 from curta.engine import LEVELS, load
-from curta.engine.native import CHUNK, model_to_c
-from curta.errors import RegionError
+from curta.engine.native import CHUNK, NativeSession, model_to_c
+from curta.errors import RegionError, UserError
 
 SAID = tuple("abcdefgh")
 
@@ -123,6 +123,22 @@ def test_no_warnings(residuals: bool, tmp_path: Path) -> None:
     for kind, model in models.items():
         source = model_to_c(model, residuals=residuals)
         assert not warnings_of(source, tmp_path / f"{kind.replace(' ', '_')}.c"), kind
+
+
+def test_a_closed_sequence_is_refused() -> None:
+    session = load(endless(10, stop=False), "native").session()
+    assert isinstance(session, NativeSession)
+    session.feed(0)
+    session.close()
+    session.close()
+    for use in (
+        lambda: session.feed(0),
+        lambda: session.generate(0, 3),
+        lambda: session.feed_many([0]),
+        lambda: session.bytes,
+    ):
+        with pytest.raises(UserError, match="this sequence was closed"):
+            use()
 
 
 def test_no_warnings_about_names(tmp_path: Path) -> None:

@@ -57,6 +57,8 @@ class Compiler:
     command: tuple[str, ...]
     description: str
     identity: str
+    is_bundled: bool = False
+    """Whether it is that of the ziglang package, which keeps things where curta says."""
 
 
 def find_compiler(settings: Settings | None = None) -> Compiler:
@@ -70,7 +72,8 @@ def find_compiler(settings: Settings | None = None) -> Compiler:
             return Compiler((path,), f"{name} ({path})", _file_identity(path))
     zig = find_zig()
     if zig is not None:
-        return Compiler((zig.executable, "cc"), f"the ziglang package ({zig.folder})", zig.identity)
+        description = f"the ziglang package ({zig.folder})"
+        return Compiler((zig.executable, "cc"), description, zig.identity, is_bundled=True)
     raise CompilerNotFoundError(
         "no C compiler: $CURTA_CC is not set, there is no cc, clang or gcc on the search path, "
         "and the ziglang package is missing. Install one (`pip install ziglang` is enough) or "
@@ -253,7 +256,7 @@ def _start(compiler: Compiler, arguments: tuple[str, ...]) -> _Finished:
             text=True,
             errors="replace",
             check=False,
-            env=zig_environment() if compiler.command[1:] == ("cc",) else None,
+            env=zig_environment() if compiler.is_bundled else None,
         )
     except OSError as error:
         raise ToolchainError(

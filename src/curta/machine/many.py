@@ -58,7 +58,7 @@ def run_many(
     ready: Ready, many: Many, inputs: Iterable[Given], jobs: int | None
 ) -> Iterator[Outcome]:
     """What comes of each input, in their order."""
-    count = jobs if jobs is not None else len(os.sched_getaffinity(0))
+    count = os.cpu_count() or 1 if jobs is None else jobs
     if not isinstance(count, int) or count < 1:
         raise UserError(f"jobs={jobs}: expected at least one process")
     given = map(checked, inputs)

@@ -15,7 +15,7 @@ from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
 from curta.engine.native.emit import model_to_c
 from curta.engine.native.source_cache import cached_source
 from curta.engine.toolchain import build_library, load_library
-from curta.errors import RegionError
+from curta.errors import RegionError, UserError
 
 __all__ = ["CHUNK", "Library", "Native", "NativeSession", "model_to_c"]
 
@@ -124,8 +124,8 @@ class NativeSession(Session):
     def __init__(self, engine: Native, library: Library) -> None:
         super().__init__(engine)
         self.library = library
-        self.state = library.create()
-        if not self.state:
+        self._state: int | None = library.create()
+        if not self._state:
             raise RegionError("no memory left for the native engine's state")
         self.check()
 
@@ -134,13 +134,20 @@ class NativeSession(Session):
 
         An interruption while that is done in `__del__` would go unnoticed.
         """
-        state, self.state = self.state, None
+        state, self._state = self._state, None
         if state:
             self.library.destroy(state)
 
     def __del__(self) -> None:
-        if getattr(self, "state", None):
+        if getattr(self, "_state", None):
             self.close()
+
+    @property
+    def state(self) -> int:
+        """What the generated code is told to work on."""
+        if self._state is None:
+            raise UserError("this sequence was closed; begin another one (engine.session())")
+        return self._state
 
     @property
     def bytes(self) -> int:

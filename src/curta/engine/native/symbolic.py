@@ -192,8 +192,10 @@ class Tracer:
             self.weights[f"{prefix}.{part}.weight"] for part in ("gate", "expand", "contract")
         )
         added: dict[int, list[tuple[Sum, Number]]] = {}
-        for place in range(len(layer["units"])):
+        for place, name in enumerate(layer["units"]):
+            first = len(self.pool.entries)
             result = self.unit(self.row(gates[place]), self.row(expands[place]))
+            self.pool.call(name, first)
             for slot in np.flatnonzero(contract[:, place]).tolist():
                 added.setdefault(slot, []).append((result, exact(float(contract[slot, place]))))
         for slot, parts in added.items():

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate
 
@@ -178,7 +178,7 @@ class Member:
     """One value of a row: its sum, and the bounds that its storage has to cover."""
 
     total: Sum
-    label: str
+    label: str = field(compare=False)
     low: Number
     high: Number
     step: int
@@ -259,6 +259,12 @@ class Pool:
 
     def value(self, definition: Definition, step: int, name: str = "") -> Sum:
         return Sum(((self.define(definition, step, name), 1),))
+
+    def call(self, name: str, first: int) -> None:
+        """Give the values from one on a name, if they have none yet."""
+        for value in range(first, len(self.entries)):
+            if not self.entries[value].name:
+                self.entries[value] = replace(self.entries[value], name=name)
 
     def definition(self, value: ValueId) -> Definition | None:
         """None is that of the constant."""
