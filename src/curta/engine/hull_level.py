@@ -53,8 +53,12 @@ class HullLevel(Engine):
         return HullSession(self)
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
-        blocks = HullBlocks(self)
-        return np.stack([x.T.copy() for x in blocks.half_layers(self.check_prompt(ids))], axis=1)
+        prompt, check = self.check_prompt(ids), GuardCheck(self.guards, 0)
+        streams = [x.T.copy() for x in HullBlocks(self).half_layers(prompt)]
+        for period, stream in enumerate(streams):
+            check.look(period, stream)
+        check.finish()
+        return np.stack(streams, axis=1)
 
     def replay(self, ids: Ids, asked: npt.NDArray[np.bool_]) -> Generator[Ids, None, None]:
         """What is said after every position where it is asked, a block at a time."""

@@ -192,15 +192,19 @@ class Tracer:
             self.weights[f"{prefix}.{part}.weight"] for part in ("gate", "expand", "contract")
         )
         added: dict[int, list[tuple[Sum, Number]]] = {}
+        names: dict[int, str] = {}
         for place, name in enumerate(layer["units"]):
             first = len(self.pool.entries)
             result = self.unit(self.row(gates[place]), self.row(expands[place]))
             self.pool.call(name, first)
             for slot in np.flatnonzero(contract[:, place]).tolist():
                 added.setdefault(slot, []).append((result, exact(float(contract[slot, place]))))
+                names.setdefault(slot, name)
         for slot, parts in added.items():
+            first = len(self.pool.entries)
             total = sum_of([(self.slots[slot], 1), *parts])
             self.slots[slot] = total if self.keeps_streams else self.case.held(total)
+            self.pool.call(names[slot], first)
         self.end_period()
 
     def simplified(self, total: Sum) -> Sum:
