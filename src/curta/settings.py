@@ -4,6 +4,7 @@
 |---------------|------------------------------------------------------------------------|
 | `CURTA_CC`    | the C compiler to use, with its arguments: `gcc-13`, `zig cc`, …        |
 | `CURTA_CACHE` | where what can be made again is kept; by default the user cache directory |
+| `CURTA_PLACES` | when runs get code that knows their program: `later` (default), `now`, `off` |
 | `PATH`        | where `cc`, `clang` and `gcc` are looked for                           |
 """
 
@@ -23,6 +24,7 @@ class Settings:
     compiler_command: str | None
     cache_directory: Path
     search_path: str
+    places: str = "later"
 
 
 def read_settings() -> Settings:
@@ -31,7 +33,14 @@ def read_settings() -> Settings:
         compiler_command=os.environ.get("CURTA_CC") or None,
         cache_directory=_cache_directory(os.environ.get("CURTA_CACHE")),
         search_path=os.environ.get("PATH", ""),
+        places=_places(os.environ.get("CURTA_PLACES") or "later"),
     )
+
+
+def _places(chosen: str) -> str:
+    if chosen not in ("later", "now", "off"):
+        raise UserError(f"CURTA_PLACES is set to {chosen!r}: expected later, now or off")
+    return chosen
 
 
 def _cache_directory(override: str | None) -> Path:

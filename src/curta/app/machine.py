@@ -305,7 +305,15 @@ def figures_text(figures: Figures) -> str:
         f"{tokens_text(figures)} in {figures.seconds:.2f} s, "
         f"{figures.tokens / seconds:,.0f} tok/s; {figures.instructions:,} core instructions, "
         f"{figures.instructions / seconds:,.0f} a second; {figures.memory_bytes / 2**20:,.1f} MiB"
+        f"{known_text(figures)}"
     )
+
+
+def known_text(figures: Figures) -> str:
+    """How much was said by code that knows the program, if any was."""
+    if not figures.placed:
+        return ""
+    return f"; {figures.placed / figures.generated:.0%} by code that knows the program"
 
 
 def show_figures(
@@ -331,6 +339,7 @@ def show_figures(
         "tokens_per_second": figures.tokens / seconds,
         "core_instructions_per_second": figures.instructions / seconds,
         "memory_bytes": figures.memory_bytes,
+        "placed_tokens": figures.placed,
         "elapsed_seconds": elapsed,
         "exit_code": code,
         "failure": None if failure is None else str(failure),

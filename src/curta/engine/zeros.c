@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #if defined(__unix__) || defined(__APPLE__)
 #include <sys/mman.h>
+#include <unistd.h>
 #endif
 
 static void *fresh_zeros(uint64_t bytes) {
@@ -24,5 +25,24 @@ static void give_back(void *memory, uint64_t bytes) {
 #else
     (void)bytes;
     free(memory);
+#endif
+}
+
+/* How much of it was written to, in pages; all of it where the system does not say. */
+static inline int64_t touched(const void *memory, uint64_t bytes) {
+#ifdef __linux__
+    enum { AT_ONCE = 4096 };
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), first = (uint64_t)memory / page * page;
+    const uint64_t pages = ((uint64_t)memory + bytes - first + page - 1) / page;
+    int64_t count = 0;
+    for (uint64_t n = 0; n < pages; n += AT_ONCE) {
+        unsigned char found[AT_ONCE];
+        const uint64_t most = pages - n < AT_ONCE ? pages - n : AT_ONCE;
+        if (mincore((char *)first + n * page, most * page, found)) return (int64_t)bytes;
+        for (uint64_t i = 0; i < most; i++) count += found[i] & 1;
+    }
+    return count * (int64_t)page;
+#else
+    return (void)memory, (int64_t)bytes;
 #endif
 }

@@ -80,6 +80,8 @@ class Figures:
     """Without what was spent waiting for input."""
     memory_bytes: int = 0
     """Of the talker's state and the trace."""
+    placed: int = 0
+    """Tokens that were said by code that knows the program (docs/native.md)."""
 
     @property
     def generated(self) -> int:
@@ -165,7 +167,7 @@ class Conversation:
         self._input = _next_byte(host.stdin)
         self._tail = NOTHING
         self._tail_length = 64
-        self._tokens = self._opened = self._due = 0
+        self._tokens = self._opened = self._due = self._placed = 0
         self._seconds = 0.0
         self._opening = NOTHING
         self._stop = -1
@@ -183,6 +185,7 @@ class Conversation:
             self.ledger.instructions,
             self._seconds,
             self.talker.memory_bytes + self.trace.memory_bytes,
+            self._placed + self.talker.placed,
         )
 
     def said(self) -> Ids:
@@ -410,6 +413,7 @@ class Conversation:
                 f"the program and the state of its run take {len(self._opening):,} tokens to be "
                 f"said again, and a chapter can begin with {most:,} at this level"
             )
+        self._placed += self.talker.placed
         ended, self.talker = self.talker, self.talker.fresh()
         ended.close()
         self.ledger.forget()

@@ -9,6 +9,7 @@ same for tens of millions of tokens a second.
 from __future__ import annotations
 
 import ctypes
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib import resources
 from typing import Any, Protocol
@@ -271,24 +272,50 @@ class _State(ctypes.Structure):
     )
 
 
+LONG = 1 << 13
+"""Tokens that are worth another thread's time."""
+
+
+@cache
+def _reader() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(1, "curta-ledger")
+
+
 class FastLedger:
-    """The same, in C."""
+    """The same, in C. Long stretches are read by another thread while the next one is said."""
 
     def __init__(self, program: LoadedProgram, library: ctypes.CDLL) -> None:
         self.size = frame_size(program)
         self._library = library
         self._rows = _rows(program)
-        self._address = library.curta_ledger_new(_at(self._rows), len(self._rows))
-        if not self._address:
+        self._reading: Future[int] | None = None
+        self._pointer = library.curta_ledger_new(_at(self._rows), len(self._rows))
+        if not self._pointer:
             raise MemoryError(_FAILURES["NO_MEMORY"])
-        self._state = _State.from_address(self._address)
+        self._fields = _State.from_address(self._pointer)
         words = library.curta_ledger_registers(self._address)
         held = (ctypes.c_uint32 * REGISTERS).from_address(words)
         self._registers: Words = np.ctypeslib.as_array(held)
 
     def __del__(self) -> None:
-        if getattr(self, "_address", None):
-            self._library.curta_ledger_free(self._address)
+        if getattr(self, "_pointer", None):
+            if self._reading is not None:
+                self._reading.exception()
+            self._library.curta_ledger_free(self._pointer)
+
+    @property
+    def _address(self) -> int:
+        """The C struct, once all that was taken is filed."""
+        if self._reading is not None:
+            failed = self._reading.result()
+            self._reading = None
+            _check(failed)
+        return int(self._pointer)
+
+    @property
+    def _state(self) -> _State:
+        _ = self._address
+        return self._fields
 
     @property
     def counter(self) -> int:
@@ -312,7 +339,13 @@ class FastLedger:
 
     def take(self, said: Ids) -> None:
         said = np.ascontiguousarray(said, dtype=np.int32)
-        _check(self._library.curta_ledger_take(self._address, _at(said), len(said)))
+        if len(said) < LONG:
+            _check(self._library.curta_ledger_take(self._address, _at(said), len(said)))
+        else:
+            self._reading = _reader().submit(self._read, self._address, said)
+
+    def _read(self, address: int, said: Ids) -> int:
+        return int(self._library.curta_ledger_take(address, _at(said), len(said)))
 
     def give(self, segment: Segment) -> None:
         content = np.frombuffer(segment.content, np.uint8)

@@ -45,6 +45,10 @@ class Talker(Protocol):
     def memory_bytes(self) -> int:
         """What the state of the conversation occupies, if that is known."""
 
+    @property
+    def placed(self) -> int:
+        """How many tokens were said by code that knows the program."""
+
     def fresh(self) -> Talker:
         """The same machine, to which nothing was said."""
 
@@ -60,7 +64,7 @@ class Talker(Protocol):
 class SessionTalker:
     """Any level: tokens are fed one by one."""
 
-    memory_bytes = 0
+    memory_bytes = placed = 0
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -113,6 +117,10 @@ class NativeTalker:
     def memory_bytes(self) -> int:
         return self.session.bytes
 
+    @property
+    def placed(self) -> int:
+        return self.session.placed
+
     def fresh(self) -> NativeTalker:
         return NativeTalker(self.engine.session())
 
@@ -142,7 +150,7 @@ class ReferenceTalker:
 
     engine = None
     max_tokens = MOST_TOKENS
-    memory_bytes = 0
+    memory_bytes = placed = 0
 
     def __init__(
         self, extensions: Sequence[Extension] = (), program: CoreProgram | None = None

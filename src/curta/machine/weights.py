@@ -68,7 +68,7 @@ def load_weights(
         head, _, source = kept.decode().partition("\n")
         return CachedNative(source, json.loads(head.removeprefix("//")), tokens, model)
     native = Native(model())
-    NATIVE.keep(key, with_facts(native.model, native.source))
+    NATIVE.keep(key, with_facts(native.model, native.library.source))
     return native
 
 

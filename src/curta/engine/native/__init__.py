@@ -4,20 +4,25 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from curta.compiler.model import Model
 from curta.compiler.numbers import power_of_two
 from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
-from curta.engine.native.emit import model_to_c
+from curta.engine.native.emit import model_to_c, model_to_kit
 from curta.engine.native.source_cache import cached_source
 from curta.engine.toolchain import build_library, load_library
 from curta.errors import RegionError, UserError
+from curta.settings import read_settings
 
-__all__ = ["CHUNK", "Library", "Native", "NativeSession", "model_to_c"]
+if TYPE_CHECKING:
+    from curta.engine.hot import Warming, Workshop
+
+__all__ = ["CHUNK", "Library", "Native", "NativeSession", "model_to_c", "model_to_kit"]
 
 CHUNK = 1 << 16
 """Tokens generated between two looks at Python."""
@@ -34,10 +39,25 @@ class Native(Engine):
 
     def __init__(self, model: Model, *, specialise: bool = True) -> None:
         super().__init__(model)
-        self.source = cached_source(
-            model, specialise, lambda: model_to_c(model, specialise=specialise)
-        )
-        self.library = Library(self.source)
+        source = cached_source(model, specialise, lambda: model_to_c(model, specialise=specialise))
+        self.library = Library(source)
+
+    @cached_property
+    def workshop(self) -> Workshop | None:
+        """What makes code that knows a program, if there is a kit for this model."""
+        if read_settings().places == "off" or not self.library.has_places:
+            return None
+        from curta.engine.hot import workshop_of
+
+        return workshop_of(self.library.source)
+
+    def make_kit(self) -> None:
+        """Have a kit made for this model, and kept."""
+        from curta.engine.hot import KITS, kit_key
+
+        kit = model_to_kit(self.model)
+        if kit is not None:
+            KITS.keep(kit_key(self.library.source), kit.to_json().encode())
 
     def session(self) -> NativeSession:
         return NativeSession(self, self.library)
@@ -91,6 +111,7 @@ class Library:
     """The compiled functions of one model."""
 
     def __init__(self, source: str) -> None:
+        self.source = source
         flags = (*FLAGS, "-O1") if len(source) > LARGE else FLAGS
         self.path: Path = build_library(source, name="native", flags=flags)
         library = load_library(self.path)
@@ -105,6 +126,17 @@ class Library:
         self.bytes = function(library, "curta_bytes", count, pointer)
         self.exhausted = function(library, "curta_exhausted", ctypes.c_int32, pointer)
         self.broken = function(library, "curta_broken", ctypes.c_int32, *3 * [pointer])
+        self.has_places = hasattr(library, "curta_fields")
+        if self.has_places:
+            self.follow = function(
+                library, "curta_follow", count, pointer, ctypes.c_int32, pointer, pointer, count
+            )
+            self.fields = function(
+                library, "curta_fields", ctypes.c_int32, pointer, pointer, count, pointer
+            )
+            self.set_places = function(library, "curta_set_places", None, pointer, pointer)
+            self.placed = function(library, "curta_placed", count, pointer)
+            self.field_count = int(self.fields(None, None, 0, None))
         if hasattr(library, "curta_stream"):
             self.stream = function(library, "curta_stream", None, pointer, pointer)
 
@@ -124,6 +156,7 @@ class NativeSession(Session):
     def __init__(self, engine: Native, library: Library) -> None:
         super().__init__(engine)
         self.library = library
+        self.warming: Warming | None = None
         self._state: int | None = library.create()
         if not self._state:
             raise RegionError("no memory left for the native engine's state")
@@ -134,6 +167,8 @@ class NativeSession(Session):
 
         An interruption while that is done in `__del__` would go unnoticed.
         """
+        if self.warming is not None:
+            self.warming.close()
         state, self._state = self._state, None
         if state:
             self.library.destroy(state)
@@ -157,9 +192,16 @@ class NativeSession(Session):
     def _feed(self, token: int) -> int:
         said = ctypes.c_int32()
         given = ctypes.c_int32(token)
+        if self.warming is not None:
+            self.warming.given(np.array([token]))
         self.library.feed(self.state, ctypes.byref(given), 1, ctypes.byref(said))
         self.check()
         return said.value
+
+    @property
+    def placed(self) -> int:
+        """How many tokens were said by code that knows the program."""
+        return 0 if self.warming is None else self.warming.placed
 
     def feed_many(self, tokens: Sequence[int] | Ids) -> Ids:
         """What the model says after each of the tokens that come next."""
@@ -171,6 +213,8 @@ class NativeSession(Session):
         given = np.ascontiguousarray(tokens, dtype=np.int32)
         if self.length + len(given) > self.engine.max_tokens:
             raise self.engine.too_long()
+        if self.warming is not None:
+            self.warming.given(given)
         taken = self.library.feed(self.state, given.ctypes.data, len(given), said.ctypes.data)
         self.length += taken
         self.check()
@@ -183,8 +227,15 @@ class NativeSession(Session):
         if self.length + len(given) > self.engine.max_tokens:
             raise self.engine.too_long()
         pointer = ctypes.byref(said)
+        if self.warming is not None:
+            self.warming.given(given)
+        begins = not self.length
         self.length += self.library.take(self.state, given.ctypes.data, len(given), pointer)
         self.check()
+        if begins and (workshop := self.engine.workshop) is not None:
+            from curta.engine.hot import Warming
+
+            self.warming = Warming(workshop, self, given)
         return said.value
 
     def generate(self, first: int, count: int) -> Ids:
@@ -195,7 +246,10 @@ class NativeSession(Session):
         if self.length + count - 1 > self.engine.max_tokens:
             raise self.engine.too_long()
         said = np.empty(count, dtype=np.int32)
-        length = self.library.generate(self.state, first, said.ctypes.data, count)
+        if self.warming is not None:
+            length = self.warming.generate(first, said)
+        else:
+            length = self.library.generate(self.state, first, said.ctypes.data, count)
         self.length += length - 1
         return said[:length]
 

@@ -14,9 +14,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Self
 
 from curta.compiler.numbers import Number, common_factor, power_of_two, simplify, step_of
-from curta.engine.native.intervals import Intervals, proportion
+from curta.engine.native.intervals import Intervals
 from curta.engine.native.shapes import jumps_of, staircase_of
 from curta.engine.native.values import (
     CONSTANT,
@@ -35,6 +36,7 @@ from curta.engine.native.values import (
     constant,
     direction,
     divided,
+    proportion,
     scaled,
 )
 
@@ -82,16 +84,21 @@ class Case:
         self.values: dict[ValueId, Sum] = {}
         self.sums: dict[Sum, Sum] = {}
         self.intervals = Intervals(pool, facts.bounds)
-        self.under_hit: dict[int, Case] = {}
+        self.under_hit: dict[int, Self] = {}
+        self.fixed = {total: low for total, (low, high) in facts.bounds.items() if low == high}
 
-    def refined(self, total: Sum, low: Number, high: Number) -> Case:
+    def under(self, facts: Facts) -> Self:
+        """The same values under other facts."""
+        return type(self)(self.pool, facts)
+
+    def refined(self, total: Sum, low: Number, high: Number) -> Self:
         """The case in which a sum is in an interval as well."""
         facts, added = self.facts, total.added
         found: Bound | None = (total.without_constant, low - added, high - added)
         while found is not None:
             facts = facts.with_bound(*found)
             found = self.behind(*found)
-        return Case(self.pool, facts)
+        return self.under(facts)
 
     def behind(self, total: Sum, low: Number, high: Number) -> Bound | None:
         """What an interval of a single value says of the number that it is a function of."""
@@ -120,7 +127,7 @@ class Case:
             high - definition.argument.added,
         )
 
-    def learned(self, total: Sum, low: Number, high: Number) -> Case:
+    def learned(self, total: Sum, low: Number, high: Number) -> Self:
         """The same for what comes after a check that a sum is in an interval."""
         if total.constant is not None:
             return self
@@ -145,7 +152,7 @@ class Case:
                 for v, c in self.value(value).terms:
                     collected[v] = collected.get(v, 0) + c * coefficient
             terms = sorted((v, simplify(c)) for v, c in collected.items() if c)
-            found = self.sums[total] = self.grouped(Sum(tuple(terms)))
+            found = self.sums[total] = self.settled(self.grouped(Sum(tuple(terms))))
         return found
 
     def grouped(self, total: Sum) -> Sum:
@@ -162,22 +169,31 @@ class Case:
         return self.merged(total)
 
     def merged(self, total: Sum) -> Sum:
-        """The same, with halves of a staircase written as one."""
-        groups: dict[tuple[Sum, Number], list[tuple[ValueId, Number]]] = {}
+        """The same, with parts of a staircase written as one: those in equal proportion, or all."""
+        by_number: dict[Sum, dict[Number, list[tuple[ValueId, Number]]]] = {}
         for value, coefficient in total.terms:
             definition = self.pool.definition(value)
             if isinstance(definition, Steps) and definition.factor == ONE:
-                groups.setdefault((definition.argument, coefficient), []).append(
-                    (value, coefficient)
-                )
-        for (argument, _), members in groups.items():
-            found = self.levels(Sum(tuple(members))) if len(members) > 1 else None
-            if found is None:
-                continue
-            together = self.from_levels(argument, *found)
-            if together.constant is not None or self.is_staircase(together):
-                total = total.plus(Sum(tuple(members)), -1).plus(together)
+                groups = by_number.setdefault(definition.argument, {})
+                groups.setdefault(coefficient, []).append((value, coefficient))
+        for argument, groups in by_number.items():
+            together = [term for members in groups.values() for term in members]
+            for members in (together, *groups.values()):
+                left = self.as_one(argument, members)
+                if left is not None:
+                    total = total.plus(Sum(tuple(members)), -1).plus(left)
+                    if members is together:
+                        break
         return total
+
+    def as_one(self, argument: Sum, members: list[tuple[ValueId, Number]]) -> Sum | None:
+        found = self.levels(Sum(tuple(members))) if len(members) > 1 else None
+        if found is None:
+            return None
+        together = self.from_levels(argument, *found)
+        if together.constant is not None or self.is_staircase(together):
+            return together
+        return None
 
     def is_staircase(self, total: Sum) -> bool:
         definition = self.pool.entries[total.terms[-1][0]].definition
@@ -263,12 +279,12 @@ class Case:
         return low < steps.jumps[0][0] and steps.jumps[-1][0] <= high
 
     def settled(self, total: Sum) -> Sum:
-        """The same, or the constant that it is known to be."""
-        if total.constant is not None:
-            return total
-        scale, unit = direction(total.without_constant)
-        low, high = self.facts.bounds.get(unit, (0, 1))
-        return total if low != high else constant(simplify(low * scale + total.added))
+        """The same, with what is known to be a constant as that."""
+        for known, number in self.fixed.items():
+            slope = proportion(total, known) if total.terms else 0
+            if slope:
+                total = total.plus(known, -slope).plus(constant(simplify(slope * number)))
+        return total
 
     def held(self, total: Sum) -> Sum:
         reduced = self.sum(total)
@@ -302,9 +318,13 @@ class Case:
             return self.pool.product(gate, factor)
         if low >= 0:
             return scaled(gate, number)
+        unit = power_of_two(self.pool.step(gate.without_constant))
+        if high <= unit:  # there is one value above 0
+            least = gate.added % unit or unit
+            return self.steps(gate, ((least, least),), constant(number))
         return scaled(self.pool.product(gate, ONE), number)
 
-    def assuming_found(self, factor: Sum) -> Case:
+    def assuming_found(self, factor: Sum) -> Self:
         """The case that a gate on this factor is evaluated in: without it the factor is zero."""
         behind = set()
         for value, _ in factor.terms:
@@ -317,13 +337,13 @@ class Case:
         if len(behind) != 1 or (look_up := behind.pop()) in self.facts.hits:
             return self
         if look_up not in self.under_hit:
-            self.under_hit[look_up] = Case(self.pool, self.facts.with_hit(look_up))
+            self.under_hit[look_up] = self.under(self.facts.with_hit(look_up))
         return self.under_hit[look_up]
 
     def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
         """factor * f(argument), f given by its jumps."""
         argument = self.sum(argument)
-        case: Case = self
+        case = self
         if factor != ONE:
             factor = self.sum(factor)
             if not factor.terms:
@@ -338,7 +358,10 @@ class Case:
             return scaled(factor, base)
         added = argument.added
         argument = argument.without_constant
-        inner = tuple((simplify(place - added), height) for place, height in inner)
+        unit = power_of_two(self.pool.step(argument))
+        inner = tuple(
+            (simplify(-(Fraction(added - place) // unit) * unit), height) for place, height in inner
+        )
         number = factor.constant
         if number is not None:
             base, factor = base * number, ONE

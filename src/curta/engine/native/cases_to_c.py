@@ -7,49 +7,37 @@ do it. `take` takes tokens of a prompt in.
 
 from __future__ import annotations
 
-from curta.engine.native.case import Case
+from curta.engine.native.case import Case, Facts
 from curta.engine.native.classes import TokenClass
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Scope, integer
-from curta.engine.native.routine import Rule
+from curta.engine.native.places import Exact, Places
+from curta.engine.native.routine import Routine, Rule
 from curta.engine.native.specialise import Plan
 from curta.engine.native.tables import array_to_c
 from curta.engine.native.values import Column
 
 
 class CasesWriter(CodeWriter):
-    def __init__(self, plan: Plan, stops: list[int]) -> None:
+    def __init__(self, plan: Plan, stops: list[int], places: Places | None) -> None:
         super().__init__(plan.routine)
+        self.places = places
         self.plan = plan
         self.stops = frozenset(stops)
 
     def class_tables(self) -> str:
-        """The class of every token, from 1 on or 0, and its place in it."""
+        """The class of every token, from 1 on or 0, and its place in it; said, or given."""
         given = [] if self.plan.intake is None else self.plan.intake.classes
-        return self.tables_of("class", "place", self.plan.classes) + self.tables_of(
-            "given_class", "given_place", given
+        return class_tables(self.routine, self.plan.classes) + class_tables(
+            self.routine, given, "given_"
         )
-
-    def tables_of(self, class_name: str, place_name: str, families: list[TokenClass]) -> str:
-        classes, places = [0] * len(self.tokens), [0] * len(self.tokens)
-        for number, one in enumerate(families, start=1):
-            for place, token in enumerate(one.tokens):
-                classes[token], places[token] = number, place
-        return (
-            f"{array_to_c(f'{class_name}_of', classes)}\n{array_to_c(f'{place_name}_of', places)}\n"
-        )
-
-    @property
-    def tokens(self) -> range:
-        said = max(token for one in self.plan.classes for token in one.tokens) + 1
-        columns = [e.definition for e in self.pool.entries if isinstance(e.definition, Column)]
-        return range(max([said, *(len(column.entries) for column in columns)]))
 
     def functions(self) -> str:
         """All that the entry points call."""
         general = self.step()
         self.if_exhausted = "if (s->exhausted) end = next + 1;"
-        return self.with_parts([*general, *self.run(), *self.ready(), *self.take()])
+        others = [*self.ready(), *self.take(), *self.enquiries()]
+        return self.with_parts([*general, *self.run(), *others])
 
     def before_choice(self, case: Case, scope: Scope) -> list[str]:
         return ["s->quiet = class_of[token] ? s->quiet + 1 : 0;"]
@@ -124,6 +112,41 @@ class CasesWriter(CodeWriter):
             )
         return [*lines, "    default: goto leave;", "    }"]
 
+    def enquiries(self) -> list[str]:
+        """Functions that say where a run is, and what is known of a place."""
+        places, case = self.places, Case(self.pool, Facts())
+        if places is None:
+            return []
+        scope = Scope()
+        lines = self.needed(case, [places.query], scope)
+        text = self.expressions.text(places.query, 0, scope)
+        lines = [
+            *(f"int64_t total{n} = s->total{n}; (void)total{n};" for n in self.totals),
+            *self.arrays(),
+            *lines,
+            f"return {text};",
+        ]
+        there, scope = Exact(self.pool, Facts()), Scope()
+        fields = {name: value for value, name, _ in reversed(places.tables)}
+        found = list[str]()
+        for number, name in enumerate(places.fields):
+            total = places.looked_up(fields[name])
+            found += self.needed(there, [total], scope)
+            found.append(f"fields[{number}] = {self.expressions.text(total, 0, scope)};")
+        return [
+            "#define PLACES\n",
+            "static int64_t place_of_run(State *s, int32_t token) {",
+            "const int64_t position = s->position; Track *const track = s->track;",
+            "(void)position, (void)track, (void)token;",
+            *lines,
+            "}\n",
+            f"enum {{ FIELDS = {len(places.fields)} }};",
+            "static void fields_of(State *s, int64_t place, int64_t *fields) {",
+            *self.arrays(),
+            *found,
+            "}\n",
+        ]
+
     # -- what is said -------------------------------------------------------------------------
 
     def after_choice(self) -> list[str]:
@@ -170,3 +193,18 @@ class CasesWriter(CodeWriter):
             for number, one in enumerate(self.plan.classes)
             if token in one.tokens
         )
+
+
+def class_tables(routine: Routine, families: list[TokenClass], prefix: str = "") -> str:
+    columns = [e.definition for e in routine.pool.entries if isinstance(e.definition, Column)]
+    said = max((token for rule in routine.rules for token in rule.tokens), default=0)
+    size = max([said + 1, *(len(column.entries) for column in columns)])
+    classes, places = [0] * size, [0] * size
+    for number, one in enumerate(families, start=1):
+        for place, token in enumerate(one.tokens):
+            classes[token], places[token] = number, place
+    names = f"{prefix}class_of", f"{prefix}place_of"
+    return "".join(
+        f"{array_to_c(name, entries)}\n"
+        for name, entries in zip(names, (classes, places), strict=True)
+    )

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from curta.compiler.numbers import Number, power_of_two
+from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.acts import Acts, Block, Compare, Divide, Say
 from curta.engine.native.case import Case
 from curta.engine.native.routine import Rule
-from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId
+from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId, upright
 
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
@@ -24,20 +24,37 @@ def chosen(case: Case, rules: list[Rule], depth: int = 0) -> Acts:
     rules = possible(case, rules)
     if len(rules) == 1:
         return [(case, Say(rules[0]))]
-    if depth < MOST_DIVISIONS:
-        for on in decisive(case, rules):
-            pieces = [(ends, case.refined(on, *ends)) for ends in places_of(case, on)]
-            if len(pieces) > 1 and all(decides(rules, piece) for _, piece in pieces):
-                blocks = [
-                    (ends, Block(tuple(chosen(piece, rules, depth + 1)))) for ends, piece in pieces
-                ]
-                return [(case, Divide(on, tuple(blocks)))]
+    found = division(case, rules) if depth < MOST_DIVISIONS else None
+    if found is not None:
+        on, pieces = found
+        blocks = [(ends, Block(tuple(chosen(piece, rules, depth + 1)))) for ends, piece in pieces]
+        return [(case, Divide(on, tuple(blocks)))]
     return [(case, Compare(tuple(rules)))]
 
 
-def decides(rules: list[Rule], piece: Case) -> bool:
-    """Whether fewer rules are left in a piece."""
-    return len(possible(piece, rules)) < len(rules)
+def division(
+    case: Case, rules: list[Rule], *, few: bool = False
+) -> tuple[Sum, list[tuple[Bounds, Case]]] | None:
+    """A number, and intervals of it in each of which fewer of the rules are left; neighbours with
+    the same rules are one if there should be few.
+    """
+    for on in decisive(case, rules):
+        pieces = list[tuple[Bounds, Case]]()
+        before: list[int] = []
+        for ends in places_of(case, on):
+            piece = case.refined(on, *ends)
+            left = [rule.number for rule in possible(piece, rules)]
+            if len(left) == len(rules):
+                break
+            if few and left == before:
+                ends = pieces.pop()[0][0], ends[1]
+                piece = case.refined(on, *ends)
+            pieces.append((ends, piece))
+            before = left
+        else:
+            if len(pieces) > 1:
+                return on, pieces
+    return None
 
 
 def possible(case: Case, rules: list[Rule]) -> list[Rule]:
@@ -60,7 +77,7 @@ def possible(case: Case, rules: list[Rule]) -> list[Rule]:
 
 
 def decisive(case: Case, rules: list[Rule]) -> Iterator[Sum]:
-    """Numbers whose steps the rules' bases depend on, the nearest first."""
+    """Numbers whose steps the rules' bases depend on, the nearest first; or the bases."""
     pool = case.pool
     queue = [v for rule in rules for v, _ in rule.base.terms if v != CONSTANT]
     seen: set[ValueId] = set()
@@ -72,12 +89,17 @@ def decisive(case: Case, rules: list[Rule]) -> Iterator[Sum]:
         seen.add(value)
         definition = pool.entries[value].definition
         if isinstance(definition, Steps) and len(definition.jumps) < MOST_PIECES:
-            on = definition.argument.without_constant
+            on = upright(definition.argument.without_constant)[1]
             if on not in tried:
                 tried.add(on)
                 yield on
         for total in pool.reads(value):
             queue += [v for v, _ in total.terms if v != CONSTANT]
+    for rule in rules:
+        on = upright(rule.base.without_constant)[1]
+        if on.terms and on not in tried:
+            tried.add(on)
+            yield on
 
 
 def places_of(case: Case, on: Sum) -> list[Bounds]:
@@ -85,8 +107,10 @@ def places_of(case: Case, on: Sum) -> list[Bounds]:
     low, high = case.range(on)
     step = power_of_two(case.pool.step(on))
     places: set[Number] = set()
-    for jumps in case.pool.places.get(on, []):
-        inner = {place for place, _ in jumps if low < place <= high}
+    if (high - low) / step < MOST_PIECES:
+        places = {simplify(low + step * n) for n in range(1, int((high - low) / step) + 1)}
+    for found in case.pool.places.get(on, []):
+        inner = {place for place in found if low < place <= high}
         if len(places | inner) < MOST_PIECES:
             places |= inner
     starts = [low, *sorted(places)]
@@ -107,3 +131,19 @@ def score_range(case: Case, rule: Rule) -> Bounds:
         return low, high + max(0, most * steepest, most * steepest - most * most * flattest)
     vertex = max(0, min(most, round(Fraction(steepest) / (2 * square))))
     return low, high + max(0, vertex * steepest - vertex * vertex * square)
+
+
+def whole_vertex(case: Case, rule: Rule) -> tuple[Number, int, Bounds] | None:
+    """(unit, width, ends): a rule's best token is the floor of (linear / unit + width // 2 - 1)
+    / width, between 0 and the last; in between before it is brought there. None if that is not
+    known.
+    """
+    square = rule.square.constant
+    if square is None or square <= 0:
+        return None
+    unit = power_of_two(min(case.pool.step(rule.linear), case.pool.step(rule.square)))
+    width = int(2 * Fraction(square) / unit)
+    low, high = (
+        int((Fraction(end) / unit + width // 2 - 1) // width) for end in case.range(rule.linear)
+    )
+    return unit, width, (low, high)

@@ -22,8 +22,8 @@ from curta.engine.native.acts import (
     Say,
 )
 from curta.engine.native.case import Case, Facts
-from curta.engine.native.choice import score_range
-from curta.engine.native.expressions import Scope, integer, literal
+from curta.engine.native.choice import score_range, whole_vertex
+from curta.engine.native.expressions import Scope, literal
 from curta.engine.native.routine import Check, Filing, Growth, Routine, Rule
 from curta.engine.native.tables import comment, storage_type
 from curta.engine.native.values import CONSTANT, Sum, ValueId
@@ -80,6 +80,7 @@ class CodeWriter(ValuesWriter):
             "    (void)track;",
             *(f"    int64_t total{n} = s->total{n};" for n in self.totals),
             *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
+            *self.arrays(),
             *body,
             *(["leave:"] if any("goto leave;" in line for line in body) else []),
             *(f"    s->total{n} = total{n};" for n in self.totals),
@@ -87,6 +88,10 @@ class CodeWriter(ValuesWriter):
             *last,
             "}",
         ]
+
+    def arrays(self) -> list[str]:
+        direct = [rows.number for rows in self.routine.rows if rows.kind == "direct"]
+        return [f"    Row{o} *const rows{o} = s->rows{o};\n    (void)rows{o};" for o in direct]
 
     def before_choice(self, case: Case, scope: Scope) -> list[str]:
         """What else the general step does."""
@@ -126,8 +131,8 @@ class CodeWriter(ValuesWriter):
                 return [f"goto group{group};"]
             case Insist(look_up):
                 lines = list[str]()
-                self.find(case, look_up, scope, lines)
-                return [*lines, f"if (!row{look_up}) goto give_up;"]
+                self.filed(case, look_up, scope, lines)
+                return [*lines, f"if (!filed_row{look_up}) goto give_up;"]
             case GiveUp():
                 return ["goto give_up;"]
             case Next():
@@ -140,7 +145,10 @@ class CodeWriter(ValuesWriter):
         if act.opens and not rows.by_position:
             lines += self.needed(case, [act.key], scope)
             key = self.expressions.text(act.key, 0, scope)
-            lines.append(f"filed{act.rows} = store{act.rows}(s, (uint64_t)({key}));")
+            if rows.kind == "direct":
+                lines.append(f"filed{act.rows} = &rows{act.rows}[{key}];")
+            else:
+                lines.append(f"filed{act.rows} = store{act.rows}(s, (uint64_t)({key}));")
             if rows.kind in ("paged", "hashed"):
                 lines.append(self.if_exhausted)
             mark = "position = position" if rows.kind == "nearest" else "filed = 1"
@@ -200,15 +208,12 @@ class CodeWriter(ValuesWriter):
         """The d in 0..most with the largest d * linear - d * d * square."""
         linear, square, most = rule.linear, rule.square, len(rule.tokens) - 1
         step = min(self.pool.step(linear), self.pool.step(square))
-        unit = power_of_two(step)
-        ends = [Fraction(end) / unit for end in case.range(linear)]
-        fixed = square.constant
-        if fixed is None or fixed <= 0:
+        found = whole_vertex(case, rule)
+        if found is None:
             texts = (self.expressions.text(total, step, scope) for total in (linear, square))
             return f"vertex({', '.join(texts)}, {most})"
-        width = 2 * integer(Fraction(fixed) / unit)
+        unit, width, (low, high) = found
         above = linear.plus(Sum(((CONSTANT, unit),)), width // 2 - 1)
-        low, high = ((end + width // 2 - 1) // width for end in ends)
         whole = self.divided(above, unit, width)
         if whole is not None:
             text = self.expressions.text(whole, 0, scope)

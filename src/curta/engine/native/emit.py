@@ -13,9 +13,12 @@ from importlib.resources import files
 
 from curta.compiler.model import Model
 from curta.compiler.numbers import power_of_two, simplify
-from curta.engine.native.cases_to_c import CasesWriter
+from curta.engine.native.cases_to_c import CasesWriter, class_tables
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, integer
+from curta.engine.native.kit import Kit
+from curta.engine.native.places import Places
+from curta.engine.native.places_to_c import PlacesWriter
 from curta.engine.native.routine import Routine
 from curta.engine.native.specialise import NotWorthItError, specialised
 from curta.engine.native.streams_to_c import StreamsWriter
@@ -36,10 +39,26 @@ def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True
     """
     with deep_recursion():
         routine = weights_to_routine(model, streams=residuals)
-        parts = [title(model), zeros_source(), runtime("prelude.c"), *columns(routine)]
-        parts += [state(routine), runtime("memory.c"), *functions_of_tables(routine)]
-        parts += [is_stop(model.plan["stops"]), *steps(model, routine, specialise=specialise)]
+        parts = [title(model), *sequence(model, routine)]
+        parts += steps(model, routine, specialise=specialise)
         return "\n".join([*parts, runtime("entry.c")])
+
+
+def model_to_kit(model: Model) -> Kit | None:
+    """What C that knows a program is put together from, if the model executes one."""
+    with deep_recursion(), suppress(NotWorthItError):
+        routine = weights_to_routine(model)
+        writer = PlacesWriter(Places(routine), model.plan["stops"])
+        tables = class_tables(routine, writer.places.classes)
+        return writer.kit([*sequence(model, routine), tables])
+    return None
+
+
+def sequence(model: Model, routine: Routine) -> list[str]:
+    """What is kept of a sequence, and how."""
+    parts = [zeros_source(), runtime("prelude.c"), *columns(routine), state(routine)]
+    parts += [runtime("memory.c"), *functions_of_tables(routine)]
+    return [*parts, is_stop(model.plan["stops"])]
 
 
 @contextmanager
@@ -64,7 +83,11 @@ def steps(model: Model, routine: Routine, *, specialise: bool) -> list[str]:
         return [StreamsWriter(routine).functions()]
     if specialise:
         with suppress(CannotSpecialiseError, NotWorthItError):
-            writer = CasesWriter(specialised(routine), model.plan["stops"])
+            places = None
+            plan = specialised(routine)
+            with suppress(NotWorthItError):
+                places = Places(routine)
+            writer = CasesWriter(plan, model.plan["stops"], places)
             return ["#define CASES\n", writer.class_tables(), writer.functions()]
     return [CodeWriter(routine).functions()]
 
@@ -109,14 +132,18 @@ def state(routine: Routine) -> str:
         + defined
         + "typedef struct Block Block;\n"
         "struct Block { _Alignas(64) Block *before; uint64_t size, used; };\n\n"
-        "typedef struct {\n"
+        "typedef struct State State;\n"
+        "typedef int64_t Places(State *s, int32_t first, int32_t *said, int64_t count);\n"
+        "struct State {\n"
+        "    Places *places; /* code for some places of a program, or none */\n"
         "    Block *blocks; /* of memory */\n"
         "    int64_t position, capacity, bytes, broken_value;\n"
+        "    int64_t placed; /* tokens that code for places has said */\n"
         "    int64_t quiet; /* tokens since the last that no rule says */\n"
         "    int32_t broken, broken_step; /* the promise that was broken, or -1 */\n"
         "    int32_t exhausted; /* no memory left */\n"
         "    Track *track;\n"
-        f"{totals}{rows}{stream}}} State;\n"
+        f"{totals}{rows}{stream}}};\n"
     )
 
 
@@ -126,6 +153,9 @@ def functions_of_tables(routine: Routine) -> Iterator[str]:
         yield from (table.helpers, table.store, table.fetch)
     creates, releases = "".join(t.create for t in tables), "".join(t.release for t in tables)
     yield f"static void create_tables(State *s) {{\n    (void)s;\n{creates}}}\n"
+    large = [f"touched(s->rows{t.number}, {t.bytes})" for t in tables if t.is_large]
+    touched = " + ".join(large) or "(void)s, 0"
+    yield f"static int64_t bytes_of_arrays(const State *s) {{\n    return {touched};\n}}\n"
     yield f"static void free_tables(State *s) {{\n    (void)s;\n{releases}}}\n"
 
 

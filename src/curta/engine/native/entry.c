@@ -1,5 +1,7 @@
 /* The functions that a library has. Before them stand step and is_stop, and what cases there are. */
 
+enum { BETWEEN = 8 };
+
 #ifndef CASES
 static inline int ready(State *s, int32_t token) { return (void)s, (void)token, 0; }
 static inline int64_t run(State *s, int32_t token, int32_t *said, int64_t count) {
@@ -10,6 +12,42 @@ static inline int64_t take(State *s, const int32_t *tokens, int64_t count) {
 }
 #endif
 
+/* How many tokens are said before it is tried again whether there is code for the place. */
+static inline int64_t between(State *s, int64_t left) {
+    return s->places && left > BETWEEN ? BETWEEN : left;
+}
+
+#ifdef PLACES
+/* The same as curta_generate, a token at a time; where the run was before each goes to `places`. */
+int64_t curta_follow(State *s, int32_t first, int32_t *said, int64_t *places, int64_t count) {
+    said[0] = first;
+    for (int64_t i = 1; i < count; i++) {
+        if (is_stop(said[i - 1]) || s->exhausted) return i;
+        const int32_t token = said[i - 1];
+        if (!(ready(s, token) && run(s, token, said + i, at_most(s, 1)))) {
+            if (s->broken >= 0) return i;
+            const int32_t next = step(s, token);
+            if (next < 0) return i;
+            said[i] = next;
+        }
+        places[i] = place_of_run(s, token);
+    }
+    return count;
+}
+
+/* What is known of some places: FIELDS numbers of each. */
+int32_t curta_fields(State *s, const int64_t *places, int64_t count, int64_t *fields) {
+    for (int64_t i = 0; i < count; i++) fields_of(s, places[i], fields + i * FIELDS);
+    return FIELDS;
+}
+
+/* Code for some places, or none: see curta_places in what is generated for them. */
+void curta_set_places(State *s, void *code) { s->places = (Places *)code; }
+
+/* How many tokens such code has said. */
+int64_t curta_placed(const State *s) { return s->placed; }
+#endif
+
 /* Say `first` and up to count - 1 more tokens; returns how many. Ends after a stop token. */
 int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
     int32_t token = said[0] = first;
@@ -17,7 +55,9 @@ int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
     while (i < count) {
         if (is_stop(token) || s->exhausted) return i;
         if (ready(s, token)) {
-            const int64_t more = run(s, token, said + i, at_most(s, count - i));
+            int64_t more = s->places ? s->places(s, token, said + i, count - i) : 0;
+            s->placed += more;
+            if (!more) more = run(s, token, said + i, at_most(s, between(s, count - i)));
             if (s->broken >= 0) return i + more;
             i += more;
             token = said[i - 1];
@@ -75,7 +115,7 @@ int64_t curta_feed(State *s, const int32_t *tokens, int64_t count, int32_t *said
     return count;
 }
 
-int64_t curta_bytes(const State *s) { return s->bytes; }
+int64_t curta_bytes(const State *s) { return s->bytes + bytes_of_arrays(s); }
 int32_t curta_exhausted(const State *s) { return s->exhausted; }
 
 /* The promise that was broken, or -1; by a value in units of 2**step. */

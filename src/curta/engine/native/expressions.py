@@ -13,11 +13,21 @@ from fractions import Fraction
 from itertools import accumulate
 
 from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.engine.native.bits import Bits, Part, put_together
 from curta.engine.native.case import Case
-from curta.engine.native.intervals import proportion
 from curta.engine.native.shapes import Jumps, is_scattered, square_wave_of, staircase_of
 from curta.engine.native.tables import array_to_c
-from curta.engine.native.values import ONE, Held, Pool, Product, Steps, Sum, ValueId
+from curta.engine.native.values import (
+    ONE,
+    Conjunction,
+    Held,
+    Pool,
+    Product,
+    Steps,
+    Sum,
+    ValueId,
+    proportion,
+)
 
 FEW_ENTRIES = 64
 FEWEST_FOR_TABLE = 4
@@ -30,12 +40,22 @@ class Scope:
 
     defined: set[ValueId] = field(default_factory=set)
     rows: set[int] = field(default_factory=set)
-    """Look-ups whose row has been found."""
+    """Look-ups of which it is known where their row lies."""
+    found: set[int] = field(default_factory=set)
+    """Look-ups of which it is known whether it was filed."""
     names: dict[Sum, tuple[str, int]] = field(default_factory=dict)
     """Sums that have a name, and the power of two that it counts."""
+    bits: dict[ValueId, Bits] = field(default_factory=dict)
+    """Values that are bits of a number."""
 
     def inner(self) -> Scope:
-        return Scope(set(self.defined), set(self.rows), dict(self.names))
+        return Scope(
+            set(self.defined),
+            set(self.rows),
+            set(self.found),
+            dict(self.names),
+            dict(self.bits),
+        )
 
 
 class CannotSpecialiseError(Exception):
@@ -50,8 +70,12 @@ class Expressions:
 
     def text(self, total: Sum, step: int, scope: Scope) -> str:
         """The sum in units of 2**step."""
-        rest, named = self.split(total, scope)
         parts: list[tuple[int, str]] = []
+        bits, rest = self.put_together(total, scope)
+        for weight, one in bits:
+            factor = integer(Fraction(weight) / power_of_two(step))
+            parts.append((factor, self.bits(one, scope)))
+        rest, named = self.split(rest, scope)
         for slope, part in named:
             name, own = scope.names[part]
             parts.append((integer(Fraction(slope) * power_of_two(own - step)), name))
@@ -67,11 +91,32 @@ class Expressions:
             text += signed(added, size(added), text)
         return text or "0"
 
+    def put_together(self, total: Sum, scope: Scope) -> tuple[list[Part], Sum]:
+        """A sum with bits of numbers put together, as far as they are there."""
+        if not scope.bits or total.without_constant in scope.names:
+            return [], total
+        return put_together(self.pool, total, scope.bits.get)
+
+    def bits(self, one: Bits, scope: Scope) -> str:
+        """Some bits of a number."""
+        text = self.whole(one.number, scope)
+        text = f"(({text}) >> {one.low})" if one.low else f"({text})"
+        return (
+            text if one.high == one.size else f"({text} & {literal((1 << one.high - one.low) - 1)})"
+        )
+
+    def whole(self, number: Sum, scope: Scope) -> str:
+        """A number in its own steps."""
+        shape = self.pool.entries[number.terms[0][0]].definition if len(number.terms) == 1 else None
+        if isinstance(shape, Conjunction):
+            return f"({self.whole(shape.one, scope)}) & ({self.whole(shape.other, scope)})"
+        return self.text(number, self.pool.step(number), scope)
+
     def split(self, total: Sum, scope: Scope) -> tuple[Sum, list[tuple[Number, Sum]]]:
         """A sum without constant as multiples of sums that have a name, and what is left."""
         rest = total.without_constant
         parts: list[tuple[Number, Sum]] = []
-        while len(rest.terms) > 1:
+        while rest.terms:
             found = longest_part(rest, scope.names)
             if found is None:
                 break
@@ -96,6 +141,10 @@ class Expressions:
             case Product(gate, factor):
                 return self.product(case, gate, factor, scope)
             case Steps():
+                bits = case.intervals.bits.of(value)
+                if bits is not None:
+                    scope.bits[value] = bits
+                    return self.bits(bits, scope)
                 return self.steps(case, entry.definition, entry.step, scope)
             case definition:
                 raise AssertionError(f"{definition} is not computed")

@@ -31,9 +31,9 @@ class Follower:
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
         self.pool = routine.pool
-        case = promised(routine)
-        self.asked = asked_keys(case, routine)
-        self.filed = filed_keys(case, routine.events)
+        self.promised = promised(routine)
+        self.asked = asked_keys(self.promised, routine)
+        self.filed = filed_keys(self.promised, routine.events)
 
     def with_misses(self, facts: Facts) -> Facts:
         """The same, and what is looked up in vain because nothing is filed there."""
@@ -54,26 +54,32 @@ class Follower:
         acts: Acts = []
         still: set[ValueId] = set()
         for event in events:
-            match event:
-                case Growth(total, addend):
-                    left = case.sum(addend)
-                    if left.terms:
-                        acts.append((case, Growth(total, left)))
-                    else:
-                        still.add(total)
-                case Filing(rows, _, key, members):
-                    at = case.sum(key)
-                    if rows not in self.asked or not self.asked[rows].never(*case.range(at)):
-                        filed = tuple((name, case.sum(total)) for name, total in members)
-                        acts.append((case, replace(event, key=at, members=filed)))
-                case Check():
-                    left = case.sum(event.total)
-                    low, high = case.range(left)
-                    proved = event.low <= low and high <= event.high
-                    if not (proved or self.is_still(event.total, still)):
-                        acts.append((case, replace(event, total=left)))
-                    case = case.learned(left, event.low, event.high)
+            left, case = self.follow(case, event, still)
+            acts += left
         return acts, case
+
+    def follow(self, case: Case, event: Event, still: set[ValueId]) -> tuple[Acts, Case]:
+        """The same of one event, behind some at which these totals did not grow."""
+        match event:
+            case Growth(total, addend):
+                grows = case.sum(addend)
+                if grows.terms:
+                    return [(case, Growth(total, grows))], case
+                still.add(total)
+            case Filing(rows, _, key, members):
+                at = case.sum(key)
+                if rows not in self.asked or not self.asked[rows].never(*case.range(at)):
+                    filed = tuple((name, case.sum(total)) for name, total in members)
+                    return [(case, replace(event, key=at, members=filed))], case
+            case Check():
+                left = case.sum(event.total)
+                low, high = case.range(left)
+                proved = event.low <= low and high <= event.high
+                after = case.learned(left, event.low, event.high)
+                if not (proved or self.is_still(event.total, still)):
+                    return [(case, replace(event, total=left))], after
+                return [], after
+        return [], case
 
     def is_still(self, promised: Sum, still: set[ValueId]) -> bool:
         """Whether a sum is of totals that did not grow: it was checked at the token before."""

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from curta.compiler.numbers import Number, simplify
+from curta.engine.native.bits import BitFinder, Bits
 from curta.engine.native.values import (
     Bounds,
+    Conjunction,
     Curve,
     Digit,
     Held,
@@ -21,7 +23,7 @@ from curta.engine.native.values import (
     Sum,
     ValueId,
     direction,
-    divided,
+    proportion,
 )
 
 MOST_NUMBERS = 6
@@ -38,6 +40,7 @@ class Intervals:
         self.bounds = bounds
         self.sums: dict[Sum, Bounds] = {}
         self.values: dict[ValueId, Bounds] = {}
+        self.bits = BitFinder(pool, self.of)
 
     def of(self, total: Sum) -> Bounds:
         """low <= total <= high."""
@@ -52,6 +55,11 @@ class Intervals:
     def of_terms(self, total: Sum) -> Bounds:
         low, high = self.added_up(total)
         if len(total.terms) > 1:
+            parts, rest = self.bits.put_together(total)
+            if parts:
+                ends = self.added_up(rest)
+                low = max(low, ends[0] + sum(min(w * most(bits), 0) for w, bits in parts))
+                high = min(high, ends[1] + sum(max(w * most(bits), 0) for w, bits in parts))
             scale, unit = direction(total)
             if unit in self.bounds:
                 ends = self.bounds[unit]
@@ -100,6 +108,8 @@ class Intervals:
                 return times((simplify(min(levels)), simplify(max(levels))), self.of(factor))
             case Held(total):
                 return self.of(total)
+            case Conjunction(one, other):
+                return 0, min(self.of(one)[1], self.of(other)[1])
             case _:
                 return self.given(value)
 
@@ -154,18 +164,12 @@ class Intervals:
         return Sum(tuple(rest.items())), (min(heights), max(heights))
 
 
-def proportion(total: Sum, number: Sum) -> Number:
-    """How often a sum contains another, if it contains all its terms equally often; else 0."""
-    coefficients = dict(total.terms)
-    first, scale = number.terms[0]
-    slope = divided(coefficients.get(first, 0), scale)
-    if slope and all(coefficients.get(v) == c * slope for v, c in number.terms):
-        return slope
-    return 0
-
-
 def times(a: Bounds, b: Bounds) -> Bounds:
     if b == (1, 1):
         return a
     ends = [simplify(x * y) for x in a for y in b]
     return min(ends), max(ends)
+
+
+def most(bits: Bits) -> int:
+    return (1 << bits.high - bits.low) - 1

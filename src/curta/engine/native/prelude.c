@@ -3,14 +3,20 @@
 #include <math.h>
 #include <string.h>
 
-static inline int64_t rectified(int64_t x) { return x > 0 ? x : 0; }
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline, unused))
+#else
+#define INLINE static inline
+#endif
+
+INLINE int64_t rectified(int64_t x) { return x > 0 ? x : 0; }
 
 /* x / width, but at least 0 and at most count. */
-static inline int64_t staircase(int64_t x, int64_t width, int64_t count) {
+INLINE int64_t staircase(int64_t x, int64_t width, int64_t count) {
     return x < width ? 0 : x >= width * count ? count : (int64_t)((uint64_t)x / (uint64_t)width);
 }
 
-static inline int64_t clamped(int64_t x, int64_t most) { return x < 0 ? 0 : x > most ? most : x; }
+INLINE int64_t clamped(int64_t x, int64_t most) { return x < 0 ? 0 : x > most ? most : x; }
 
 /* The d in 0..most with the largest d * linear - d * d * square, the smallest of equals. */
 static inline int64_t vertex(int64_t linear, int64_t square, int64_t most) {

@@ -42,6 +42,7 @@ from curta.engine.native.values import (
     ZERO,
     Column,
     FetchedValue,
+    Parameter,
     Pool,
     PositionValue,
     Product,
@@ -110,6 +111,18 @@ class Group:
     """Whether the selector is probably what it was at the token before."""
 
 
+Signature = tuple[tuple[ValueId, Sum], ...]
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """Tokens taken in up to the border, by class."""
+
+    cases: list[Case]
+    before: list[Acts]
+    signatures: list[Signature]
+
+
 class Specialiser:
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
@@ -134,6 +147,24 @@ class Specialiser:
         return len(self.routine.events)
 
     def plan(self) -> Plan:
+        taken = self.taken_in()
+        signatures = list(taken.signatures)
+        numbers = {signature: n for n, signature in enumerate(dict.fromkeys(signatures))}
+        entries = [
+            Block((*acts, (case, Proceed(numbers[signature]))))
+            for case, acts, signature in zip(taken.cases, taken.before, signatures, strict=True)
+        ]
+        return Plan(
+            self.routine,
+            self.quiet,
+            self.classes,
+            entries,
+            self.divided(self.groups(taken)),
+            self.intake,
+        )
+
+    def taken_in(self) -> TakenIn:
+        """What is done with a token up to the border, by class."""
         facts = [class_facts(self.routine, one.tokens, self.quiet.facts) for one in self.classes]
         cases = [Case(self.pool, one) for one in facts]
         before = []
@@ -141,28 +172,23 @@ class Specialiser:
             acts, cases[number] = self.follower.followed(case, self.routine.events[: self.border])
             before.append(acts)
         before = without_repetitions(self.pool, before)
-        signatures = [self.signature(case) for case in cases]
-        numbers = {signature: n for n, signature in enumerate(dict.fromkeys(signatures))}
-        groups = []
-        for signature in numbers:
-            members = [n for n, own in enumerate(signatures) if own == signature]
-            rest = Case(self.pool, common([cases[n] for n in members], signature))
-            lasting = all(self.selects_the_same(cases[n], before[n]) for n in members)
-            work = left_of(
-                rest, Work(list(self.routine.events[self.border :]), list(self.routine.rules))
-            )
-            groups.append(Group(frozenset(members), rest, work, lasting))
-        entries = [
-            Block((*acts, (case, Proceed(numbers[signature]))))
-            for case, acts, signature in zip(cases, before, signatures, strict=True)
-        ]
-        return Plan(
-            self.routine, self.quiet, self.classes, entries, self.divided(groups), self.intake
-        )
+        return TakenIn(cases, before, [self.signature(case) for case in cases])
+
+    def groups(self, taken: TakenIn) -> list[Group]:
+        """The classes after which the rest of the step is the same."""
+        found = []
+        for signature in dict.fromkeys(taken.signatures):
+            members = [n for n, own in enumerate(taken.signatures) if own == signature]
+            rest = Case(self.pool, common([taken.cases[n] for n in members], signature))
+            lasting = all(self.selects_the_same(taken.cases[n], taken.before[n]) for n in members)
+            events = list(self.routine.events[self.border :])
+            work = left_of(rest, Work(events, list(self.routine.rules)))
+            found.append(Group(frozenset(members), rest, work, lasting))
+        return found
 
     # -- classes ------------------------------------------------------------------------------
 
-    def signature(self, case: Case) -> tuple[tuple[ValueId, Sum], ...]:
+    def signature(self, case: Case) -> Signature:
         """What the rest of the step reads of the token."""
         read = self.pool.reachable(self.routine.sums(self.border))
         found = []
@@ -236,7 +262,7 @@ class Specialiser:
         """The case in which a selector is found."""
         if self.selecting is None:
             return case
-        return Case(self.pool, case.facts.with_hit(self.selecting))
+        return case.under(case.facts.with_hit(self.selecting))
 
     def block(self, group: Group, blocks: dict[Number, Block]) -> Block:
         assert self.selector is not None
@@ -366,7 +392,7 @@ def selector(routine: Routine) -> ValueId | None:
 def is_found(pool: Pool, value: ValueId) -> bool:
     """Whether a value comes out of a table, be it one that was filed or one of the weights."""
     definition = pool.entries[value].definition
-    if isinstance(definition, FetchedValue):
+    if isinstance(definition, FetchedValue | Parameter):
         return True
     return (
         isinstance(definition, Steps)
@@ -381,7 +407,7 @@ def is_choice(case: Case, value: ValueId) -> bool:
     return (high - low) / Fraction(power_of_two(case.pool.entries[value].step)) < MOST_CHOICES
 
 
-def common(cases: list[Case], signature: tuple[tuple[ValueId, Sum], ...]) -> Facts:
+def common(cases: list[Case], signature: Signature) -> Facts:
     """What holds in all of these cases."""
     first = cases[0].facts
     equal = {v: total for v, total in signature if total.constant is not None}

@@ -33,8 +33,13 @@ class StreamsWriter(CodeWriter):
         text = f"(double)({self.expressions.text(summed, step, scope)}) * {unit}"
         if summed != total:
             return f"{text} / (double)(position + 1)"
-        found = " && ".join(f"row{number}" for number in sorted(self.look_ups_behind(total)))
+        found = " && ".join(self.shown(number) for number in sorted(self.look_ups_behind(total)))
         return f"({found}) ? {text} : (double)NAN" if found else text
+
+    def shown(self, number: int) -> str:
+        """Whether a look-up finds a row that was filed."""
+        filed = "" if self.pool.rows_behind(number).by_position else f" && row{number}->filed"
+        return f"row{number}{filed}"
 
     def look_ups_behind(self, total: Sum) -> set[int]:
         """Look-ups whose rows a sum shows: after a miss it is not what attention would show.

@@ -67,7 +67,6 @@ class Tracer:
         self.born: list[int] = []
         """How many events had happened when each value was there."""
         self.rows: dict[tuple[str, Sum, int], Rows] = {}
-        self.look_ups: dict[LookUp, int] = {}
         self.streams: list[tuple[Sum, ...]] = []
         self.slots: list[Sum] = [ZERO] * model.plan["width"]
 
@@ -148,11 +147,7 @@ class Tracer:
         query, key = self.simplified(sum_of(queries)), self.simplified(sum_of(keys))
         rows = self.rows_of(key, code["high"] - code["low"] + 1, head)
         shift = self.pool.position_shift(key) or 0 if rows.by_position else 0
-        look_up = LookUp(rows.number, query.plus(constant(-shift)), head["nearest"])
-        if look_up not in self.look_ups:
-            self.look_ups[look_up] = len(self.pool.look_ups)
-            self.pool.look_ups.append(look_up)
-        return self.look_ups[look_up]
+        return self.pool.look_up(LookUp(rows.number, query.plus(constant(-shift)), head["nearest"]))
 
     def rows_of(self, key: Sum, size: int, head: dict[str, Any]) -> Rows:
         """The rows in which heads with this key file; all keys that are positions share them."""

@@ -6,7 +6,8 @@ later value overwrites an earlier one. Which table depends on what is proved abo
     by position   keys are positions, shifted by a constant: one array for all such tables, the
                   track. It has a row for every token and grows with the sequence; if all look
                   back by fixed distances, it is a ring of as many rows
-    direct        few keys: an array of rows, each with a flag that says that it was filed
+    direct        few keys: an array of rows, each with a flag that says that it was filed; of a
+                  large one most is never written to, and takes no memory
     paged         many keys: pages of rows, allocated when first written
     hashed        more keys than pages could be listed: open addressing
     nearest       a miss has a meaning: direct, with a tree of bitmaps that finds the neighbours
@@ -26,7 +27,9 @@ from curta.compiler.numbers import Number, power_of_two
 from curta.engine.native.routine import Filing, Routine
 from curta.engine.native.values import Member, Pool, Rows, Sum
 
-DIRECT_LIMIT = 1 << 16
+DIRECT_LIMIT = 1 << 23
+SMALL_ARRAY = 1 << 16
+"""Entries of an array of which it does not matter how much is written to."""
 PAGED_LIMIT = 1 << 36
 PAGE_BITS = 12
 LONGEST_ZEROS = 8
@@ -201,7 +204,7 @@ static int widen{t}(State *s) {{
         t = self.number
         if self.kind == "by position":
             return ""
-        head = f"static inline Row{t} *store{t}(State *s, uint64_t key) {{\n"
+        head = f"INLINE Row{t} *store{t}(State *s, uint64_t key) {{\n"
         match self.kind:
             case "direct":
                 body = f"    return &s->rows{t}[key];\n"
@@ -228,34 +231,32 @@ static int widen{t}(State *s) {{
 
     @property
     def fetch(self) -> str:
-        """A function that returns the row of a query, or a null pointer if there is none."""
+        """Functions that return where the row of a query lies, and the row if it was filed; or a
+        null pointer. What was not filed is zero.
+        """
         t, size = self.number, self.size
-        if self.kind == "by position":
-            return ""
-        head = f"static inline const Row{t} *fetch{t}(State *s, uint64_t query) {{\n"
         match self.kind:
+            case "by position":
+                return ""
             case "direct":
-                body = (
-                    f"    if (query >= {size}u) return 0;\n"
-                    f"    const Row{t} *row = &s->rows{t}[query];\n"
-                    "    return row->filed ? row : 0;\n"
-                )
+                body = f"    return query < {size}u ? &s->rows{t}[query] : 0;\n"
             case "nearest":
                 body = self._nearest()
             case "hashed":
-                body = (
-                    f"    if (!s->room{t}) return 0;\n"
-                    f"    const Row{t} *row = &probe{t}(s->entries{t}, s->room{t}, query)->row;\n"
-                    "    return row->filed ? row : 0;\n"
-                )
+                found = f"&probe{t}(s->entries{t}, s->room{t}, query)->row"
+                body = f"    return s->room{t} ? {found} : 0;\n"
             case _:
                 body = (
                     f"    if (query >= UINT64_C({size})) return 0;\n"
                     f"    const Row{t} *page = s->pages{t}[query >> {PAGE_BITS}];\n"
-                    f"    if (!page || !page[query & {(1 << PAGE_BITS) - 1}].filed) return 0;\n"
-                    f"    return page + (query & {(1 << PAGE_BITS) - 1});\n"
+                    f"    return page ? page + (query & {(1 << PAGE_BITS) - 1}) : 0;\n"
                 )
-        return head + body + "}\n"
+        filed = "at" if self.kind == "nearest" else "at && at->filed ? at : 0"
+        return (
+            f"INLINE const Row{t} *at{t}(State *s, uint64_t query) {{\n{body}}}\n"
+            f"INLINE const Row{t} *fetch{t}(State *s, uint64_t query) {{\n"
+            f"    const Row{t} *at = at{t}(s, query);\n    return {filed};\n}}\n"
+        )
 
     def _nearest(self) -> str:
         t, levels, size = self.number, len(self.levels), self.size
@@ -277,7 +278,8 @@ static int widen{t}(State *s) {{
         """Statements that allocate what exists from the beginning."""
         t = self.number
         if self.kind == "direct":
-            return f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {self.size}u);\n"
+            created = f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {self.size}u);\n"
+            return created + (f"    s->bytes -= (int64_t){self.bytes};\n" if self.is_large else "")
         if self.kind == "nearest":
             return (
                 f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({self.size}));\n"
@@ -287,6 +289,15 @@ static int widen{t}(State *s) {{
                 )
             )
         return ""
+
+    @property
+    def is_large(self) -> bool:
+        return self.kind == "direct" and self.size > SMALL_ARRAY
+
+    @property
+    def bytes(self) -> str:
+        """What the state counts for a large array."""
+        return f"((sizeof(Row{self.number}) * {self.size}u + 63) & ~UINT64_C(63))"
 
     @property
     def release(self) -> str:

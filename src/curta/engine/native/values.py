@@ -10,6 +10,7 @@ ids. A value refers to earlier ones only. Some are given, not computed:
     Total          a sum over all positions so far
     FetchedValue   a member of the row that a look-up found, zero if it found none
     FetchedKey     the key that it found; a key that is not the query if it found none
+    Parameter      what is known by a name where the code is: see places.py
 """
 
 from __future__ import annotations
@@ -150,8 +151,27 @@ class Held:
     total: Sum
 
 
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A number that the generated code has under a name."""
+
+    name: str
+    low: Number
+    high: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Conjunction:
+    """The bits that two numbers have in common."""
+
+    one: Sum
+    other: Sum
+
+
 Definition = (
     Digit
+    | Parameter
+    | Conjunction
     | Column
     | PositionValue
     | Total
@@ -244,9 +264,11 @@ class Pool:
     known: dict[Definition, ValueId] = field(default_factory=dict)
     rows: list[Rows] = field(default_factory=list)
     look_ups: list[LookUp] = field(default_factory=list)
+    asked: dict[LookUp, int] = field(default_factory=dict)
     curves: dict[ValueId, Curve | None] = field(default_factory=dict)
-    places: dict[Sum, list[Rises]] = field(default_factory=dict)
-    """Where the steps of a number are, by the number."""
+    stairs: dict[ValueId, int | None] = field(default_factory=dict)
+    places: dict[Sum, list[set[Number]]] = field(default_factory=dict)
+    """Where steps of a number change, by the number: of each, the first value behind every jump."""
 
     def define(self, definition: Definition, step: int, name: str = "") -> ValueId:
         number = self.known.get(definition)
@@ -254,8 +276,15 @@ class Pool:
             number = self.known[definition] = len(self.entries)
             self.entries.append(Entry(definition, step, name))
             if isinstance(definition, Steps):
-                self.places.setdefault(definition.argument, []).append(definition.jumps)
+                self.note_places(definition)
         return number
+
+    def note_places(self, steps: Steps) -> None:
+        sign, number = upright(steps.argument.without_constant)
+        away = 0 if sign > 0 else power_of_two(self.step(number))
+        added = steps.argument.added
+        found = {simplify(sign * (place - added) + away) for place, _ in steps.jumps}
+        self.places.setdefault(number, []).append(found)
 
     def value(self, definition: Definition, step: int, name: str = "") -> Sum:
         return Sum(((self.define(definition, step, name), 1),))
@@ -282,6 +311,20 @@ class Pool:
     def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
         step = min(step_of(height) for _, height in jumps) + self.step(factor)
         return self.value(Steps(argument, jumps, factor), step)
+
+    def stair_width(self, value: ValueId) -> int | None:
+        """Steps of a staircase from 0 on that are as wide as a power of two, by as much."""
+        if value not in self.stairs:
+            entry = self.entries[value]
+            shape = entry.definition
+            assert isinstance(shape, Steps)
+            unit, height = power_of_two(self.step(shape.argument)), power_of_two(entry.step)
+            width = int(shape.jumps[0][0] // unit)
+            expected = ((n * width * unit, height) for n in range(1, len(shape.jumps) + 1))
+            fits = width > 1 and not width & (width - 1) and shape.factor == ONE
+            fits = fits and all(a == b for a, b in zip(shape.jumps, expected, strict=True))
+            self.stairs[value] = width if fits else None
+        return self.stairs[value]
 
     def curve(self, value: ValueId) -> Curve | None:
         """The number that a value is a function of, if it is one."""
@@ -314,6 +357,8 @@ class Pool:
                 yield from (argument, factor)
             case Held(total):
                 yield total
+            case Conjunction(one, other):
+                yield from (one, other)
             case FetchedValue(look_up) | FetchedKey(look_up):
                 yield self.look_ups[look_up].query
 
@@ -336,6 +381,8 @@ class Pool:
         match entry.definition:
             case Column(_, entries):
                 return min(entries), max(entries)
+            case Parameter(_, low, high):
+                return low, high
             case PositionValue(divisor, modulus, power, offset):
                 most = (self.max_tokens - 1) // divisor
                 most = min(most, modulus - 1) if modulus else most
@@ -358,6 +405,13 @@ class Pool:
     def rows_behind(self, look_up: int) -> Rows:
         return self.rows[self.look_ups[look_up].rows]
 
+    def look_up(self, asked: LookUp) -> int:
+        """The number of a look-up."""
+        number = self.asked.setdefault(asked, len(self.look_ups))
+        if number == len(self.look_ups):
+            self.look_ups.append(asked)
+        return number
+
     def is_plain(self, look_up: int) -> bool:
         """Whether it finds only what was filed under its query, and keys are no positions."""
         asked = self.look_ups[look_up]
@@ -379,12 +433,28 @@ def direction(total: Sum) -> tuple[Number, Sum]:
     return scale, Sum(tuple((v, divided(c, scale)) for v, c in total.terms))
 
 
+def upright(total: Sum) -> tuple[int, Sum]:
+    """(sign, sum) such that total = sign * sum, and sum begins with a positive coefficient."""
+    sign = -1 if total.terms and total.terms[0][1] < 0 else 1
+    return sign, scaled(total, sign)
+
+
 def divided(a: Number, b: Number) -> Number:
     if b == 1:
         return a
     if isinstance(a, int) and isinstance(b, int) and a % b == 0:
         return a // b
     return simplify(Fraction(a) / b)
+
+
+def proportion(total: Sum, number: Sum) -> Number:
+    """How often a sum contains another, if it contains all its terms equally often; else 0."""
+    coefficients = dict(total.terms)
+    first, scale = number.terms[0]
+    slope = divided(coefficients.get(first, 0), scale)
+    if slope and all(coefficients.get(v) == c * slope for v, c in number.terms):
+        return slope
+    return 0
 
 
 def scaled(total: Sum, factor: Number) -> Sum:

@@ -12,6 +12,7 @@ from curta.engine.native.values import (
     FetchedKey,
     FetchedValue,
     Held,
+    Parameter,
     Pool,
     PositionValue,
     Product,
@@ -107,6 +108,8 @@ class ValuesWriter:
         match entry.definition:
             case Digit():
                 text = "digit"
+            case Parameter(text):
+                pass
             case Column():
                 text = f"column{value}[token]"
             case PositionValue(divisor, modulus, power, offset):
@@ -117,11 +120,14 @@ class ValuesWriter:
                 self.find(case, look_up, scope, lines)
                 certain = self.pool.look_ups[look_up].nearest or case.facts.hits.get(look_up)
                 found = f"row{look_up}->{member}"
+                certain = certain or self.lies_within(case, look_up)
                 text = found if certain else f"row{look_up} ? {found} : 0"
             case FetchedKey(look_up, unit):
-                self.find(case, look_up, scope, lines)
+                self.filed(case, look_up, scope, lines)
                 query = f"query{look_up}"
-                text = f"row{look_up} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
+                text = (
+                    f"filed_row{look_up} ? (int64_t){query} : (int64_t)!{query} * INT64_C({unit})"
+                )
             case _:
                 for total in self.pool.reads(value):
                     lines += self.named(case, total, scope)
@@ -129,8 +135,26 @@ class ValuesWriter:
         note = f" /* {comment(entry.name)} */" if entry.name else ""
         lines.append(f"const int64_t v{value} = {text};{note}")
 
+    def lies_within(self, case: Case, number: int) -> bool:
+        """Whether a row lies in an array: what was not filed there is zero."""
+        look_up = self.pool.look_ups[number]
+        low, high = case.range(case.sum(look_up.query))
+        rows = self.pool.rows[look_up.rows]
+        return rows.kind == "direct" and low >= 0 and high < rows.size
+
+    def filed(self, case: Case, number: int, scope: Scope, lines: list[str]) -> None:
+        """The row that a look-up finds, if it was filed."""
+        self.find(case, number, scope, lines)
+        if number in scope.found:
+            return
+        scope.found.add(number)
+        row, kind = f"row{number}", self.pool.rows_behind(number).kind
+        is_row = row if kind in ("nearest", "by position") else f"{row} && {row}->filed ? {row} : 0"
+        type_name = "Track" if kind == "by position" else f"Row{self.pool.look_ups[number].rows}"
+        lines.append(f"const {type_name} *filed_row{number} = {is_row};")
+
     def find(self, case: Case, number: int, scope: Scope, lines: list[str]) -> None:
-        """The row that a look-up finds."""
+        """Where the row that a look-up finds lies; what was not filed is zero."""
         if number in scope.rows:
             return
         scope.rows.add(number)
@@ -140,7 +164,10 @@ class ValuesWriter:
         text, rows = self.expressions.text(query, 0, scope), look_up.rows
         if not self.pool.rows[rows].by_position:
             lines.append(f"const uint64_t query{number} = (uint64_t)({text});")
-            lines.append(f"const Row{rows} *row{number} = fetch{rows}(s, query{number});")
+            place = f"at{rows}(s, query{number})"
+            if self.lies_within(case, number):
+                place = f"&rows{rows}[query{number}]"
+            lines.append(f"const Row{rows} *row{number} = {place};")
             return
         lines.append(f"const int64_t query{number} = {text};")
         row = f"&track[ROW(query{number})]"

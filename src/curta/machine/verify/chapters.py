@@ -271,7 +271,7 @@ class KeptTalker:
     """Says what a run said, from its kept tokens; what it is given has to be there, too."""
 
     max_tokens = MOST_TOKENS
-    memory_bytes = 0
+    memory_bytes = placed = 0
     engine = None
 
     def __init__(self, stream: Stream, place: int) -> None:

@@ -1,0 +1,164 @@
+"""Values that are some of the bits of a number, and sums of them that are some of its bits.
+
+The weights take numbers apart, digit by digit: a digit is a staircase of what the digits above it
+have left. Put together again they are a shift and a mask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cache
+from itertools import pairwise
+
+from curta.compiler.numbers import Number, power_of_two
+from curta.engine.native.values import (
+    CONSTANT,
+    ONE,
+    Bounds,
+    Conjunction,
+    Pool,
+    Rises,
+    Steps,
+    Sum,
+    ValueId,
+    proportion,
+)
+
+MOST_BITS = 4
+"""Bits of two numbers that a table may be of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """Bits low..high - 1 of a number, which counts its steps and has so many bits, as a number."""
+
+    number: Sum
+    size: int
+    low: int
+    high: int
+
+    def above(self, count: int) -> Bits:
+        return replace(self, low=self.low + count)
+
+
+Part = tuple[Number, Bits]
+"""Bits, and what 1 of them stands for in a sum."""
+
+
+class BitFinder:
+    """The bits that values are, as far as intervals of sums say so."""
+
+    def __init__(self, pool: Pool, interval: Callable[[Sum], Bounds]) -> None:
+        self.pool = pool
+        self.interval = interval
+        self.found: dict[ValueId, Bits | None] = {}
+
+    def of(self, value: ValueId) -> Bits | None:
+        if value not in self.found:
+            self.found[value] = None
+            if value != CONSTANT and isinstance(self.pool.entries[value].definition, Steps):
+                self.found[value] = self.quotient(value) or self.conjunction(value)
+        return self.found[value]
+
+    def quotient(self, value: ValueId) -> Bits | None:
+        """The bits that a staircase is whose steps are as wide as a power of two."""
+        width = self.pool.stair_width(value)
+        if width is None:
+            return None
+        shape = self.pool.entries[value].definition
+        assert isinstance(shape, Steps)
+        low, high = self.interval(shape.argument)
+        unit = power_of_two(self.pool.step(shape.argument))
+        most = int(Fraction(high) / unit)
+        parts, rest = self.put_together(shape.argument)
+        if len(parts) == 1 and not rest.terms and parts[0][0] == unit:
+            found = parts[0][1]
+            most = min(most, (1 << found.high - found.low) - 1)
+        elif low < 0:
+            return None
+        else:
+            found = Bits(shape.argument, most.bit_length(), 0, most.bit_length())
+        if most < width or most >= width * (len(shape.jumps) + 1):
+            return None
+        return found.above(width.bit_length() - 1)
+
+    def conjunction(self, value: ValueId) -> Bits | None:
+        """The bits of a conjunction that a table is of the bits of two numbers."""
+        entry = self.pool.entries[value]
+        shape = entry.definition
+        assert isinstance(shape, Steps)
+        if shape.factor != ONE or len(shape.jumps) > 1 << 2 * MOST_BITS:
+            return None
+        parts, rest = self.put_together(shape.argument, alone=True)
+        if len(parts) != 2 or rest.terms:
+            return None
+        (high, one), (low, other) = sorted(parts, key=lambda part: part[0], reverse=True)
+        count = one.high - one.low
+        if (one.low, one.high) != (other.low, other.high) or high != low * (1 << count):
+            return None
+        if count > MOST_BITS or shape.jumps != common_bits(count, low, power_of_two(entry.step)):
+            return None
+        first, second = sorted((one.number, other.number), key=lambda total: total.terms)
+        both = self.pool.value(Conjunction(first, second), 0)
+        return Bits(both, min(one.size, other.size), one.low, one.high)
+
+    def put_together(self, total: Sum, *, alone: bool = False) -> tuple[list[Part], Sum]:
+        return put_together(self.pool, total, self.of, alone=alone)
+
+
+def put_together(
+    pool: Pool, total: Sum, bits_of: Callable[[ValueId], Bits | None], *, alone: bool = False
+) -> tuple[list[Part], Sum]:
+    """The parts of a sum that are bits of numbers, as few as there can be, and the rest.
+
+    Single values are left in it, unless `alone`.
+    """
+    by_number: dict[Sum, list[tuple[ValueId, Number, Bits]]] = {}
+    for value, coefficient in total.terms:
+        bits = bits_of(value)
+        if bits is not None:
+            by_number.setdefault(bits.number, []).append((value, coefficient, bits))
+    parts: list[Part] = []
+    for number, members in by_number.items():
+        found = [(c * power_of_two(pool.entries[v].step), bits) for v, c, bits in members]
+        left = total.plus(Sum(tuple((v, c) for v, c, _ in members)), -1)
+        slope = proportion(left, number)
+        if slope:
+            whole = slope * power_of_two(pool.step(number))
+            size = found[0][1].size
+            found.append((whole, Bits(number, size, 0, size)))
+        merged = joined(found)
+        if alone or len(merged) < len(found):
+            parts += merged
+            total = left.plus(number, -slope) if slope else left
+    return parts, total
+
+
+@cache
+def common_bits(count: int, low: Number, height: Number) -> Rises:
+    """The jumps of the table of (number >> count) & number."""
+    mask = (1 << count) - 1
+    levels = [number >> count & number & mask for number in range(1 << 2 * count)]
+    return tuple(
+        (low * number, height * (after - before))
+        for number, (before, after) in enumerate(pairwise(levels), start=1)
+        if after != before
+    )
+
+
+def joined(parts: list[Part]) -> list[Part]:
+    """Neighbours joined, and highest bits taken away, until there are none."""
+    parts = sorted(parts, key=lambda part: (part[1].high, part[1].low), reverse=True)
+    for i, (weight, bits) in enumerate(parts):
+        for j, (other, below) in enumerate(parts):
+            if i == j:
+                continue
+            scale = Fraction(power_of_two(bits.low - below.low))
+            rest = parts[: min(i, j)] + parts[min(i, j) + 1 : max(i, j)] + parts[max(i, j) + 1 :]
+            if bits.low == below.high and weight == other * scale:
+                return joined([*rest, (other, replace(below, high=bits.high))])
+            if bits.high == below.high and bits.low > below.low and weight == -other * scale:
+                return joined([*rest, (other, replace(below, high=bits.low))])
+    return parts

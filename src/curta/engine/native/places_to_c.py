@@ -1,0 +1,327 @@
+"""C for the instructions of a program, each at its place.
+
+A template is what the steps of an instruction do, for all places with the same selector; what it
+needs to know of the place are names (`place`, `field0`, ...). Some lines are orders to whoever puts
+the code of a program together:
+
+    @if NUMBER field3   what follows up to its @end is for places whose field 3 is at least that,
+    @end                and what follows the @end for others
+    @may NUMBER ...     what follows up to its @end says a token of one of those classes
+    @say NUMBER         what follows up to its @end says a token of that class
+    @arrive TEXT   the place that comes next; left if its code is not there, or room is short
+    @go            on to that place
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable
+from contextlib import suppress
+
+from curta.compiler.numbers import Number
+from curta.engine.native.acts import Act, Acts, Block, Divide
+from curta.engine.native.case import Case, Facts
+from curta.engine.native.code_to_c import CodeWriter
+from curta.engine.native.expressions import CannotSpecialiseError, Scope, integer
+from curta.engine.native.kit import Kit
+from curta.engine.native.places import MOST_TOKENS, Change, Moment, Places
+from curta.engine.native.routine import Check, Filing, Growth, Rule
+from curta.engine.native.specialise import Group, NotWorthItError
+from curta.engine.native.tables import storage_type
+from curta.engine.native.values import (
+    Column,
+    FetchedKey,
+    FetchedValue,
+    Parameter,
+    PositionValue,
+    Sum,
+    ValueId,
+)
+
+
+class PlacesWriter(CodeWriter):
+    def __init__(self, places: Places, stops: list[int]) -> None:
+        super().__init__(places.routine)
+        self.places = places
+        self.stops = frozenset(stops)
+        self.parameters = [
+            self.pool.definition(total.terms[0][0]) for total in places.fields.values()
+        ]
+        self.group: Group | None = None
+        self.moment: Moment | None = None
+
+    def template(self, group: Group, value: Number) -> list[str]:
+        """What is done from the border of a step on, at a place whose selector is this."""
+        self.group = group
+        moment = self.places.beginning(group, value)
+        return without_unused(self.speaks(moment, Scope()))
+
+    def kit(self, head: Iterable[str]) -> Kit:
+        """What the C of a program is put together from, behind a head that all code has."""
+        places = self.places
+        groups = [group for group in places.groups(places.taken) if not group.lasting]
+        if len(groups) != 1:
+            raise NotWorthItError
+        begin, end = self.begin(groups[0]), self.end()
+        templates = {}
+        for value in places.values(groups[0]):
+            with suppress(NotWorthItError, CannotSpecialiseError):
+                templates[str(value)] = "\n".join(self.template(groups[0], value))
+        assert places.selector is not None
+        names = [name for value, name, _ in places.tables if value == places.selector]
+        selector = list(places.fields).index(names[0])
+        return Kit(
+            [list(one.tokens) for one in places.classes],
+            sorted(groups[0].classes),
+            "\n".join([*head, self.with_parts([])]),
+            "\n".join(begin),
+            "\n".join(end),
+            selector,
+            templates,
+        )
+
+    def begin(self, group: Group) -> list[str]:
+        """Takes in the token that is there, up to the border."""
+        self.moment = None
+        places = self.places
+        owners = [rows.number for rows in self.routine.rows if not rows.by_position]
+        lines = [
+            "int64_t curta_places(State *s, int32_t first, int32_t *said, int64_t count) {",
+            f"    if (count <= {MOST_TOKENS}) return 0;",
+            "    const int64_t position = s->position;",
+            "    Track *const track = s->track;",
+            "    int32_t token = first;",
+            "    int64_t digit = 0, to = 0;",
+            f"    int32_t *next = said, *const end = said + count - {MOST_TOKENS} - 1;",
+            "    (void)digit, (void)track;",
+            *self.arrays(),
+            *(f"    int64_t total{n} = s->total{n};" for n in self.totals),
+            *(f"    int64_t before{n} = total{n};" for n in places.uncounted),
+            *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
+            "    switch (class_of[token]) {",
+        ]
+        for number in sorted(group.classes):
+            lines += [f"    case {number + 1}: {{ digit = place_of[token];"]
+            scope = Scope()
+            for case, act in self.growing_first(places.taken.before[number]):
+                lines += self.act(case, act, scope)
+            case = places.taken.cases[number]
+            lines += self.needed(case, [target := case.sum(places.query)], scope)
+            lines += [f"to = {self.expressions.text(target, 0, scope)};", "break; }"]
+        lines += ["    default: return 0;", "    }", "    if (!is_here(to)) goto give_up;"]
+        return lines
+
+    def end(self) -> list[str]:
+        """Leaves: a step that was begun is left to the general code."""
+        case, scope, lines = Case(self.pool, Facts()), Scope(), list[str]()
+        for event in self.routine.events:
+            if isinstance(event, Growth) and event.total not in self.places.uncounted:
+                lines += self.needed(case, [event.addend], scope)
+                step = self.pool.entries[event.total].step
+                text = self.expressions.in_step(event.addend, step, scope)
+                lines.append(f"total{event.total} -= {text};")
+        lines = [
+            "give_up: {",
+            "if (next > said) token = next[-1];",
+            *lines,
+            *(f"total{n} = before{n};" for n in self.places.uncounted),
+            "}",
+            "leave:",
+            *(f"s->total{n} = total{n};" for n in self.totals),
+            "for (int64_t i = next - said > RING ? next - said - RING : 0; i < next - said; i++) {",
+            "const int32_t token = i ? said[i - 1] : first;",
+            "Track *const row = &track[ROW(position + i)];",
+        ]
+        scope = Scope()
+        for event in self.routine.events:
+            if isinstance(event, Filing) and self.pool.rows[event.rows].by_position:
+                lines += self.needed(case, [total for _, total in event.members], scope)
+                for name, total in event.members:
+                    member = self.pool.rows[event.rows].members[name]
+                    text = self.expressions.in_step(total, member.step, scope)
+                    lines.append(f"row->{name} = ({storage_type(member)})({text});")
+        return [
+            *lines,
+            "}",
+            "s->position += next - said;",
+            "s->quiet += next - said;",
+            "return next - said;",
+            "}",
+            "",
+        ]
+
+    # -- a place --------------------------------------------------------------------------------
+
+    def speaks(self, moment: Moment, scope: Scope) -> list[str]:
+        before, self.moment = self.moment, moment
+        lines = self.block(self.places.speaks(moment), scope)
+        self.moment = before
+        return lines
+
+    def outlined(self, case: Case, total: Sum, scope: Scope) -> list[str]:
+        """In place: what is known of a place makes it short."""
+        return self.named(case, total, scope)
+
+    def divide(self, case: Case, act: Divide, scope: Scope) -> list[str]:
+        """By a field: that is decided when the code of a program is put together."""
+        shape = self.pool.definition(act.on.terms[0][0]) if len(act.on.terms) == 1 else None
+        if not isinstance(shape, Parameter) or shape not in self.parameters or act.on.added:
+            return super().divide(case, act, scope)
+        lines = list[str]()
+        for (low, _), block in sorted(act.branches, key=lambda b: b[0], reverse=True):
+            body = self.block(block, scope.inner())
+            lines += [f"@if {integer(low)} {shape.name}", "{", *body, "}", "@end"]
+        return lines
+
+    def block(self, block: Block, scope: Scope) -> list[str]:
+        said = self.places.says(block)
+        lines = super().block(block, scope)
+        return [f"@may {' '.join(map(str, sorted(said)))}", *lines, "@end"] if said else lines
+
+    # -- what is said ---------------------------------------------------------------------------
+
+    def say(self, case: Case, rule: Rule, scope: Scope) -> list[str]:
+        lines, digit = list[str](), "0"
+        if len(rule.tokens) > 1:
+            lines = self.needed(case, [rule.linear, rule.square], scope)
+            digit = self.vertex(case, rule, scope)
+        place = self.places.classes[self.places.class_of[rule.number]].tokens.index(rule.tokens[0])
+        return lines + self.said(case, rule, scope, f"{digit} + {place}" if place else digit)
+
+    def after_choice(self) -> list[str]:
+        """Where scores had to be compared, the general code goes on."""
+        return ["*next++ = token;", "goto leave;"]
+
+    def said(self, case: Case, rule: Rule, scope: Scope, digit: str) -> list[str]:
+        """A token of this rule is said: its place in its class is that."""
+        assert self.moment is not None
+        number = self.places.class_of[rule.number]
+        one = self.places.classes[number]
+        depth = self.moment.depth + 1
+        name = f"said{depth}"
+        lines = [f"@say {number}", "{", f"const int64_t {name} = {digit};"]
+        if one.is_run:
+            lines.append(f"*next++ = {one.tokens[0]} + (int32_t){name};")
+        else:
+            names = ", ".join(map(str, one.tokens))
+            lines.append(f"static const int32_t tokens[] = {{{names}}};")
+            lines.append(f"*next++ = tokens[{name}];")
+        stops = [token in self.stops for token in rule.tokens]
+        if all(stops) or depth >= MOST_TOKENS:
+            return [*lines, "goto leave; }", "@end"]
+        if any(stops):
+            lines.append("if (is_stop(next[-1])) goto leave;")
+        moment = self.places.said(self.moment, case, rule)
+        inner = self.staying(scope, Change(token=True))
+        return [*lines, *self.take_in(moment, number, inner), "}", "@end"]
+
+    # -- what is taken in -----------------------------------------------------------------------
+
+    def take_in(self, moment: Moment, number: int, scope: Scope) -> list[str]:
+        assert self.group is not None
+        places, acts, still = self.places, Acts(), set[ValueId]()
+        arrives = number in self.group.classes
+        for event in places.routine.events[: places.border]:
+            found, moment = places.follow(moment, event, still, guarded=not arrives)
+            acts += found
+        lines, blocks = list[str](), 0
+        if arrives:
+            target = moment.case.sum(places.query)
+            lines += self.needed(moment.case, [target], scope)
+            lines.append(f"@arrive {self.expressions.text(target, 0, scope)}")
+        for total in places.uncounted:
+            lines.append(f"before{total} = total{total};")
+        kept = self.guarded(acts, scope, lines) if not arrives else set[int]()
+        for case, act in self.growing_first(acts):
+            match act:
+                case Filing(rows) if rows in kept:
+                    change = Change()
+                case Filing(rows) if self.pool.rows[rows].by_position:
+                    continue
+                case Growth(total):
+                    change = Change(totals=frozenset({total}))
+                case Filing(rows):
+                    change = Change(rows=frozenset({rows}))
+                case _:
+                    change = Change()
+            lines += self.act(case, act, scope)
+            if change != Change():
+                scope, blocks = self.staying(scope, change), blocks + 1
+                lines.append("{")
+        rest = ["@go"] if arrives else self.speaks(moment, scope)
+        return [*lines, *rest, "}" * blocks]
+
+    def growing_first(self, acts: Acts) -> Acts:
+        """With what the token adds to totals before all else: so a step can be taken back."""
+        uncounted = self.places.uncounted
+
+        def later(one: tuple[Case, Act]) -> bool:
+            return not isinstance(one[1], Growth) or one[1].total in uncounted
+
+        return sorted(acts, key=later)
+
+    def guarded(self, acts: Acts, scope: Scope, lines: list[str]) -> set[int]:
+        """Rows of which what was fetched stays what it is, because it is left if it does not.
+
+        That is done before anything is, if what is filed is filed under a number.
+        """
+        kept = set[int]()
+        for _, act in acts:
+            if isinstance(act, Filing) and not self.pool.rows[act.rows].by_position:
+                key = act.key.constant
+                if key is None:
+                    continue
+                kept.add(act.rows)
+                asked = [n for n in sorted(scope.rows) if self.pool.look_ups[n].rows == act.rows]
+                lines += [
+                    f"if (query{n} == {integer(key)}u) goto leave;" for n in asked if act.opens
+                ]
+        return kept
+
+    def staying(self, scope: Scope, change: Change) -> Scope:
+        """What is still there behind a change."""
+        places = self.places
+        return Scope(
+            {value for value in scope.defined if places.stays_as_it_was(value, change)},
+            {number for number in scope.rows if places.finds_the_same(number, change)},
+            {number for number in scope.found if places.finds_the_same(number, change)},
+            {t: name for t, name in scope.names.items() if places.stay(t.terms, change)},
+            {v: bits for v, bits in scope.bits.items() if places.stays_as_it_was(v, change)},
+        )
+
+    def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:
+        if self.moment is not None:
+            match self.pool.entries[value].definition:
+                case PositionValue() | Column():
+                    raise NotWorthItError
+                case FetchedValue(number) | FetchedKey(number):
+                    if self.pool.rows_behind(number).by_position:
+                        raise NotWorthItError
+        super().define(case, value, scope, lines)
+
+    def file(self, case: Case, act: Filing, scope: Scope) -> list[str]:
+        """The track is filed again when the code is left."""
+        return [] if self.pool.rows[act.rows].by_position else super().file(case, act, scope)
+
+    def check(self, case: Case, act: Check, scope: Scope) -> list[str]:
+        """A broken promise is left to the general code, which says so."""
+        lines = super().check(case, act, scope)
+        return [*lines[:-1], "goto give_up; } }"]
+
+
+DEFINED = re.compile(r"(?:static )?const [^=(]*?\*?(\w+) = ")
+NAME = re.compile(r"[A-Za-z_]\w*")
+
+
+def without_unused(lines: list[str]) -> list[str]:
+    """Without what is computed and not read: the C compiler would only throw it away."""
+    pieces = [piece for line in lines for piece in line.split("\n")]
+    while True:
+        defined = [found[1] if (found := DEFINED.match(piece)) else "" for piece in pieces]
+        uses = Counter(name for piece in pieces for name in NAME.findall(piece))
+        uses.subtract(defined)
+        left = [p for p, name in zip(pieces, defined, strict=True) if not name or uses[name]]
+        if len(left) == len(pieces):
+            return pieces
+        pieces = left

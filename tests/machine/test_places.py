@@ -1,0 +1,213 @@
+"""Code that knows the program says what the general code says, however it is asked."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from curta import Machine
+from curta.engine import hot
+from curta.engine.native import NativeSession
+from curta.engine.native.kit import Kit, Place, program_to_c
+from curta.errors import ProgramError
+from curta.machine.conversation import Conversation, Figures
+from curta.machine.ids import Ids
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+MIXTURE = r"""
+#include <stdint.h>
+#include <stdio.h>
+
+static uint8_t bytes[256];
+static uint32_t words[64];
+static int64_t wide = 1;
+
+static uint32_t gcd(uint32_t a, uint32_t b) { return b ? gcd(b, a % b) : a; }
+static int32_t add(int32_t a, int32_t b) { return a + b; }
+static int32_t shift(int32_t a, int32_t b) {
+    return (a >> (b & 31)) ^ (int32_t)((uint32_t)a << (b & 7));
+}
+static int32_t (*const table[])(int32_t, int32_t) = {add, shift};
+
+int main(void) {
+    uint32_t x = 12345, found = 0;
+    int32_t y = -7;
+    for (uint32_t i = 0; i < ROUNDS; i++) {
+        x = x * 1664525u + 1013904223u;
+        bytes[x >> 24] += (uint8_t)i;
+        uint32_t at = (x >> 9) % 61;
+        *(uint32_t *)((char *)words + at * 4 + (i % 9 == 0)) ^= x; /* now and then unaligned */
+        *(uint16_t *)(bytes + (i & 254)) += (uint16_t)(x >> 3);
+        found += gcd(x & 1023, words[at] | 1);
+        y = table[i & 1](y, (int32_t)x) / ((int32_t)(i % 5) - 7) + y % 11;
+        wide = wide * 6364136223846793005LL + (int64_t)y;
+        switch (i % 6) {
+        case 0: found ^= (uint32_t)__builtin_clz(x | 1); break;
+        case 1: found += (uint32_t)__builtin_popcount(x); break;
+        case 3: found -= (uint32_t)__builtin_ctz(x | 256); break;
+        case 4: found = (found << 5) | (found >> 27); break;
+        }
+        if ((int8_t)bytes[i & 255] < -3) found |= 64;
+        if (i % 50 == 49) printf("%u %d\n", found, y);
+    }
+    printf("%u %d %llx\n", found, y, (unsigned long long)wide);
+    return words[0] ? (int)(found & 127) : 3;
+}
+"""
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """A machine that makes code at once, of small samples, and has none from before."""
+    monkeypatch.setenv("CURTA_PLACES", "now")
+    monkeypatch.setattr(hot, "SAMPLED_NOW", 3000)
+    monkeypatch.setattr(hot, "WINDOW_NOW", 3000)
+    monkeypatch.setattr(hot.HOT.__class__, "read", read_unless_hot(hot.HOT.__class__.read))
+    machine = Machine()
+    machine.engine.workshop.codes.clear()  # type: ignore[union-attr]
+    machine.engine.workshop.latest = None  # type: ignore[union-attr]
+    return machine
+
+
+def read_unless_hot(read):  # type: ignore[no-untyped-def]
+    return lambda shelf, key: None if shelf.name == "hot" else read(shelf, key)
+
+
+@pytest.fixture(scope="module")
+def mixture(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("places") / "mixture.c"
+    path.write_text("#define ROUNDS 400\n" + MIXTURE)
+    return path
+
+
+def tokens_of(machine: Machine, program: Path, **options: object) -> tuple[Ids, Figures]:
+    """What was said, and by whom, however the run ended."""
+    begun: list[Conversation] = []
+    with suppress(ProgramError):
+        machine.run(program, keep_trace=True, on_start=begun.append, **options)
+    return begun[0].trace.ids, begun[0].figures
+
+
+def general(monkeypatch: pytest.MonkeyPatch, program: Path, **options: object) -> Ids:
+    with monkeypatch.context() as off:
+        off.setattr(NativeSession, "generate", generate_plainly)
+        return tokens_of(Machine(), program, **options)[0]
+
+
+def generate_plainly(session: NativeSession, first: int, count: int) -> Ids:
+    """Without code for places."""
+    session.warming = None
+    session.library.set_places(session.state, None)
+    return PLAIN(session, first, count)
+
+
+PLAIN = NativeSession.generate
+
+
+def test_a_program_of_many_kinds(
+    now: Machine, mixture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    said, run = tokens_of(now, mixture)
+    again, second = tokens_of(now, mixture)
+    expected = general(monkeypatch, mixture)
+    np.testing.assert_array_equal(said, expected)
+    np.testing.assert_array_equal(again, expected)
+    assert second.placed > 0.5 * second.generated
+
+    # In pieces of any size: what is left of an instruction is said by the general code.
+    monkeypatch.setattr(NativeSession, "generate", in_pieces)
+    pieces, run = tokens_of(now, mixture)
+    np.testing.assert_array_equal(pieces, expected)
+    assert run.placed > 0
+
+    # Places of another program are not taken for these: nothing of them is used.
+    workshop = now.engine.workshop  # type: ignore[union-attr]
+    for program, code in list(workshop.codes.items()):
+        wrong = tuple(
+            replace(place, fields=tuple(n + 1 for n in place.fields)) for place in code.places
+        )
+        workshop.codes[program] = replace(code, places=wrong)
+    workshop.latest = None
+    monkeypatch.setattr(hot, "SAMPLED_NOW", 1 << 30)
+    monkeypatch.setattr(NativeSession, "generate", PLAIN)
+    other, run = tokens_of(now, mixture)
+    np.testing.assert_array_equal(other, expected)
+    assert run.placed == 0
+
+
+def in_pieces(session: NativeSession, first: int, count: int) -> Ids:
+    """The same tokens, asked for in pieces of 1 to 60."""
+    sizes = np.random.default_rng(session.length).integers(1, 60, size=1)
+    return PLAIN(session, first, min(count, int(sizes[0])))
+
+
+def test_what_was_not_sampled_is_left_to_the_general_code(
+    now: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Behind the sample come larger words, other branches and in the end a trap."""
+    path = tmp_path / "grows.c"
+    path.write_text(
+        "static unsigned t[8];\n"
+        "int main(void) { volatile unsigned x = 1, zero = 0; unsigned i = 0;\n"
+        "for (; i < 20000; i++) { x = i < 1500 ? i & 63 : x * 17 + i; t[i & 7] += x;\n"
+        "if (i > 19000) t[x & 7] ^= *(unsigned *)((char *)t + 1 + (i & 3)); }\n"
+        "return (int)(t[0] / zero); }\n"
+    )
+    said, run = tokens_of(now, path)
+    np.testing.assert_array_equal(said, general(monkeypatch, path))
+    assert run.placed > 0.5 * run.generated
+
+
+def test_a_kit_leaves_out_what_a_place_does_not_do() -> None:
+    template = "\n".join(
+        ["@if 1 field1", "a();", "@end", "@may 0 1", "b();", "@say 0", "c();", "@arrive place + 1",
+         "@go", "@end", "@say 1", "d();", "@end", "@end"]
+    )  # fmt: skip
+    kit = Kit([[0], [1]], [0], "head", "begin", "end", 0, {"7": template})
+    places = [
+        Place(3, (7, 0), (4,), frozenset({(0,)})),
+        Place(4, (7, 1), (3, 99), frozenset({(1,)})),
+        Place(5, (8, 1), (), frozenset()),
+    ]
+    source = program_to_c(kit, places)
+    third, fourth = source.split("place3:")[1].split("place4:")
+    assert "a();" not in third
+    assert "c();" in third
+    assert "d();" not in third
+    assert "if (to == 4) goto place4;" in third
+    assert "a();" in fourth
+    assert "c();" not in fourth
+    assert "d();" in fourth
+    assert "place5" not in source  # there is no template for it
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "args", "stdin"),
+    [
+        ("sha256.c", ("--own", "4096"), b""),
+        ("queens.c", ("8",), b""),
+        ("collatz64.c", (), b""),
+        ("nbody.c", ("20",), b""),
+        ("hungarian.c", (), b""),
+        ("lisp.c", (), b"(+ 1 2)\n"),
+    ],
+)
+def test_examples(
+    now: Machine,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    args: tuple[str, ...],
+    stdin: bytes,
+) -> None:
+    program = EXAMPLES / name
+    said, _ = tokens_of(now, program, args=args, stdin=stdin)
+    again, run = tokens_of(now, program, args=args, stdin=stdin)
+    expected = general(monkeypatch, program, args=args, stdin=stdin)
+    np.testing.assert_array_equal(said, expected)
+    np.testing.assert_array_equal(again, expected)
+    assert run.placed > 0
