@@ -14,6 +14,7 @@ from curta.engine import hot
 from curta.engine.native import NativeSession
 from curta.engine.native.kit import Kit, Place, program_to_c
 from curta.errors import ProgramError
+from curta.machine import talkers
 from curta.machine.conversation import Conversation, Figures
 from curta.machine.ids import Ids
 
@@ -70,6 +71,7 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Machine:
     machine = Machine()
     machine.engine.workshop.codes.clear()  # type: ignore[union-attr]
     machine.engine.workshop.latest = None  # type: ignore[union-attr]
+    machine.engine.workshop.parted = None  # type: ignore[union-attr]
     return machine
 
 
@@ -131,7 +133,7 @@ def test_a_program_of_many_kinds(
             replace(place, fields=tuple(n + 1 for n in place.fields)) for place in code.places
         )
         workshop.codes[program] = replace(code, places=wrong)
-    workshop.latest = None
+    workshop.latest = workshop.parted = None
     monkeypatch.setattr(hot, "SAMPLED_NOW", 1 << 30)
     monkeypatch.setattr(NativeSession, "generate", PLAIN)
     other, run = tokens_of(now, mixture)
@@ -143,6 +145,45 @@ def in_pieces(session: NativeSession, first: int, count: int) -> Ids:
     """The same tokens, asked for in pieces of 1 to 60."""
     sizes = np.random.default_rng(session.length).integers(1, 60, size=1)
     return PLAIN(session, first, min(count, int(sizes[0])))
+
+
+def test_samples_and_code_go_on_from_chapter_to_chapter(
+    now: Machine, mixture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None of which is long enough for a sample of its own."""
+    monkeypatch.setattr(hot, "SAMPLED_NOW", 3000)
+    monkeypatch.setattr(hot, "WINDOW_NOW", 1000)
+    monkeypatch.setattr(hot, "MOST_PLACES", 60)
+    said, figures = tokens_of(now, mixture, chapter_tokens=10_000)
+    expected = general(monkeypatch, mixture, chapter_tokens=10_000)
+    np.testing.assert_array_equal(said, expected)
+    assert figures.chapters > 5
+    assert figures.placed > 0
+
+
+def test_code_is_made_in_another_process(
+    now: Machine, mixture: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And taken over when it is there."""
+    monkeypatch.setenv("CURTA_PLACES", "later")
+    monkeypatch.setattr(hot, "MOST_PLACES", 60)
+    monkeypatch.setattr(hot, "COLD", 5000)
+    monkeypatch.setattr(hot, "SAMPLED", 5000)
+    monkeypatch.setattr(hot, "WINDOW", 1000)
+    monkeypatch.setattr(hot, "begin", finished(hot.begin))
+    monkeypatch.setattr(talkers, "CHUNK", 2000)
+    said, figures = tokens_of(now, mixture)
+    np.testing.assert_array_equal(said, general(monkeypatch, mixture))
+    assert 0 < figures.placed < figures.generated
+
+
+def finished(begin):  # type: ignore[no-untyped-def]
+    def begun(*arguments):  # type: ignore[no-untyped-def]
+        process = begin(*arguments)
+        process.wait()
+        return process
+
+    return begun
 
 
 def test_what_was_not_sampled_is_left_to_the_general_code(

@@ -12,12 +12,12 @@ the sequence, so which code is tried is only a matter of speed.
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import hashlib
 import json
 import subprocess
 import sys
-import weakref
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
@@ -59,6 +59,7 @@ SCATTER = 7919
 """So that samples are taken in all parts of chunks."""
 LONGEST = 10
 """Tokens of an instruction that are told apart in a sample."""
+PASSED_ON = ("sample", "missing", "length", "builds", "process", "code", "is_complete")
 Numbers = npt.NDArray[np.int64]
 
 
@@ -162,6 +163,20 @@ def classes_of(word: int) -> tuple[int, ...]:
     return tuple(reversed(found))
 
 
+@dataclass(frozen=True)
+class Parted:
+    """What a sequence that was closed leaves to the next, if it has the same fields."""
+
+    state: dict[str, Any]
+    numbers: Numbers
+    fields: Numbers
+
+    def stop(self) -> None:
+        process = self.state["process"]
+        if process is not None:
+            stop(process)
+
+
 class Workshop:
     """What an engine needs to make code for the programs that it executes."""
 
@@ -174,6 +189,7 @@ class Workshop:
         self.ends = np.zeros(len(kit.classes) + 1, dtype=bool)
         self.ends[kit.ending] = True
         self.codes: dict[str, Code] = {}
+        self.parted: Parted | None = None
         self.latest: Code | None = None
         """What was used last: a chapter of a run begins with another prompt than the one before."""
 
@@ -244,6 +260,12 @@ class Warming:
         self.code = workshop.find(self.program) or workshop.latest
         self.missing = self.wanted if self.code is None else 0
         """Tokens to be looked at before code is made."""
+        parted, workshop.parted = workshop.parted, None
+        if parted is not None:
+            if np.array_equal(self.fields_of(parted.numbers), parted.fields):
+                self.__dict__.update(parted.state)
+            else:
+                parted.stop()
 
     # -- a chunk of tokens ----------------------------------------------------------------------
 
@@ -323,7 +345,7 @@ class Warming:
                     self.take_over(self.workshop.load(self.program, made))
             else:
                 self.process = begin(self.workshop, self.program, places)
-                weakref.finalize(self, stop, self.process)
+                atexit.register(stop, self.process)
 
     def arrived(self, process: subprocess.Popen[str]) -> None:
         written = process.communicate()[0]
@@ -362,9 +384,12 @@ class Warming:
         return int(self.session.library.placed(self.session.state))
 
     def close(self) -> None:
-        if self.process is not None:
-            stop(self.process)
-            self.process = None
+        """Leave what is on its way to the next sequence: another chapter of the run, perhaps."""
+        numbers = np.array(sorted({place for place, _ in self.sample.said}), dtype=np.int64)
+        state = {name: self.__dict__[name] for name in PASSED_ON}
+        if self.workshop.parted is not None:
+            self.workshop.parted.stop()
+        self.workshop.parted = Parted(state, numbers, self.fields_of(numbers))
 
 
 # -- another process ----------------------------------------------------------------------------
