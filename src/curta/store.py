@@ -83,6 +83,11 @@ class Shelf:
                 return zlib.decompress(rest) if self.compressed else rest
         return None
 
+    def has(self, key: str | None) -> bool:
+        """Whether there is something under a key; it may be damaged."""
+        packaged = PACKAGED / self.name / f"{key}.xz"
+        return key is not None and (packaged.is_file() or (self.folder / key).is_file())
+
     def keep(self, key: str | None, content: bytes) -> None:
         """Keep it, if it can be kept."""
         if key is None:

@@ -180,18 +180,36 @@ class Parted:
 class Workshop:
     """What an engine needs to make code for the programs that it executes."""
 
-    def __init__(self, key: str, kit: Kit) -> None:
-        self.key, self.kit = key, kit
-        size = 1 + max(token for tokens in kit.classes for token in tokens)
-        self.class_of = np.full(size + (1 << 16), -1, dtype=np.int64)
-        for number, tokens in enumerate(kit.classes):
-            self.class_of[tokens] = number
-        self.ends = np.zeros(len(kit.classes) + 1, dtype=bool)
-        self.ends[kit.ending] = True
+    def __init__(self, key: str) -> None:
+        self.key = key
         self.codes: dict[str, Code] = {}
         self.parted: Parted | None = None
         self.latest: Code | None = None
         """What was used last: a chapter of a run begins with another prompt than the one before."""
+
+    @cached_property
+    def kit(self) -> Kit:
+        """Read when it is needed: most runs are too short."""
+        kept = KITS.read(self.key)
+        if kept is None:  # it was damaged: there is no code for anything
+            return Kit([[0]], [0], "", "", "", 0, {})
+        return Kit.from_json(kept.decode())
+
+    @cached_property
+    def class_of(self) -> Numbers:
+        """The class of every token, or -1."""
+        size = 1 + max(token for tokens in self.kit.classes for token in tokens)
+        found = np.full(size + (1 << 16), -1, dtype=np.int64)
+        for number, tokens in enumerate(self.kit.classes):
+            found[tokens] = number
+        return found
+
+    @cached_property
+    def ends(self) -> npt.NDArray[np.bool_]:
+        """Whether tokens of a class end a place."""
+        found = np.zeros(len(self.kit.classes) + 1, dtype=bool)
+        found[self.kit.ending] = True
+        return found
 
     def find(self, program: str) -> Code | None:
         """Code that was made for a program, in this process or before."""
@@ -240,10 +258,7 @@ def place_of(found: list[Any]) -> Place:
 def workshop_of(source: str) -> Workshop | None:
     """The workshop for an engine with this general code, if there is a kit for it."""
     key = kit_key(source)
-    kept = KITS.read(key)
-    if key is None or kept is None:
-        return None
-    return Workshop(key, Kit.from_json(kept.decode()))
+    return Workshop(key) if key is not None and KITS.has(key) else None
 
 
 class Warming:
@@ -369,7 +384,7 @@ class Warming:
 
     def given(self, tokens: Ids) -> None:
         """Tokens that were not said may have changed what is known of places."""
-        if np.any(self.workshop.class_of[tokens] < 0):
+        if self.code is not None and np.any(self.workshop.class_of[tokens] < 0):
             self.session.library.set_places(self.session.state, None)
             self.is_attached = False
 
@@ -417,8 +432,5 @@ def stop(process: subprocess.Popen[str]) -> None:
 def main() -> None:
     """What the other process does: a request on its input, what was made on its output."""
     key, program, places = json.load(sys.stdin)
-    kept = KITS.read(key)
-    if kept is None:
-        raise SystemExit(1)
-    made = Workshop(key, Kit.from_json(kept.decode())).make(program, map(place_of, places))
+    made = Workshop(key).make(program, map(place_of, places))
     print(json.dumps(made))
