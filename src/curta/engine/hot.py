@@ -52,8 +52,10 @@ SAMPLED_NOW = WINDOW_NOW = 1 << 15
 ENOUGH = 0.99
 """The part of a chunk that code for places should say."""
 HOTTEST = 0.999
-MOST_PLACES = 1500
-"""Code is made for the hottest places, up to this part of what was sampled, and to so many."""
+MOST_PLACES = 600
+"""Code is made for the hottest places, up to this part of what was sampled, and to so many: a C
+compiler takes half a minute and a gigabyte for 750.
+"""
 MOST_BUILDS = 8
 SCATTER = 7919
 """So that samples are taken in all parts of chunks."""
