@@ -16,10 +16,9 @@ import atexit
 import ctypes
 import hashlib
 import json
-import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -38,6 +37,8 @@ from curta.settings import read_settings
 from curta.store import Shelf, key_of, sources_digest
 
 if TYPE_CHECKING:
+    import subprocess
+
     from curta.engine.native import NativeSession
 
 KITS = Shelf("kits", compressed=True)
@@ -46,6 +47,8 @@ FLAGS = ("-fwrapv", "-lm", "-O1")
 COLD = 40_000_000
 """Tokens that a run says before it is worth a compiler's time."""
 SAMPLED = 1 << 17
+SHORT = 1 << 20
+"""Tokens that a run says before it is worth looking whether there is code."""
 WINDOW = 1 << 12
 """Tokens that are looked at one by one before code is made; at most so many of a chunk."""
 SAMPLED_NOW = WINDOW_NOW = 1 << 15
@@ -61,7 +64,16 @@ SCATTER = 7919
 """So that samples are taken in all parts of chunks."""
 LONGEST = 10
 """Tokens of an instruction that are told apart in a sample."""
-PASSED_ON = ("sample", "missing", "length", "builds", "process", "code", "is_complete")
+PASSED_ON = (
+    "has_looked",
+    "sample",
+    "missing",
+    "length",
+    "builds",
+    "process",
+    "code",
+    "is_complete",
+)
 Numbers = npt.NDArray[np.int64]
 
 
@@ -182,12 +194,18 @@ class Parted:
 class Workshop:
     """What an engine needs to make code for the programs that it executes."""
 
-    def __init__(self, key: str) -> None:
-        self.key = key
+    def __init__(self, key: Callable[[], str | None]) -> None:
+        self.find_key = key
         self.codes: dict[str, Code] = {}
         self.parted: Parted | None = None
         self.latest: Code | None = None
         """What was used last: a chapter of a run begins with another prompt than the one before."""
+
+    @cached_property
+    def key(self) -> str:
+        """By which the kit is kept; none if there is no kit."""
+        key = self.find_key()
+        return key if key is not None and KITS.has(key) else ""
 
     @cached_property
     def kit(self) -> Kit:
@@ -257,10 +275,9 @@ def place_of(found: list[Any]) -> Place:
     return Place(number, tuple(fields), tuple(following), frozenset(map(tuple, said)))
 
 
-def workshop_of(source: str) -> Workshop | None:
-    """The workshop for an engine with this general code, if there is a kit for it."""
-    key = kit_key(source)
-    return Workshop(key) if key is not None and KITS.has(key) else None
+def workshop_of(source: str) -> Workshop:
+    """The workshop for an engine with this general code."""
+    return Workshop(lambda: kit_key(source))
 
 
 class Warming:
@@ -274,7 +291,9 @@ class Warming:
         self.builds = self.length = 0
         self.is_attached = self.is_complete = False
         self.process: subprocess.Popen[str] | None = None
-        self.code = workshop.find(self.program) or workshop.latest
+        self.code = workshop.latest
+        self.has_looked = False
+        """Whether there is anything for this program: short runs do not look."""
         self.missing = self.wanted if self.code is None else 0
         """Tokens to be looked at before code is made."""
         parted, workshop.parted = workshop.parted, None
@@ -288,6 +307,8 @@ class Warming:
 
     def generate(self, first: int, said: Ids) -> int:
         """Fill `said`, as far as there is something to say; returns how many there are."""
+        if not self.has_looked and (self.now or self.length >= SHORT):
+            self.look()
         self.attach()
         if self.wants_sample:
             length = self.follow(first, said)
@@ -299,6 +320,14 @@ class Warming:
         self.length += length
         self.advance()
         return length
+
+    def look(self) -> None:
+        """For code that was made for the program before."""
+        self.has_looked = True
+        if not self.workshop.key:
+            self.builds = MOST_BUILDS
+        elif (found := self.workshop.find(self.program)) is not None:
+            self.code, self.is_attached, self.missing = found, False, 0
 
     def generated(self, first: int, said: Ids) -> int:
         library, state = self.session.library, self.session.state
@@ -413,6 +442,8 @@ class Warming:
 
 
 def begin(workshop: Workshop, program: str, places: Iterable[Place]) -> subprocess.Popen[str]:
+    import subprocess
+
     request = json.dumps([workshop.key, program, [as_json(place) for place in places]])
     command = [sys.executable, "-c", "from curta.engine.hot import main; main()"]
     pipe, nothing = subprocess.PIPE, subprocess.DEVNULL
@@ -434,5 +465,5 @@ def stop(process: subprocess.Popen[str]) -> None:
 def main() -> None:
     """What the other process does: a request on its input, what was made on its output."""
     key, program, places = json.load(sys.stdin)
-    made = Workshop(key).make(program, map(place_of, places))
+    made = Workshop(lambda: key).make(program, map(place_of, places))
     print(json.dumps(made))

@@ -104,6 +104,7 @@ class NativeTalker:
     def __init__(self, session: NativeSession) -> None:
         self.session = session
         self.pending = NOTHING
+        _ = session.engine.workshop  # before any clock runs
 
     @property
     def engine(self) -> Native:
