@@ -121,11 +121,7 @@ class Case:
                 high = min(high, place - unit)
                 break
             level += height
-        return (
-            definition.argument.without_constant,
-            low - definition.argument.added,
-            high - definition.argument.added,
-        )
+        return definition.argument, low, high
 
     def learned(self, total: Sum, low: Number, high: Number) -> Self:
         """The same for what comes after a check that a sum is in an interval."""
@@ -359,9 +355,13 @@ class Case:
         added = argument.added
         argument = argument.without_constant
         unit = power_of_two(self.pool.step(argument))
-        inner = tuple(
-            (simplify(-(Fraction(added - place) // unit) * unit), height) for place, height in inner
-        )
+        heights: dict[Number, Number] = {}
+        for place, height in inner:
+            value = simplify(-(Fraction(added - place) // unit) * unit)
+            heights[value] = heights.get(value, 0) + height
+        inner = tuple((value, height) for value, height in heights.items() if height)
+        if not inner:
+            return scaled(factor, base)
         number = factor.constant
         if number is not None:
             base, factor = base * number, ONE

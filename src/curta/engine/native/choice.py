@@ -89,7 +89,7 @@ def decisive(case: Case, rules: list[Rule]) -> Iterator[Sum]:
         seen.add(value)
         definition = pool.entries[value].definition
         if isinstance(definition, Steps) and len(definition.jumps) < MOST_PIECES:
-            on = upright(definition.argument.without_constant)[1]
+            on = upright(definition.argument)[1]
             if on not in tried:
                 tried.add(on)
                 yield on
@@ -108,9 +108,11 @@ def places_of(case: Case, on: Sum) -> list[Bounds]:
     step = power_of_two(case.pool.step(on))
     places: set[Number] = set()
     if (high - low) / step < MOST_PIECES:
-        places = {simplify(low + step * n) for n in range(1, int((high - low) / step) + 1)}
+        first = int(Fraction(low) // step) + 1
+        places = {simplify(step * n) for n in range(first, int(Fraction(high) // step) + 1)}
     for found in case.pool.places.get(on, []):
-        inner = {place for place in found if low < place <= high}
+        whole = {simplify(-(-Fraction(place) // step) * step) for place in found}
+        inner = {place for place in whole if low < place <= high}
         if len(places | inner) < MOST_PIECES:
             places |= inner
     starts = [low, *sorted(places)]

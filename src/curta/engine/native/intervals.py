@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from curta.compiler.numbers import Number, simplify
+from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.bits import BitFinder, Bits
 from curta.engine.native.values import (
     Bounds,
@@ -23,6 +23,7 @@ from curta.engine.native.values import (
     Sum,
     ValueId,
     direction,
+    divided,
     proportion,
 )
 
@@ -109,7 +110,11 @@ class Intervals:
             case Held(total):
                 return self.of(total)
             case Conjunction(one, other):
-                return 0, min(self.of(one)[1], self.of(other)[1])
+                counts = (
+                    divided(self.of(part)[1], power_of_two(self.pool.step(part)))
+                    for part in (one, other)
+                )
+                return 0, min(counts)
             case _:
                 return self.given(value)
 

@@ -299,9 +299,10 @@ class Places(Specialiser):
     def moved(self, moment: Moment, grown: Sum) -> Moment:
         """The same once the place has moved on."""
         counted = moment.counted.plus(grown)
-        equal = {n: s for n, s in moment.case.facts.equal.items() if n not in self.table_values}
+        facts = self.kept(moment.case.facts, Change(totals=frozenset({self.counter})))
+        equal = {n: s for n, s in facts.equal.items() if n not in self.table_values}
         equal[self.counter] = counted
-        case = Exact(self.pool, self.with_fields(replace(moment.case.facts, equal=equal)))
+        case = Exact(self.pool, self.with_fields(replace(facts, equal=equal)))
         return Moment(moment.depth, case, (case, *moment.taken[1:]), counted)
 
     @property

@@ -19,7 +19,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from itertools import accumulate
+from itertools import accumulate, pairwise
 
 from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify, step_of
 
@@ -137,7 +137,10 @@ class Product:
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """factor * f(argument): f rises by a height at every place, and is flat in between."""
+    """factor * f(argument): f rises by a height at every place, and is flat in between.
+
+    The argument has no constant, and places are values that it may have, in their order.
+    """
 
     argument: Sum
     jumps: Rises
@@ -280,10 +283,9 @@ class Pool:
         return number
 
     def note_places(self, steps: Steps) -> None:
-        sign, number = upright(steps.argument.without_constant)
+        sign, number = upright(steps.argument)
         away = 0 if sign > 0 else power_of_two(self.step(number))
-        added = steps.argument.added
-        found = {simplify(sign * (place - added) + away) for place, _ in steps.jumps}
+        found = {simplify(sign * place + away) for place, _ in steps.jumps}
         self.places.setdefault(number, []).append(found)
 
     def value(self, definition: Definition, step: int, name: str = "") -> Sum:
@@ -309,6 +311,10 @@ class Pool:
         return self.value(Product(gate, factor), self.step(gate) + self.step(factor))
 
     def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
+        grain, places = self.step(argument), [place for place, _ in jumps]
+        assert not argument.added
+        assert all(step_of(place) >= grain for place in places)
+        assert all(before < place for before, place in pairwise(places))
         step = min(step_of(height) for _, height in jumps) + self.step(factor)
         return self.value(Steps(argument, jumps, factor), step)
 
