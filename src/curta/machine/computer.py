@@ -9,6 +9,7 @@ from curta.machine.instructions import Instruction
 from curta.machine.parts.arithmetic import comparisons, results
 from curta.machine.parts.division import division_parts
 from curta.machine.parts.memory import memory_parts
+from curta.machine.parts.floats import float_results
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.parts.program import (
     Baked,
@@ -42,6 +43,7 @@ def build(
     say = Speaker(graph, token, program, traps)
     found = {
         **results(program.now, registers.sources),
+        **float_results(program.now, registers.sources),
         **{e.name: e.result(registers.sources) for e in operations.extensions},
         **dict.fromkeys(operations.of_kind("load"), memory.loaded),
     }

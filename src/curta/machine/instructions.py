@@ -12,7 +12,8 @@ from the current frame, others stand for themselves. A register that was never w
     read     asks the host for a word and writes it to d
     end      leaves the program; the next instruction is number 0, in the first frame
 
-Where b is None the immediate is the second operand; of the three sources only b can be immediate.
+Where b is None the immediate is the second operand; of the sources only b can be immediate. An
+operation on doubles has a fourth source, e, which stands where a jump has its target.
 
 The private memory is a second address space of 4 GiB, without bounds: tables, passive segments and
 what WASI keeps lie there. Register MEMORY_PAGES holds the size of the other memory in pages.
@@ -30,6 +31,8 @@ import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
+
+from curta.machine.float_words import FLOATS
 
 Kind = Literal["value", "divide", "load", "store", "jump", "write", "read", "end"]
 
@@ -64,7 +67,7 @@ TRAPS = (
     "call stack exhausted",
 )
 """Messages of the specification; the immediate of `trap` is a place here."""
-Meaning = Callable[[int, int, int], int]
+Meaning = Callable[..., int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +81,11 @@ class CoreOperation:
 
     name: str
     operands: str
-    """Which of a, b, c and d it has. Loads and stores may have b besides, an index."""
+    """Which of a, b, c, e and d it has. Loads and stores may have b besides, an index."""
     meaning: Meaning | None = None
-    """The word that a value is: a and b are sources, c the third (the low word of a funnel)."""
+    """The word that a value is: a and b are sources, c the third (the low word of a funnel); e is
+    there if `operands` has it.
+    """
     kind: Kind = "value"
     swapped: str | None = None
     """What gives the same with a and b exchanged."""
@@ -168,6 +173,7 @@ _VALUES = (
 COMPARISONS = tuple(one.name for one in _VALUES if one.inverse is not None)
 _TABLE = (
     *_VALUES,
+    *(CoreOperation(name, operands, meaning) for name, (operands, meaning) in FLOATS.items()),
     CoreOperation("div_u", "abd", kind="divide", traps=(_BY_ZERO,)),
     CoreOperation("div_s", "abd", kind="divide", traps=(_BY_ZERO, "integer overflow")),
     CoreOperation("rem_u", "abd", kind="divide", traps=(_BY_ZERO,)),
@@ -213,6 +219,11 @@ def operation_of(name: str) -> CoreOperation:
     return CORE.get(name, _EXTENSION)
 
 
+def has_fourth(name: str) -> bool:
+    """Whether an operation has a fourth source."""
+    return "e" in operation_of(name).operands
+
+
 def kind_of(name: str) -> Kind:
     return operation_of(name).kind
 
@@ -228,3 +239,8 @@ class Instruction:
     d: int = 0
     immediate: int = 0
     target: int = 0
+
+    @property
+    def e(self) -> int:
+        """The fourth source of operations that have one."""
+        return self.target

@@ -20,7 +20,14 @@ import numpy.typing as npt
 from curta.errors import TokenError, ToolchainError
 from curta.machine import ids
 from curta.machine.ids import Ids
-from curta.machine.instructions import CORE, FRAME_REGISTERS, GLOBALS, WORD, Instruction
+from curta.machine.instructions import (
+    CORE,
+    FRAME_REGISTERS,
+    GLOBALS,
+    WORD,
+    Instruction,
+    has_fourth,
+)
 from curta.machine.loaded import LoadedProgram
 from curta.machine.pieces import Pieces, pieces_of
 from curta.machine.program import PRIVATE, Segment
@@ -93,7 +100,10 @@ def new_ledger(program: LoadedProgram) -> Ledger:
 
 def frame_size(program: LoadedProgram) -> int:
     """No instruction names a register of its frame from this number on."""
-    named = np.concatenate([program.rows[name] for name in "abcd"] or [np.zeros(1, np.uint32)])
+    with_fourth = [n for n, name in enumerate(program.operations) if has_fourth(name)]
+    numbers = program.rows["operation"] % len(program.operations)
+    sources = [program.rows[name] for name in "abcd"]
+    named = np.concatenate([*sources, program.rows["target"][np.isin(numbers, with_fourth)]])
     below = named[named < GLOBALS]
     return int(below.max(initial=0)) + 1
 

@@ -66,14 +66,14 @@ def constant(word: int) -> str:
 def instruction_text(instruction: Instruction) -> str:
     """A core instruction: what it computes, and where that goes."""
     name, b = instruction.operation, instruction.b
-    words = {field: register(getattr(instruction, field)) for field in "acd"}
+    words = {field: register(getattr(instruction, field)) for field in "acde"}
     words["b"] = constant(instruction.immediate) if b is None else register(b)
     operands = operation_of(name).operands
     if name not in CORE and words["b"] == "0" and not instruction.c:
         operands = "a"
     return operation_of(name).listing.format(
         name=name,
-        sources=", ".join(words[field] for field in "abc" if field in operands),
+        sources=", ".join(words[field] for field in "abce" if field in operands),
         address=_address(words["a"], instruction),
         immediate=instruction.immediate,
         target=instruction.target,

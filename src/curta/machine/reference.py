@@ -21,6 +21,7 @@ from curta.machine.instructions import (
     VALUES,
     WORD,
     Instruction,
+    has_fourth,
     kind_of,
     signed,
 )
@@ -110,7 +111,8 @@ class CoreMachine:
         name = instruction.operation
         match kind_of(name):
             case "value":
-                self.say_word(instruction, self.meanings[name](a, b, c))
+                e = [self.read(instruction.e)] if has_fourth(name) else []
+                self.say_word(instruction, self.meanings[name](a, b, c, *e))
             case "divide":
                 self.divide(instruction, a, b)
             case "load":

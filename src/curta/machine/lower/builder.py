@@ -159,8 +159,8 @@ class Builder:
     def compute(self, name: str, *sources: Value, immediate: int = 0) -> Value:
         """What a new step gives."""
         d = self.code.new_value()
-        a, b, c = (*sources, None, None, None)[:3]
-        self.block.steps.append(Step(name, d, a, b, c, immediate, self.place))
+        a, b, c, e = (*sources, None, None, None, None)[:4]
+        self.block.steps.append(Step(name, d, a, b, c, e, immediate, self.place))
         self.make(d, Operation(name, sources))
         return d
 

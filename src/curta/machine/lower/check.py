@@ -19,8 +19,8 @@ from curta.machine.lower.conflicts import bits_of, find_uses, members
 from curta.machine.lower.flow import find_dominators, find_order
 from curta.machine.lower.operations import operands
 
-Form = tuple[bool, bool, bool, bool]
-"""Whether there are d, a, b, c."""
+Form = tuple[bool, bool, bool, bool, bool]
+"""Whether there are d, a, b, c, e."""
 
 
 class CodeError(Exception):
@@ -80,8 +80,8 @@ class Checker:
         for step in block.steps:
             if isinstance(step, Call):
                 continue
-            name, d, a, b, c, _, _ = step
-            form = d is not None, a is not None, b is not None, c is not None
+            name, d, a, b, c, e, _, _ = step
+            form = d is not None, a is not None, b is not None, c is not None, e is not None
             if form not in _forms(name):
                 raise CodeError(f"{step} in block {block.label} has sources that it must not have")
         end = block.end
@@ -118,6 +118,6 @@ def _forms(name: str) -> frozenset[Form]:
     if kind_of(name) in ("jump", "end"):
         raise CodeError(f"{name} is no step")
     if expected is None:
-        return frozenset(product((True,), (True,), (False, True), (False, True)))
-    d, a, b, c = (field in expected for field in "dabc")
-    return frozenset({(d, a, b, c), (d, a, b or operation_of(name).has_bounds, c)})
+        return frozenset(product((True,), (True,), (False, True), (False, True), (False,)))
+    d, a, b, c, e = (field in expected for field in "dabce")
+    return frozenset({(d, a, b, c, e), (d, a, b or operation_of(name).has_bounds, c, e)})

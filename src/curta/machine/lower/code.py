@@ -32,7 +32,7 @@ Label = int
 
 
 class Step(NamedTuple):
-    """A core instruction on values. `a`, `b`, `c` are its sources as instructions.py has them: a
+    """A core instruction on values. `a`, `b`, `c`, `e` are its sources as instructions.py has them: a
     constant b becomes the immediate where there is none, other constants lie in shared registers.
     Loads and stores have an address a, maybe an index b, the value stored c, an offset `immediate`.
 
@@ -45,6 +45,7 @@ class Step(NamedTuple):
     a: Value | None = None
     b: Value | None = None
     c: Value | None = None
+    e: Value | None = None
     immediate: int = 0
     place: Place | None = None
 
@@ -245,7 +246,7 @@ def end_uses(end: End) -> tuple[Value, ...]:
 
 def reads(step: Step | Call) -> list[Value]:
     """The values that a step reads."""
-    sources = (*step.arguments, step.pointer) if isinstance(step, Call) else step[2:5]
+    sources = (*step.arguments, step.pointer) if isinstance(step, Call) else step[2:6]
     return [value for value in sources if value is not None]
 
 

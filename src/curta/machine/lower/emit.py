@@ -141,7 +141,7 @@ class _Writer:
         return [Line(_copy(d, source), place) for d, source in turns]
 
     def step(self, step: Step) -> None:
-        operation, d, a, b, c, immediate, place = step
+        operation, d, a, b, c, e, immediate, place = step
         if operation == SET and c is not None:
             self.move({immediate: self.source(c)}, place)
         elif operation == GET and d is not None:
@@ -153,7 +153,8 @@ class _Writer:
             a, c = self.register(a), self.register(c)
             b = None if b is None else self.register(b)
             to = 0 if d is None else self.of[d]
-            self.add(Instruction(operation, a, b, c, to, immediate), place)
+            fourth = 0 if e is None else self.register(e)
+            self.add(Instruction(operation, a, b, c, to, immediate, fourth), place)
 
     def call(self, call: Call, slot: int) -> None:
         moves = self.given_at(call.arguments, slot)

@@ -54,6 +54,40 @@ curta.add3 abc: r = add3 a b c
 curta.sub3 abc: r = sub3 a b c
 curta.funnel_shl Aan: r = funnel_shl A n a
 curta.funnel_shr Aan: r = funnel_shr A n a
+curta.f64_pack_high AxaS: r = f64_pack_high A x a S
+curta.f64_pack_low AxaS: r = f64_pack_low A x a S
+curta.f32_pack AxaS: r = f32_pack A x a S
+f64.add aAbB: R = f64_add_high A B a b; r = f64_add_low A B a b
+f64.sub aAbB: R = f64_sub_high A B a b; r = f64_sub_low A B a b
+f64.mul aAbB: R = f64_mul_high A B a b; r = f64_mul_low A B a b
+f64.eq aAbB: r = f64_eq A B a b
+f64.ne aAbB: e = f64_eq A B a b; r = eq e 0
+f64.lt aAbB: r = f64_lt A B a b
+f64.gt aAbB: r = f64_lt B A b a
+f64.le aAbB: r = f64_le A B a b
+f64.ge aAbB: r = f64_le B A b a
+f32.add ab: r = f32_add a b
+f32.sub ab: r = f32_sub a b
+f32.mul ab: r = f32_mul a b
+f32.eq ab: r = f32_eq a b
+f32.ne ab: e = f32_eq a b; r = eq e 0
+f32.lt ab: r = f32_lt a b
+f32.gt ab: r = f32_lt b a
+f32.le ab: r = f32_le a b
+f32.ge ab: r = f32_le b a
+f32.demote_f64 aA: r = f32_demote A A a a
+f64.promote_f32 a: R = f64_promote_high a a; r = f64_promote_low a a
+f64.convert_i32_u a: R = f64_pack_high 0 1075 a 0; r = f64_pack_low 0 1075 a 0
+f64.convert_i32_s a: c = xor a 0x80000000; R = f64_sub_high 0x43300000 0x43300000 c 0x80000000; \
+    r = f64_sub_low 0x43300000 0x43300000 c 0x80000000
+f64.convert_i64_u aA: R = f64_pack_high A 1075 a 0; r = f64_pack_low A 1075 a 0
+f64.convert_i64_s aA: s = shr_s A 31; c = xor a s; d = xor A s; e = lt_u c s; l = sub c s; h = sub3 d s e; \
+    R = f64_pack_high h 1075 l A; r = f64_pack_low h 1075 l A
+f32.convert_i32_u a: r = f32_pack 0 1075 a 0
+f32.convert_i32_s a: s = shr_s a 31; c = xor a s; m = sub c s; r = f32_pack 0 1075 m a
+f32.convert_i64_u aA: r = f32_pack A 1075 a 0
+f32.convert_i64_s aA: s = shr_s A 31; c = xor a s; d = xor A s; e = lt_u c s; l = sub c s; h = sub3 d s e; \
+    r = f32_pack h 1075 l A
 f32.neg a: r = xor a 0x80000000
 f32.abs a: r = and a 0x7fffffff
 f32.copysign ab: s = and b 0x80000000; m = and a 0x7fffffff; r = or m s
@@ -76,12 +110,16 @@ def _read_straight() -> dict[str, Callable[..., Values]]:
 
 def _go_straight(given: str, steps: list[list[str]], b: Builder, *words: Value) -> Values:
     known = dict(zip(given, words, strict=True))
+
+    def source(word: str) -> Value:
+        return known[word] if word in known else b.constant(int(word, 0))
+
     for name, _, *operation, last in steps:
-        source = known[last] if last in known else b.constant(int(last, 0))
         if operation:
             first, *others = operation
-            source = b.value(first, *(known[word] for word in others), source)
-        known[name] = source
+            known[name] = b.value(first, *map(source, (*others, last)))
+        else:
+            known[name] = source(last)
     return tuple(known[name] for name in "rR" if name in known)
 
 
@@ -145,13 +183,6 @@ def _divide(name: str, b: Builder, low: Value, high: Value, divisor: Value, abov
     return choose(b, Operation("ne", (high, b.constant(0))), large, small)
 
 
-def _multiply_doubles(b: Builder, *words: Value) -> Values:
-    """A number by itself is half the work."""
-    if words[:2] == words[2:]:
-        return b.call_library("f64.square", words[:2], 2)
-    return b.call_library("f64.mul", words, 2)
-
-
 NUMBERS: dict[str, Compute] = {
     **STRAIGHT,
     **{f"i32.{name}": partial(value, name) for name in CORE if f"i32.{name}" in NUMERIC},
@@ -163,7 +194,6 @@ NUMBERS: dict[str, Compute] = {
     **{f"i64.{name}": partial(_shift, name) for name in ("shl", "shr_u", "shr_s", "rotl", "rotr")},
     "i64.clz": partial(_count_zeros, "clz"),
     "i64.ctz": partial(_count_zeros, "ctz"),
-    "f64.mul": _multiply_doubles,
     **dict.fromkeys(("i32.const", "f32.const"), lambda b, word: (b.constant(word),)),
     **dict.fromkeys(
         ("i64.const", "f64.const"),

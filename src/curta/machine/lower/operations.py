@@ -13,7 +13,7 @@ _OPERANDS = {GET: "d", SET: "c", **{name: one.operands for name, one in CORE.ite
 
 
 def operands(operation: str) -> str | None:
-    """Which of a, b, c and d an operation has; None for extensions, each of which has its own.
+    """Which of a, b, c, e and d an operation has; None for extensions, each of which has its own.
 
     Accesses of the program's memory may have b, too.
     """
@@ -65,15 +65,8 @@ def replaced(step: Step | Call, names: Mapping[Value, Value]) -> Step | Call:
         pointer = step.pointer if step.pointer is None else names.get(step.pointer, step.pointer)
         arguments = tuple(names.get(v, v) for v in step.arguments)
         return step._replace(arguments=arguments, pointer=pointer)
-    operation, d, a, b, c, immediate, place = step
-    if a not in names and b not in names and c not in names:
+    operation, d, *sources, immediate, place = step
+    if not any(source in names for source in sources):
         return step
-    return Step(
-        operation,
-        d,
-        None if a is None else names.get(a, a),
-        None if b is None else names.get(b, b),
-        None if c is None else names.get(c, c),
-        immediate,
-        place,
-    )
+    renamed = (None if source is None else names.get(source, source) for source in sources)
+    return Step(operation, d, *renamed, immediate, place)

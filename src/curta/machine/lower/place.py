@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from curta.errors import UnsupportedFeatureError
-from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
+from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction, kind_of
 from curta.machine.lower.code import USER, Callee, Label, Place
 from curta.machine.lower.flat import Flat, Mark
 from curta.machine.program import Claim, Origin
@@ -59,7 +59,7 @@ def place(functions: Sequence[Flat]) -> Placed:
             instructions += [instruction, *(Instruction("jump", target=way) for way in ways)]
             origins += [origin(line.place)] * (1 + len(ways))
     inlined = {call: callee for function in functions for call, callee in function.inlined.items()}
-    reached = {instruction.target for instruction in instructions}
+    reached = {one.target for one in instructions if kind_of(one.operation) == "jump"}
     claims = {at: begun[at][0].claim(begun[at][1]) for at in begun.keys() & reached}
     blocks = {at: claim for at, claim in claims.items() if claim is not None}
     return Placed(tuple(instructions), tuple(origins), starts, blocks, inlined)

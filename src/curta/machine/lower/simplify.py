@@ -93,14 +93,14 @@ class _Known:
         if step.operation == "copy" and step.b is not None:
             return step.b
         constants = self.code.constants
-        if step.a not in constants and step.b not in constants and step.c not in constants:
+        if not any(source in constants for source in step[2:6]):
             return step
         operation = Operation(step.operation, tuple(reads(step)))
         found = reduce(operation, self.facts, self.code.constant)
         if isinstance(found, Value):
             return found
-        a, b, c = (*found.sources, None, None)[:3]
-        return Step(found.name, step.d, a, b, c, step.immediate, step.place)
+        a, b, c, e = (*found.sources, None, None, None)[:4]
+        return Step(found.name, step.d, a, b, c, e, step.immediate, step.place)
 
 
 def _is_shared(operation: str) -> bool:
@@ -108,10 +108,10 @@ def _is_shared(operation: str) -> bool:
 
 
 def _key(step: Step) -> Key:
-    operation, _, a, b, c, _, _ = step
+    operation, _, a, b, c, e, _, _ = step
     if SWAPPED.get(operation) == operation and a is not None and b is not None and a > b:
         a, b = b, a
-    return operation, a, b, c
+    return operation, a, b, c, e
 
 
 def _certain(code: Code, end: Branch) -> Branch | Jump:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from curta.compiler import Graph, Node
 from curta.errors import UserError
-from curta.machine.instructions import OPERATIONS, Kind, kind_of
+from curta.machine.instructions import OPERATIONS, Kind, has_fourth, kind_of
 from curta.machine.parts.words import Word
 from curta.machine.vocabulary import TOKENS, operation_tokens
 
@@ -19,6 +19,7 @@ class Sources:
     a: Word
     b: Word
     c: Word
+    e: Word
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,9 @@ class Operations:
 
     def of_kind(self, *kinds: Kind) -> list[str]:
         return [name for name in self.names if kind_of(name) in kinds]
+
+    def with_fourth(self) -> list[str]:
+        return [name for name in self.names if has_fourth(name)]
 
     def feature(self, graph: Graph) -> Node:
         numbers = {token: i % len(self.names) for i, token in enumerate(self.tokens)}

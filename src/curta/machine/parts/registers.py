@@ -56,13 +56,12 @@ def register_parts(graph: Graph, token: Token, program: Program) -> Registers:
         return found.named(name)
 
     now = program.now
-    a, b, c = (
-        read(place(field, frame), f"source {name}")
-        for field, name in ((now.a, "a"), (now.b, "b"), (now.c, "c"))
-    )
+    fourth = graph.gate(now.is_any(*now.operations.with_fourth()), now.target)
+    fields = {"a": now.a, "b": now.b, "c": now.c, "e": fourth}
+    a, b, c, e = (read(place(field, frame), f"source {name}") for name, field in fields.items())
     second = select(now.immediate_mode, now.immediate, b).named("second source")
     return Registers(
-        sources=Sources(word_of(a), word_of(second), word_of(c)),
+        sources=Sources(word_of(a), word_of(second), word_of(c), word_of(e)),
         frame=frame,
         may_call=at_most(frame + now.immediate, FRAME_REGISTERS - LARGEST_FRAME),
         memory_pages=read(MEMORY_PAGES, "memory pages"),

@@ -11,7 +11,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from curta.machine.instructions import CORE, GLOBALS
+from curta.machine.instructions import CORE, GLOBALS, has_fourth
 from curta.machine.program import USER, Callee
 from curta.machine.proof.modules import SourceModule, Sources
 from curta.machine.proof.target import Target
@@ -68,8 +68,10 @@ def fingerprint(
         if core.operation not in CORE:
             parts.append(sources.extensions[core.operation])
         parts.append((at - start, core.operation, core.a, core.b, core.c, core.d, core.immediate))
+        parts.append(core.e if has_fourth(core.operation) else None)
         parts.append(leads if core.operation.startswith(("jump", "call")) else None)
-        for register in (core.a, core.b, core.c, core.d):
+        fourth = core.e if has_fourth(core.operation) else None
+        for register in (core.a, core.b, core.c, core.d, fourth):
             if register is not None and register >= GLOBALS:
                 parts.append(target.constants.get(register))
     return repr(parts)

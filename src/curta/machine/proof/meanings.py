@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
+from curta.machine.float_words import BIAS
 from curta.machine.instructions import COMPARISONS, DIVISIONS, VALUES
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
 from curta.machine.values import word_count
@@ -21,12 +22,16 @@ from curta.machine.wasm.opcodes import NUMERIC, OPCODES, Opcode
 Words = tuple[Term, ...]
 _SIGN = 1 << 31
 _LAST_BIT = constant(31)
+_MILLIONS = 0x4330_0000
+"""The high word of the doubles from 2^52 on, whose last place is 1."""
 
 
 class Algebra(Protocol):
     """What meanings are written in. `decide` says on which side of a case a way is."""
 
-    def value(self, operation: str, a: Term, b: Term = ..., c: Term = ...) -> Term: ...
+    def value(
+        self, operation: str, a: Term, b: Term = ..., c: Term = ..., *fourth: Term
+    ) -> Term: ...
     def choose(self, truth: Term, a: Term, b: Term) -> Term: ...
     def is_true(self, term: Term) -> Term: ...
     def decide(self, truth: Term) -> bool: ...
@@ -194,6 +199,54 @@ def _copy_sign(w: Algebra, a: Words, b: Words) -> Words:
     return *a[:-1], w.value("or", w.value("and", a[-1], constant(_SIGN - 1)), sign)
 
 
+def _of_floats(name: str, w: Algebra, a: Words, b: Words) -> Words:
+    """An operation of the machine, or two of them that give a word each; the high one first."""
+    words = (a[1], b[1], a[0], b[0]) if len(a) == 2 else (a[0], b[0])
+    halves = (f"{name}_low", f"{name}_high") if f"{name}_low" in VALUES else (name,)
+    return tuple(w.value(half, *words) for half in halves)
+
+
+def _exchanged(name: str, w: Algebra, a: Words, b: Words) -> Words:
+    return _of_floats(name, w, b, a)
+
+
+def _differs(name: str, w: Algebra, a: Words, b: Words) -> Words:
+    return (w.value("eq", *_of_floats(name, w, a, b), ZERO),)
+
+
+def _demote(w: Algebra, a: Words) -> Words:
+    return (w.value("f32_demote", a[1], a[1], a[0], a[0]),)
+
+
+def _promote(w: Algebra, a: Words) -> Words:
+    return w.value("f64_promote_low", a[0], a[0]), w.value("f64_promote_high", a[0], a[0])
+
+
+def _packed(kind: str, w: Algebra, number: Words, sign: Term = ZERO) -> Words:
+    """The float nearest to a natural number of one or two words."""
+    high = number[1] if len(number) == 2 else ZERO
+    given = (high, constant(BIAS), number[0], sign)
+    halves = ("f64_pack_low", "f64_pack_high") if kind == "f64" else ("f32_pack",)
+    return tuple(w.value(half, *given) for half in halves)
+
+
+def _packed_signed(kind: str, w: Algebra, number: Words) -> Words:
+    """Of a negative number what is packed is the magnitude: the bits inverted, and 1 more."""
+    sign = number[-1]
+    ones = w.value("shr_s", sign, _LAST_BIT)
+    magnitude = tuple(w.value("xor", word, ones) for word in number)
+    magnitude = _subtract(w, magnitude, (ones, ones)) if len(number) == 2 else (
+        w.value("sub", magnitude[0], ones),
+    )
+    return _packed(kind, w, magnitude, sign)
+
+
+def _double_of_signed(w: Algebra, a: Words) -> Words:
+    """2^52 + 2^31 + a is a double whose low word is a with its sign bit changed."""
+    number = (w.value("xor", a[0], constant(_SIGN)), constant(_MILLIONS))
+    return _of_floats("f64_sub", w, number, (constant(_SIGN), constant(_MILLIONS)))
+
+
 def _library(row: Opcode, w: Algebra, *operands: Words) -> Words:
     words = tuple(word for operand in operands for word in operand)
     return w.library(row.name, words, word_count(row.results))
@@ -225,6 +278,26 @@ _IN_WORDS: dict[str, Meaning] = {
     "i64.extend32_s": partial(_extend_within, ""),
     "i32.wrap_i64": _wrap,
     **{name: _same for name in NUMERIC if ".reinterpret_" in name},
+    **{
+        f"{kind}.{name}": partial(_of_floats, f"{kind}_{name}")
+        for kind in ("f32", "f64")
+        for name in ("add", "sub", "mul", "lt", "le", "eq")
+    },
+    **{
+        f"{kind}.{name}": partial(_exchanged, f"{kind}_{other}")
+        for kind in ("f32", "f64")
+        for name, other in (("gt", "lt"), ("ge", "le"))
+    },
+    **{f"{kind}.ne": partial(_differs, f"{kind}_eq") for kind in ("f32", "f64")},
+    "f32.demote_f64": _demote,
+    "f64.promote_f32": _promote,
+    **{
+        f"{kind}.convert_{of}_{sign}": partial(function, kind)
+        for kind in ("f32", "f64")
+        for of in ("i32", "i64")
+        for sign, function in (("u", _packed), ("s", _packed_signed))
+    },
+    "f64.convert_i32_s": _double_of_signed,
     **{f"{kind}.neg": _negate for kind in ("f32", "f64")},
     **{f"{kind}.abs": _magnitude for kind in ("f32", "f64")},
     **{f"{kind}.copysign": _copy_sign for kind in ("f32", "f64")},

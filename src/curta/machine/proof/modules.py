@@ -179,17 +179,13 @@ class Sources:
 @cache
 def _stand_ins() -> dict[Callee, str]:
     exported = exported_functions(ARITHMETIC)
-    return {(ARITHMETIC, exported[name]): name for name in exported if name[-1] == "#"} | {
-        (ARITHMETIC, exported["f64.square"]): "f64.square"
-    }
+    return {(ARITHMETIC, exported[name]): name for name in exported if name[-1] == "#"}
 
 
 def alternatives(name: str, words: Words) -> list[tuple[str, Words]]:
-    """Lemmas of the library: a square is a product; dividing by a constant of one word takes the
-    divisor shifted to the left end and its inverse.
+    """A lemma of the library: dividing by a constant of one word takes the divisor shifted to the
+    left end and its inverse.
     """
-    if name == "f64.mul" and words[:2] == words[2:]:
-        return [("f64.square", words[:2])]
     divisor = word_of(words[2]) if len(words) == 4 else None
     if name.startswith(("i64.div_", "i64.rem_")) and divisor and words[3] == ZERO:
         shift = 32 - divisor.bit_length()
@@ -202,8 +198,6 @@ def alternatives(name: str, words: Words) -> list[tuple[str, Words]]:
 
 def _plain_arguments(name: str, words: Words) -> tuple[str, Words] | None:
     """What such another function stands for, if its arguments can be taken at their word."""
-    if name == "f64.square":
-        return "f64.mul", words * 2
     shifted, shift = word_of(words[2]), word_of(words[4])
     if shifted is None or shift is None:
         return None

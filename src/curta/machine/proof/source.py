@@ -180,8 +180,10 @@ class SourceRun:
 
     # -- what meanings are written in -------------------------------------------------------------
 
-    def value(self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO) -> Term:
-        return self.terms.value(operation, a, b, c)
+    def value(
+        self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO, *fourth: Term
+    ) -> Term:
+        return self.terms.value(operation, a, b, c, *fourth)
 
     def choose(self, truth: Term, a: Term, b: Term) -> Term:
         return self.terms.choose(truth, a, b)

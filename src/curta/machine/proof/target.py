@@ -215,14 +215,15 @@ class TargetRun:
                 return Ending(way, ("exit", way.said))
         return None
 
-    def _given(self, instruction: Instruction) -> tuple[Term, Term, Term]:
+    def _given(self, instruction: Instruction) -> tuple[Term, ...]:
         """The sources of a value; extensions have as many as the module says."""
         name = instruction.operation
         known = name in CORE
         operands = CORE[name].operands if known else "abc"[: self.sources.extensions[name]]
         a = self._read(instruction.a) if "a" in operands else ZERO
         c = self._read(instruction.c) if "c" in operands else ZERO
-        return a, self._second(instruction), c
+        fourth = (self._read(instruction.e),) if "e" in operands else ()
+        return a, self._second(instruction), c, *fourth
 
     def _second(self, instruction: Instruction) -> Term:
         if instruction.b is None:

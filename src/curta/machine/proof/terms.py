@@ -109,12 +109,15 @@ class Terms:
             self.truth.append(key[0] in _TRUTHS)
         return number
 
-    def value(self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO) -> Term:
-        """The word that an operation gives; those of extensions are only themselves."""
-        if a < 0 and b < 0 and c < 0 and operation in VALUES:
-            return ~VALUES[operation](~a, ~b, ~c)
+    def value(
+        self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO, *fourth: Term
+    ) -> Term:
+        """The word that an operation gives; those of floats and extensions are only themselves."""
+        sources = a, b, c, *fourth
+        if max(sources) < 0 and operation in VALUES:
+            return ~VALUES[operation](*(~source for source in sources))
         build = self._build.get(operation)
-        return self.node("extension", operation, a, b, c) if build is None else build(a, b, c)
+        return self.node("opaque", operation, *sources) if build is None else build(a, b, c)
 
     def is_truth(self, term: Term) -> bool:
         """Whether it is known to be 0 or 1."""

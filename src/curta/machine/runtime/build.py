@@ -72,7 +72,6 @@ ARITHMETIC = Library(
         "int64_constant.c",
         "float32.c",
         "float32_simple.c",
-        "float64.c",
         "float64_divide.c",
         "float64_simple.c",
         "convert.c",

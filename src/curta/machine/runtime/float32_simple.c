@@ -1,83 +1,6 @@
 /* Floats: comparisons, minimum and maximum, signs, rounding to integers (see float64_simple.c). */
 #include "float32.h"
 
-/* ---- comparisons ---- */
-
-RARE u32 slow_less(u32 a, u32 b) {
-    if (is_nan32(a) || is_nan32(b)) {
-        return 0;
-    }
-    if ((i32)(a & b) < 0) {
-        return b < a;
-    }
-    return (i32)a < (i32)b && ((a | b) << 1) != 0;
-}
-
-/* a < b. Below an upper operand that is finite there is no NaN: such a case needs one check. */
-INLINE u32 less(u32 a, u32 b) {
-    if ((i32)(a | b) >= 0) {
-        return LIKELY(b < EXPONENT32) ? a < b : slow_less(a, b);
-    }
-    if ((i32)(a & b) < 0) {
-        return LIKELY(a < (SIGN | EXPONENT32)) ? b < a : slow_less(a, b);
-    }
-    if ((i32)b < 0) {
-        return 0;
-    }
-    if (LIKELY(a < (SIGN | EXPONENT32)) && LIKELY(b < EXPONENT32)) {
-        return ((a << 1) | b) != 0;
-    }
-    return slow_less(a, b);
-}
-
-RARE u32 slow_less_or_equal(u32 a, u32 b) {
-    return !is_nan32(a) && !is_nan32(b) && !slow_less(b, a);
-}
-
-INLINE u32 less_or_equal(u32 a, u32 b) {
-    if ((i32)(a | b) >= 0) {
-        return LIKELY(b < EXPONENT32) ? a <= b : slow_less_or_equal(a, b);
-    }
-    if ((i32)(a & b) < 0) {
-        return LIKELY(a < (SIGN | EXPONENT32)) ? b <= a : slow_less_or_equal(a, b);
-    }
-    if ((i32)b < 0) {
-        return (a | (b << 1)) == 0;
-    }
-    if (LIKELY(a < (SIGN | EXPONENT32)) && LIKELY(b < EXPONENT32)) {
-        return 1;
-    }
-    return slow_less_or_equal(a, b);
-}
-
-INLINE u32 equal(u32 a, u32 b) {
-    return a == b ? !is_nan32(a) : ((a | b) << 1) == 0;
-}
-
-EXPORT("f32.eq") u32 f32_eq(u32 a, u32 b) {
-    return equal(a, b);
-}
-
-EXPORT("f32.ne") u32 f32_ne(u32 a, u32 b) {
-    return !equal(a, b);
-}
-
-EXPORT("f32.lt") u32 f32_lt(u32 a, u32 b) {
-    return less(a, b);
-}
-
-EXPORT("f32.gt") u32 f32_gt(u32 a, u32 b) {
-    return less(b, a);
-}
-
-EXPORT("f32.le") u32 f32_le(u32 a, u32 b) {
-    return less_or_equal(a, b);
-}
-
-EXPORT("f32.ge") u32 f32_ge(u32 a, u32 b) {
-    return less_or_equal(b, a);
-}
-
 /* ---- minimum, maximum, signs ---- */
 
 /* Whether a comes before b where -0 comes before +0; no NaNs. */
@@ -112,18 +35,6 @@ EXPORT("f32.max") u32 f32_max(u32 a, u32 b) {
         return before(a, b) ? b : a;
     }
     return slow_extreme(a, b, 1);
-}
-
-EXPORT("f32.abs") u32 f32_abs(u32 x) {
-    return x & ~SIGN;
-}
-
-EXPORT("f32.neg") u32 f32_neg(u32 x) {
-    return x ^ SIGN;
-}
-
-EXPORT("f32.copysign") u32 f32_copysign(u32 a, u32 b) {
-    return (a & ~SIGN) | (b & SIGN);
 }
 
 /* ---- rounding to integers ---- */

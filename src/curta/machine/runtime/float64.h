@@ -61,9 +61,12 @@ INLINE wide rounded64(u32 lo, u32 hi, u32 rest) {
     return plus_one_place(lo, hi);
 }
 
-/* The double nearest to (-1)^sign * hi:lo / 2^63 * 2^(exponent - 1023), bit 63 of hi:lo set;
- * `sticky` says that there are more bits below. Subnormal and infinite results too. */
-wide pack64(u32 sign, i32 exponent, u32 lo, u32 hi, u32 sticky);
+/* The double nearest to (-1)^sign * hi:lo / 2^63 * 2^(exponent - 1023); `sticky` says that there
+ * are more bits below. Subnormal and infinite results too. */
+INLINE wide pack64(u32 sign, i32 exponent, u32 lo, u32 hi, u32 sticky) {
+    u32 last = lo | (sticky != 0), power = (u32)exponent + 1075 - 63 - BIAS64;
+    return make_wide(f64_pack_low(hi, power, last, sign), f64_pack_high(hi, power, last, sign));
+}
 
 typedef struct {
     u32 lo, hi;

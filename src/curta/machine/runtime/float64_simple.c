@@ -4,94 +4,6 @@
  * infinity; of two negative ones the smaller has the larger bits. */
 #include "float64.h"
 
-/* ---- comparisons ---- */
-
-RARE u32 slow_less(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if (is_nan64(alo, ahi) || is_nan64(blo, bhi)) {
-        return 0;
-    }
-    if ((i32)(ahi & bhi) < 0) {
-        return wide_less(blo, bhi, alo, ahi);
-    }
-    u32 zeros = is_zero64(alo, ahi) && is_zero64(blo, bhi);
-    return ahi == bhi ? alo < blo : (i32)ahi < (i32)bhi && !zeros;
-}
-
-/* a < b. Below an upper operand that is finite there is no NaN: such a case needs one check. */
-INLINE u32 less(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if ((i32)(ahi | bhi) >= 0) {
-        return LIKELY(bhi < EXPONENT64) ? wide_less(alo, ahi, blo, bhi)
-                                        : slow_less(alo, ahi, blo, bhi);
-    }
-    if ((i32)(ahi & bhi) < 0) {
-        return LIKELY(ahi < (SIGN | EXPONENT64)) ? wide_less(blo, bhi, alo, ahi)
-                                                 : slow_less(alo, ahi, blo, bhi);
-    }
-    if ((i32)bhi < 0) {
-        return 0;
-    }
-    if (LIKELY(ahi < (SIGN | EXPONENT64)) && LIKELY(bhi < EXPONENT64)) {
-        return ((ahi << 1) | alo | bhi | blo) != 0;
-    }
-    return slow_less(alo, ahi, blo, bhi);
-}
-
-RARE u32 slow_less_or_equal(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    return !is_nan64(alo, ahi) && !is_nan64(blo, bhi) && !slow_less(blo, bhi, alo, ahi);
-}
-
-INLINE u32 less_or_equal(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if ((i32)(ahi | bhi) >= 0) {
-        return LIKELY(bhi < EXPONENT64) ? !wide_less(blo, bhi, alo, ahi)
-                                        : slow_less_or_equal(alo, ahi, blo, bhi);
-    }
-    if ((i32)(ahi & bhi) < 0) {
-        return LIKELY(ahi < (SIGN | EXPONENT64)) ? !wide_less(alo, ahi, blo, bhi)
-                                                 : slow_less_or_equal(alo, ahi, blo, bhi);
-    }
-    if ((i32)bhi < 0) {
-        return (alo | ahi | blo | (bhi << 1)) == 0;
-    }
-    if (LIKELY(ahi < (SIGN | EXPONENT64)) && LIKELY(bhi < EXPONENT64)) {
-        return 1;
-    }
-    return slow_less_or_equal(alo, ahi, blo, bhi);
-}
-
-INLINE u32 equal(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    if (alo != blo) {
-        return 0;
-    }
-    if (ahi == bhi) {
-        return !is_nan64(alo, ahi);
-    }
-    return (((ahi | bhi) << 1) | alo) == 0;
-}
-
-EXPORT("f64.eq") u32 f64_eq(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    return equal(alo, ahi, blo, bhi);
-}
-
-EXPORT("f64.ne") u32 f64_ne(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    return !equal(alo, ahi, blo, bhi);
-}
-
-EXPORT("f64.lt") u32 f64_lt(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    return less(alo, ahi, blo, bhi);
-}
-
-EXPORT("f64.gt") u32 f64_gt(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    return less(blo, bhi, alo, ahi);
-}
-
-EXPORT("f64.le") u32 f64_le(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    return less_or_equal(alo, ahi, blo, bhi);
-}
-
-EXPORT("f64.ge") u32 f64_ge(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    return less_or_equal(blo, bhi, alo, ahi);
-}
-
 /* ---- minimum, maximum, signs ---- */
 
 /* Whether a comes before b where -0 comes before +0; no NaNs. */
@@ -129,19 +41,6 @@ EXPORT("f64.max") wide f64_max(u32 alo, u32 ahi, u32 blo, u32 bhi) {
         return before(alo, ahi, blo, bhi) ? make_wide(blo, bhi) : make_wide(alo, ahi);
     }
     return slow_extreme(alo, ahi, blo, bhi, 1);
-}
-
-EXPORT("f64.abs") wide f64_abs(u32 lo, u32 hi) {
-    return make_wide(lo, hi & ~SIGN);
-}
-
-EXPORT("f64.neg") wide f64_neg(u32 lo, u32 hi) {
-    return make_wide(lo, hi ^ SIGN);
-}
-
-EXPORT("f64.copysign") wide f64_copysign(u32 alo, u32 ahi, u32 blo, u32 bhi) {
-    (void)blo;
-    return make_wide(alo, (ahi & ~SIGN) | (bhi & SIGN));
 }
 
 /* ---- rounding to integers ---- */

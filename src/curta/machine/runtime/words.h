@@ -52,6 +52,13 @@ NATIVE("funnel_shr") __attribute__((const)) u32 funnel_shr(u32 high, u32 low, u3
 NATIVE("add3") __attribute__((const)) u32 add3(u32 a, u32 b, u32 c);
 NATIVE("sub3") __attribute__((const)) u32 sub3(u32 a, u32 b, u32 c);
 NATIVE("carry") __attribute__((const)) u32 carry(u32 a, u32 b);
+/* The words of the double, or the float of 32 bits, nearest to high:low * 2^(power - 1075), with the
+ * sign that the last word has. */
+NATIVE("f64_pack_high")
+__attribute__((const)) u32 f64_pack_high(u32 high, u32 power, u32 low, u32 sign);
+NATIVE("f64_pack_low")
+__attribute__((const)) u32 f64_pack_low(u32 high, u32 power, u32 low, u32 sign);
+NATIVE("f32_pack") __attribute__((const)) u32 f32_pack(u32 high, u32 power, u32 low, u32 sign);
 NATIVE("trap") _Noreturn void trap(u32 code);
 
 INLINE wide make_wide(u32 lo, u32 hi) {
