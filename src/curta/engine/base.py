@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -22,6 +22,7 @@ from curta.compiler.serialize import identity
 from curta.errors import RegionError, TokenError
 
 Ids = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
 Residuals = npt.NDArray[np.float64]
 NOT_ASKED = -1
 """Stands for what is said where nobody asks: in sequences that are known already."""
@@ -78,6 +79,14 @@ class Engine(ABC):
 
         Period 0 is the embedding; an attention and a feed-forward part follow for every layer.
         """
+
+    def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
+        """What is said after every position of a sequence that is known, where it is asked; some
+        positions at a time. See engine.replay.
+        """
+        session = self.session()
+        for token in ids.tolist():
+            yield np.array([session.feed(token)], dtype=np.int32)
 
     @property
     def max_tokens(self) -> int:

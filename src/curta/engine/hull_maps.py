@@ -57,13 +57,8 @@ class Maps(Protocol):
         """The token with the highest logit after every position, the first of equals."""
 
 
-def takes_c(backend: Backend) -> bool:
-    """`c`, `python`, or `auto`: C unless there is no compiler."""
-    return choose_backend(backend) == "c"
-
-
 def new_maps(model: Model, backend: Backend = "auto") -> Maps:
-    return NativeMaps(model) if takes_c(backend) else NumpyMaps(model)
+    return NativeMaps(model) if choose_backend(backend) == "c" else NumpyMaps(model)
 
 
 def layer_matrices(model: Model, number: int) -> dict[str, Matrix]:
