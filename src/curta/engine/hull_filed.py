@@ -18,7 +18,6 @@ to be asked again and again, so the last one's answer is kept up to date.
 from __future__ import annotations
 
 import weakref
-from ctypes import c_int64, c_void_p
 
 import numpy as np
 import numpy.typing as npt
@@ -40,15 +39,9 @@ class FiledKeys:
         if choose_backend(backend) != "c":
             self.scanned = ScannedCache(digits + 1, width)
             return
-        library = replay_library()
-        library.filed_create.restype = c_void_p
-        library.filed_create.argtypes = [c_int64, c_int64]
-        library.filed_free.argtypes = [c_void_p]
-        library.filed_steps.restype = None
-        library.filed_steps.argtypes = [c_void_p, c_int64, *[c_void_p] * 4]
-        self._steps = library.filed_steps
-        self.handle = library.filed_create(digits, width)
-        weakref.finalize(self, library.filed_free, self.handle)
+        self.library = replay_library()
+        self.handle = self.library.filed_create(digits, width)
+        weakref.finalize(self, self.library.filed_free, self.handle)
 
     def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
         """File every position's value under its key; what its query finds."""
@@ -61,5 +54,5 @@ class FiledKeys:
         if self.scanned is not None:
             return self.scanned.insert_and_query_many(keys, values, queries)[0]
         found = np.empty_like(values)
-        self._steps(self.handle, len(values), *addresses(keys, values, queries, found))
+        self.library.filed_steps(self.handle, len(values), *addresses(keys, values, queries, found))
         return found

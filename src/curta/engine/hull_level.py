@@ -32,7 +32,7 @@ from curta.engine.base import Ids
 from curta.engine.blocks import BlockEngine, BlockSession
 from curta.engine.hull import Backend, HullCache
 from curta.engine.hull_filed import FiledKeys
-from curta.engine.hull_maps import LayerMaps, Maps, NumpyMaps, layer_matrices, new_maps
+from curta.engine.hull_maps import AnyMaps, LayerMaps, NumpyMaps, layer_matrices, new_maps
 
 Matrix = npt.NDArray[np.float64]
 
@@ -59,7 +59,7 @@ class HullSession(BlockSession):
 
     engine: HullLevel
 
-    def __init__(self, engine: HullLevel, maps: Maps) -> None:
+    def __init__(self, engine: HullLevel, maps: AnyMaps) -> None:
         super().__init__(engine)
         self.maps = maps
         self.memories = [

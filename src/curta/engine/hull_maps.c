@@ -146,7 +146,7 @@ static void *checked(void *memory) {
     return memory;
 }
 
-EXPORT filed_keys *filed_create(int64_t digits, int64_t width) {
+EXPORT filed_keys *replay_filed_create(int64_t digits, int64_t width) {
     filed_keys *f = checked(calloc(1, sizeof *f));
     f->digits = digits, f->width = width;
     f->table_size = 128;
@@ -156,7 +156,7 @@ EXPORT filed_keys *filed_create(int64_t digits, int64_t width) {
     return f;
 }
 
-EXPORT void filed_free(filed_keys *f) {
+EXPORT void replay_filed_free(filed_keys *f) {
     free(f->keys), free(f->values), free(f->filed), free(f->table), free(f->missed), free(f);
 }
 
@@ -262,8 +262,8 @@ static int64_t scan(filed_keys *f, const double *query) {
 }
 
 /* Step i files key i, then answers query i, whose last component is positive. */
-EXPORT void filed_steps(filed_keys *f, int64_t n, const double *keys, const double *values,
-                        const double *queries, double *answers) {
+EXPORT void replay_filed_steps(filed_keys *f, int64_t n, const double *keys, const double *values,
+                               const double *queries, double *answers) {
     int64_t d = f->digits;
     for (int64_t i = 0; i < n; i++) {
         const double *query = queries + i * (d + 1);

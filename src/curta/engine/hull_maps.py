@@ -7,22 +7,24 @@ in C (hull_maps.c) only the weights themselves.
 from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from ctypes import POINTER, c_int64, c_void_p
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Protocol
+from types import SimpleNamespace
+from typing import ClassVar, Generic, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
 from curta.engine.hull import Backend
-from curta.engine.hull.native import choose_backend
-from curta.engine.toolchain import build_library, load_library
+from curta.engine.hull.native import addresses, choose_backend
+from curta.engine.toolchain import Signatures, build_library, load_functions
 
 Matrix = npt.NDArray[np.float64]
-TILE = 32
-"""As in hull_maps.c."""
 SMALL = 1 << 14
 """Entries of a matrix that are multiplied sooner than some of them could be left out."""
 LOGITS = 128
@@ -31,33 +33,59 @@ ATTENTION = ("query", "key", "value", "output")
 FEED_FORWARD = ("gate", "expand", "contract")
 
 
-class Map(Protocol):
-    def __call__(self, x: Matrix) -> Matrix:
-        """The matrix times [slot, position]."""
+Map = Callable[[Matrix], Matrix]
+"""A matrix times [slot, position]."""
 
 
-class LayerMaps(Protocol):
+@dataclass(frozen=True, slots=True)
+class LayerMaps:
     """What a layer does besides attending."""
 
     ask: Map
     """Queries, keys and values, one below the other."""
     output: Map
+    add_gates: Callable[[Matrix], None]
+    """x += contract @ (relu(gate @ x) * (expand @ x)), in place."""
 
-    def add_gates(self, x: Matrix) -> None:
-        """x += contract @ (relu(gate @ x) * (expand @ x)), in place."""
+
+OneMap = TypeVar("OneMap", bound=Map)
 
 
-class Maps(Protocol):
-    layers: list[LayerMaps]
+class Maps(ABC, Generic[OneMap]):
+    """The maps of all layers."""
+
+    tile: ClassVar[int]
+    """The columns of a block are a multiple of it."""
+
+    def __init__(self, model: Model, map_of: Callable[[Matrix], OneMap]) -> None:
+        self.map_of = map_of
+        self.unembedding = map_of(np.asarray(model.weights["unembedding.weight"]))
+        self.layers = [
+            self.layer(layer_matrices(model, number)) for number in range(len(model.plan["layers"]))
+        ]
+
+    def layer(self, matrices: dict[str, Matrix]) -> LayerMaps:
+        asking = np.concatenate([matrices[part] for part in ("query", "key", "value")])
+        maps = self.map_of(asking), self.map_of(matrices["output"])
+        return LayerMaps(*maps, self.gates(matrices))
+
+    @abstractmethod
+    def gates(self, matrices: dict[str, Matrix]) -> Callable[[Matrix], None]:
+        """A layer's `add_gates`."""
 
     def columns(self, count: int) -> int:
         """How many columns a block of so many positions has; those left over hold zeros."""
+        return -(-count // self.tile) * self.tile
 
+    @abstractmethod
     def arg_max(self, x: Matrix) -> npt.NDArray[np.int32]:
         """The token with the highest logit after every position, the first of equals."""
 
 
-def new_maps(model: Model, backend: Backend = "auto") -> Maps:
+AnyMaps = Union["NumpyMaps", "NativeMaps"]
+
+
+def new_maps(model: Model, backend: Backend = "auto") -> AnyMaps:
     return NativeMaps(model) if choose_backend(backend) == "c" else NumpyMaps(model)
 
 
@@ -68,10 +96,6 @@ def layer_matrices(model: Model, number: int) -> dict[str, Matrix]:
         name.partition(".")[2]: np.asarray(model.weights[f"layers.{number}.{name}.weight"])
         for name in names
     }
-
-
-def asking(matrices: dict[str, Matrix]) -> Matrix:
-    return np.concatenate([matrices[part] for part in ("query", "key", "value")])
 
 
 # -- NumPy ------------------------------------------------
@@ -95,28 +119,21 @@ class NumpyMap:
         return result
 
 
-class NumpyLayer:
-    def __init__(self, matrices: dict[str, Matrix]) -> None:
-        self.ask: Map = NumpyMap(asking(matrices))
-        self.output: Map = NumpyMap(matrices["output"])
-        self.gates = NumpyMap(np.concatenate([matrices["gate"], matrices["expand"]]))
-        self.contract = NumpyMap(matrices["contract"])
+class NumpyMaps(Maps[NumpyMap]):
+    tile = 1
 
-    def add_gates(self, x: Matrix) -> None:
-        both = self.gates(x)
-        half = len(both) // 2
-        x += self.contract(np.maximum(both[:half], 0.0) * both[half:])
-
-
-class NumpyMaps:
     def __init__(self, model: Model) -> None:
-        self.layers: list[LayerMaps] = [
-            NumpyLayer(layer_matrices(model, number)) for number in range(len(model.plan["layers"]))
-        ]
-        self.unembedding = NumpyMap(np.asarray(model.weights["unembedding.weight"]))
+        super().__init__(model, NumpyMap)
 
-    def columns(self, count: int) -> int:
-        return count
+    def gates(self, matrices: dict[str, Matrix]) -> Callable[[Matrix], None]:
+        opening = NumpyMap(np.concatenate([matrices["gate"], matrices["expand"]]))
+        contract = NumpyMap(matrices["contract"])
+
+        def add_gates(x: Matrix) -> None:
+            gate, expand = np.split(opening(x), 2)
+            x += contract(np.maximum(gate, 0.0) * expand)
+
+        return add_gates
 
     def arg_max(self, x: Matrix) -> npt.NDArray[np.int32]:
         said = np.empty(x.shape[1], dtype=np.int32)
@@ -140,19 +157,25 @@ class CMap(ctypes.Structure):
     )
 
 
+ONE = POINTER(CMap)
+SIGNATURES: Signatures = {
+    "map": (None, ONE, c_void_p, c_int64, c_void_p),
+    "gates": (None, ONE, ONE, ONE, c_int64, c_void_p, c_void_p, c_void_p, c_int64),
+    "arg_max": (None, ONE, c_void_p, c_int64, c_void_p),
+    "filed_create": (c_void_p, c_int64, c_int64),
+    "filed_free": (None, c_void_p),
+    "filed_steps": (None, c_void_p, c_int64, *4 * [c_void_p]),
+}
+"""What hull_maps.c exports, as replay_map and so on."""
+
+
 @cache
-def replay_library() -> ctypes.CDLL:
-    """The loaded library; raises CompilerNotFoundError where there is no compiler."""
+def replay_library() -> SimpleNamespace:
+    """The functions in C; raises CompilerNotFoundError where there is no compiler."""
     source = (files("curta.engine") / "hull_maps.c").read_text(encoding="utf-8")
     flags = ("-O3", "-fvisibility=hidden", "-lm")
-    library = load_library(build_library(source, name="replay", flags=flags))
-    one, data = POINTER(CMap), c_void_p
-    library.replay_map.argtypes = [one, data, c_int64, data]
-    library.replay_gates.argtypes = [one, one, one, c_int64, data, data, data, c_int64]
-    library.replay_arg_max.argtypes = [one, data, c_int64, data]
-    for name in ("replay_map", "replay_gates", "replay_arg_max"):
-        getattr(library, name).restype = None
-    return library
+    path = build_library(source, name="replay", flags=flags)
+    return SimpleNamespace(**load_functions(path, "replay_", SIGNATURES))
 
 
 class NativeMap:
@@ -161,54 +184,37 @@ class NativeMap:
     def __init__(self, matrix: Matrix) -> None:
         rows, places = np.nonzero(matrix)
         self.height = len(matrix)
-        self.starts = np.searchsorted(rows, np.arange(self.height + 1)).astype(np.int64)
-        self.places = places.astype(np.int32)
-        self.weights = np.ascontiguousarray(matrix[rows, places])
-        pointers = (array.ctypes.data for array in (self.starts, self.places, self.weights))
-        self.passed = CMap(self.height, *pointers)
+        starts = np.searchsorted(rows, np.arange(self.height + 1)).astype(np.int64)
+        weights = np.ascontiguousarray(matrix[rows, places])
+        self.kept = starts, places.astype(np.int32), weights
+        self.passed = CMap(self.height, *addresses(*self.kept))
 
     def __call__(self, x: Matrix) -> Matrix:
         result = np.empty((self.height, x.shape[1]))
-        replay_library().replay_map(self.passed, x.ctypes.data, x.shape[1], result.ctypes.data)
+        replay_library().map(self.passed, x.ctypes.data, x.shape[1], result.ctypes.data)
         return result
 
 
-class NativeLayer:
-    def __init__(self, matrices: dict[str, Matrix]) -> None:
-        self.ask: Map = NativeMap(asking(matrices))
-        self.output: Map = NativeMap(matrices["output"])
-        self.gate, self.expand = NativeMap(matrices["gate"]), NativeMap(matrices["expand"])
-        self.changed = np.flatnonzero(matrices["contract"].any(axis=1)).astype(np.int32)
-        self.contract = NativeMap(matrices["contract"][self.changed].T)
-        self.change = np.empty((len(self.changed), TILE))
+class NativeMaps(Maps[NativeMap]):
+    tile = 32  # as in hull_maps.c
 
-    def add_gates(self, x: Matrix) -> None:
-        replay_library().replay_gates(
-            self.gate.passed,
-            self.expand.passed,
-            self.contract.passed,
-            len(self.changed),
-            self.changed.ctypes.data,
-            self.change.ctypes.data,
-            x.ctypes.data,
-            x.shape[1],
-        )
-
-
-class NativeMaps:
     def __init__(self, model: Model) -> None:
-        self.layers: list[LayerMaps] = [
-            NativeLayer(layer_matrices(model, number))
-            for number in range(len(model.plan["layers"]))
-        ]
-        self.unembedding = NativeMap(np.asarray(model.weights["unembedding.weight"]))
+        super().__init__(model, NativeMap)
 
-    def columns(self, count: int) -> int:
-        return -(-count // TILE) * TILE
+    def gates(self, matrices: dict[str, Matrix]) -> Callable[[Matrix], None]:
+        changed = np.flatnonzero(matrices["contract"].any(axis=1)).astype(np.int32)
+        gate, expand = NativeMap(matrices["gate"]), NativeMap(matrices["expand"])
+        contract = NativeMap(matrices["contract"][changed].T)
+        change = np.empty((len(changed), self.tile))
+
+        def add_gates(x: Matrix) -> None:
+            passed = (one.passed for one in (gate, expand, contract))
+            pointers = addresses(changed, change, x)
+            replay_library().gates(*passed, len(changed), *pointers, x.shape[1])
+
+        return add_gates
 
     def arg_max(self, x: Matrix) -> npt.NDArray[np.int32]:
-        said = np.empty(x.shape[1])
-        replay_library().replay_arg_max(
-            self.unembedding.passed, x.ctypes.data, x.shape[1], said.ctypes.data
-        )
+        said, passed = np.empty(x.shape[1]), self.unembedding.passed
+        replay_library().arg_max(passed, x.ctypes.data, x.shape[1], said.ctypes.data)
         return said.astype(np.int32)

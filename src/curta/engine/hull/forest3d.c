@@ -104,13 +104,7 @@ static int dot_sign_3d(const double *q, const double *a, const double *b) {
     if (sum < -bound - UNDERFLOW_BOUND) return -1;
     const double wide[12] = {q[0], a[0],  -q[0], b[0], q[1],  a[1],
                              -q[1], b[1], q[2],  a[2], -q[2], b[2]};
-    if (!all_moderate(12, wide)) return sign_of_wide_products(6, wide);
-    double terms[12];
-    for (int i = 0; i < 3; i++) {
-        terms[4 * i] = two_product(q[i], a[i], &terms[4 * i + 1]);
-        terms[4 * i + 2] = two_product(-q[i], b[i], &terms[4 * i + 3]);
-    }
-    return sign_of_sum(12, terms);
+    return sign_of_wide_products(6, wide);
 }
 
 static int may_reach(const search *f, double bound) {

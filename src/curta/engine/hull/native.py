@@ -9,9 +9,10 @@ from __future__ import annotations
 import struct
 import weakref
 from collections.abc import Iterator, Sequence
-from ctypes import CDLL, c_double, c_int, c_int64, c_void_p
+from ctypes import c_double, c_int, c_int64, c_void_p
 from functools import cache
 from importlib.resources import files
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from curta.engine.hull.admission import (
     check_points,
 )
 from curta.engine.hull.reference import Found, Vector
-from curta.engine.toolchain import build_library, load_library
+from curta.engine.toolchain import Signatures, build_library, load_functions
 from curta.errors import CompilerNotFoundError, HullError
 from curta.settings import read_settings
 
@@ -46,23 +47,23 @@ SOURCE_FILES = (
     "forest3d.c",
     "caches.c",
 )
-SIGNATURES: dict[str, tuple[Any, tuple[Any, ...]]] = {
-    "create": (c_void_p, (c_int, c_int, c_int, c_int, c_double)),
-    "free": (None, (c_void_p,)),
-    "reset": (None, (c_void_p,)),
-    "bytes": (c_int64, (c_void_p,)),
-    "vertices": (c_int64, (c_void_p,)),
-    "insert_many": (c_int64, (c_void_p, c_int64, *2 * [c_void_p])),
-    "query_many": (c_int64, (c_void_p, c_int64, *4 * [c_void_p])),
-    "step_rows": (c_int64, (c_void_p, c_int64, c_int64, *6 * [c_void_p])),
-    "step_heads": (c_int64, (c_void_p, c_int64, c_int64, *6 * [c_void_p])),
-    "exchange": (c_void_p, (c_void_p,)),
-    "position": (c_void_p, (c_void_p,)),
-    "insert": (c_int64, (c_void_p,)),
-    "query": (c_int64, (c_void_p,)),
-    "step": (c_int64, (c_void_p,)),
+SIGNATURES: Signatures = {
+    "create": (c_void_p, c_int, c_int, c_int, c_int, c_double),
+    "free": (None, c_void_p),
+    "reset": (None, c_void_p),
+    "bytes": (c_int64, c_void_p),
+    "vertices": (c_int64, c_void_p),
+    "insert_many": (c_int64, c_void_p, c_int64, *2 * [c_void_p]),
+    "query_many": (c_int64, c_void_p, c_int64, *4 * [c_void_p]),
+    "step_rows": (c_int64, c_void_p, c_int64, c_int64, *6 * [c_void_p]),
+    "step_heads": (c_int64, c_void_p, c_int64, c_int64, *6 * [c_void_p]),
+    "exchange": (c_void_p, c_void_p),
+    "position": (c_void_p, c_void_p),
+    "insert": (c_int64, c_void_p),
+    "query": (c_int64, c_void_p),
+    "step": (c_int64, c_void_p),
 }
-"""What caches.c exports, as cache_create and so on: results and arguments."""
+"""What caches.c exports, as cache_create and so on."""
 
 
 def source_text() -> str:
@@ -72,15 +73,11 @@ def source_text() -> str:
 
 
 @cache
-def native_library() -> CDLL:
-    """The loaded library; raises CompilerNotFoundError where there is no compiler."""
+def native_library() -> SimpleNamespace:
+    """The functions in C; raises CompilerNotFoundError where there is no compiler."""
     flags = ("-fvisibility=hidden", "-lm")
-    library = load_library(build_library(source_text(), name="hull", flags=flags))
-    for name, (result, arguments) in SIGNATURES.items():
-        function = getattr(library, f"cache_{name}")
-        function.restype = result
-        function.argtypes = arguments
-    return library
+    path = build_library(source_text(), name="hull", flags=flags)
+    return SimpleNamespace(**load_functions(path, "cache_", SIGNATURES))
 
 
 def choose_backend(backend: str) -> str:
@@ -114,33 +111,33 @@ class NativeCache:
     def __init__(
         self, dimension: int, width: int, *, average: bool = False, k: int = 0, scale: float = 0.0
     ) -> None:
-        library: Any = native_library()
+        library = native_library()
         self.dimension, self.width, self.k = dimension, width, k
         self.points = 0
         self.library = library
-        self.handle = library.cache_create(dimension, width, average, k, scale)
-        weakref.finalize(self, library.cache_free, self.handle)
+        self.handle = library.create(dimension, width, average, k, scale)
+        weakref.finalize(self, library.free, self.handle)
         numbers = 2 * (dimension + width)
-        self._exchange = (c_double * numbers).from_address(library.cache_exchange(self.handle))
-        self._position = c_int64.from_address(library.cache_position(self.handle))
+        self._exchange = (c_double * numbers).from_address(library.exchange(self.handle))
+        self._position = c_int64.from_address(library.position(self.handle))
         self._pack_point = struct.Struct(f"{dimension + width}d").pack_into
         self._pack_step = struct.Struct(f"{2 * dimension + width}d").pack_into
         self._pack_query = struct.Struct(f"{dimension}d").pack_into
         self._unpack_answer = struct.Struct(f"{width}d").unpack_from
         self._query_offset = 8 * (dimension + width)
         self._answer_offset = 8 * (2 * dimension + width)
-        self._call_insert, self._call_query = library.cache_insert, library.cache_query
-        self._call_step = library.cache_step
+        self._call_insert, self._call_query = library.insert, library.query
+        self._call_step = library.step
 
     def reset(self) -> None:
-        self.library.cache_reset(self.handle)
+        self.library.reset(self.handle)
         self.points = 0
 
     def vertices(self) -> int:
-        return int(self.library.cache_vertices(self.handle))
+        return int(self.library.vertices(self.handle))
 
     def memory_bytes(self) -> int:
-        return int(self.library.cache_bytes(self.handle))
+        return int(self.library.bytes(self.handle))
 
     # -- one at a time ------------------------------------------------------------------------
 
@@ -185,14 +182,14 @@ class NativeCache:
 
     def insert_many(self, keys: Floats, values: Floats) -> None:
         pointers = addresses(keys, values)
-        if self.library.cache_insert_many(self.handle, len(keys), *pointers) >= 0:
+        if self.library.insert_many(self.handle, len(keys), *pointers) >= 0:
             check_points(keys, values)
         self.points += len(keys)
 
     def query_many(self, queries: Floats) -> tuple[Floats, Positions, Floats]:
         answers = self._room(len(queries))
         pointers = addresses(queries, *answers)
-        if self.library.cache_query_many(self.handle, len(queries), *pointers) >= 0:
+        if self.library.query_many(self.handle, len(queries), *pointers) >= 0:
             check_coordinates(queries, "query")
         return answers
 
@@ -208,7 +205,7 @@ class NativeCache:
         flat = np.array([column for read in columns for column in read], dtype=np.int32)
         answers = np.empty((len(keys), len(flat)))
         pointers = addresses(keys, values, queries, reads, flat, answers)
-        if self.library.cache_step_heads(self.handle, len(keys), len(columns), *pointers) >= 0:
+        if self.library.step_heads(self.handle, len(keys), len(columns), *pointers) >= 0:
             check_points(keys, values)
             check_coordinates(queries.reshape(-1, self.dimension), "query")
         self.points += len(keys)
@@ -242,7 +239,7 @@ def step_rows(
     pointers = addresses(keys, values, queries, answers)
     others = addresses(*explained) if explained else (None, None)
     library = caches[0].library
-    if library.cache_step_rows(handles, len(caches), steps, *pointers, *others) >= 0:
+    if library.step_rows(handles, len(caches), steps, *pointers, *others) >= 0:
         check_points(keys, values)
         check_coordinates(queries, "query")
     for one in caches:
