@@ -114,7 +114,7 @@ def test_sessions_and_blocks_say_what_native_code_says(name: str, backend: Backe
     asked = np.ones(len(ids), dtype=bool)
     assert np.concatenate(list(engine.replay(ids, asked))).tolist() == expected
 
-    blocks, parts = engine.block_session(), []
+    blocks, parts = engine.session(), []
     for start in range(0, len(ids), 7):
         block = slice(start, start + 7)
         parts.append(blocks.feed_block(ids[block], asked[block])[0])
@@ -135,7 +135,7 @@ def test_heads_with_the_same_keys_share_a_hull(
     """Whatever the residual stream holds, from one size to the next."""
     program = PROGRAMS["addition"]
     engine = HullLevel(compile_cached(program.build(), program.max_tokens), backend)
-    blocks = engine.block_session()
+    blocks = engine.session()
     assert (len(blocks.memories[2]), len(engine.model.plan["layers"][2]["heads"])) == (1, 3)
     x = np.random.default_rng(seed).integers(-9, 9, (engine.model.plan["width"], len(sizes)))
     x = x * np.array(sizes)

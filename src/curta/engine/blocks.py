@@ -91,19 +91,18 @@ class BlockEngine(Engine):
         self.guards = guards_of(model)
 
     @abstractmethod
-    def block_session(self) -> BlockSession:
-        """A new, empty sequence that many positions at a time will be added to."""
+    def session(self) -> BlockSession: ...
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
         prompt, check = self.check_prompt(ids), GuardCheck(self.guards, 0)
-        streams = [x.copy() for x in self.block_session().half_layers(prompt)]
+        streams = [x.copy() for x in self.session().half_layers(prompt)]
         for period, stream in enumerate(streams):
             check.look(period, stream)
         check.finish()
         return np.stack(streams, axis=1)
 
     def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        session = self.block_session()
+        session = self.session()
         for start in range(0, len(ids), self.block):
             block = slice(start, start + self.block)
             said, check = session.feed_block(ids[block], asked[block])

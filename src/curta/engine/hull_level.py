@@ -14,13 +14,13 @@ earlier positions, the latest of equals.
 are made by equal weights: look-ups by position keep all their keys, and models have dozens of them.
 
 A sequence that is known is read in blocks; one that is continued, in blocks of one. The residual
-stream of a block is an array [slot, position]: maps of mostly zeros go through it row by row, in C
-where there is a compiler and in NumPy where there is none (`hull_maps`).
+stream of a block is an array [slot, position], and maps go through it row by row (`hull_maps`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -32,7 +32,7 @@ from curta.engine.base import Ids
 from curta.engine.blocks import BlockEngine, BlockSession
 from curta.engine.hull import Backend, HullCache
 from curta.engine.hull_filed import FiledKeys
-from curta.engine.hull_maps import AnyMaps, LayerMaps, NumpyMaps, layer_matrices, new_maps
+from curta.engine.hull_maps import LayerMaps, NumpyMaps, layer_matrices, new_maps
 
 Matrix = npt.NDArray[np.float64]
 
@@ -47,11 +47,12 @@ class HullLevel(BlockEngine):
         super().__init__(model)
         self.backend = backend
 
-    def session(self) -> HullSession:
-        return HullSession(self, NumpyMaps(self.model))
+    @cached_property
+    def maps(self) -> NumpyMaps:
+        return new_maps(self.model, self.backend)
 
-    def block_session(self) -> HullSession:
-        return HullSession(self, new_maps(self.model, self.backend))
+    def session(self) -> HullSession:
+        return HullSession(self)
 
 
 class HullSession(BlockSession):
@@ -59,11 +60,12 @@ class HullSession(BlockSession):
 
     engine: HullLevel
 
-    def __init__(self, engine: HullLevel, maps: AnyMaps) -> None:
+    def __init__(self, engine: HullLevel) -> None:
         super().__init__(engine)
-        self.maps = maps
+        self.maps = engine.maps
         self.memories = [
-            new_memories(engine.model, number, engine.backend) for number in range(len(maps.layers))
+            new_memories(engine.model, number, engine.backend)
+            for number in range(len(self.maps.layers))
         ]
         self.stream: Matrix
 

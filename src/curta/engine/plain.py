@@ -47,9 +47,6 @@ class Plain(BlockEngine):
     def session(self) -> PlainSession:
         return PlainSession(self)
 
-    def block_session(self) -> PlainSession:
-        return PlainSession(self)
-
 
 class PlainSession(BlockSession):
     engine: Plain

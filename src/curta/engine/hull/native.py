@@ -218,6 +218,7 @@ class NativeCache:
 
 
 def addresses(*arrays: np.ndarray[Any, Any]) -> Iterator[int]:
+    """For C. They hold as long as the caller has the arrays."""
     return (array.ctypes.data for array in arrays)
 
 

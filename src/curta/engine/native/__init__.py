@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from ctypes import c_int32, c_int64, c_void_p
 from functools import cached_property
 from pathlib import Path
@@ -38,6 +38,7 @@ class Native(Engine):
     """Generated C behind the common interface."""
 
     level: ClassVar[str] = "native"
+    chunk = CHUNK
 
     def __init__(self, model: Model, *, specialise: bool = True) -> None:
         super().__init__(model)
@@ -63,38 +64,6 @@ class Native(Engine):
 
     def session(self) -> NativeSession:
         return NativeSession(self, self.library)
-
-    def run(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Ids:
-        return np.concatenate([np.zeros(0, np.int32), *self.chunks(prompt, max_new_tokens)])
-
-    def chunks(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Iterator[Ids]:
-        """The tokens that follow the prompt, tens of thousands at a time."""
-        ids = self.check_prompt(prompt)
-        end = self._end(len(ids), max_new_tokens)
-        return self._chunks(
-            ids, min(end, self.max_tokens), max_new_tokens is None or end > self.max_tokens
-        )
-
-    def _generate(self, prompt: Ids, end: int, unlimited: bool) -> Iterator[int]:
-        covered = min(end, self.max_tokens)
-        for chunk in self._chunks(prompt, covered, unlimited or end > self.max_tokens):
-            yield from chunk.tolist()
-
-    def _chunks(self, prompt: Ids, end: int, overrun: bool) -> Iterator[Ids]:
-        session = self.session()
-        following = session.take(prompt)
-        length = len(prompt)
-        while length < end:
-            said = session.generate(following, min(CHUNK, end - length))
-            length += len(said)
-            yield said
-            if int(said[-1]) in self.stops:
-                return
-            session.check()
-            if length < end:
-                following = session.feed(int(said[-1]))
-        if overrun:
-            raise self.too_long()
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
         """From a second library that also reports the residual stream."""
