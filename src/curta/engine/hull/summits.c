@@ -14,25 +14,23 @@ static inline int scores_more(double qx, double qy, double x1, double y1, double
     return sum > 0.0;
 }
 
-/* Some compilers drop calls of functions that only prefetch: these are always inlined. */
-#define PREFETCHING static inline __attribute__((always_inline)) void
+/* Always: some compilers drop calls of functions that only prefetch, and a search in one chain is to
+ * be compiled as that. */
+#define INLINED static inline __attribute__((always_inline))
 
-PREFETCHING prefetch_bytes(const void *start, size_t size) {
+INLINED void prefetch_bytes(const void *start, size_t size) {
     for (size_t i = 0; i < size; i += 64) __builtin_prefetch((const char *)start + i);
 }
 
 /* A large tree is in no cache: one wait for all of a node is better than many. Who will walk on from
  * the summit (`around`) also reads the near halves of the leaves beside it. */
-PREFETCHING prefetch_child(const branch *b, int i, int height, int around) {
+INLINED void prefetch_child(const branch *b, int i, int height, int around) {
     prefetch_bytes(b->child[i], height > 1 ? sizeof(branch) : sizeof(leaf));
     if (height > 1 || !around) return;
     size_t half = sizeof(vertex) * LEAF_CAPACITY / 2, third = half * 2 / 3;
     if (i > 0) prefetch_bytes((const char *)b->child[i - 1] + third, sizeof(leaf) - third);
     if (i + 1 < b->count) prefetch_bytes(b->child[i + 1], half);
 }
-
-/* How many trees are searched at once: while one waits for a comparison, others go on. */
-
 
 /* The first step of a search among this many. */
 static int half_of(int count) {
@@ -42,7 +40,7 @@ static int half_of(int count) {
 }
 
 /* In each branch, the last child at whose first vertex the score still rises. */
-static void choose_children(int count, branch *const *b, double qx, double qy, int *chosen) {
+INLINED void choose_children(int count, branch *const *b, double qx, double qy, int *chosen) {
     int most = 0;
     for (int i = 0; i < count; i++) {
         chosen[i] = 0;
@@ -57,7 +55,7 @@ static void choose_children(int count, branch *const *b, double qx, double qy, i
 }
 
 /* In each chain, the leaf in which the score stops rising, or to whose end it rises. */
-static void find_leaves(const chain *c, int count, double qx, double qy, int around, leaf **found) {
+INLINED void find_leaves(const chain *c, int count, double qx, double qy, int around, leaf **found) {
     branch *node[TOGETHER];
     int chosen[TOGETHER], chain_of[TOGETHER], height = 0;
     for (int i = 0; i < count; i++) {
@@ -77,7 +75,7 @@ static void find_leaves(const chain *c, int count, double qx, double qy, int aro
 }
 
 /* The leftmost vertices with the highest score in a direction with qy > 0; each chain has one. */
-static void find_summits(const chain *c, int count, double qx, double qy, int around,
+INLINED void find_summits(const chain *c, int count, double qx, double qy, int around,
                          cursor *found) {
     leaf *l[TOGETHER];
     int low[TOGETHER] = {0}, most = 0;
