@@ -87,9 +87,7 @@ static int winners(const plane *h, double qx, double qy, uint32_t *ids) {
     }
     const chain *c = qy > 0.0 ? &h->upper : &h->lower;
     double up = fabs(qy);
-    cursor best;
-    find_summits(c, 1, qx, up, 0, &best);
-    cursor after = successor(best);
+    cursor best = summit(c, qx, up), after = successor(best);
     ids[0] = MASS(best);
     if (after.leaf == NULL || dot_sign(qx, up, X(after), Y(after), X(best), Y(best)) != 0) return 1;
     int count = 1;

@@ -14,17 +14,16 @@ static inline int scores_more(double qx, double qy, double x1, double y1, double
     return sum > 0.0;
 }
 
-/* Always: some compilers drop calls of functions that only prefetch, and a search in one chain is to
- * be compiled as that. */
-#define INLINED static inline __attribute__((always_inline))
+/* Some compilers drop calls of functions that only prefetch: these are always inlined. */
+#define PREFETCHING static inline __attribute__((always_inline)) void
 
-INLINED void prefetch_bytes(const void *start, size_t size) {
+PREFETCHING prefetch_bytes(const void *start, size_t size) {
     for (size_t i = 0; i < size; i += 64) __builtin_prefetch((const char *)start + i);
 }
 
 /* A large tree is in no cache: one wait for all of a node is better than many. Who will walk on from
  * the summit (`around`) also reads the near halves of the leaves beside it. */
-INLINED void prefetch_child(const branch *b, int i, int height, int around) {
+PREFETCHING prefetch_child(const branch *b, int i, int height, int around) {
     prefetch_bytes(b->child[i], height > 1 ? sizeof(branch) : sizeof(leaf));
     if (height > 1 || !around) return;
     size_t half = sizeof(vertex) * LEAF_CAPACITY / 2, third = half * 2 / 3;
@@ -40,7 +39,7 @@ static int half_of(int count) {
 }
 
 /* In each branch, the last child at whose first vertex the score still rises. */
-INLINED void choose_children(int count, branch *const *b, double qx, double qy, int *chosen) {
+static void choose_children(int count, branch *const *b, double qx, double qy, int *chosen) {
     int most = 0;
     for (int i = 0; i < count; i++) {
         chosen[i] = 0;
@@ -55,7 +54,7 @@ INLINED void choose_children(int count, branch *const *b, double qx, double qy, 
 }
 
 /* In each chain, the leaf in which the score stops rising, or to whose end it rises. */
-INLINED void find_leaves(const chain *c, int count, double qx, double qy, int around, leaf **found) {
+static void find_leaves(const chain *c, int count, double qx, double qy, int around, leaf **found) {
     branch *node[TOGETHER];
     int chosen[TOGETHER], chain_of[TOGETHER], height = 0;
     for (int i = 0; i < count; i++) {
@@ -75,7 +74,7 @@ INLINED void find_leaves(const chain *c, int count, double qx, double qy, int ar
 }
 
 /* The leftmost vertices with the highest score in a direction with qy > 0; each chain has one. */
-INLINED void find_summits(const chain *c, int count, double qx, double qy, int around,
+static void find_summits(const chain *c, int count, double qx, double qy, int around,
                          cursor *found) {
     leaf *l[TOGETHER];
     int low[TOGETHER] = {0}, most = 0;

@@ -299,3 +299,36 @@ static cursor locate(const chain *c, double x) {
     }
     return low < 0 ? NOWHERE : (cursor){l, low};
 }
+
+/* Does the second point score higher than the first? */
+static inline int rises(double qx, double qy, const vertex *first, const vertex *second) {
+    return dot_sign(qx, qy, second->x, second->y, first->x, first->y) > 0;
+}
+
+/* The leftmost vertex with the highest score in a direction with qy > 0; the chain has one. It branches
+ * on every comparison: heads that look back by fixed distances take the same way again and again,
+ * which processors guess. For other queries find_summits (summits.c) is quicker. */
+static cursor summit(const chain *c, double qx, double qy) {
+    void *node = c->root;
+    for (int height = c->height; height > 0; height--) {
+        branch *b = node;
+        int low = 0, high = b->count;
+        while (high - low > 1) {
+            int middle = (low + high) / 2;
+            const entry *e = &b->at[middle];
+            if (dot_sign(qx, qy, e->second_x, e->second_y, e->x, e->y) > 0) low = middle;
+            else high = middle;
+        }
+        node = b->child[low];
+    }
+    leaf *l = node;
+    int low = 0, high = l->count - 1; /* rises up to low; does not rise from high, if not last */
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (rises(qx, qy, &l->at[middle], &l->at[middle + 1])) low = middle + 1;
+        else high = middle;
+    }
+    if (low == l->count - 1 && l->next != NULL && rises(qx, qy, &l->at[low], &l->next->at[0]))
+        return (cursor){l->next, 0};
+    return (cursor){l, low};
+}

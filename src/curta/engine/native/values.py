@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
+from curta.compiler.nodes import PositionFeature
 from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify, step_of
 
 ValueId = int
@@ -84,17 +85,9 @@ class Column:
     entries: tuple[Number, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PositionValue:
-    """((position // divisor) mod modulus - offset) ** power."""
-
-    divisor: int
-    modulus: int
-    power: int
-    offset: int
-
-
-POSITION = PositionValue(1, 0, 1, 0)
+PositionValue = PositionFeature
+"""A function of the position is what it is in graphs."""
+POSITION = PositionValue()
 
 
 @dataclass(frozen=True, slots=True)
