@@ -16,7 +16,7 @@ from curta.compiler.numbers import Number, Range, power_of_two
 from curta.compiler.ranges import Bend, range_of_bends
 from curta.compiler.resolve import resolve
 from curta.engine.evaluate import GraphSession
-from curta.engine.expected import wire_values
+from curta.engine.expected import CircuitSession
 from curta.errors import CertificateError, RegionError
 from random_graphs import TOKENS, graphs
 
@@ -39,7 +39,8 @@ def test_every_node_stays_in_its_range(graph: Graph, prompt: list[int]) -> None:
     except CertificateError:
         return
     session = GraphSession(resolved)
-    wires = wire_values(circuit.graph, prompt, MAX_TOKENS)
+    wire_session = CircuitSession(circuit.graph, MAX_TOKENS)
+    wires = [wire_session.compute(token) for token in prompt]
     for position, token in enumerate(prompt):
         try:
             session.feed(token)

@@ -16,8 +16,8 @@ from curta.compiler import Graph, compile
 from curta.engine import Level, load
 from curta.engine.hull import Backend
 from curta.engine.hull.reference import hard_maximum
-from curta.engine.hull_filed import new_filed_keys
-from curta.engine.hull_level import HullBlocks, HullLevel
+from curta.engine.hull_filed import FiledKeys
+from curta.engine.hull_level import HullLevel
 from curta.engine.hull_maps import NativeMaps, NumpyMaps, layer_matrices
 from curta.engine.model_cache import compile_cached
 from curta.engine.replay import replay
@@ -58,7 +58,7 @@ def test_filed_keys_find_the_arg_max(
     queries = hardness * np.column_stack([asked, np.ones(len(asked))])
     values = np.arange(len(keys), dtype=float)[:, None]
 
-    head = new_filed_keys(2, 1, backend)
+    head = FiledKeys(2, 1, backend)
     half = len(keys) // 2
     found = np.concatenate(
         [head.steps(queries[b], keys[b], values[b]) for b in (slice(half), slice(half, None))]
@@ -76,7 +76,7 @@ def test_a_key_that_is_asked_for_may_lose(backend: Backend, more: float) -> None
     """Half a step away, another key has more than the quarter that the distance costs."""
     keys = np.array([[2.0, 0.0, -1.0], [3.0, 0.0, -2.25 + more], [8.0, 0.0, -16.0]])
     queries = np.array([[1.0, 0.0, 1.0]] * 3)
-    found = new_filed_keys(2, 1, backend).steps(queries, keys, np.array([[10.0], [20.0], [30.0]]))
+    found = FiledKeys(2, 1, backend).steps(queries, keys, np.array([[10.0], [20.0], [30.0]]))
     assert found[:, 0].tolist() == ([10.0] * 3 if more < 0.25 else [10.0, 20.0, 20.0])
 
 
@@ -89,12 +89,12 @@ def test_many_keys_and_a_query_without_hardness(backend: Backend) -> None:
     keys = np.column_stack([2 * digits, last])
     queries = 64 * np.column_stack([asked, np.ones(3_000)])
     values = rng.integers(0, 9, (3_000, 2)).astype(float)
-    found = new_filed_keys(3, 2, backend).steps(queries, keys, values)
+    found = FiledKeys(3, 2, backend).steps(queries, keys, values)
     scores = np.where(np.tri(3_000, dtype=bool), queries @ keys.T, -np.inf)
     latest = len(keys) - 1 - scores[:, ::-1].argmax(axis=1)
     np.testing.assert_array_equal(found, values[latest])
 
-    head = new_filed_keys(3, 2, backend)
+    head = FiledKeys(3, 2, backend)
     queries[7, 3] = 0.0
     with pytest.raises(HullError, match="last component that is not positive"):
         head.steps(queries, keys, values)
@@ -114,10 +114,10 @@ def test_sessions_and_blocks_say_what_native_code_says(name: str, backend: Backe
     asked = np.ones(len(ids), dtype=bool)
     assert np.concatenate(list(engine.replay(ids, asked))).tolist() == expected
 
-    blocks, parts = HullBlocks(engine), []
+    blocks, parts = engine.session(), []
     for start in range(0, len(ids), 7):
         block = slice(start, start + 7)
-        parts.append(blocks.feed(ids[block], asked[block])[0])
+        parts.append(blocks.feed_block(ids[block], asked[block])[0])
     assert np.concatenate(parts).tolist() == expected
 
 
@@ -135,7 +135,7 @@ def test_heads_with_the_same_keys_share_a_hull(
     """Whatever the residual stream holds, from one size to the next."""
     program = PROGRAMS["addition"]
     engine = HullLevel(compile_cached(program.build(), program.max_tokens), backend)
-    blocks = HullBlocks(engine)
+    blocks = engine.session()
     assert (len(blocks.memories[2]), len(engine.model.plan["layers"][2]["heads"])) == (1, 3)
     x = np.random.default_rng(seed).integers(-9, 9, (engine.model.plan["width"], len(sizes)))
     x = x * np.array(sizes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import ClassVar
 
@@ -22,6 +22,7 @@ from curta.compiler.serialize import identity
 from curta.errors import RegionError, TokenError
 
 Ids = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
 Residuals = npt.NDArray[np.float64]
 NOT_ASKED = -1
 """Stands for what is said where nobody asks: in sequences that are known already."""
@@ -54,11 +55,32 @@ class Session(ABC):
     def _feed(self, token: int) -> int:
         """The same for a token that is checked."""
 
+    def take(self, tokens: Ids) -> int:
+        """Take several checked tokens; what the model says after the last of them."""
+        said = NOT_ASKED
+        for token in tokens.tolist():
+            said = self.feed(token)
+        return said
+
+    def generate(self, first: int, count: int) -> Ids:
+        """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
+        said = [first][:count]
+        while len(said) < count and said[-1] not in self.engine.stops:
+            said.append(self.feed(said[-1]))
+        return np.array(said, dtype=np.int32)
+
+    def check(self) -> None:
+        """Raise what stopped the sequence, if `generate` did not."""
+        if self.stopped is not None:
+            raise self.stopped
+
 
 class Engine(ABC):
     """A model that is ready to run at one level."""
 
     level: ClassVar[str]
+    chunk: ClassVar[int] = 1
+    """Tokens that are generated before anybody sees them, at most."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -78,6 +100,14 @@ class Engine(ABC):
 
         Period 0 is the embedding; an attention and a feed-forward part follow for every layer.
         """
+
+    def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
+        """What is said after every position of a sequence that is known, where it is asked; some
+        positions at a time. See engine.replay.
+        """
+        session = self.session()
+        for token in ids.tolist():
+            yield np.array([session.feed(token)], dtype=np.int32)
 
     @property
     def max_tokens(self) -> int:
@@ -100,12 +130,19 @@ class Engine(ABC):
         self, prompt: Sequence[int], max_new_tokens: int | None = None
     ) -> Iterator[int]:
         """The same on token ids."""
-        ids = self.check_prompt(prompt)
-        return self._generate(ids, self._end(len(ids), max_new_tokens), max_new_tokens is None)
+        chunks = self.chunks(prompt, max_new_tokens)
+        return (token for chunk in chunks for token in chunk.tolist())
 
     def run(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Ids:
         """The ids that follow the prompt, all at once."""
-        return np.fromiter(self.generate_ids(prompt, max_new_tokens), dtype=np.int32)
+        return np.concatenate([np.zeros(0, np.int32), *self.chunks(prompt, max_new_tokens)])
+
+    def chunks(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Iterator[Ids]:
+        """The ids that follow the prompt, as many at a time as the level says at once."""
+        ids = self.check_prompt(prompt)
+        end = self._end(len(ids), max_new_tokens)
+        overrun = max_new_tokens is None or end > self.max_tokens
+        return self._chunks(ids, min(end, self.max_tokens), overrun)
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """Token names as ids."""
@@ -172,21 +209,20 @@ class Engine(ABC):
             raise TokenError(f"max_new_tokens={count}: expected 0 or more")
         return length + count
 
-    def _generate(self, prompt: Ids, end: int, unlimited: bool) -> Iterator[int]:
-        session, following = self.session(), -1
-        for token in prompt.tolist():
-            following = session.feed(token)
+    def _chunks(self, prompt: Ids, end: int, overrun: bool) -> Iterator[Ids]:
+        session = self.session()
+        following = session.take(prompt)
         length = len(prompt)
         while length < end:
-            if length >= self.max_tokens:
-                raise self.too_long()
-            yield following
-            length += 1
-            if following in self.stops:
+            said = session.generate(following, min(self.chunk, end - length))
+            length += len(said)
+            yield said
+            if int(said[-1]) in self.stops:
                 return
+            session.check()
             if length < end:
-                following = session.feed(following)
-        if unlimited:
+                following = session.feed(int(said[-1]))
+        if overrun:
             raise self.too_long()
 
     def too_long(self) -> RegionError:

@@ -61,7 +61,7 @@ class GraphSession:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.position = -1
-        self.values: list[Number] = [0] * len(graph.operations)
+        self.values: list[Number] = []
         self.sums: dict[int, Number] = {}
         self.memories: dict[int, Memory] = {
             index: Memory()
@@ -70,12 +70,18 @@ class GraphSession:
         }
 
     def feed(self, token: int) -> int:
-        self.position += 1
-        for index, operation in enumerate(self.graph.operations):
-            self.values[index] = simplify(self._value(index, operation, token))
+        self.compute(token)
         return self._choose()
 
-    def _value(self, index: int, operation: Operation, token: int) -> Number:
+    def compute(self, token: int) -> list[Number]:
+        """The values of all nodes at the next position."""
+        self.position += 1
+        self.values = [0] * len(self.graph.operations)
+        for index, operation in enumerate(self.graph.operations):
+            self.values[index] = simplify(self.value(index, operation, token))
+        return self.values
+
+    def value(self, index: int, operation: Operation, token: int) -> Number:
         values = self.values
         match operation:
             case TokenFeature(table):

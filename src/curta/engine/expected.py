@@ -14,27 +14,19 @@ import numpy as np
 from curta.compiler.graph import Graph
 from curta.compiler.lower import lower
 from curta.compiler.model import Model
-from curta.compiler.nodes import (
-    Assume,
-    Gate,
-    Linear,
-    Mean,
-    Piecewise,
-    PositionFeature,
-    Restore,
-    Retrieve,
-    TokenFeature,
-)
-from curta.compiler.numbers import Number, ceil_log2, exact, power_of_two, simplify
+from curta.compiler.nodes import Assume, Mean, Operation, Restore, Retrieve
+from curta.compiler.numbers import Number, ceil_log2, exact, power_of_two
 from curta.compiler.weights import rounding_constant
 from curta.engine.base import Residuals
+from curta.engine.evaluate import GraphSession
 from curta.errors import FileError
 
 
 def expected_residuals(model: Model, ids: Sequence[int]) -> Residuals:
     """[position, period, slot], each the float64 nearest to the exact value."""
     graph = lower(model.graph, model.certificate.max_tokens).graph
-    history = wire_values(graph, ids, model.certificate.max_tokens)
+    session = CircuitSession(graph, model.certificate.max_tokens)
+    history = [session.compute(token) for token in ids]
     periods = 2 * model.plan["schedule"]["layers"] + 1
     streams = np.zeros((len(ids), periods, model.plan["width"]))
     streams[:, :, 0] = 1.0
@@ -55,47 +47,42 @@ def expected_residuals(model: Model, ids: Sequence[int]) -> Residuals:
     return streams
 
 
-def wire_values(graph: Graph, ids: Sequence[int], max_tokens: int) -> list[list[Number]]:
-    """Every node of a circuit at every position."""
-    history: list[list[Number]] = []
-    recency = power_of_two(-ceil_log2(max_tokens))
-    for position, token in enumerate(ids):
-        values: list[Number] = []
-        history.append(values)
-        for operation in graph.operations:
-            match operation:
-                case TokenFeature(table):
-                    value = table[token]
-                case PositionFeature():
-                    value = operation.at(position)
-                case Linear(terms, constant):
-                    value = constant + sum(c * values[i] for i, c in terms)
-                case Gate(condition, amount):
-                    value = max(values[condition], 0) * values[amount]
-                case Piecewise(argument):
-                    value = operation.at(values[argument])
-                case Assume(promised):
-                    value = values[promised]
-                case Mean(amount):
-                    value = sum(row[amount] for row in history) * Fraction(1, position + 1)
-                case Restore(mean):
-                    value = values[mean] * (position + 1)
-                case Retrieve():
-                    value = history[winner(operation, history, recency)][operation.value]
-                case _:
-                    raise TypeError(f"{operation} is no circuit node")
-            values.append(simplify(value))
-    return history
+class CircuitSession(GraphSession):
+    """The values of all nodes of a circuit, at all positions so far. Promises are not looked at."""
 
+    def __init__(self, circuit: Graph, max_tokens: int) -> None:
+        super().__init__(circuit)
+        self.history: list[list[Number]] = []
+        self.recency = power_of_two(-ceil_log2(max_tokens))
 
-def winner(operation: Retrieve, history: list[list[Number]], recency: Number) -> int:
-    """The position with the largest score, the latest of equals."""
-    query = [history[-1][i] for i in operation.query]
-    unit = recency if operation.recency else 0
+    def compute(self, token: int) -> list[Number]:
+        values = super().compute(token)
+        self.history.append(values)
+        return values
 
-    def score(position: int) -> tuple[Number, int]:
-        row = history[position]
-        match_ = sum(2 * q * row[k] for q, k in zip(query, operation.key, strict=True))
-        return match_ - row[operation.square] + unit * position, position
+    def value(self, index: int, operation: Operation, token: int) -> Number:
+        match operation:
+            case Assume(promised):
+                return self.values[promised]
+            case Mean(amount):
+                total = sum((row[amount] for row in self.history), self.values[amount])
+                return total * Fraction(1, self.position + 1)
+            case Restore(mean):
+                return self.values[mean] * (self.position + 1)
+            case Retrieve():
+                return self.winner(operation)[operation.value]
+            case _:
+                return super().value(index, operation, token)
 
-    return max(range(len(history)), key=score)
+    def winner(self, operation: Retrieve) -> list[Number]:
+        """The values at the position with the largest score, the latest of equals."""
+        rows = [*self.history, self.values]
+        query = [self.values[i] for i in operation.query]
+        unit = self.recency if operation.recency else 0
+
+        def score(position: int) -> tuple[Number, int]:
+            row = rows[position]
+            match_ = sum(2 * q * row[k] for q, k in zip(query, operation.key, strict=True))
+            return match_ - row[operation.square] + unit * position, position
+
+        return rows[max(range(len(rows)), key=score)]

@@ -17,131 +17,42 @@ to be asked again and again, so the last one's answer is kept up to date.
 
 from __future__ import annotations
 
-import ctypes
 import weakref
-from ctypes import c_int64, c_void_p
-from math import frexp
 
 import numpy as np
 import numpy.typing as npt
 
 from curta.engine.hull import Backend
-from curta.engine.hull_maps import replay_library, takes_c
+from curta.engine.hull.native import addresses, choose_backend
+from curta.engine.hull.scan import ScannedCache
+from curta.engine.hull_maps import replay_library
 from curta.errors import HullError
 
 Matrix = npt.NDArray[np.float64]
-LARGEST = 2.0**50
-"""Squares and excesses below it are exact, or close enough to tell 1/2 from 1."""
-
-
-def new_filed_keys(digits: int, width: int, backend: Backend = "auto") -> FiledKeys:
-    return NativeFiledKeys(digits, width) if takes_c(backend) else FiledKeys(digits, width)
 
 
 class FiledKeys:
-    """In Python: what hull_maps.c does."""
+    """One head in C (hull_maps.c); without a compiler, all its keys are compared."""
 
-    def __init__(self, digits: int, width: int) -> None:
-        self.digits, self.width = digits, width
-        self.entries: dict[tuple[float, ...], int] = {}
-        self.keys = np.empty((64, digits + 1))
-        self.filed = np.zeros(64, dtype=np.int64)
-        self.values = np.empty((64, width))
-        self.count = self.steps_so_far = 0
-        self.most_excess = -np.inf
-        self.whole = True
-        self.missed: tuple[Matrix, int, float] | None = None
+    def __init__(self, digits: int, width: int, backend: Backend = "auto") -> None:
+        self.scanned: ScannedCache | None = None
+        if choose_backend(backend) != "c":
+            self.scanned = ScannedCache(digits + 1, width)
+            return
+        self.library = replay_library()
+        self.handle = self.library.filed_create(digits, width)
+        weakref.finalize(self, self.library.filed_free, self.handle)
 
     def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
         """File every position's value under its key; what its query finds."""
         wrong = np.flatnonzero(~(queries[:, -1] > 0.0))
         if len(wrong):
-            raise no_hardness(queries[wrong[0]])
+            raise HullError(
+                f"the query {queries[wrong[0]].tolist()} has a last component that is not "
+                "positive; the compiler makes no such heads"
+            )
+        if self.scanned is not None:
+            return self.scanned.insert_and_query_many(keys, values, queries)[0]
         found = np.empty_like(values)
-        for place, value in enumerate(values):
-            self.insert(keys[place], value)
-            found[place] = self.values[self.find(queries[place])]
+        self.library.filed_steps(self.handle, len(values), *addresses(keys, values, queries, found))
         return found
-
-    def insert(self, key: Matrix, value: Matrix) -> None:
-        squares = float(np.sum((0.5 * key[:-1]) ** 2))
-        whole = np.array_equal(0.5 * key[:-1], np.rint(0.5 * key[:-1])) and squares < LARGEST
-        self.whole = self.whole and whole
-        self.most_excess = max(self.most_excess, float(key[-1]) + squares)
-        self.steps_so_far += 1
-        digits = tuple((key[:-1] + 0.0).tolist())
-        entry = self.entries.get(digits)
-        if entry is not None and key[-1] < self.keys[entry, -1]:
-            return
-        if entry is None:
-            entry = self.entries[digits] = self._new_entry()
-        self.keys[entry], self.values[entry] = key, value
-        self.filed[entry] = self.steps_so_far
-        if self.missed is not None:
-            query, _, best = self.missed
-            if (score := float(key @ query)) >= best:
-                self.missed = query, entry, score
-
-    def _new_entry(self) -> int:
-        if self.count == len(self.keys):
-            for name in ("keys", "filed", "values"):
-                array = getattr(self, name)
-                setattr(self, name, np.concatenate([array, np.empty_like(array)]))
-        self.count += 1
-        return self.count - 1
-
-    def find(self, query: Matrix) -> int:
-        """The entry with the highest score, the latest of equals."""
-        hardness = float(query[-1])
-        entry = self.entries.get(tuple((query[:-1] * (2.0 / hardness) + 0.0).tolist()))
-        if entry is not None and self._wins(entry, hardness):
-            return entry
-        if self.missed is not None and np.array_equal(self.missed[0], query):
-            return self.missed[1]
-        scores = self.keys[: self.count] @ query
-        best = np.flatnonzero(scores == scores.max())
-        entry = int(best[self.filed[best].argmax()])
-        self.missed = query, entry, float(scores[entry])
-        return entry
-
-    def _wins(self, entry: int, hardness: float) -> bool:
-        """The entry's digits are those that are asked for; does it beat all others?"""
-        if not self.whole or abs(self.most_excess) >= LARGEST or frexp(hardness)[0] != 0.5:
-            return False
-        key = self.keys[entry]
-        excess = float(key[-1]) + float(np.sum((0.5 * key[:-1]) ** 2))
-        return self.most_excess - excess < 0.5
-
-
-class NativeFiledKeys(FiledKeys):
-    """The same in C."""
-
-    def __init__(self, digits: int, width: int) -> None:
-        library = replay_library()
-        self.digits, self.width = digits, width
-        library.filed_create.restype = c_void_p
-        library.filed_create.argtypes = [c_int64, c_int64]
-        library.filed_free.argtypes = [c_void_p]
-        library.filed_steps.restype = c_int64
-        library.filed_steps.argtypes = [c_void_p, c_int64, *[c_void_p] * 4]
-        self._steps = library.filed_steps
-        self.handle = library.filed_create(digits, width)
-        weakref.finalize(self, library.filed_free, self.handle)
-
-    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
-        found = np.empty_like(values)
-        wrong = self._steps(
-            self.handle,
-            len(values),
-            *(ctypes.c_void_p(array.ctypes.data) for array in (keys, values, queries, found)),
-        )
-        if wrong >= 0:
-            raise no_hardness(queries[wrong])
-        return found
-
-
-def no_hardness(query: Matrix) -> HullError:
-    return HullError(
-        f"the query {query.tolist()} has a last component that is not positive; the compiler makes "
-        "no such heads"
-    )

@@ -14,13 +14,13 @@ earlier positions, the latest of equals.
 are made by equal weights: look-ups by position keep all their keys, and models have dozens of them.
 
 A sequence that is known is read in blocks; one that is continued, in blocks of one. The residual
-stream of a block is an array [slot, position]: maps of mostly zeros go through it row by row, in C
-where there is a compiler and in NumPy where there is none (`hull_maps`).
+stream of a block is an array [slot, position], and maps go through it row by row (`hull_maps`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator
+from functools import cached_property
 from itertools import chain
 from typing import Any, ClassVar, NamedTuple, Protocol
 
@@ -28,105 +28,70 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
-from curta.engine.base import NOT_ASKED, Engine, Ids, Residuals, Session
-from curta.engine.guards import GuardCheck, guards_of
+from curta.engine.base import Ids
+from curta.engine.blocks import BlockEngine, BlockSession
 from curta.engine.hull import Backend, HullCache
-from curta.engine.hull_filed import new_filed_keys
-from curta.engine.hull_maps import LayerMaps, Maps, NumpyMaps, layer_matrices, new_maps
+from curta.engine.hull_filed import FiledKeys
+from curta.engine.hull_maps import LayerMaps, NumpyMaps, layer_matrices, new_maps
 
 Matrix = npt.NDArray[np.float64]
-BLOCK = 1024
-"""Positions at a time, at most; a multiple of the tiles that the C code works on."""
 
 
-class HullLevel(Engine):
+class HullLevel(BlockEngine):
     """The weights without their zeros, attention in caches."""
 
     level: ClassVar[str] = "hull"
+    block = 1024  # a multiple of the tiles that the C code works on
 
     def __init__(self, model: Model, backend: Backend = "auto") -> None:
         super().__init__(model)
-        self.guards = guards_of(model)
         self.backend = backend
+
+    @cached_property
+    def maps(self) -> NumpyMaps:
+        return new_maps(self.model, self.backend)
 
     def session(self) -> HullSession:
         return HullSession(self)
 
-    def residuals(self, ids: Sequence[int]) -> Residuals:
-        prompt, check = self.check_prompt(ids), GuardCheck(self.guards, 0)
-        streams = [x.T.copy() for x in HullBlocks(self).half_layers(prompt)]
-        for period, stream in enumerate(streams):
-            check.look(period, stream)
-        check.finish()
-        return np.stack(streams, axis=1)
 
-    def replay(self, ids: Ids, asked: npt.NDArray[np.bool_]) -> Generator[Ids, None, None]:
-        """What is said after every position where it is asked, a block at a time."""
-        blocks = HullBlocks(self)
-        for start in range(0, len(ids), BLOCK):
-            block = slice(start, start + BLOCK)
-            said, check = blocks.feed(ids[block], asked[block])
-            yield said[: check.kept(len(said))]
-            check.finish()
+class HullSession(BlockSession):
+    """The sequence so far, as every head remembers it."""
 
-
-class HullSession(Session):
     engine: HullLevel
 
     def __init__(self, engine: HullLevel) -> None:
         super().__init__(engine)
-        self.blocks = HullBlocks(engine, NumpyMaps(engine.model))
-
-    def _feed(self, token: int) -> int:
-        said, check = self.blocks.feed(np.array([token]), np.array([True]))
-        check.finish()
-        return int(said[0])
-
-
-class HullBlocks:
-    """The sequence so far, as every head remembers it."""
-
-    def __init__(self, engine: HullLevel, maps: Maps | None = None) -> None:
-        self.engine = engine
-        self.length = 0
-        self.maps = maps or new_maps(engine.model, engine.backend)
+        self.maps = engine.maps
         self.memories = [
             new_memories(engine.model, number, engine.backend)
             for number in range(len(self.maps.layers))
         ]
+        self.stream: Matrix
 
-    def feed(self, tokens: Ids, asked: npt.NDArray[np.bool_]) -> tuple[Ids, GuardCheck]:
-        check = GuardCheck(self.engine.guards, self.length)
-        for period, x in enumerate(self.half_layers(tokens)):
-            check.look(period, x.T)
-        said = np.full(len(tokens), NOT_ASKED, dtype=np.int32)
-        places = np.flatnonzero(asked)
-        if len(places):
-            ends = np.zeros((len(x), self.maps.columns(len(places))))
-            ends[:, : len(places)] = x[:, places]
-            said[places] = self.maps.arg_max(ends)[: len(places)]
-        return said, check
-
-    def half_layers(self, tokens: Ids) -> Iterator[Matrix]:
-        """The residual stream [slot, position] after the embedding and after every half layer; the
-        same array again and again.
-        """
-        count = len(tokens)
+    def half_layers(self, ids: Ids) -> Iterator[Matrix]:
+        """Views of [slot, position], the same array again and again."""
+        count = len(ids)
         x = np.zeros((self.engine.model.plan["width"], self.maps.columns(count)))
-        x[:, :count] = self.embed(tokens).T
-        yield x[:, :count]
+        x[:, :count] = self.embed(ids).T
+        self.stream = x[:, :count]
+        yield self.stream.T
         for number, maps in enumerate(self.maps.layers):
             if self.memories[number]:
                 x += self.attend(number, maps, x, count)
-            yield x[:, :count]
+            yield self.stream.T
             maps.add_gates(x)
-            yield x[:, :count]
-        self.length += count
+            yield self.stream.T
+
+    def choose(self, places: npt.NDArray[np.int64]) -> Ids:
+        ends = np.zeros((len(self.stream), self.maps.columns(len(places))))
+        ends[:, : len(places)] = self.stream[:, places]
+        return self.maps.arg_max(ends)[: len(places)]
 
     def embed(self, tokens: Ids) -> Matrix:
         weights = self.engine.model.weights
         modulus, power = weights["position.modulus"], weights["position.power"]
-        positions = np.arange(self.length, self.length + len(tokens))[:, None]
+        positions = np.arange(self.taken, self.taken + len(tokens))[:, None]
         digits = positions // weights["position.divisor"]
         digits = np.where(modulus > 0, digits % np.maximum(modulus, 1), digits)
         features = (digits - weights["position.offset"]) ** power
@@ -216,7 +181,7 @@ def is_plane(head: dict[str, Any]) -> bool:
 def new_blocks(head: dict[str, Any], backend: Backend) -> HeadBlocks:
     if head["kind"] == "mean":
         return MeanBlocks(len(head["values"]))
-    return new_filed_keys(len(head["key"]), len(head["values"]), backend)
+    return FiledKeys(len(head["key"]), len(head["values"]), backend)
 
 
 class MeanBlocks:

@@ -123,7 +123,7 @@ FOR_ALL_PROCESSORS EXPORT void replay_arg_max(const map *m, const double *x, int
 
 /* -- keys of several digits ------------------------------------------------
  *
- * `FiledKeys` in hull_replay.py says what is computed here, and why it is the arg-max. */
+ * hull_filed.py says what is computed here, and why it is the arg-max. */
 
 typedef struct {
     int64_t digits, width;
@@ -146,7 +146,7 @@ static void *checked(void *memory) {
     return memory;
 }
 
-EXPORT filed_keys *filed_create(int64_t digits, int64_t width) {
+EXPORT filed_keys *replay_filed_create(int64_t digits, int64_t width) {
     filed_keys *f = checked(calloc(1, sizeof *f));
     f->digits = digits, f->width = width;
     f->table_size = 128;
@@ -156,12 +156,8 @@ EXPORT filed_keys *filed_create(int64_t digits, int64_t width) {
     return f;
 }
 
-EXPORT void filed_free(filed_keys *f) {
+EXPORT void replay_filed_free(filed_keys *f) {
     free(f->keys), free(f->values), free(f->filed), free(f->table), free(f->missed), free(f);
-}
-
-EXPORT int64_t filed_bytes(const filed_keys *f) {
-    return f->room * 8 * (f->digits + 2 + f->width) + f->table_size * 8;
 }
 
 static uint64_t hash(const double *digits, int64_t count, double scale) {
@@ -265,19 +261,16 @@ static int64_t scan(filed_keys *f, const double *query) {
     return best;
 }
 
-/* Step i files key i, then answers query i. Returns the first query whose last component is not
- * positive, or -1. */
-EXPORT int64_t filed_steps(filed_keys *f, int64_t n, const double *keys, const double *values,
-                           const double *queries, double *answers) {
+/* Step i files key i, then answers query i, whose last component is positive. */
+EXPORT void replay_filed_steps(filed_keys *f, int64_t n, const double *keys, const double *values,
+                               const double *queries, double *answers) {
     int64_t d = f->digits;
     for (int64_t i = 0; i < n; i++) {
         const double *query = queries + i * (d + 1);
-        if (!(query[d] > 0.0)) return i;
         insert(f, keys + i * (d + 1), values + i * f->width);
         int64_t entry = *find(f, query, 2.0 / query[d]) - 1;
         if (entry < 0 || !wins(f, entry, query[d])) entry = scan(f, query);
         memcpy(answers + i * f->width, f->values + entry * f->width,
                sizeof(double) * (size_t)f->width);
     }
-    return -1;
 }

@@ -1,20 +1,20 @@
 """Level 2: the transformer as anyone would run it, softmax over the whole prefix (PyTorch).
 
-The module in `engine.transformer` knows nothing of promises. This level reads its residual stream
-at every position and stops a run that breaks one.
+The module in `engine.transformer` knows nothing of promises: `engine.blocks` looks at its residual
+stream.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
-from curta.engine.base import NOT_ASKED, Engine, Ids, Residuals, Session
-from curta.engine.guards import GuardCheck, guards_of
+from curta.engine.base import Ids, Residuals
+from curta.engine.blocks import BlockEngine, BlockSession
 from curta.errors import UserError
 
 try:
@@ -28,17 +28,17 @@ LOGIT_ROWS = 128
 """Positions whose logits are computed at once."""
 
 
-class Plain(Engine):
+class Plain(BlockEngine):
     """Softmax attention in float64, nothing else."""
 
     level: ClassVar[str] = "plain"
+    block = 256  # the residual stream of as many positions stays in a processor's cache
 
     def __init__(self, model: Model, device: str = "cpu") -> None:
         super().__init__(model)
         tensors = {name: torch.from_numpy(tensor.copy()) for name, tensor in model.weights.items()}
         self.transformer = Transformer(tensors).to(device)
         self.device = device
-        self.guards = guards_of(model)
 
     @property
     def max_tokens(self) -> int:
@@ -47,44 +47,28 @@ class Plain(Engine):
     def session(self) -> PlainSession:
         return PlainSession(self)
 
-    def residuals(self, ids: Sequence[int]) -> Residuals:
-        tokens = self.tensor(self.check_prompt(ids))
-        streams = self.transformer.half_layers(tokens, self.transformer.new_cache())
-        stacked: Residuals = torch.stack([x[0] for x in streams], dim=1).cpu().numpy()
-        return stacked
 
-    def tensor(self, ids: Ids) -> torch.Tensor:
-        """A batch of one sequence."""
-        return torch.from_numpy(ids.astype(np.int64))[None].to(self.device)
-
-
-class PlainSession(Session):
+class PlainSession(BlockSession):
     engine: Plain
 
     def __init__(self, engine: Plain) -> None:
         super().__init__(engine)
         self.cache = engine.transformer.new_cache()
+        self.stream: torch.Tensor
 
-    def _feed(self, token: int) -> int:
-        said, check = self.feed_block(np.array([token]), np.array([True]))
-        check.finish()
-        return int(said[0])
+    def half_layers(self, ids: Ids) -> Iterator[Residuals]:
+        batch = torch.from_numpy(ids.astype(np.int64))[None].to(self.engine.device)
+        for x in self.engine.transformer.half_layers(batch, self.cache):
+            self.stream = x[0]
+            yield self.stream.cpu().numpy()
 
-    def feed_block(self, ids: Ids, asked: npt.NDArray[np.bool_]) -> tuple[Ids, GuardCheck]:
-        """Checked tokens through all layers; what is said after those that are asked for."""
-        transformer = self.engine.transformer
-        check = GuardCheck(self.engine.guards, self.cache.length)
-        for period, x in enumerate(transformer.half_layers(self.engine.tensor(ids), self.cache)):
-            stream = x[0]
-            if period in self.engine.guards:
-                check.look(period, stream.cpu().numpy())
-        said = np.full(len(ids), NOT_ASKED, dtype=np.int32)
-        places = np.flatnonzero(asked)
+    def choose(self, places: npt.NDArray[np.int64]) -> Ids:
+        said = np.empty(len(places), dtype=np.int32)
         for first in range(0, len(places), LOGIT_ROWS):
-            rows = places[first : first + LOGIT_ROWS]
-            ends = stream[torch.from_numpy(rows).to(stream.device)]
-            said[rows] = transformer.unembedding(ends).argmax(dim=-1).cpu().numpy()
-        return said, check
+            rows = torch.from_numpy(places[first : first + LOGIT_ROWS]).to(self.stream.device)
+            logits = self.engine.transformer.unembedding(self.stream[rows])
+            said[first : first + LOGIT_ROWS] = logits.argmax(dim=-1).cpu().numpy()
+        return said
 
 
 def use_threads(count: int) -> None:

@@ -8,22 +8,13 @@ matrices, and softmax attention or the caches answer for all of them. What is sa
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
-from curta.engine.base import Engine, Ids
-from curta.engine.hull_level import HullLevel
+from curta.engine.base import Engine, Ids, Mask
 
-if TYPE_CHECKING:
-    from curta.engine.plain import Plain
-
-Mask = npt.NDArray[np.bool_]
 OnProgress = Callable[[float], object]
 """Told which share of the work is done."""
-BLOCK = 256
-"""Positions that the plain level takes at a time: their residual stream stays in a cache."""
 
 
 def replay(
@@ -41,32 +32,8 @@ def replay(
     if asked is None:
         asked = np.ones(len(ids), dtype=np.bool_)
     done = 0
-    for said in _blocks(engine, ids, asked):
+    for said in engine.replay(ids, asked):
         done += len(said)
         if on_progress is not None:
             on_progress(done / len(ids))
         yield said
-
-
-def _blocks(engine: Engine, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-    if isinstance(engine, HullLevel):
-        yield from engine.replay(ids, asked)
-    elif engine.level == "plain":
-        from curta.engine.plain import Plain
-
-        assert isinstance(engine, Plain)
-        yield from _replay_plain(engine, ids, asked)
-    else:
-        session = engine.session()
-        for token in ids.tolist():
-            yield np.array([session.feed(token)], dtype=np.int32)
-
-
-def _replay_plain(engine: Plain, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-    """Softmax over all of the sequence so far."""
-    session = engine.session()
-    for start in range(0, len(ids), BLOCK):
-        block = slice(start, start + BLOCK)
-        said, check = session.feed_block(ids[block], asked[block])
-        yield said[: check.kept(len(said))]
-        check.finish()

@@ -23,13 +23,18 @@ import os
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from curta.errors import CompilerNotFoundError, ToolchainError
 from curta.settings import Settings, read_settings
 from curta.store import Shelf
+
+if TYPE_CHECKING:
+    import subprocess
 
 LIBRARIES = Shelf("libraries")
 SYSTEM_COMPILERS = ("cc", "clang", "gcc")
@@ -118,6 +123,22 @@ def load_library(path: Path) -> ctypes.CDLL:
             f"the library {path} cannot be loaded ({error}). Delete it to have it built again; "
             "if that does not help, the compiler builds for another machine: set CURTA_CC."
         ) from error
+
+
+Signatures = Mapping[str, tuple[Any, ...]]
+"""The functions of a library by name: the type of the result, then those of the arguments."""
+
+
+def load_functions(path: Path, prefix: str, signatures: Signatures) -> dict[str, Any]:
+    """Those functions of a library that it has."""
+    library = load_library(path)
+    functions = dict[str, Any]()
+    for name, (result, *arguments) in signatures.items():
+        function = getattr(library, prefix + name, None)
+        if function is not None:
+            function.restype, function.argtypes = result, arguments
+            functions[name] = function
+    return functions
 
 
 def _chosen_compiler(command_line: str, search_path: str) -> Compiler:
@@ -238,18 +259,11 @@ def _run_compiler(compiler: Compiler, arguments: tuple[str, ...], built: Path) -
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Finished:
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-def _start(compiler: Compiler, arguments: tuple[str, ...]) -> _Finished:
+def _start(compiler: Compiler, arguments: tuple[str, ...]) -> subprocess.CompletedProcess[str]:
     import subprocess
 
     try:
-        finished = subprocess.run(
+        return subprocess.run(
             (*compiler.command, *arguments),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -263,4 +277,3 @@ def _start(compiler: Compiler, arguments: tuple[str, ...]) -> _Finished:
             f"{compiler.description} could not be started ({error}). "
             "Set CURTA_CC to a C compiler that can."
         ) from error
-    return _Finished(finished.returncode, finished.stdout, finished.stderr)

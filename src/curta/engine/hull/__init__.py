@@ -19,10 +19,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from curta.engine.hull.cache import Backend, FoundMany, HullCache, HullCache3D
-from curta.engine.hull.onion import Attended
-from curta.engine.hull.reference import Found, Ties
-from curta.engine.hull.topk import AttendedMany, TopKCache
+from curta.engine.hull.cache import (
+    AttendedMany,
+    Backend,
+    FoundMany,
+    HullCache,
+    HullCache3D,
+    TopKCache,
+)
+from curta.engine.hull.reference import Attended, Found, Ties
 from curta.errors import UserError
 
 if TYPE_CHECKING:

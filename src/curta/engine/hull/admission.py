@@ -6,8 +6,8 @@ of fewer than 2^63 of them overflows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
+from sys import float_info
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,41 +22,55 @@ Columns = Sequence[Sequence[int]]
 """Which values every one of several heads reads."""
 
 
-def check_coordinates(numbers: Sequence[float], what: str) -> None:
-    for number in numbers:
-        if not math.isfinite(number):
-            raise HullError(_coordinate_message(number, what))
-
-
-def check_values(numbers: Sequence[float]) -> None:
-    for number in numbers:
-        if not abs(number) <= LARGEST_VALUE:
-            raise HullError(_value_message(number))
-
-
 def check_points(keys: Floats, values: Floats) -> None:
     """Arrays of shape [..., width]; rows are counted through."""
-    _check_coordinate_array(keys.reshape(-1, keys.shape[-1]), "key")
-    _check_value_array(values.reshape(-1, values.shape[-1]))
+    check_coordinates(keys, "key")
+    _check(values, LARGEST_VALUE, "value", "holds", "finite numbers of at most 2^900 in size")
 
 
-def check_queries(queries: Floats) -> None:
-    _check_coordinate_array(queries.reshape(-1, queries.shape[-1]), "query")
+def check_coordinates(vectors: Floats, what: str) -> None:
+    """The same for keys alone, or queries."""
+    _check(vectors, float_info.max, what, "has the coordinate", "finite numbers")
 
 
-def _check_coordinate_array(array: Floats, what: str) -> None:
-    good = np.isfinite(array)
-    if not good.all():
+def as_coordinates(numbers: Sequence[float], width: int, what: str) -> Floats:
+    """One key or query as an array of one row."""
+    row = _as_row(numbers, width, f"the {what}")
+    check_coordinates(row[0], f"the {what}")
+    return row
+
+
+def as_point(
+    key: Sequence[float], key_width: int, value: Sequence[float], value_width: int
+) -> tuple[Floats, Floats]:
+    """One key and its value as arrays of one row each."""
+    key_row = as_coordinates(key, key_width, "key")
+    value_row = _as_row(value, value_width, "the value")
+    check_points(key_row, value_row[0])
+    return key_row, value_row
+
+
+def _check(array: Floats, largest: float, what: str, verb: str, expected: str) -> None:
+    """A single vector is called by its name alone, one of several by its number, too."""
+    good = np.abs(array) <= largest
+    if good.all():
+        return
+    if array.ndim > 1:
+        good = good.reshape(-1, array.shape[-1])
         row = int(np.argmin(good.all(axis=1)))
-        bad = array[row][~good[row]][0]
-        raise HullError(_coordinate_message(float(bad), f"{what} {row}"))
+        array, good = array.reshape(good.shape)[row], good[row]
+        what = f"{what} {row}"
+    raise HullError(f"{what} {verb} {float(array[~good][0])!r}: expected {expected}")
 
 
-def _check_value_array(array: Floats) -> None:
-    good = np.abs(array) <= LARGEST_VALUE
-    if not good.all():
-        row = int(np.argmin(good.all(axis=1)))
-        raise HullError(_value_message(float(array[row][~good[row]][0]), f" {row}"))
+def _as_row(numbers: Sequence[float], width: int, what: str) -> Floats:
+    try:
+        row = np.array([[float(number) for number in numbers]])
+    except (TypeError, ValueError) as error:
+        raise HullError(f"{what} {numbers!r} is not a sequence of numbers") from error
+    if row.shape[1] != width:
+        raise HullError(f"{what} {numbers!r} has {row.shape[1]} numbers: expected {width}")
+    return row
 
 
 def as_rows(array: ArrayLike, width: int, what: str) -> Floats:
@@ -72,31 +86,11 @@ def as_rows(array: ArrayLike, width: int, what: str) -> Floats:
     return rows
 
 
-def as_numbers(numbers: Sequence[float], width: int, what: str) -> tuple[float, ...]:
-    """One key, value or query as `width` floats."""
-    try:
-        floats = tuple(float(number) for number in numbers)
-    except (TypeError, ValueError) as error:
-        raise HullError(f"{what} {numbers!r} is not a sequence of numbers") from error
-    if len(floats) != width:
-        raise HullError(f"{what} {numbers!r} has {len(floats)} numbers: expected {width}")
-    return floats
-
-
-def check_same_length(**rows: Floats) -> None:
-    lengths = {name: len(array) for name, array in rows.items()}
-    if len(set(lengths.values())) > 1:
-        described = ", ".join(f"{length} {name}" for name, length in lengths.items())
-        raise HullError(f"{described}: expected as many of each")
+def check_same_length(keys: Floats, **others: Floats) -> None:
+    for name, array in others.items():
+        if len(array) != len(keys):
+            raise HullError(f"{len(keys)} keys, {len(array)} {name}: expected as many of each")
 
 
 def empty_error() -> HullError:
     return HullError("the cache is empty, so no key has the highest score: insert before querying")
-
-
-def _coordinate_message(number: float, what: str) -> str:
-    return f"{what} has the coordinate {number!r}: expected finite numbers"
-
-
-def _value_message(number: float, where: str = "") -> str:
-    return f"value{where} holds {number!r}: expected finite numbers of at most 2^900 in size"

@@ -19,24 +19,48 @@
 #define TREES 64
 
 typedef struct {
-    int width;
-    policy what;
-    int64_t points;
-    pool records;
-    spot buffer[BUFFER_CAPACITY];
-    int buffered;
-    tree3d trees[TREES]; /* each at least twice as large as the next */
-    int tree_count;
-    uint32_t all;
-} space;
-
-typedef struct {
     double query[3]; /* scaled */
     int may_cut_off;
     spot best;
     double floor; /* no more than the best score */
     id_list ties;
 } search;
+
+typedef struct {
+    pool records;
+    spot buffer[BUFFER_CAPACITY];
+    int buffered;
+    tree3d trees[TREES]; /* each at least twice as large as the next */
+    int tree_count;
+    uint32_t all;
+    search found;
+} space;
+
+static void space_open(space *s, int width, policy what) {
+    memset(s, 0, sizeof *s);
+    pool_open(&s->records, width, what);
+}
+
+static void space_close(space *s) {
+    pool_close(&s->records);
+    for (int i = 0; i < s->tree_count; i++) close_tree(&s->trees[i]);
+    free(s->found.ties.items);
+}
+
+static size_t space_bytes(const space *s) {
+    size_t bytes = sizeof *s + pool_bytes(&s->records);
+    for (int i = 0; i < s->tree_count; i++)
+        bytes += sizeof(spot) * (size_t)s->trees[i].spot_count +
+                 sizeof(volume) * (size_t)s->trees[i].volume_capacity;
+    return bytes;
+}
+
+/* Points kept; equal ones in the buffer are counted apart. */
+static int64_t space_vertices(const space *s) {
+    int64_t count = s->buffered;
+    for (int i = 0; i < s->tree_count; i++) count += s->trees[i].spot_count;
+    return count;
+}
 
 /* Build one tree of the buffer and of the last trees, as long as they are less than twice as large
  * as what has been gathered. */
@@ -62,8 +86,7 @@ static void empty_buffer(space *s) {
     s->buffered = 0;
 }
 
-static void space_insert_one(space *s, const double *key, const double *value) {
-    int64_t position = s->points++;
+static void space_insert(space *s, int64_t position, const double *key, const double *value) {
     if (s->buffered == BUFFER_CAPACITY) empty_buffer(s);
     spot *new = &s->buffer[s->buffered++];
     memcpy(new->c, key, sizeof new->c);
@@ -81,13 +104,7 @@ static int dot_sign_3d(const double *q, const double *a, const double *b) {
     if (sum < -bound - UNDERFLOW_BOUND) return -1;
     const double wide[12] = {q[0], a[0],  -q[0], b[0], q[1],  a[1],
                              -q[1], b[1], q[2],  a[2], -q[2], b[2]};
-    if (!all_moderate(12, wide)) return sign_of_wide_products(6, wide);
-    double terms[12];
-    for (int i = 0; i < 3; i++) {
-        terms[4 * i] = two_product(q[i], a[i], &terms[4 * i + 1]);
-        terms[4 * i + 2] = two_product(-q[i], b[i], &terms[4 * i + 3]);
-    }
-    return sign_of_sum(12, terms);
+    return sign_of_wide_products(6, wide);
 }
 
 static int may_reach(const search *f, double bound) {
@@ -145,7 +162,8 @@ static void scale_query(search *f, const double *query) {
     if (!f->may_cut_off) memcpy(f->query, query, sizeof f->query);
 }
 
-static void search_space(space *s, search *f, const double *query) {
+static void search_space(space *s, const double *query) {
+    search *f = &s->found;
     scale_query(f, query);
     f->floor = -INFINITY;
     f->ties.length = 0;
@@ -154,4 +172,16 @@ static void search_space(space *s, search *f, const double *query) {
         if (may_reach(f, upper_bound(s->trees[i].volumes, f->query)))
             search_volume(f, &s->trees[i], 0);
     for (int i = 1; i < s->buffered; i++) consider(f, &s->buffer[i], 0);
+}
+
+static void space_answer(space *s, const double *query, selection read, double *value,
+                         int64_t *position) {
+    if (query[0] == 0.0 && query[1] == 0.0 && query[2] == 0.0) {
+        s->found.ties.length = 0;
+        push_id(&s->found.ties, s->all);
+    } else {
+        search_space(s, query);
+    }
+    const id_list *ties = &s->found.ties;
+    write_answer(&s->records, (int)ties->length, ties->items, read, value, position);
 }

@@ -10,58 +10,31 @@ typedef struct {
 } column;
 
 typedef struct {
-    int width;
-    policy what;
-    int64_t points;
     pool records;
     chain upper, lower;
     column left, right;
     uint32_t all;
-    int64_t position; /* answer to hull2d_query and hull2d_step */
-    double *exchange; /* key[2], value[width], query[2], answer[width]: one step, see below */
-} hull2d;
+} plane;
 
-static void open_contents(hull2d *h) {
-    h->points = 0;
-    pool_open(&h->records, h->width, h->what);
+static void plane_open(plane *h, int width, policy what) {
+    pool_open(&h->records, width, what);
     chain_open(&h->upper);
     chain_open(&h->lower);
     h->left = h->right = (column){0.0, NONE};
     h->all = NONE;
 }
 
-static void close_contents(hull2d *h) {
+static void plane_close(plane *h) {
     pool_close(&h->records);
     chain_close(&h->upper);
     chain_close(&h->lower);
 }
 
-EXPORT hull2d *hull2d_create(int width, int average) {
-    hull2d *h = checked(malloc(sizeof *h));
-    h->width = width;
-    h->what = average ? KEEP_SUM : KEEP_LATEST;
-    h->exchange = checked(calloc((size_t)(4 + 2 * width), sizeof(double)));
-    open_contents(h);
-    return h;
+static size_t plane_bytes(const plane *h) {
+    return sizeof *h + chain_bytes(&h->upper) + chain_bytes(&h->lower) + pool_bytes(&h->records);
 }
 
-EXPORT void hull2d_free(hull2d *h) {
-    close_contents(h);
-    free(h->exchange);
-    free(h);
-}
-
-EXPORT void hull2d_reset(hull2d *h) {
-    close_contents(h);
-    open_contents(h);
-}
-
-EXPORT int64_t hull2d_bytes(const hull2d *h) {
-    return (int64_t)(sizeof *h + chain_bytes(&h->upper) + chain_bytes(&h->lower) +
-                     pool_bytes(&h->records));
-}
-
-EXPORT int64_t hull2d_vertices(const hull2d *h) { return h->upper.vertices + h->lower.vertices; }
+static int64_t plane_vertices(const plane *h) { return h->upper.vertices + h->lower.vertices; }
 
 /* Add a point to the record of those it ties with; in place, as nothing refers to the sum but us. */
 static void add_to(pool *p, uint32_t *mass, int64_t position, double x, double y,
@@ -97,8 +70,7 @@ static void add_to_chain(chain *c, pool *p, int64_t position, double x, double y
     keep_point(c, p, where, near, x, y, new_record(p, position, x, y, value));
 }
 
-static void insert(hull2d *h, const double *key, const double *value) {
-    int64_t position = h->points++;
+static void plane_insert(plane *h, int64_t position, const double *key, const double *value) {
     double x = key[0], y = key[1];
     add_to_chain(&h->upper, &h->records, position, x, y, value);
     add_to_chain(&h->lower, &h->records, position, x, -y, value);
@@ -108,7 +80,7 @@ static void insert(hull2d *h, const double *key, const double *value) {
 }
 
 /* The records that tie for the highest score: at most a vertex, its edge and the next vertex. */
-static int winners(const hull2d *h, double qx, double qy, uint32_t *ids) {
+static int winners(const plane *h, double qx, double qy, uint32_t *ids) {
     if (qy == 0.0) {
         ids[0] = qx > 0.0 ? h->right.mass : qx < 0.0 ? h->left.mass : h->all;
         return 1;
@@ -129,8 +101,6 @@ typedef struct {
     int count;
     const int32_t *columns;
 } selection;
-
-static selection all_of(int64_t width) { return (selection){(int)width, NULL}; }
 
 static void write_latest(const pool *p, int count, const uint32_t *ids, selection s, double *value,
                          int64_t *position) {
@@ -163,96 +133,9 @@ static void write_answer(const pool *p, int count, const uint32_t *ids, selectio
     else write_latest(p, count, ids, s, value, position);
 }
 
-static void answer(const hull2d *h, const double *query, selection s, double *value,
-                   int64_t *position) {
+static void plane_answer(const plane *h, const double *query, selection s, double *value,
+                         int64_t *position) {
     uint32_t ids[3];
     int count = winners(h, query[0], query[1], ids);
     write_answer(&h->records, count, ids, s, value, position);
-}
-
-/* ---- what Python calls ----
- *
- * Arrays are checked before anything changes. The result is -1, or the index of the first number
- * that is not admitted, counted through the arrays in the order of the arguments. */
-
-static int64_t first_refused(int64_t keys, const double *key, int64_t values, const double *value,
-                             int64_t queries, const double *query) {
-    int64_t good = finite_prefix(keys, key);
-    if (good < keys) return good;
-    good = value_prefix(values, value);
-    if (good < values) return keys + good;
-    good = finite_prefix(queries, query);
-    return good < queries ? keys + values + good : -1;
-}
-
-EXPORT int64_t hull2d_insert_many(hull2d *h, int64_t n, const double *keys, const double *values) {
-    int64_t refused = first_refused(2 * n, keys, n * h->width, values, 0, NULL);
-    if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++) insert(h, keys + 2 * i, values + h->width * i);
-    return -1;
-}
-
-/* The cache must not be empty. */
-EXPORT int64_t hull2d_query_many(const hull2d *h, int64_t n, const double *queries, double *values,
-                                 int64_t *positions) {
-    int64_t refused = first_refused(0, NULL, 0, NULL, 2 * n, queries);
-    if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++)
-        answer(h, queries + 2 * i, all_of(h->width), values + h->width * i, positions + i);
-    return -1;
-}
-
-/* Step i inserts key i, then answers query i: how attention over a growing prefix runs. There are
- * `rows` caches of one width, and n steps for each; the arrays are [rows][n][...]. */
-EXPORT int64_t hull2d_step_rows(hull2d *const *caches, int64_t rows, int64_t n, const double *keys,
-                                const double *values, const double *queries, double *answers,
-                                int64_t *positions) {
-    int64_t steps = rows * n, width = rows ? caches[0]->width : 0;
-    int64_t refused = first_refused(2 * steps, keys, steps * width, values, 2 * steps, queries);
-    if (refused >= 0) return refused;
-    for (int64_t i = 0; i < steps; i++) {
-        hull2d *h = caches[i / n];
-        insert(h, keys + 2 * i, values + width * i);
-        answer(h, queries + 2 * i, all_of(width), answers + width * i, positions + i);
-    }
-    return -1;
-}
-
-/* The same for heads that share their keys: step i inserts key i, then answers the queries of all
- * heads. Head j reads as many of the `columns` as reads[j] says. */
-EXPORT int64_t hull2d_step_heads(hull2d *h, int64_t n, int64_t heads, const double *keys,
-                                 const double *values, const double *queries, const int32_t *reads,
-                                 const int32_t *columns, double *answers) {
-    int64_t refused = first_refused(2 * n, keys, n * h->width, values, 2 * n * heads, queries);
-    if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++) {
-        insert(h, keys + 2 * i, values + h->width * i);
-        selection s = {0, columns};
-        for (int64_t j = 0; j < heads; j++, queries += 2) {
-            s.count = reads[j];
-            answer(h, queries, s, answers, &h->position);
-            answers += s.count, s.columns += s.count;
-        }
-    }
-    return -1;
-}
-
-/* One step at a time through the exchange: no arrays to convert, hardly an argument to pass. */
-
-EXPORT double *hull2d_exchange(hull2d *h) { return h->exchange; }
-
-EXPORT int64_t *hull2d_position(hull2d *h) { return &h->position; }
-
-EXPORT int64_t hull2d_insert(hull2d *h) {
-    return hull2d_insert_many(h, 1, h->exchange, h->exchange + 2);
-}
-
-EXPORT int64_t hull2d_query(hull2d *h) {
-    double *query = h->exchange + 2 + h->width;
-    return hull2d_query_many(h, 1, query, query + 2, &h->position);
-}
-
-EXPORT int64_t hull2d_step(hull2d *h) {
-    double *key = h->exchange, *value = key + 2, *query = value + h->width;
-    return hull2d_step_rows(&h, 1, 1, key, value, query, query + 2, &h->position);
 }

@@ -6,12 +6,11 @@
  * for what underflows. Beyond that bound the sign of s is right. If something overflows, the bound
  * is infinite or the sum not a number, and the comparison fails.
  *
- * Within the bound, products are expanded: a product of two doubles is the sum of two doubles
- * (Dekker), and a sum of doubles is a sum of non-overlapping ones, the largest of which has the sign
- * of the whole. That holds for *moderate* coordinates, 0 or between 2^-400 and 2^400 in size: a
- * difference of two of them is 0 or at least 2^-452, the unit in the last place of a product of two
- * differences is at least 2^-904, and no product exceeds 2^802, so nothing under- or overflows.
- * Others are added up in wide.c.
+ * Within the bound, differences are as a rule exact (of whole numbers, of numbers in single precision,
+ * of equal ones), and the two products are compared as pairs of doubles (Dekker). That holds for
+ * *moderate* coordinates, 0 or between 2^-400 and 2^400 in size: a difference of two of them is 0 or
+ * at least 2^-452, the unit in the last place of a product of two differences is at least 2^-904, and
+ * no product exceeds 2^802, so nothing under- or overflows. All else is added up in wide.c.
  *
  * The C files of this folder are compiled as one; native.py has their order.
  */
@@ -63,24 +62,6 @@ static inline double two_product(double a, double b, double *low) {
 
 static inline int sign_of(double number) { return (number > 0.0) - (number < 0.0); }
 
-/* The sign of the exact sum; at most 32 terms, which are overwritten. */
-static int sign_of_sum(int count, const double *terms) {
-    double expansion[32];
-    int length = 0;
-    for (int t = 0; t < count; t++) {
-        double sum = terms[t];
-        int kept = 0;
-        for (int i = 0; i < length; i++) {
-            double low;
-            sum = two_sum(sum, expansion[i], &low);
-            if (low != 0.0) expansion[kept++] = low;
-        }
-        if (sum != 0.0) expansion[kept++] = sum;
-        length = kept;
-    }
-    return length ? sign_of(expansion[length - 1]) : 0;
-}
-
 /* The sign of a*b + c*d. Rounding is monotone: if the rounded products differ, so do the exact
  * ones, in the same direction; if they are equal, the remainders decide. */
 static int sign_of_two_products(double a, double b, double c, double d) {
@@ -101,16 +82,11 @@ static int all_moderate(int count, const double *numbers) {
 
 static int dot_sign_exactly(double qx, double qy, double x1, double y1, double x2, double y2) {
     const double wide[8] = {qx, x1, -qx, x2, qy, y1, -qy, y2};
-    if (!all_moderate(8, wide)) return sign_of_wide_products(4, wide);
     double x_low, y_low;
     double dx = two_sum(x1, -x2, &x_low), dy = two_sum(y1, -y2, &y_low);
-    if (x_low == 0.0 && y_low == 0.0) return sign_of_two_products(qx, dx, qy, dy);
-    double terms[8];
-    terms[0] = two_product(qx, x1, &terms[1]);
-    terms[2] = two_product(-qx, x2, &terms[3]);
-    terms[4] = two_product(qy, y1, &terms[5]);
-    terms[6] = two_product(-qy, y2, &terms[7]);
-    return sign_of_sum(8, terms);
+    if (x_low == 0.0 && y_low == 0.0 && all_moderate(8, wide))
+        return sign_of_two_products(qx, dx, qy, dy);
+    return sign_of_wide_products(4, wide);
 }
 
 /* The sign of q . (p1 - p2): which of two points scores higher. */
@@ -124,20 +100,12 @@ static inline int dot_sign(double qx, double qy, double x1, double y1, double x2
 
 static int orientation_exactly(double ax, double ay, double bx, double by, double cx, double cy) {
     const double wide[12] = {ax, by, -ay, bx, bx, cy, -by, cx, cx, ay, -cy, ax};
-    if (!all_moderate(12, wide)) return sign_of_wide_products(6, wide);
     double low[4];
     double acx = two_sum(ax, -cx, &low[0]), bcx = two_sum(bx, -cx, &low[1]);
     double acy = two_sum(ay, -cy, &low[2]), bcy = two_sum(by, -cy, &low[3]);
-    if (low[0] == 0.0 && low[1] == 0.0 && low[2] == 0.0 && low[3] == 0.0)
+    if (low[0] == 0.0 && low[1] == 0.0 && low[2] == 0.0 && low[3] == 0.0 && all_moderate(12, wide))
         return sign_of_two_products(acx, bcy, -acy, bcx);
-    double terms[12];
-    terms[0] = two_product(ax, by, &terms[1]);
-    terms[2] = two_product(-ay, bx, &terms[3]);
-    terms[4] = two_product(bx, cy, &terms[5]);
-    terms[6] = two_product(-by, cx, &terms[7]);
-    terms[8] = two_product(cx, ay, &terms[9]);
-    terms[10] = two_product(-cy, ax, &terms[11]);
-    return sign_of_sum(12, terms);
+    return sign_of_wide_products(6, wide);
 }
 
 /* 1 when c lies to the left of the line from a to b (above it, when a.x < b.x), 0 on it. */

@@ -31,6 +31,14 @@ class Found(NamedTuple):
     position: int
 
 
+class Attended(NamedTuple):
+    """Softmax over the winners of one query, best first."""
+
+    value: tuple[float, ...]
+    positions: tuple[int, ...]
+    weights: tuple[float, ...]
+
+
 def score(key: Vector, query: Vector) -> Fraction:
     products = (Fraction(k) * Fraction(q) for k, q in zip(key, query, strict=True))
     return sum(products, Fraction(0))

@@ -31,9 +31,6 @@ PREFETCHING prefetch_child(const branch *b, int i, int height, int around) {
     if (i + 1 < b->count) prefetch_bytes(b->child[i + 1], half);
 }
 
-/* How many trees are searched at once: while one waits for a comparison, others go on. */
-
-
 /* The first step of a search among this many. */
 static int half_of(int count) {
     int half = 1;

@@ -188,8 +188,8 @@ static void keep_recent(topk *t, int64_t position, const double *key, const doub
     *place = new_record(&t->records, position, key[0], key[1], value);
 }
 
-static void topk_insert_one(topk *t, const double *key, const double *value) {
-    int64_t position = t->points++;
+static void topk_insert(topk *t, int64_t position, const double *key, const double *value) {
+    t->points = position + 1;
     onion_insert(t, &t->upper, position, key, value);
     onion_insert(t, &t->lower, position, key, value);
     rank_insert(t, &t->left, position, key, value);
@@ -197,27 +197,14 @@ static void topk_insert_one(topk *t, const double *key, const double *value) {
     keep_recent(t, position, key, value);
 }
 
-/* ---- what Python calls; results as in hull2d.c ---- */
-
-static void open_topk_contents(topk *t) {
-    t->points = 0;
-    pool_open(&t->records, t->width, PASS_DOWN);
-    onion_open(&t->upper, t->k, 1.0);
-    onion_open(&t->lower, t->k, -1.0);
-    t->left.count = t->right.count = 0;
-}
-
-static void close_topk_contents(topk *t) {
-    pool_close(&t->records);
-    onion_close(&t->upper);
-    onion_close(&t->lower);
-}
-
-EXPORT topk *topk_create(int width, int k, double scale) {
-    topk *t = checked(calloc(1, sizeof *t));
+static void topk_open(topk *t, int width, int k, double scale) {
+    memset(t, 0, sizeof *t);
     t->width = width;
     t->k = k;
     t->scale = scale;
+    pool_open(&t->records, width, PASS_DOWN);
+    onion_open(&t->upper, k, 1.0);
+    onion_open(&t->lower, k, -1.0);
     t->left.direction[0] = -1.0;
     t->right.direction[0] = 1.0;
     t->left.ids = checked(malloc(sizeof(uint32_t) * (size_t)k));
@@ -225,49 +212,30 @@ EXPORT topk *topk_create(int width, int k, double scale) {
     t->recent = checked(malloc(sizeof(uint32_t) * (size_t)k));
     t->walks = checked(malloc(sizeof(walk) * 2 * (size_t)k));
     make_room(t, 4 * k);
-    open_topk_contents(t);
-    return t;
 }
 
-EXPORT void topk_reset(topk *t) {
-    close_topk_contents(t);
-    open_topk_contents(t);
+static void topk_close(topk *t) {
+    pool_close(&t->records);
+    onion_close(&t->upper);
+    onion_close(&t->lower);
+    void *parts[] = {t->left.ids,        t->right.ids, t->recent, t->arriving.items,
+                     t->leaving.items,   t->walks,     t->found,  t->starts,
+                     t->winners,         t->scores};
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) free(parts[i]);
 }
 
-EXPORT void topk_free(topk *t) {
-    close_topk_contents(t);
-    free(t->left.ids);
-    free(t->right.ids);
-    free(t->recent);
-    free(t->arriving.items);
-    free(t->leaving.items);
-    free(t->walks);
-    free(t->found);
-    free(t->starts);
-    free(t->winners);
-    free(t->scores);
-    free(t);
-}
-
-EXPORT int64_t topk_vertices(const topk *t) {
+static int64_t topk_vertices(const topk *t) {
     int64_t vertices = 0;
     for (int i = 0; i < t->upper.used; i++) vertices += t->upper.layers[i].vertices;
     for (int i = 0; i < t->lower.used; i++) vertices += t->lower.layers[i].vertices;
     return vertices;
 }
 
-EXPORT int64_t topk_bytes(const topk *t) {
+static size_t topk_bytes(const topk *t) {
     size_t bytes = sizeof *t + pool_bytes(&t->records);
     bytes += (size_t)t->k * (2 * (sizeof(chain) + sizeof(walk)) + 3 * sizeof(uint32_t));
     bytes += (size_t)t->capacity * (sizeof(candidate) + 3 * sizeof(uint32_t) + sizeof(double));
     for (int i = 0; i < t->upper.used; i++) bytes += chain_bytes(&t->upper.layers[i]);
     for (int i = 0; i < t->lower.used; i++) bytes += chain_bytes(&t->lower.layers[i]);
-    return (int64_t)bytes;
-}
-
-EXPORT int64_t topk_insert_many(topk *t, int64_t n, const double *keys, const double *values) {
-    int64_t refused = first_refused(2 * n, keys, n * t->width, values, 0, NULL);
-    if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++) topk_insert_one(t, keys + 2 * i, values + t->width * i);
-    return -1;
+    return bytes;
 }

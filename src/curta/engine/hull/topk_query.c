@@ -244,8 +244,8 @@ static void weigh(topk *t, int found, const double *query) {
 }
 
 /* `positions` and `weights`, k of each, may be NULL. */
-static void attend(topk *t, const double *query, double *value, int64_t *positions,
-                   double *weights) {
+static void topk_answer(topk *t, const double *query, double *value, int64_t *positions,
+                        double *weights) {
     int found = find_winners(t, query);
     const pool *p = &t->records;
     weigh(t, found, query);
@@ -258,30 +258,4 @@ static void attend(topk *t, const double *query, double *value, int64_t *positio
     for (int i = 0; positions != NULL && i < t->k; i++)
         positions[i] = i < found ? position_of(p, t->winners[i]) : -1;
     for (int i = 0; weights != NULL && i < t->k; i++) weights[i] = i < found ? t->scores[i] : 0.0;
-}
-
-/* ---- what Python calls; results as in hull2d.c ---- */
-
-EXPORT int64_t topk_query_many(topk *t, int64_t n, const double *queries, double *values,
-                               int64_t *positions, double *weights) {
-    int64_t refused = first_refused(0, NULL, 0, NULL, 2 * n, queries);
-    if (refused >= 0) return refused;
-    for (int64_t i = 0; i < n; i++)
-        attend(t, queries + 2 * i, values + t->width * i, positions + t->k * i, weights + t->k * i);
-    return -1;
-}
-
-EXPORT int64_t topk_step_rows(topk *const *caches, int64_t rows, int64_t n, const double *keys,
-                              const double *values, const double *queries, double *answers,
-                              int64_t *positions, double *weights) {
-    int64_t steps = rows * n, width = rows ? caches[0]->width : 0;
-    int64_t refused = first_refused(2 * steps, keys, steps * width, values, 2 * steps, queries);
-    if (refused >= 0) return refused;
-    for (int64_t i = 0; i < steps; i++) {
-        topk *t = caches[i / n];
-        topk_insert_one(t, keys + 2 * i, values + width * i);
-        attend(t, queries + 2 * i, answers + width * i, positions ? positions + t->k * i : NULL,
-               weights ? weights + t->k * i : NULL);
-    }
-    return -1;
 }

@@ -258,18 +258,13 @@ def _attention_modules(
             "the model is in training mode, and hull caches only infer: attach to model.eval()"
         )
     every = dict(model.named_modules(remove_duplicate=False))
-    chosen: list[tuple[str, nn.Module]]
     if names is None:
-        chosen = [
-            (name or "the model", module)
-            for name, module in every.items()
-            if isinstance(module, nn.MultiheadAttention | CausalAttention)
-        ]
-    else:
-        missing = [name for name in names if name not in every]
-        if missing:
-            raise HullError(f"the model has no module {missing[0]!r}: see model.named_modules()")
-        chosen = [(name, every[name]) for name in names]
+        known = nn.MultiheadAttention | CausalAttention
+        names = [name for name, module in every.items() if isinstance(module, known)]
+    missing = [name for name in names if name not in every]
+    if missing:
+        raise HullError(f"the model has no module {missing[0]!r}: see model.named_modules()")
+    chosen = [(name or "the model", every[name]) for name in names]
     first_names: dict[nn.Module, str] = {}
     for name, module in chosen:
         if module in first_names:

@@ -22,10 +22,17 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from curta.engine.hull.admission import Floats
-from curta.engine.hull.cache import Backend, HullCache, HullCache3D, check_options
+from curta.engine.hull.cache import (
+    AnyCache,
+    Backend,
+    HullCache,
+    HullCache3D,
+    TopKCache,
+    check_k,
+    check_options,
+    step_together,
+)
 from curta.engine.hull.reference import Ties
-from curta.engine.hull.rows import CacheRows
-from curta.engine.hull.topk import TopKCache, check_k
 from curta.errors import HullError
 
 Mode = Literal["hard", "topk"]
@@ -60,13 +67,11 @@ class AttentionOptions:
             remedy = "hull caches are for heads of width 2 (or 3, with mode='hard')"
         raise HullError(f"{where} has heads of width {width}: {remedy}")
 
-    def new_rows(self, rows: int, key_width: int, value_width: int, scale: float) -> CacheRows:
+    def new_cache(self, key_width: int, value_width: int, scale: float) -> AnyCache:
         if self.mode == "topk":
-            return CacheRows(
-                [TopKCache(self.k, value_width, scale, self.backend) for _ in range(rows)]
-            )
+            return TopKCache(self.k, value_width, scale, self.backend)
         hard = HullCache if key_width == 2 else HullCache3D
-        return CacheRows([hard(value_width, self.ties, self.backend) for _ in range(rows)])
+        return hard(value_width, self.ties, self.backend)
 
 
 class HullAttention:
@@ -88,11 +93,11 @@ class HullAttention:
     def reset(self) -> None:
         """Forget the sequence; the next may have another batch size."""
         self.tokens = 0
-        self._rows: CacheRows | None = None
+        self._caches: list[AnyCache] = []
         self._expected: tuple[torch.Size, int, int] | None = None
 
     def memory_bytes(self) -> int:
-        return self._rows.memory_bytes() if self._rows else 0
+        return sum(cache.memory_bytes() for cache in self._caches)
 
     def feed(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         """Append the tokens of `key` and `value`, and answer each of them under its `query`.
@@ -102,17 +107,19 @@ class HullAttention:
         """
         self._check_shapes(query, key, value)
         queries, keys, values = (_as_rows(tensor) for tensor in (query, key, value))
-        rows = self._rows or self._new_rows(key, value)
-        answers = rows.insert_and_query_many(keys, values, queries)
-        self._rows = rows
+        caches = self._caches or self._new_caches(key, value)
+        answers = step_together(caches, keys, values, queries)
+        self._caches = caches
         self._expected = (key.shape[:-2], key.shape[-1], value.shape[-1])
         self.tokens += key.shape[-2]
         return torch.from_numpy(answers).reshape(value.shape).to(value)
 
-    def _new_rows(self, key: Tensor, value: Tensor) -> CacheRows:
-        key_width, value_width = key.shape[-1], value.shape[-1]
-        scale = 1.0 / math.sqrt(key_width) if self.scale is None else self.scale
-        return self.options.new_rows(math.prod(key.shape[:-2]), key_width, value_width, scale)
+    def _new_caches(self, key: Tensor, value: Tensor) -> list[AnyCache]:
+        """One for every row."""
+        widths = key.shape[-1], value.shape[-1]
+        scale = 1.0 / math.sqrt(key.shape[-1]) if self.scale is None else self.scale
+        rows = range(math.prod(key.shape[:-2]))
+        return [self.options.new_cache(*widths, scale) for _ in rows]
 
     def _check_shapes(self, query: Tensor, key: Tensor, value: Tensor) -> None:
         if key.dim() < 2 or query.shape != key.shape or value.shape[:-1] != key.shape[:-1]:

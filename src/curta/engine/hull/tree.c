@@ -8,8 +8,8 @@
  *              On a strictly concave chain the score rises, then falls: the test is true up to
  *              some child and false after it.
  *
- * Nodes split when full and disappear when empty. A split needs half a node of insertions before
- * it, so the tree has O(log n) levels whatever the order of insertion.
+ * Nodes split when full and disappear when empty; levels stay. A split needs half a node of insertions
+ * before it, so the tree has O(log n) levels whatever the order of insertion.
  */
 #define LEAF_CAPACITY 64
 #define BRANCH_CAPACITY 32
@@ -259,23 +259,12 @@ static void remove_child(chain *c, void *node, branch *b, int height) {
         refresh_one(leftmost_leaf(b, height + 1));
 }
 
-static void shrink_root(chain *c) {
-    while (c->height > 0 && ((branch *)c->root)->count == 1) {
-        branch *root = c->root;
-        c->root = root->child[0];
-        c->height--;
-        c->branches--;
-        set_parent(c->root, c->height, NULL);
-        free(root);
-    }
-}
-
 /* Cursors to the left stay valid; to the right of it, in the same leaf, they move by one. */
 static void remove_vertex(chain *c, cursor v) {
     leaf *l = v.leaf;
     c->vertices--;
     shift(l, v.index + 1, -1);
-    if (l->count > 0 || c->height == 0) {
+    if (l->count > 0 || c->first == c->last) { /* the last leaf stays */
         if (v.index <= 1) refresh(l);
         return;
     }
@@ -285,7 +274,6 @@ static void remove_vertex(chain *c, cursor v) {
     else c->last = l->previous;
     leaf *before = l->previous;
     remove_child(c, l, l->parent, 0);
-    shrink_root(c);
     if (before != NULL && before->count == 1) refresh_one(before);
 }
 
@@ -317,7 +305,9 @@ static inline int rises(double qx, double qy, const vertex *first, const vertex 
     return dot_sign(qx, qy, second->x, second->y, first->x, first->y) > 0;
 }
 
-/* The leftmost vertex with the highest score in a direction with qy > 0; the chain has one. */
+/* The leftmost vertex with the highest score in a direction with qy > 0; the chain has one. It branches
+ * on every comparison: heads that look back by fixed distances take the same way again and again,
+ * which processors guess. For other queries find_summits (summits.c) is quicker. */
 static cursor summit(const chain *c, double qx, double qy) {
     void *node = c->root;
     for (int height = c->height; height > 0; height--) {

@@ -57,28 +57,9 @@ static double largest_coordinate(const volume *v) {
     return largest;
 }
 
-/* One Jacobi rotation that clears m[p][q] of a symmetric matrix; v collects the rotations. */
-static void rotate(double m[3][3], double v[3][3], int p, int q) {
-    if (m[p][q] == 0.0) return;
-    double theta = (m[q][q] - m[p][p]) / (2.0 * m[p][q]);
-    double t = (theta >= 0.0 ? 1.0 : -1.0) / (fabs(theta) + sqrt(theta * theta + 1.0));
-    double cosine = 1.0 / sqrt(t * t + 1.0), sine = t * cosine;
-    for (int k = 0; k < 3; k++) {
-        double a = m[k][p], b = m[k][q];
-        m[k][p] = cosine * a - sine * b;
-        m[k][q] = sine * a + cosine * b;
-    }
-    for (int k = 0; k < 3; k++) {
-        double a = m[p][k], b = m[q][k];
-        m[p][k] = cosine * a - sine * b;
-        m[q][k] = sine * a + cosine * b;
-        double c = v[k][p], d = v[k][q];
-        v[k][p] = cosine * c - sine * d;
-        v[k][q] = sine * c + cosine * d;
-    }
-}
-
-/* The direction of least spread; any direction would give right answers, and so does none. */
+/* Near the direction of least spread; any direction would give right answers, and so does none. The
+ * normal of the two rows of the covariance that span the largest area: what the third direction of
+ * spread adds to it is smaller by the square of the patch's size. */
 static void find_normal(volume *v, const spot *spots, int64_t count) {
     double extent = 0.0;
     for (int i = 0; i < 3; i++) {
@@ -86,7 +67,7 @@ static void find_normal(volume *v, const spot *spots, int64_t count) {
         extent = fmax(extent, v->high[i] - v->low[i]);
     }
     if (!(extent > 0.0 && largest_coordinate(v) <= 0x1p1000)) return; /* or a slab might overflow */
-    double mean[3] = {0, 0, 0}, m[3][3] = {{0}}, axes[3][3] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    double mean[3] = {0, 0, 0}, m[3][3] = {{0}}, largest = 0.0;
     for (int64_t s = 0; s < count; s++)
         for (int i = 0; i < 3; i++) mean[i] += (spots[s].c[i] - v->low[i]) / extent;
     for (int i = 0; i < 3; i++) mean[i] /= (double)count;
@@ -94,20 +75,17 @@ static void find_normal(volume *v, const spot *spots, int64_t count) {
         double d[3];
         for (int i = 0; i < 3; i++) d[i] = (spots[s].c[i] - v->low[i]) / extent - mean[i];
         for (int i = 0; i < 3; i++)
-            for (int j = i; j < 3; j++) m[i][j] += d[i] * d[j];
+            for (int j = 0; j < 3; j++) m[i][j] += d[i] * d[j];
     }
-    m[1][0] = m[0][1];
-    m[2][0] = m[0][2];
-    m[2][1] = m[1][2];
-    for (int sweep = 0; sweep < 6; sweep++) {
-        rotate(m, axes, 0, 1);
-        rotate(m, axes, 0, 2);
-        rotate(m, axes, 1, 2);
-    }
-    int least = m[0][0] <= m[1][1] ? (m[0][0] <= m[2][2] ? 0 : 2) : (m[1][1] <= m[2][2] ? 1 : 2);
-    for (int i = 0; i < 3; i++) {
-        double component = axes[i][least];
-        v->normal[i] = fabs(component) <= 1.5 && fabs(component) >= 0x1p-60 ? component : 0.0;
+    for (int row = 0; row < 3; row++) {
+        const double *a = m[row], *b = m[(row + 1) % 3];
+        double across[3] = {a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2],
+                            a[0] * b[1] - a[1] * b[0]};
+        double size = sqrt(across[0] * across[0] + across[1] * across[1] + across[2] * across[2]);
+        if (!(size > largest)) continue;
+        largest = size;
+        for (int i = 0; i < 3; i++)
+            v->normal[i] = fabs(across[i]) >= 0x1p-60 * size ? across[i] / size : 0.0;
     }
 }
 

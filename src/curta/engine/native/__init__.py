@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from ctypes import c_int32, c_int64, c_void_p
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from curta.compiler.numbers import power_of_two
 from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
 from curta.engine.native.emit import model_to_c, model_to_kit
 from curta.engine.native.source_cache import cached_source
-from curta.engine.toolchain import build_library, load_library
+from curta.engine.toolchain import Signatures, build_library, load_functions
 from curta.errors import RegionError, UserError
 from curta.settings import read_settings
 
@@ -36,6 +38,7 @@ class Native(Engine):
     """Generated C behind the common interface."""
 
     level: ClassVar[str] = "native"
+    chunk = CHUNK
 
     def __init__(self, model: Model, *, specialise: bool = True) -> None:
         super().__init__(model)
@@ -62,38 +65,6 @@ class Native(Engine):
     def session(self) -> NativeSession:
         return NativeSession(self, self.library)
 
-    def run(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Ids:
-        return np.concatenate([np.zeros(0, np.int32), *self.chunks(prompt, max_new_tokens)])
-
-    def chunks(self, prompt: Sequence[int], max_new_tokens: int | None = None) -> Iterator[Ids]:
-        """The tokens that follow the prompt, tens of thousands at a time."""
-        ids = self.check_prompt(prompt)
-        end = self._end(len(ids), max_new_tokens)
-        return self._chunks(
-            ids, min(end, self.max_tokens), max_new_tokens is None or end > self.max_tokens
-        )
-
-    def _generate(self, prompt: Ids, end: int, unlimited: bool) -> Iterator[int]:
-        covered = min(end, self.max_tokens)
-        for chunk in self._chunks(prompt, covered, unlimited or end > self.max_tokens):
-            yield from chunk.tolist()
-
-    def _chunks(self, prompt: Ids, end: int, overrun: bool) -> Iterator[Ids]:
-        session = self.session()
-        following = session.take(prompt)
-        length = len(prompt)
-        while length < end:
-            said = session.generate(following, min(CHUNK, end - length))
-            length += len(said)
-            yield said
-            if int(said[-1]) in self.stops:
-                return
-            session.check()
-            if length < end:
-                following = session.feed(int(said[-1]))
-        if overrun:
-            raise self.too_long()
-
     def residuals(self, ids: Sequence[int]) -> Residuals:
         """From a second library that also reports the residual stream."""
         prompt = self.check_prompt(ids)
@@ -107,45 +78,35 @@ class Native(Engine):
         return streams
 
 
-class Library:
+SIGNATURES: Signatures = {
+    "create": (c_void_p,),
+    "destroy": (None, c_void_p),
+    "feed": (c_int64, c_void_p, c_void_p, c_int64, c_void_p),
+    "take": (c_int64, c_void_p, c_void_p, c_int64, c_void_p),
+    "generate": (c_int64, c_void_p, c_int32, c_void_p, c_int64),
+    "bytes": (c_int64, c_void_p),
+    "exhausted": (c_int32, c_void_p),
+    "broken": (c_int32, *3 * [c_void_p]),
+    "follow": (c_int64, c_void_p, c_int32, c_void_p, c_void_p, c_int64),
+    "fields": (c_int32, c_void_p, c_void_p, c_int64, c_void_p),
+    "set_places": (None, c_void_p, c_void_p),
+    "placed": (c_int64, c_void_p),
+    "stream": (None, c_void_p, c_void_p),
+}
+"""What entry.c exports, as curta_create and so on; some of it in some libraries only."""
+
+
+class Library(SimpleNamespace):
     """The compiled functions of one model."""
 
     def __init__(self, source: str) -> None:
-        self.source = source
         flags = (*FLAGS, "-O1") if len(source) > LARGE else FLAGS
-        self.path: Path = build_library(source, name="native", flags=flags)
-        library = load_library(self.path)
-        self.create = function(library, "curta_create", ctypes.c_void_p)
-        self.destroy = function(library, "curta_destroy", None, ctypes.c_void_p)
-        pointer, count = ctypes.c_void_p, ctypes.c_int64
-        self.feed = function(library, "curta_feed", count, pointer, pointer, count, pointer)
-        self.take = function(library, "curta_take", count, pointer, pointer, count, pointer)
-        self.generate = function(
-            library, "curta_generate", count, pointer, ctypes.c_int32, pointer, count
-        )
-        self.bytes = function(library, "curta_bytes", count, pointer)
-        self.exhausted = function(library, "curta_exhausted", ctypes.c_int32, pointer)
-        self.broken = function(library, "curta_broken", ctypes.c_int32, *3 * [pointer])
-        self.has_places = hasattr(library, "curta_fields")
+        path: Path = build_library(source, name="native", flags=flags)
+        super().__init__(**load_functions(path, "curta_", SIGNATURES))
+        self.source, self.path = source, path
+        self.has_places = hasattr(self, "fields")
         if self.has_places:
-            self.follow = function(
-                library, "curta_follow", count, pointer, ctypes.c_int32, pointer, pointer, count
-            )
-            self.fields = function(
-                library, "curta_fields", ctypes.c_int32, pointer, pointer, count, pointer
-            )
-            self.set_places = function(library, "curta_set_places", None, pointer, pointer)
-            self.placed = function(library, "curta_placed", count, pointer)
             self.field_count = int(self.fields(None, None, 0, None))
-        if hasattr(library, "curta_stream"):
-            self.stream = function(library, "curta_stream", None, pointer, pointer)
-
-
-def function(library: ctypes.CDLL, name: str, result: Any, *arguments: Any) -> Any:
-    found = getattr(library, name)
-    found.restype = result
-    found.argtypes = list(arguments)
-    return found
 
 
 class NativeSession(Session):
@@ -190,8 +151,8 @@ class NativeSession(Session):
         return int(self.library.bytes(self.state))
 
     def _feed(self, token: int) -> int:
-        said = ctypes.c_int32()
-        given = ctypes.c_int32(token)
+        said = c_int32()
+        given = c_int32(token)
         if self.warming is not None:
             self.warming.given(np.array([token]))
         self.library.feed(self.state, ctypes.byref(given), 1, ctypes.byref(said))
@@ -209,12 +170,7 @@ class NativeSession(Session):
 
     def feed_checked(self, tokens: Ids) -> Ids:
         """The same for ids that are in the vocabulary: the generated code looks no more."""
-        said = np.empty(len(tokens), dtype=np.int32)
-        given = np.ascontiguousarray(tokens, dtype=np.int32)
-        if self.length + len(given) > self.engine.max_tokens:
-            raise self.engine.too_long()
-        if self.warming is not None:
-            self.warming.given(given)
+        given, said = self._given(tokens), np.empty(len(tokens), dtype=np.int32)
         taken = self.library.feed(self.state, given.ctypes.data, len(given), said.ctypes.data)
         self.length += taken
         self.check()
@@ -222,13 +178,8 @@ class NativeSession(Session):
 
     def take(self, tokens: Ids) -> int:
         """Take ids that are in the vocabulary; what the model says after the last of them."""
-        said = ctypes.c_int32()
-        given = np.ascontiguousarray(tokens, dtype=np.int32)
-        if self.length + len(given) > self.engine.max_tokens:
-            raise self.engine.too_long()
+        given, said = self._given(tokens), c_int32()
         pointer = ctypes.byref(said)
-        if self.warming is not None:
-            self.warming.given(given)
         begins = not self.length
         self.length += self.library.take(self.state, given.ctypes.data, len(given), pointer)
         self.check()
@@ -237,6 +188,15 @@ class NativeSession(Session):
 
             self.warming = Warming(workshop, self, given)
         return said.value
+
+    def _given(self, tokens: Ids) -> Ids:
+        """Tokens as they are passed on, if there is room for them in the sequence."""
+        given = np.ascontiguousarray(tokens, dtype=np.int32)
+        if self.length + len(given) > self.engine.max_tokens:
+            raise self.engine.too_long()
+        if self.warming is not None:
+            self.warming.given(given)
+        return given
 
     def generate(self, first: int, count: int) -> Ids:
         """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
@@ -260,7 +220,7 @@ class NativeSession(Session):
                 f"position {self.length}: no memory left ({self.bytes:,} bytes in use); run fewer "
                 "tokens at once"
             )
-        value, step = ctypes.c_int64(), ctypes.c_int32()
+        value, step = c_int64(), c_int32()
         broken = self.library.broken(self.state, ctypes.byref(value), ctypes.byref(step))
         if broken >= 0:
             guard = self.engine.model.plan["guards"][broken]

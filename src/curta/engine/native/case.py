@@ -12,6 +12,7 @@ Evaluation is by demand: the factor of a gate that cannot open is never looked a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Self
@@ -172,24 +173,17 @@ class Case:
             if isinstance(definition, Steps) and definition.factor == ONE:
                 groups = by_number.setdefault(definition.argument, {})
                 groups.setdefault(coefficient, []).append((value, coefficient))
-        for argument, groups in by_number.items():
+        for groups in by_number.values():
             together = [term for members in groups.values() for term in members]
             for members in (together, *groups.values()):
-                left = self.as_one(argument, members)
-                if left is not None:
-                    total = total.plus(Sum(tuple(members)), -1).plus(left)
-                    if members is together:
-                        break
+                parts = Sum(tuple(members))
+                left = self.mapped(parts, lambda level: level) if len(members) > 1 else None
+                if left is None or not (left.constant is not None or self.is_staircase(left)):
+                    continue
+                total = total.plus(parts, -1).plus(left)
+                if members is together:
+                    break
         return total
-
-    def as_one(self, argument: Sum, members: list[tuple[ValueId, Number]]) -> Sum | None:
-        found = self.levels(Sum(tuple(members))) if len(members) > 1 else None
-        if found is None:
-            return None
-        together = self.from_levels(argument, *found)
-        if together.constant is not None or self.is_staircase(together):
-            return together
-        return None
 
     def is_staircase(self, total: Sum) -> bool:
         definition = self.pool.entries[total.terms[-1][0]].definition
@@ -304,7 +298,7 @@ class Case:
             return ZERO
         if gate.constant is not None:
             return scaled(factor, gate.constant)
-        rectified = self.rectified_steps(gate)
+        rectified = self.mapped(gate, lambda level: max(level, 0))
         if rectified is not None:
             gate, low = rectified, 0
             if gate.constant is not None:
@@ -369,7 +363,10 @@ class Case:
             straight = self.straight(argument, inner, low - added, high - added)
             if straight is not None:
                 return straight.plus(constant(base))
-            composed = self.composed(argument, inner)
+            composed = self.mapped(
+                argument,
+                lambda level: simplify(sum((h for place, h in inner if place <= level), 0)),
+            )
             if composed is not None:
                 return composed.plus(constant(base))
             return self.in_units(argument, inner).plus(constant(base))
@@ -392,76 +389,36 @@ class Case:
 
     # -- functions of one number -------------------------------------------------------------
 
-    def one_argument(self, total: Sum) -> Sum | None:
-        """The number that all terms are steps of."""
-        found: Sum | None = None
-        for value, _ in total.terms:
-            if value == CONSTANT:
-                continue
-            definition = self.pool.entries[value].definition
-            if not isinstance(definition, Steps) or definition.factor != ONE:
-                return None
-            if found is not None and definition.argument != found:
-                return None
-            found = definition.argument
-        return found
-
-    def levels(self, total: Sum) -> tuple[Number, list[tuple[Number, Number]]] | None:
-        """(value before all places, [(place, value from there on)]) of a sum of steps."""
+    def mapped(self, total: Sum, function: Callable[[Number], Number]) -> Sum | None:
+        """A function of a sum of steps of one number, as steps of that number."""
+        argument: Sum | None = None
         jumps: dict[Number, Number] = {}
-        for value, coefficient in total.terms:
-            if value == CONSTANT:
-                continue
-            definition = self.pool.entries[value].definition
-            assert isinstance(definition, Steps)
-            if len(definition.jumps) > MOST_COMPOSED:
+        for value, coefficient in total.without_constant.terms:
+            steps = self.pool.entries[value].definition
+            if not isinstance(steps, Steps) or steps.factor != ONE:
                 return None
-            for place, height in definition.jumps:
+            if argument not in (None, steps.argument) or len(steps.jumps) > MOST_COMPOSED:
+                return None
+            argument = steps.argument
+            for place, height in steps.jumps:
                 jumps[place] = jumps.get(place, 0) + height * coefficient
-        if len(jumps) > MOST_COMPOSED:
+        if argument is None or len(jumps) > MOST_COMPOSED:
             return None
-        level, levels = total.added, []
+        level = total.added
+        first = before = function(level)
+        rises = []
         for place in sorted(jumps):
             level = simplify(level + jumps[place])
-            levels.append((place, level))
-        return total.added, levels
-
-    def from_levels(self, argument: Sum, first: Number, levels: list[tuple[Number, Number]]) -> Sum:
-        jumps, before = [], first
-        for place, level in levels:
-            if level != before:
-                jumps.append((place, simplify(level - before)))
-            before = level
-        if not jumps:
+            after = function(level)
+            if after != before:
+                rises.append((place, simplify(after - before)))
+            before = after
+        if not rises:
             return constant(first)
-        return self.in_units(argument, tuple(jumps)).plus(constant(first))
+        return self.in_units(argument, tuple(rises)).plus(constant(first))
 
     def in_units(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...]) -> Sum:
         """Steps as a multiple of steps of whole heights: one value, however it is scaled."""
         height = common_factor(h for _, h in jumps)
         units = tuple((place, divided(h, height)) for place, h in jumps)
         return scaled(self.pool.steps(argument, units, ONE), height)
-
-    def rectified_steps(self, gate: Sum) -> Sum | None:
-        """relu of a sum of steps of one number, as steps of it."""
-        argument = self.one_argument(gate)
-        found = self.levels(gate) if argument is not None else None
-        if argument is None or found is None:
-            return None
-        first, levels = found
-        return self.from_levels(
-            argument, max(first, 0), [(place, max(level, 0)) for place, level in levels]
-        )
-
-    def composed(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...]) -> Sum | None:
-        """Steps of a sum of steps of one number, as steps of that number."""
-        inner = self.one_argument(argument)
-        found = self.levels(argument) if inner is not None else None
-        if inner is None or found is None:
-            return None
-
-        def at(level: Number) -> Number:
-            return simplify(sum((height for place, height in jumps if place <= level), 0))
-
-        first, levels = found
-        return self.from_levels(inner, at(first), [(place, at(level)) for place, level in levels])

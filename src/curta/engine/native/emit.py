@@ -119,13 +119,13 @@ def state(routine: Routine) -> str:
         f"    int64_t total{v}; /* {comment(routine.pool.entries[v].name)} */\n"
         for v in routine.totals
     )
-    rows = "".join(table.fields_of_state for table in tables)
+    rows = "".join(table.state for table in tables)
     size = sum(map(len, routine.streams))
     defined = f"#define STREAM_SIZE {size}\n" if size else ""
     stream = "    double stream[STREAM_SIZE];\n" if size else ""
-    pages = sum(8 * table.pages for table in tables if table.kind == "paged")
+    pages = sum(8 * table.pages for table in tables if table.rows.kind == "paged")
     return (
-        "".join(table.row_type for table in tables)
+        "".join(table.types for table in tables)
         + track_type(tables)
         + f"#define RING {routine.ring()} /* rows of the track; if 0 it grows */\n"
         + f"#define DIRECTORIES {pages} /* bytes that hold where pages are */\n"
@@ -153,7 +153,7 @@ def functions_of_tables(routine: Routine) -> Iterator[str]:
         yield from (table.helpers, table.store, table.fetch)
     creates, releases = "".join(t.create for t in tables), "".join(t.release for t in tables)
     yield f"static void create_tables(State *s) {{\n    (void)s;\n{creates}}}\n"
-    large = [f"touched(s->rows{t.number}, {t.bytes})" for t in tables if t.is_large]
+    large = [f"touched(s->rows{t.rows.number}, {t.bytes})" for t in tables if t.is_large]
     touched = " + ".join(large) or "(void)s, 0"
     yield f"static int64_t bytes_of_arrays(const State *s) {{\n    return {touched};\n}}\n"
     yield f"static void free_tables(State *s) {{\n    (void)s;\n{releases}}}\n"

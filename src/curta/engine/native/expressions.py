@@ -166,38 +166,36 @@ class Expressions:
         unit = power_of_two(grain)
         argument = self.text(shape.argument, grain, scope)
         own = self.pool.step(shape.factor)
-        factor = self.text(shape.factor, own, scope)
+        factor = "" if shape.factor == ONE else f"({self.text(shape.factor, own, scope)})"
         heights = [integer(height * power_of_two(own - step)) for _, height in shape.jumps]
         places = [-int(-Fraction(place) // unit) for place, _ in shape.jumps]
         jumps = tuple(zip(places, heights, strict=True))
-        bare = shape.factor == ONE
+        by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
+        times = f" * {factor}" if factor else ""
+        test = ""
         if len(jumps) == 1:
-            return times(f"{argument} >= {literal(places[0])}", heights[0], factor, bare)
-        if len(jumps) == 2 and heights[0] == -heights[1]:
+            test = f"{argument} >= {literal(places[0])}"
+        elif len(jumps) == 2 and heights[0] == -heights[1]:
             width = places[1] - places[0]
             test = (
                 f"{argument} == {literal(places[0])}"
                 if width == 1
                 else f"(uint64_t)({argument} - {literal(places[0])}) < {literal(width)}u"
             )
-            return times(test, heights[0], factor, bare)
-        found = staircase_of(jumps)
-        if found is not None:
-            text = self.staircase(case, shape.argument, found, scope)
-            by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
-            return f"{by}{text}" if bare else f"{by}{text} * ({factor})"
-        wave = square_wave_of(jumps)
-        if wave is not None:
-            text = f"({self.staircase(case, shape.argument, wave, scope)} & 1)"
-            by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
-            return f"{by}{text}" if bare else f"{by}{text} * ({factor})"
+        if test:
+            if factor:
+                return f"{test} ? {by}{factor} : 0"
+            return f"{test} ? {literal(heights[0])} : 0" if by else test
+        if found := staircase_of(jumps):
+            return by + self.staircase(case, shape.argument, found, scope) + times
+        if wave := square_wave_of(jumps):
+            return f"{by}({self.staircase(case, shape.argument, wave, scope)} & 1){times}"
         if len(jumps) >= FEWEST_FOR_TABLE and not is_scattered(jumps):
-            text = self.looked_up(case, shape.argument, jumps, argument)
-            return text if bare else f"{text} * ({factor})"
+            return self.looked_up(case, shape.argument, jumps, argument) + times
         tests = " + ".join(
             f"({argument} >= {literal(place)} ? {literal(height)} : 0)" for place, height in jumps
         )
-        return f"({tests})" if bare else f"({tests}) * ({factor})"
+        return f"({tests}){times}"
 
     def looked_up(self, case: Case, argument: Sum, jumps: Jumps, text: str) -> str:
         """The entry of a table, which goes on beyond the jumps if the argument does not go far."""
@@ -262,13 +260,6 @@ def signed(factor: int, term: str, before: str) -> str:
 
 def size(number: int) -> str:
     return literal(abs(number))
-
-
-def times(test: str, height: int, factor: str, bare: bool) -> str:
-    if bare:
-        return test if height == 1 else f"{test} ? {literal(height)} : 0"
-    by = "" if height == 1 else f"{literal(height)} * "
-    return f"{test} ? {by}({factor}) : 0"
 
 
 def literal(number: int) -> str:

@@ -88,7 +88,7 @@ def tables_of(routine: Routine) -> dict[int, Table]:
             members = routine.pool.rows[event.rows].members
             row = filed.setdefault(event.rows, {})
             row.update((name, members[name]) for name, _ in event.members)
-    return {number: Table(routine.pool.rows[number], row) for number, row in filed.items()}
+    return {number: table_of(routine.pool.rows[number], row) for number, row in filed.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,87 +96,102 @@ class Table:
     """The C of some rows: their part of the state, how they are filed, found, grown and freed."""
 
     rows: Rows
-    members: dict[str, Member]
-    """Those that somebody reads."""
-
-    @property
-    def number(self) -> int:
-        return self.rows.number
-
-    @property
-    def kind(self) -> str:
-        return self.rows.kind
-
-    @property
-    def size(self) -> int:
-        return self.rows.size
-
-    @property
-    def fields_of_state(self) -> str:
-        """The state's fields."""
-        t, name = self.number, comment(self.rows.label)
-        if self.kind == "paged":
-            return f"    Row{t} *pages{t}[{self.pages}], spare{t}; /* {name} */\n"
-        if self.kind == "hashed":
-            return (
-                f"    Entry{t} *entries{t}; /* {name} */\n"
-                f"    Row{t} spare{t};\n    uint64_t used{t}, room{t};\n"
-            )
-        if self.kind == "by position":
-            return ""
-        if self.kind == "nearest":
-            return (
-                f"    Row{t} *rows{t}; /* {name} */\n    uint64_t *marks{t}[{len(self.levels)}];\n"
-            )
-        return f"    Row{t} *rows{t}; /* {name} */\n"
+    fields: list[str]
+    """The values that somebody reads, as members of a struct."""
+    state: str = ""
+    """The state's fields."""
+    types: str = ""
+    """The row, and what else there is one of."""
+    helpers: str = ""
+    store: str = ""
+    """A function that returns the row to write for a key."""
+    fetch: str = ""
+    """Functions that return where the row of a query lies, and the row if it was filed; or a null
+    pointer. What was not filed is zero.
+    """
+    create: str = ""
+    """Statements that allocate what exists from the beginning."""
+    release: str = ""
 
     @property
     def pages(self) -> int:
-        return -(-self.size // (1 << PAGE_BITS))
+        return -(-self.rows.size // (1 << PAGE_BITS))
 
     @property
-    def levels(self) -> list[int]:
-        """Words of each level of the tree of bitmaps, finest first."""
-        words = self.size
-        levels: list[int] = []
-        while not levels or words > 1:
-            words = -(-words // 64)
-            levels.append(words)
-        return levels
+    def is_large(self) -> bool:
+        return self.rows.kind == "direct" and self.rows.size > SMALL_ARRAY
 
     @property
-    def fields(self) -> list[str]:
-        """The values that somebody reads, as members of a struct."""
-        return [
-            f"{storage_type(member)} {name}; /* {comment(member.label)} */"
-            for name, member in self.members.items()
-        ]
+    def bytes(self) -> str:
+        """What the state counts for a large array."""
+        return bytes_of(self.rows)
 
-    @property
-    def row_type(self) -> str:
-        t, fields = self.number, self.fields
-        if self.kind == "by position":
-            return ""
-        if self.kind == "nearest":
-            fields.append("int64_t position; /* when it was filed */")
-        else:
-            fields.append("uint8_t filed;")
-        body = "".join(f"    {field}\n" for field in fields)
-        text = f"typedef struct {{\n{body}}} Row{t};\n"
-        if self.kind == "nearest":
-            words = ", ".join(map(str, self.levels))
-            text += f"static const int64_t words{t}[] = {{{words}}};\n"
-        if self.kind == "hashed":
-            text += f"typedef struct {{ uint64_t key; Row{t} row; }} Entry{t};\n"
-        return text
 
-    @property
-    def helpers(self) -> str:
-        """A hashed table's search and growth."""
-        t = self.number
-        if self.kind != "hashed":
-            return ""
-        return f"""\
+def table_of(rows: Rows, members: dict[str, Member]) -> Table:
+    """Those of the rows' members that are given are read by somebody."""
+    fields = [
+        f"{storage_type(member)} {name}; /* {comment(member.label)} */"
+        for name, member in members.items()
+    ]
+    match rows.kind:
+        case "by position":
+            return Table(rows, fields)
+        case "direct":
+            return direct(rows, fields)
+        case "paged":
+            return paged(rows, fields)
+        case "hashed":
+            return hashed(rows, fields)
+        case _:
+            return nearest(rows, fields)
+
+
+def direct(rows: Rows, fields: list[str]) -> Table:
+    t, size = rows.number, rows.size
+    created = f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {size}u);\n"
+    if size > SMALL_ARRAY:
+        created += f"    s->bytes -= (int64_t){bytes_of(rows)};\n"
+    return Table(
+        rows,
+        fields,
+        state=f"    Row{t} *rows{t}; /* {comment(rows.label)} */\n",
+        types=row_type(t, [*fields, FILED]),
+        store=store(t, f"    return &s->rows{t}[key];\n"),
+        fetch=fetch(t, f"    return query < {size}u ? &s->rows{t}[query] : 0;\n"),
+        create=created,
+    )
+
+
+def bytes_of(rows: Rows) -> str:
+    return f"((sizeof(Row{rows.number}) * {rows.size}u + 63) & ~UINT64_C(63))"
+
+
+def paged(rows: Rows, fields: list[str]) -> Table:
+    t, rest = rows.number, (1 << PAGE_BITS) - 1
+    pages = -(-rows.size // (1 << PAGE_BITS))
+    stored = f"""\
+    Row{t} **page = &s->pages{t}[key >> {PAGE_BITS}];
+    if (!*page) *page = allocate(s, sizeof(Row{t}) << {PAGE_BITS});
+    return *page ? *page + (key & {rest}) : &s->spare{t};
+"""
+    found = f"""\
+    if (query >= UINT64_C({rows.size})) return 0;
+    const Row{t} *page = s->pages{t}[query >> {PAGE_BITS}];
+    return page ? page + (query & {rest}) : 0;
+"""
+    return Table(
+        rows,
+        fields,
+        state=f"    Row{t} *pages{t}[{pages}], spare{t}; /* {comment(rows.label)} */\n",
+        types=row_type(t, [*fields, FILED]),
+        store=store(t, stored),
+        fetch=fetch(t, found),
+    )
+
+
+def hashed(rows: Rows, fields: list[str]) -> Table:
+    t = rows.number
+    search = f"""\
 static Entry{t} *probe{t}(Entry{t} *entries, uint64_t room, uint64_t key) {{
     uint64_t at = (key * UINT64_C(0x9E3779B97F4A7C15)) >> 20;
     while (entries[at & (room - 1)].row.filed && entries[at & (room - 1)].key != key) at++;
@@ -197,112 +212,83 @@ static int widen{t}(State *s) {{
     return 1;
 }}
 """
+    stored = f"""\
+    if (s->used{t} * 2 >= s->room{t} && !widen{t}(s)) return &s->spare{t};
+    Entry{t} *entry = probe{t}(s->entries{t}, s->room{t}, key);
+    s->used{t} += !entry->row.filed;
+    entry->key = key;
+    return &entry->row;
+"""
+    found = f"&probe{t}(s->entries{t}, s->room{t}, query)->row"
+    return Table(
+        rows,
+        fields,
+        state=f"    Entry{t} *entries{t}; /* {comment(rows.label)} */\n"
+        f"    Row{t} spare{t};\n    uint64_t used{t}, room{t};\n",
+        types=row_type(t, [*fields, FILED])
+        + f"typedef struct {{ uint64_t key; Row{t} row; }} Entry{t};\n",
+        helpers=search,
+        store=store(t, stored),
+        fetch=fetch(t, f"    return s->room{t} ? {found} : 0;\n"),
+        release=f"    free(s->entries{t});\n",
+    )
 
-    @property
-    def store(self) -> str:
-        """A function that returns the row to write for a key."""
-        t = self.number
-        if self.kind == "by position":
-            return ""
-        head = f"INLINE Row{t} *store{t}(State *s, uint64_t key) {{\n"
-        match self.kind:
-            case "direct":
-                body = f"    return &s->rows{t}[key];\n"
-            case "nearest":
-                body = (
-                    f"    mark(s->marks{t}, {len(self.levels)}, key);\n"
-                    f"    return &s->rows{t}[key];\n"
-                )
-            case "hashed":
-                body = (
-                    f"    if (s->used{t} * 2 >= s->room{t} && !widen{t}(s)) return &s->spare{t};\n"
-                    f"    Entry{t} *entry = probe{t}(s->entries{t}, s->room{t}, key);\n"
-                    f"    s->used{t} += !entry->row.filed;\n"
-                    "    entry->key = key;\n"
-                    "    return &entry->row;\n"
-                )
-            case _:
-                body = (
-                    f"    Row{t} **page = &s->pages{t}[key >> {PAGE_BITS}];\n"
-                    f"    if (!*page) *page = allocate(s, sizeof(Row{t}) << {PAGE_BITS});\n"
-                    f"    return *page ? *page + (key & {(1 << PAGE_BITS) - 1}) : &s->spare{t};\n"
-                )
-        return head + body + "}\n"
 
-    @property
-    def fetch(self) -> str:
-        """Functions that return where the row of a query lies, and the row if it was filed; or a
-        null pointer. What was not filed is zero.
-        """
-        t, size = self.number, self.size
-        match self.kind:
-            case "by position":
-                return ""
-            case "direct":
-                body = f"    return query < {size}u ? &s->rows{t}[query] : 0;\n"
-            case "nearest":
-                body = self._nearest()
-            case "hashed":
-                found = f"&probe{t}(s->entries{t}, s->room{t}, query)->row"
-                body = f"    return s->room{t} ? {found} : 0;\n"
-            case _:
-                body = (
-                    f"    if (query >= UINT64_C({size})) return 0;\n"
-                    f"    const Row{t} *page = s->pages{t}[query >> {PAGE_BITS}];\n"
-                    f"    return page ? page + (query & {(1 << PAGE_BITS) - 1}) : 0;\n"
-                )
-        filed = "at" if self.kind == "nearest" else "at && at->filed ? at : 0"
-        return (
-            f"INLINE const Row{t} *at{t}(State *s, uint64_t query) {{\n{body}}}\n"
-            f"INLINE const Row{t} *fetch{t}(State *s, uint64_t query) {{\n"
-            f"    const Row{t} *at = at{t}(s, query);\n    return {filed};\n}}\n"
-        )
+def nearest(rows: Rows, fields: list[str]) -> Table:
+    """With a tree of bitmaps, its finest level first."""
+    t, size = rows.number, rows.size
+    words = [-(-size // 64)]
+    while words[-1] > 1:
+        words.append(-(-words[-1] // 64))
+    levels = len(words)
+    found = f"""\
+    const int64_t at = (int64_t)query;
+    const int64_t below = at < 0 ? -1 : find_below(s->marks{t}, {levels}, \
+at < {size} ? at : {size - 1});
+    const int64_t above = at >= {size} ? -1 : find_above(s->marks{t}, words{t}, \
+{levels}, at > 0 ? at : 0);
+    if (below < 0) return &s->rows{t}[above];
+    if (above < 0) return &s->rows{t}[below];
+    const int64_t down = at - below, up = above - at;
+    const int later = s->rows{t}[above].position > s->rows{t}[below].position;
+    return &s->rows{t}[up < down || (up == down && later) ? above : below];
+"""
+    return Table(
+        rows,
+        fields,
+        state=f"    Row{t} *rows{t}; /* {comment(rows.label)} */\n"
+        f"    uint64_t *marks{t}[{levels}];\n",
+        types=row_type(t, [*fields, "int64_t position; /* when it was filed */"])
+        + f"static const int64_t words{t}[] = {{{', '.join(map(str, words))}}};\n",
+        store=store(t, f"    mark(s->marks{t}, {levels}, key);\n    return &s->rows{t}[key];\n"),
+        fetch=fetch(t, found, filed="at"),
+        create=f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({size}));\n"
+        + "".join(
+            f"    s->marks{t}[{n}] = allocate(s, sizeof(uint64_t) * UINT64_C({count}));\n"
+            for n, count in enumerate(words)
+        ),
+    )
 
-    def _nearest(self) -> str:
-        t, levels, size = self.number, len(self.levels), self.size
-        return (
-            "    const int64_t at = (int64_t)query;\n"
-            f"    const int64_t below = at < 0 ? -1 : find_below(s->marks{t}, {levels}, "
-            f"at < {size} ? at : {size - 1});\n"
-            f"    const int64_t above = at >= {size} ? -1 : find_above(s->marks{t}, words{t}, "
-            f"{levels}, at > 0 ? at : 0);\n"
-            f"    if (below < 0) return &s->rows{t}[above];\n"
-            f"    if (above < 0) return &s->rows{t}[below];\n"
-            "    const int64_t down = at - below, up = above - at;\n"
-            f"    const int later = s->rows{t}[above].position > s->rows{t}[below].position;\n"
-            f"    return &s->rows{t}[up < down || (up == down && later) ? above : below];\n"
-        )
 
-    @property
-    def create(self) -> str:
-        """Statements that allocate what exists from the beginning."""
-        t = self.number
-        if self.kind == "direct":
-            created = f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {self.size}u);\n"
-            return created + (f"    s->bytes -= (int64_t){self.bytes};\n" if self.is_large else "")
-        if self.kind == "nearest":
-            return (
-                f"    s->rows{t} = allocate(s, sizeof(Row{t}) * UINT64_C({self.size}));\n"
-                + "".join(
-                    f"    s->marks{t}[{n}] = allocate(s, sizeof(uint64_t) * UINT64_C({words}));\n"
-                    for n, words in enumerate(self.levels)
-                )
-            )
-        return ""
+FILED = "uint8_t filed;"
 
-    @property
-    def is_large(self) -> bool:
-        return self.kind == "direct" and self.size > SMALL_ARRAY
 
-    @property
-    def bytes(self) -> str:
-        """What the state counts for a large array."""
-        return f"((sizeof(Row{self.number}) * {self.size}u + 63) & ~UINT64_C(63))"
+def row_type(number: int, fields: list[str]) -> str:
+    body = "".join(f"    {field}\n" for field in fields)
+    return f"typedef struct {{\n{body}}} Row{number};\n"
 
-    @property
-    def release(self) -> str:
-        t = self.number
-        return f"    free(s->entries{t});\n" if self.kind == "hashed" else ""
+
+def store(number: int, body: str) -> str:
+    return f"INLINE Row{number} *store{number}(State *s, uint64_t key) {{\n{body}}}\n"
+
+
+def fetch(number: int, body: str, filed: str = "at && at->filed ? at : 0") -> str:
+    row = f"INLINE const Row{number}"
+    return (
+        f"{row} *at{number}(State *s, uint64_t query) {{\n{body}}}\n"
+        f"{row} *fetch{number}(State *s, uint64_t query) {{\n"
+        f"    const Row{number} *at = at{number}(s, query);\n    return {filed};\n}}\n"
+    )
 
 
 def position_expression(divisor: int, modulus: int, power: int, offset: int) -> str:

@@ -16,11 +16,12 @@ ids. A value refers to earlier ones only. Some are given, not computed:
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import accumulate, pairwise
 
+from curta.compiler.nodes import PositionFeature
 from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify, step_of
 
 ValueId = int
@@ -84,17 +85,9 @@ class Column:
     entries: tuple[Number, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class PositionValue:
-    """((position // divisor) mod modulus - offset) ** power."""
-
-    divisor: int
-    modulus: int
-    power: int
-    offset: int
-
-
-POSITION = PositionValue(1, 0, 1, 0)
+PositionValue = PositionFeature
+"""A function of the position is what it is in graphs."""
+POSITION = PositionValue()
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,20 +235,8 @@ class Curve:
     """A value as a function of a number: linear between its bends."""
 
     number: Sum
-    scale: Number
-    """The gate or argument, as a multiple of the number."""
     bends: tuple[Number, ...]
-    added: Number
-    """Of a gate: what is added to the number before it is rectified."""
-    places: tuple[Number, ...] = ()
-    levels: tuple[Number, ...] = ()
-    """Of steps: where they are, and how high each of them leads."""
-
-    def at(self, number: Number) -> Number:
-        place = self.scale * number
-        if not self.levels:
-            return max(place + self.added, 0)
-        return self.levels[bisect_right(self.places, place)]
+    at: Callable[[Number], Number]
 
 
 @dataclass
@@ -339,18 +320,23 @@ class Pool:
         return self.curves[value]
 
     def _curve(self, value: ValueId) -> Curve | None:
-        definition = self.entries[value].definition
-        match definition:
+        match self.entries[value].definition:
             case Product(gate, factor) if factor == ONE:
                 scale, number = direction(gate.without_constant)
-                return Curve(number, scale, (divided(-gate.added, scale),), gate.added)
+                added = gate.added
+                bend = divided(-added, scale)
+                return Curve(number, (bend,), lambda place: max(scale * place + added, 0))
             case Steps(argument, jumps, factor) if factor == ONE and len(jumps) <= MOST_BENDS:
                 scale, number = direction(argument)
                 step = power_of_two(self.step(argument))
                 bends = [divided(p, scale) for place, _ in jumps for p in (place, place - step)]
-                places = tuple(place for place, _ in jumps)
-                levels = tuple(accumulate((height for _, height in jumps), initial=0))
-                return Curve(number, scale, tuple(bends), 0, places, levels)
+                places = [place for place, _ in jumps]
+                levels = list(accumulate((height for _, height in jumps), initial=0))
+
+                def level(place: Number) -> Number:
+                    return levels[bisect_right(places, scale * place)]
+
+                return Curve(number, tuple(bends), level)
             case _:
                 return None
 

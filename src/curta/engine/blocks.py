@@ -1,0 +1,148 @@
+"""Levels that compute the residual stream, some positions at a time (plain and hull).
+
+They know nothing of promises: these are checked on the stream, and a run that breaks one stops.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from curta.compiler.model import Model
+from curta.engine.base import (
+    NOT_ASKED,
+    Engine,
+    Ids,
+    Mask,
+    Residuals,
+    Session,
+    broken_promise,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A sum of slots, and the interval it has to stay in."""
+
+    name: str
+    slots: npt.NDArray[np.int64]
+    weights: npt.NDArray[np.float64]
+    low: float
+    high: float
+
+
+Guards = Mapping[int, Sequence[Guard]]
+"""By their period."""
+
+
+def guards_of(model: Model) -> Guards:
+    found: dict[int, list[Guard]] = {}
+    for guard in model.plan["guards"]:
+        slots = np.array([slot for slot, _ in guard["terms"]], dtype=np.int64)
+        weights = np.array([weight for _, weight in guard["terms"]], dtype=np.float64)
+        found.setdefault(guard["period"], []).append(
+            Guard(guard["name"], slots, weights, guard["low"], guard["high"])
+        )
+    return found
+
+
+class GuardCheck:
+    """Promises about consecutive positions, looked at one period after another."""
+
+    def __init__(self, guards: Guards, first: int) -> None:
+        self.guards = guards
+        self.first = first
+        self.broken: list[tuple[int, Guard, float]] = []
+
+    def look(self, period: int, stream: Residuals) -> None:
+        """The residual stream [position, slot] at one period."""
+        for guard in self.guards.get(period, ()):
+            values = stream[:, guard.slots] @ guard.weights
+            wrong = np.flatnonzero((values < guard.low) | (values > guard.high))
+            if len(wrong):
+                self.broken.append((int(wrong[0]), guard, float(values[wrong[0]])))
+
+    def kept(self, count: int) -> int:
+        """How many of so many positions come before the first that breaks a promise."""
+        return min([place for place, _, _ in self.broken], default=count)
+
+    def finish(self) -> None:
+        """Stop at the first position that breaks a promise."""
+        if self.broken:
+            place, guard, value = min(self.broken, key=lambda found: found[0])
+            raise broken_promise(
+                guard.name, self.first + place, f"{value:.17g}", guard.low, guard.high
+            )
+
+
+class BlockEngine(Engine):
+    """A level that takes many positions of a known sequence at once."""
+
+    block: ClassVar[int]
+    """Positions at a time, at most."""
+
+    def __init__(self, model: Model) -> None:
+        super().__init__(model)
+        self.guards = guards_of(model)
+
+    @abstractmethod
+    def session(self) -> BlockSession: ...
+
+    def residuals(self, ids: Sequence[int]) -> Residuals:
+        prompt, check = self.check_prompt(ids), GuardCheck(self.guards, 0)
+        streams = [x.copy() for x in self.session().half_layers(prompt)]
+        for period, stream in enumerate(streams):
+            check.look(period, stream)
+        check.finish()
+        return np.stack(streams, axis=1)
+
+    def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
+        session = self.session()
+        for start in range(0, len(ids), self.block):
+            block = slice(start, start + self.block)
+            said, check = session.feed_block(ids[block], asked[block])
+            yield said[: check.kept(len(said))]
+            check.finish()
+
+
+class BlockSession(Session):
+    """One sequence in progress; one token is a block of one."""
+
+    engine: BlockEngine
+
+    def __init__(self, engine: BlockEngine) -> None:
+        super().__init__(engine)
+        self.taken = 0
+        """How many tokens have gone through all layers."""
+
+    @abstractmethod
+    def half_layers(self, ids: Ids) -> Iterator[Residuals]:
+        """Take checked tokens: the residual stream [position, slot] after the embedding and after
+        every half layer, which holds until the next is asked for.
+        """
+
+    @abstractmethod
+    def choose(self, places: npt.NDArray[np.int64]) -> Ids:
+        """The most likely tokens after some positions of the block that was taken last."""
+
+    def _feed(self, token: int) -> int:
+        said, check = self.feed_block(np.array([token]), np.array([True]))
+        check.finish()
+        return int(said[0])
+
+    def feed_block(self, ids: Ids, asked: Mask) -> tuple[Ids, GuardCheck]:
+        """Checked tokens through all layers; what is said after those that are asked for."""
+        check = GuardCheck(self.engine.guards, self.taken)
+        for period, stream in enumerate(self.half_layers(ids)):
+            check.look(period, stream)
+        self.taken += len(ids)
+        said = np.full(len(ids), NOT_ASKED, dtype=np.int32)
+        places = np.flatnonzero(asked)
+        if len(places):
+            said[places] = self.choose(places)
+        return said, check
