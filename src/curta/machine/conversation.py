@@ -393,6 +393,8 @@ class Conversation:
     def _next_page(self, chunk: Ids) -> int:
         """Up to where a chapter goes on, at least: the first jump once it is long enough."""
         first = max(self._due - self._behind - 1, 0)
+        if first >= len(chunk):
+            return len(chunk)
         jumps = np.flatnonzero((chunk[first:] - FIRST_JUMP).view(np.uint32) < 2 * NEAR)
         return first + int(jumps[0]) + 1 if len(jumps) else len(chunk)
 
@@ -436,10 +438,10 @@ class Conversation:
 
     def _pass_on(self, ids: Ids) -> None:
         """Bytes of output, to those who want them."""
+        if not len(ids) or ids.max() < FIRST_OUTPUT:  # as nearly always
+            return
         said = (ids - FIRST_OUTPUT).view(np.uint32)
         said = said[said < 512]
-        if not len(said):
-            return
         for first, kept, tell in (
             (0, self.stdout, self.host.on_stdout),
             (256, self.stderr, self.host.on_stderr),

@@ -255,7 +255,8 @@ _NAMES = (
     *("FIRST_QUOTIENT_SCRATCH", "STORED_ID", "FRAME_ID", "EXIT_ID", "READ_ID", "AWAIT_ID"),
     "FIRST_TRAP",
 )
-_ROW = np.dtype([(name, "<u4") for name in ("kind", "library", "a", "b", "c", "d", "immediate")])
+_FIELDS = ("kind", "library", "a", "b", "c", "d", "immediate", "unused")
+_ROW = np.dtype([(name, "<u4") for name in _FIELDS])
 
 
 class _State(ctypes.Structure):
