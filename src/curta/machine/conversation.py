@@ -44,9 +44,9 @@ from curta.machine.vocabulary import NEAR
 
 END_OF_INPUT = 0xFFFFFFFF
 TOKENS_PER_WORD = 3
-SHORTEST_CHAPTER = 1 << 22
+SHORTEST_CHAPTER = 1 << 24
 """Tokens behind an opening: that many, and so many times as many as the opening has."""
-PAYS = 128
+PAYS = 512
 LEFT = 64
 """One part in so many is left for what is said until there is a jump."""
 LATER = 8
@@ -440,7 +440,7 @@ class Conversation:
         """Bytes of output, to those who want them."""
         if not len(ids) or ids.max() < FIRST_OUTPUT:  # as nearly always
             return
-        said = (ids - FIRST_OUTPUT).view(np.uint32)
+        said = ids[np.flatnonzero(ids >= FIRST_OUTPUT)] - FIRST_OUTPUT
         said = said[said < 512]
         for first, kept, tell in (
             (0, self.stdout, self.host.on_stdout),

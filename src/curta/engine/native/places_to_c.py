@@ -21,6 +21,7 @@ from contextlib import suppress
 
 from curta.compiler.numbers import Number
 from curta.engine.native.acts import Act, Acts, Block, Divide
+from curta.engine.native.bits import Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, Scope, integer
@@ -31,6 +32,8 @@ from curta.engine.native.specialise import Group, NotWorthItError
 from curta.engine.native.tables import storage_type
 from curta.engine.native.values import (
     Column,
+    Conjunction,
+    Digit,
     FetchedKey,
     FetchedValue,
     Parameter,
@@ -183,7 +186,10 @@ class PlacesWriter(CodeWriter):
 
     def say(self, case: Case, rule: Rule, scope: Scope) -> list[str]:
         lines, digit = list[str](), "0"
-        if len(rule.tokens) > 1:
+        if (bits := self.places.cut(case, rule)) is not None:
+            lines = self.needed(case, self.numbers(bits.number), scope)
+            digit = self.expressions.bits(bits, scope)
+        elif len(rule.tokens) > 1:
             lines = self.needed(case, [rule.linear, rule.square], scope)
             digit = self.vertex(case, rule, scope)
         place = self.places.classes[self.places.class_of[rule.number]].tokens.index(rule.tokens[0])
@@ -214,7 +220,23 @@ class PlacesWriter(CodeWriter):
             lines.append("if (is_stop(next[-1])) goto leave;")
         moment = self.places.said(self.moment, case, rule)
         inner = self.staying(scope, Change(token=True))
+        lines += self.cut(moment, inner)
         return [*lines, *self.take_in(moment, number, inner), "}", "@end"]
+
+    def cut(self, moment: Moment, scope: Scope) -> list[str]:
+        """Note of what was said that it is some of the bits of a number."""
+        lines = list[str]()
+        for value, _ in moment.case.facts.equal[self.pool.define(Digit(), 0)].terms:
+            shape = self.pool.definition(value)
+            if isinstance(shape, Cut):
+                lines += self.needed(moment.case, self.numbers(shape.bits.number), scope)
+                scope.bits[value] = shape.bits
+        return lines
+
+    def numbers(self, number: Sum) -> list[Sum]:
+        """What bits of a number are computed from."""
+        shape = self.pool.definition(number.terms[0][0])
+        return [number] if not isinstance(shape, Conjunction) else [shape.one, shape.other]
 
     # -- what is taken in -----------------------------------------------------------------------
 
@@ -241,8 +263,8 @@ class PlacesWriter(CodeWriter):
                     continue
                 case Growth(total):
                     change = Change(totals=frozenset({total}))
-                case Filing(rows):
-                    change = Change(rows=frozenset({rows}))
+                case Filing():
+                    change = self.places.changed(act)
                 case _:
                     change = Change()
             lines += self.act(case, act, scope)
@@ -285,9 +307,9 @@ class PlacesWriter(CodeWriter):
         return Scope(
             {value for value in scope.defined if places.stays_as_it_was(value, change)},
             {number for number in scope.rows if places.finds_the_same(number, change)},
-            {number for number in scope.found if places.finds_the_same(number, change)},
+            {number for number in scope.found if places.finds_the_same(number, change, key=True)},
             {t: name for t, name in scope.names.items() if places.stay(t.terms, change)},
-            {v: bits for v, bits in scope.bits.items() if places.stays_as_it_was(v, change)},
+            {v: one for v, one in scope.bits.items() if places.stay(one.number.terms, change)},
         )
 
     def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:
