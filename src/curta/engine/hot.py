@@ -431,6 +431,8 @@ class Warming:
 
     def close(self) -> None:
         """Leave what is on its way to the next sequence: another chapter of the run, perhaps."""
+        if sys.is_finalizing():  # there is none
+            return
         numbers = np.array(sorted({place for place, _ in self.sample.said}), dtype=np.int64)
         state = {name: self.__dict__[name] for name in PASSED_ON}
         if self.workshop.parted is not None:
