@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
 import re
 from dataclasses import replace
 from itertools import islice
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -12,8 +15,9 @@ import numpy as np
 import pytest
 
 from curta.compiler import Graph, Model, Node, at_least, back, compile, equals, large_table
-from curta.engine import hot, load
-from curta.engine.native import Native, model_to_c, model_to_kit, specialise
+from curta.engine import builds, hot, load
+from curta.engine.builds import ModelFile, Request
+from curta.engine.native import Native, NativeSession, model_to_c, model_to_kit, specialise
 from curta.engine.native.kit import Kit
 
 LENGTH = 80
@@ -110,13 +114,18 @@ def said(model: Model, count: int, *, places: bool = True) -> list[int]:
     if places:
         engine.make_kit()
     session = engine.session()
+    tokens = listened(session, count)
+    if places:
+        assert session.placed > 0.2 * count
+    session.close()
+    return tokens
+
+
+def listened(session: NativeSession, count: int) -> list[int]:
     following, tokens = session.take(np.array([0], dtype=np.int32)), list[int]()
     while len(tokens) < count:
         tokens += session.generate(following, 4000).tolist()
         following = session.feed(tokens[-1])
-    if places:
-        assert session.placed > 0.2 * count
-    session.close()
     return tokens[:count]
 
 
@@ -146,6 +155,45 @@ def test_another_program_is_another_kit(model: Model) -> None:
     other = compile(program(added=2), 1 << 20)
     assert code(other) != code(model)
     assert said(other, 20_000) != said(model, 20_000)
+
+
+class Ended:
+    """Another process, that did its work at once."""
+
+    def __init__(self, request: Request, file: ModelFile | None) -> None:
+        assert file is not None
+        assert pickle.loads(pickle.dumps(request.known)) == request.known
+        self.code = 0 if builds.make(request, file.read) else builds.NOTHING_TO_ADD
+
+    def poll(self) -> int:
+        return self.code
+
+
+def test_a_kit_grows_by_what_a_run_needs(
+    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From the file of the model; not from another one."""
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("CURTA_PLACES", "later")
+    monkeypatch.setattr(builds, "begin", Ended)
+    monkeypatch.setattr(builds, "MOST_PLACES", 20)
+    for name, small in (("COLD", 3000), ("SAMPLED", 3000), ("WINDOW", 3000), ("SHORT", 1)):
+        monkeypatch.setattr(hot, name, small)
+    path = tmp_path / "model.safetensors"
+    model.save(path)
+    engine = Native(model)
+    engine.model_file = ModelFile(path, hashlib.sha256(path.read_bytes()).hexdigest())
+    session = engine.session()
+    tokens = listened(session, 40_000)
+    assert session.placed > 0
+    assert tokens == said(model, 40_000, places=False)
+    kit = builds.read_kit(engine.workshop.key)  # type: ignore[union-attr]
+    whole = model_to_kit(model)
+    assert kit is not None
+    assert whole is not None
+    assert set() < kit.templates.keys() < whole.templates.keys()
+    with pytest.raises(OSError, match="written anew"):
+        replace(engine.model_file, digest="another").read()
 
 
 def test_a_kit_is_read_as_it_was_written(model: Model) -> None:
