@@ -48,6 +48,8 @@ SAMPLED_NOW = WINDOW_NOW = 1 << 15
 ENOUGH = 0.99
 """The part of a chunk that code for places should say."""
 MOST_BUILDS = 8
+FEW = 8
+"""Tokens that are quicker to look at one by one."""
 SCATTER = 7919
 """So that samples are taken in all parts of chunks."""
 PASSED_ON = (
@@ -297,7 +299,10 @@ class Warming:
 
     def given(self, tokens: Ids) -> None:
         """Tokens that were not said may have changed what is known of places."""
-        if self.code is not None and np.any(self.workshop.class_of[tokens] < 0):
+        if self.code is None or not len(tokens):
+            return
+        classes = self.workshop.class_of
+        if min(classes[t] for t in tokens) < 0 if len(tokens) < FEW else classes[tokens].min() < 0:
             self.session.library.set_places(self.session.state, None)
             self.is_attached = False
 

@@ -351,7 +351,8 @@ class Conversation:
             if self.host.on_tokens is not None:
                 self.host.on_tokens(ids)
             keep = self._tail_length
-            self._tail = ids[-keep:] if len(ids) >= keep else np.append(self._tail[-keep:], ids)
+            whole = len(ids) >= keep
+            self._tail = ids[-keep:] if whole else np.concatenate([self._tail[-keep:], ids])
         return ids
 
     def _keep(self, ids: Ids) -> None:
@@ -438,6 +439,8 @@ class Conversation:
 
     def _pass_on(self, ids: Ids) -> None:
         """Bytes of output, to those who want them."""
+        if len(ids) and int(ids[-1]) in STOP_IDS:  # these come last, and mean no byte
+            ids = ids[:-1]
         if not len(ids) or ids.max() < FIRST_OUTPUT:  # as nearly always
             return
         said = ids[np.flatnonzero(ids >= FIRST_OUTPUT)] - FIRST_OUTPUT
