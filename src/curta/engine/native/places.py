@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
 from curta.compiler.numbers import Number, power_of_two
@@ -280,10 +281,10 @@ class Places(Specialiser):
         grain = power_of_two(self.pool.step(total))
         if low < 0 or high >= len(rule.tokens) or not total.terms or not 0 <= added < grain:
             return None
-        steps = unit * width / grain
-        if steps != int(steps):
+        steps = Fraction(unit) * width / grain
+        if steps.denominator != 1 or steps.numerator & (steps.numerator - 1):
             return None
-        return case.intervals.bits.quotient(total, int(steps), int(high), alone=True)
+        return case.intervals.bits.quotient(total, steps.numerator, int(high), alone=True)
 
     def looking_back(self, moment: Moment) -> dict[ValueId, Sum]:
         """What look-ups by fixed distances find at the token after a moment."""

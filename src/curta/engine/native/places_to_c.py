@@ -260,8 +260,10 @@ class PlacesWriter(CodeWriter):
 
     def numbers(self, number: Sum) -> list[Sum]:
         """What bits of a number are computed from."""
-        shape = self.pool.definition(number.terms[0][0])
-        return [number] if not isinstance(shape, Conjunction) else [shape.one, shape.other]
+        shape = self.pool.definition(number.terms[0][0]) if len(number.terms) == 1 else None
+        if isinstance(shape, Conjunction):
+            return [*self.numbers(shape.one), *self.numbers(shape.other)]
+        return [number]
 
     # -- what is taken in -----------------------------------------------------------------------
 
