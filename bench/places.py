@@ -160,6 +160,7 @@ def run_curta(request: dict[str, Any]) -> dict[str, Any]:
             stdin=request["stdin"].encode(),
             args=request["args"],
             name=request["name"],
+            keep_trace=False,
         )
     return {
         "stdout": run.stdout.decode(),

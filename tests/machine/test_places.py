@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from curta import Machine
-from curta.engine import hot
+from curta.engine import builds, hot
 from curta.engine.native import NativeSession
 from curta.engine.native.kit import Kit, Place, program_to_c
 from curta.errors import ProgramError
@@ -67,16 +67,12 @@ def now(monkeypatch: pytest.MonkeyPatch) -> Machine:
     monkeypatch.setenv("CURTA_PLACES", "now")
     monkeypatch.setattr(hot, "SAMPLED_NOW", 3000)
     monkeypatch.setattr(hot, "WINDOW_NOW", 3000)
-    monkeypatch.setattr(hot.HOT.__class__, "read", read_unless_hot(hot.HOT.__class__.read))
+    monkeypatch.setattr(hot.Workshop, "find", lambda shop, program: shop.codes.get(program))
     machine = Machine()
     machine.engine.workshop.codes.clear()  # type: ignore[union-attr]
     machine.engine.workshop.latest = None  # type: ignore[union-attr]
     machine.engine.workshop.parted = None  # type: ignore[union-attr]
     return machine
-
-
-def read_unless_hot(read):  # type: ignore[no-untyped-def]
-    return lambda shelf, key: None if shelf.name == "hot" else read(shelf, key)
 
 
 @pytest.fixture(scope="module")
@@ -132,7 +128,7 @@ def test_a_program_of_many_kinds(
         wrong = tuple(
             replace(place, fields=tuple(n + 1 for n in place.fields)) for place in code.places
         )
-        workshop.codes[program] = replace(code, places=wrong)
+        workshop.codes[program] = replace(code, made={**code.made, "places": wrong})
     workshop.latest = workshop.parted = None
     monkeypatch.setattr(hot, "SAMPLED_NOW", 1 << 30)
     monkeypatch.setattr(NativeSession, "generate", PLAIN)
@@ -153,7 +149,7 @@ def test_samples_and_code_go_on_from_chapter_to_chapter(
     """None of which is long enough for a sample of its own."""
     monkeypatch.setattr(hot, "SAMPLED_NOW", 3000)
     monkeypatch.setattr(hot, "WINDOW_NOW", 1000)
-    monkeypatch.setattr(hot, "MOST_PLACES", 60)
+    monkeypatch.setattr(builds, "MOST_PLACES", 60)
     said, figures = tokens_of(now, mixture, chapter_tokens=10_000)
     expected = general(monkeypatch, mixture, chapter_tokens=10_000)
     np.testing.assert_array_equal(said, expected)
@@ -166,11 +162,11 @@ def test_code_is_made_in_another_process(
 ) -> None:
     """And taken over when it is there."""
     monkeypatch.setenv("CURTA_PLACES", "later")
-    monkeypatch.setattr(hot, "MOST_PLACES", 60)
+    monkeypatch.setattr(builds, "MOST_PLACES", 60)
     monkeypatch.setattr(hot, "COLD", 5000)
     monkeypatch.setattr(hot, "SAMPLED", 5000)
     monkeypatch.setattr(hot, "WINDOW", 1000)
-    monkeypatch.setattr(hot, "begin", finished(hot.begin))
+    monkeypatch.setattr(builds, "begin", finished(builds.begin))
     monkeypatch.setattr(talkers, "CHUNK", 2000)
     said, figures = tokens_of(now, mixture)
     np.testing.assert_array_equal(said, general(monkeypatch, mixture))
@@ -208,7 +204,7 @@ def test_a_kit_leaves_out_what_a_place_does_not_do() -> None:
         ["@if 1 field1", "a();", "@end", "@may 0 1", "b();", "@say 0", "c();", "@arrive place + 1",
          "@go", "@end", "@say 1", "d();", "@end", "@end"]
     )  # fmt: skip
-    kit = Kit([[0], [1]], [0], "head", "begin", "end", 0, {"7": template})
+    kit = Kit([[0], [1]], [0], "head", "begin", "end", 0, {"7": template, "8": ""}, {})
     places = [
         Place(3, (7, 0), (4,), frozenset({(0,)})),
         Place(4, (7, 1), (3, 99), frozenset({(1,)})),

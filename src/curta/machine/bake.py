@@ -104,6 +104,8 @@ class BakedMachine:
     def engine(self) -> Engine:
         """The weights, ready to run."""
         from curta.engine import load
+        from curta.engine.builds import ModelFile
+        from curta.engine.native import Native
         from curta.machine.weights import load_weights, weights_key
 
         if self.level == "reference":
@@ -111,7 +113,10 @@ class BakedMachine:
         if self._key is None:
             return load(self.model, self.level)
         key = weights_key((), self._key.encode())
-        return load_weights(self.level, key, vocabulary(()), lambda: self.model)
+        engine = load_weights(self.level, key, vocabulary(()), lambda: self.model)
+        if isinstance(engine, Native) and self.path is not None:
+            engine.model_file = ModelFile(Path(self.path), self._key)
+        return engine
 
     def talker(self) -> Talker:
         """A new conversation's other side."""

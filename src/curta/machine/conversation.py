@@ -44,9 +44,9 @@ from curta.machine.vocabulary import NEAR
 
 END_OF_INPUT = 0xFFFFFFFF
 TOKENS_PER_WORD = 3
-SHORTEST_CHAPTER = 1 << 22
+SHORTEST_CHAPTER = 1 << 24
 """Tokens behind an opening: that many, and so many times as many as the opening has."""
-PAYS = 128
+PAYS = 512
 LEFT = 64
 """One part in so many is left for what is said until there is a jump."""
 LATER = 8
@@ -351,7 +351,8 @@ class Conversation:
             if self.host.on_tokens is not None:
                 self.host.on_tokens(ids)
             keep = self._tail_length
-            self._tail = ids[-keep:] if len(ids) >= keep else np.append(self._tail[-keep:], ids)
+            whole = len(ids) >= keep
+            self._tail = ids[-keep:] if whole else np.concatenate([self._tail[-keep:], ids])
         return ids
 
     def _keep(self, ids: Ids) -> None:
@@ -393,6 +394,8 @@ class Conversation:
     def _next_page(self, chunk: Ids) -> int:
         """Up to where a chapter goes on, at least: the first jump once it is long enough."""
         first = max(self._due - self._behind - 1, 0)
+        if first >= len(chunk):
+            return len(chunk)
         jumps = np.flatnonzero((chunk[first:] - FIRST_JUMP).view(np.uint32) < 2 * NEAR)
         return first + int(jumps[0]) + 1 if len(jumps) else len(chunk)
 
@@ -436,10 +439,12 @@ class Conversation:
 
     def _pass_on(self, ids: Ids) -> None:
         """Bytes of output, to those who want them."""
-        said = (ids - FIRST_OUTPUT).view(np.uint32)
-        said = said[said < 512]
-        if not len(said):
+        if len(ids) and int(ids[-1]) in STOP_IDS:  # these come last, and mean no byte
+            ids = ids[:-1]
+        if not len(ids) or ids.max() < FIRST_OUTPUT:  # as nearly always
             return
+        said = ids[np.flatnonzero(ids >= FIRST_OUTPUT)] - FIRST_OUTPUT
+        said = said[said < 512]
         for first, kept, tell in (
             (0, self.stdout, self.host.on_stdout),
             (256, self.stderr, self.host.on_stderr),

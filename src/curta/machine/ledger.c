@@ -8,7 +8,7 @@
 typedef struct {
     uint32_t kind; /* KIND_..., and for stores the number of bytes in the lowest bits */
     uint32_t library;
-    uint32_t a, b, c, d, immediate;
+    uint32_t a, b, c, d, immediate, unused; /* a power of two in all */
 } Row;
 
 typedef struct {
@@ -142,19 +142,6 @@ void curta_ledger_memory(const Ledger *ledger, const int64_t *numbers, int64_t p
     sizes[1] = bytes;
 }
 
-static uint32_t *place(Ledger *ledger, uint32_t number) {
-    const int64_t at = number >= GLOBALS ? number : FIRST_FRAME + ledger->frame + number;
-    if (at >= 0 && at < REGISTERS) return &ledger->registers[at];
-    ledger->failed = NO_PLACE;
-    return ledger->registers;
-}
-
-static void put(Ledger *ledger, uint32_t number, uint32_t content) {
-    uint32_t *held = place(ledger, number);
-    *held = content;
-    if (held - ledger->registers >= ledger->top) ledger->top = held - ledger->registers + 1;
-}
-
 /* From a register on all hold 0 again. */
 void curta_ledger_forget(Ledger *ledger, int64_t first) {
     if (first < 0 || first >= ledger->top) return;
@@ -162,67 +149,126 @@ void curta_ledger_forget(Ledger *ledger, int64_t first) {
     ledger->top = first;
 }
 
-static const Row *now(Ledger *ledger) {
+/* -- tokens ------------------------------------------------------------------------------------
+
+   What most tokens do is inlined, and works on a copy of the ledger whose fields are registers of
+   the processor; what others do is not, and works on the ledger itself. */
+
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+/* Where a register lies; one out of bounds is noticed, and lies nowhere. */
+INLINE uint32_t *place(Ledger *now, uint32_t number) {
+    const int64_t at = number >= GLOBALS ? number : FIRST_FRAME + now->frame + number;
+    if ((uint64_t)at < REGISTERS) return &now->registers[at];
+    now->failed = NO_PLACE;
+    return now->registers;
+}
+
+INLINE void put(Ledger *now, uint32_t number, uint64_t content) {
+    uint32_t *held = place(now, number);
+    *held = (uint32_t)content;
+    if (held - now->registers >= now->top) now->top = held - now->registers + 1;
+}
+
+INLINE const Row *instruction(Ledger *now) {
     static const Row none;
-    if (ledger->counter >= 0 && ledger->counter < ledger->count)
-        return &ledger->rows[ledger->counter];
-    ledger->failed = NO_INSTRUCTION;
+    if ((uint64_t)now->counter < (uint64_t)now->count) return &now->rows[now->counter];
+    now->failed = NO_INSTRUCTION;
     return &none;
 }
 
-static void done(Ledger *ledger, int64_t distance) {
-    if (ledger->counter >= 0 && ledger->counter < ledger->count &&
-        !ledger->rows[ledger->counter].library)
-        ledger->own_at = ledger->counter;
-    ledger->counter += distance;
-    ledger->instructions++;
-    ledger->digits = ledger->quotient = 0;
-    ledger->far = 0;
+INLINE void done(Ledger *now, const Row *row, int64_t distance) {
+    if (!row->library) now->own_at = now->counter;
+    now->counter += distance;
+    now->instructions++;
+    now->digits = now->quotient = 0;
+    now->far = 0;
 }
 
-static void word(Ledger *ledger, uint64_t content) {
-    put(ledger, now(ledger)->d, (uint32_t)content);
-    done(ledger, 1);
+INLINE void word(Ledger *now, uint64_t content) {
+    const Row *row = instruction(now);
+    put(now, row->d, content);
+    done(now, row, 1);
 }
 
-static void jump(Ledger *ledger, int64_t distance) {
-    const Row *row = now(ledger);
+INLINE void jump(Ledger *now, int64_t distance) {
+    const Row *row = instruction(now);
     if (row->kind == KIND_CALL) {
-        put(ledger, row->d, (uint32_t)(ledger->counter + 1));
-        ledger->frame += row->immediate;
+        put(now, row->d, (uint64_t)(now->counter + 1));
+        now->frame += row->immediate;
     } else if (row->kind == KIND_RETURN) {
-        const int64_t before = ledger->counter + distance - 1;
-        if (before >= 0 && before < ledger->count) ledger->frame -= ledger->rows[before].immediate;
-        if (ledger->frame < 0) ledger->failed = NO_PLACE;
+        const int64_t before = now->counter + distance - 1;
+        if (before >= 0 && before < now->count) now->frame -= now->rows[before].immediate;
+        if (now->frame < 0) now->failed = NO_PLACE;
     }
-    done(ledger, distance);
+    done(now, row, distance);
 }
 
-static void store(Ledger *ledger) {
-    const Row *row = now(ledger);
+/* Where a store leads to. */
+INLINE uint64_t address_of(Ledger *now, const Row *row) {
+    const uint32_t index = row->kind & STORE_INDEX ? *place(now, row->b) : 0;
+    const uint64_t private = row->kind & STORE_PRIVATE ? UINT64_C(1) << 32 : 0;
+    return (uint64_t)(*place(now, row->a) + index) + row->immediate + private;
+}
+
+/* A store within a page that there is; 0 if it is another. */
+INLINE int store(Ledger *now) {
+    const Row *row = instruction(now);
+    const uint64_t address = address_of(now, row), at = address % MEMORY_PAGE;
+    const uint32_t size = row->kind & STORE_SIZE, content = *place(now, row->c);
+    uint8_t *page = address / MEMORY_PAGE < PAGES ? now->pages[address / MEMORY_PAGE] : 0;
+    if (row->kind < KIND_STORE || !page || at > MEMORY_PAGE - sizeof(content)) return 0;
+    switch (size) {
+    case 1: page[at] = (uint8_t)content; break;
+    case 2: memcpy(page + at, &content, 2); break;
+    case 4: memcpy(page + at, &content, 4); break;
+    default: return 0;
+    }
+    done(now, row, 1);
+    return 1;
+}
+
+static void store_bytes(Ledger *ledger) {
+    const Row *row = instruction(ledger);
     if (row->kind < KIND_STORE) {
         ledger->failed = NO_STORE;
         return;
     }
-    uint32_t base = *place(ledger, row->a);
-    if (row->kind & STORE_INDEX) base += *place(ledger, row->b);
-    uint32_t content = *place(ledger, row->c);
-    uint64_t address = (uint64_t)base + row->immediate;
-    if (row->kind & STORE_PRIVATE) address += UINT64_C(1) << 32;
-    for (uint32_t left = row->kind & STORE_SIZE; left; left--, address++, content >>= 8) {
-        uint8_t *page = page_of(ledger, address);
+    const uint64_t address = address_of(ledger, row);
+    const uint32_t content = *place(ledger, row->c);
+    for (uint32_t n = 0; n < (row->kind & STORE_SIZE); n++) {
+        uint8_t *page = page_of(ledger, address + n);
         if (!page) return;
-        page[address % MEMORY_PAGE] = (uint8_t)content;
+        page[(address + n) % MEMORY_PAGE] = (uint8_t)(content >> 8 * n);
     }
-    done(ledger, 1);
+    done(ledger, row, 1);
 }
 
-static int is(int32_t token, int32_t first, int32_t count) {
+INLINE int is(int32_t token, int32_t first, int32_t count) {
     return (uint32_t)(token - first) < (uint32_t)count;
 }
 
 static void rare(Ledger *ledger, int32_t token) {
-    if (token == FRAME_ID) {
+    const uint64_t quotient = ledger->quotient * QUOTIENT_DIGIT;
+    if (token == STORED_ID) {
+        store_bytes(ledger);
+    } else if (is(token, FIRST_QUOTIENT_MORE, QUOTIENT_DIGIT)) {
+        ledger->quotient = quotient + (uint64_t)(token - FIRST_QUOTIENT_MORE);
+    } else if (is(token, FIRST_QUOTIENT_LAST, QUOTIENT_DIGIT)) {
+        word(ledger, quotient + (uint64_t)(token - FIRST_QUOTIENT_LAST));
+    } else if (is(token, FIRST_QUOTIENT_NEGATIVE, QUOTIENT_DIGIT)) {
+        word(ledger, -(quotient + (uint64_t)(token - FIRST_QUOTIENT_NEGATIVE)));
+    } else if (is(token, FIRST_QUOTIENT_SCRATCH, QUOTIENT_DIGIT)) {
+        ledger->quotient = 0;
+    } else if (is(token, FIRST_FAR_JUMP, 2 * FAR)) {
+        ledger->far = 2 * NEAR * (int64_t)(token - FIRST_FAR_JUMP - FAR);
+    } else if (is(token, FIRST_OUTPUT, 512)) {
+        done(ledger, instruction(ledger), 1);
+    } else if (token == FRAME_ID) {
         ledger->number = 0;
         ledger->since_frame = 0;
     } else if (is(token, FIRST_BYTE, 256) && ledger->since_frame < ADDRESS_BYTES) {
@@ -238,34 +284,21 @@ static void rare(Ledger *ledger, int32_t token) {
 
 /* File tokens; 0, or what is wrong with them. */
 int32_t curta_ledger_take(Ledger *ledger, const int32_t *said, int64_t count) {
-    for (int64_t at = 0; at < count && !ledger->failed; at++) {
+    Ledger now = *ledger;
+    for (int64_t at = 0; at < count && !now.failed; at++) {
         const int32_t token = said[at];
         if (is(token, FIRST_LAST, DIGIT)) {
-            word(ledger, ledger->digits * DIGIT + (uint64_t)(token - FIRST_LAST));
+            word(&now, now.digits * DIGIT + (uint64_t)(token - FIRST_LAST));
         } else if (is(token, FIRST_MORE, DIGIT)) {
-            ledger->digits = ledger->digits * DIGIT + (uint64_t)(token - FIRST_MORE);
+            now.digits = now.digits * DIGIT + (uint64_t)(token - FIRST_MORE);
         } else if (is(token, FIRST_JUMP, 2 * NEAR)) {
-            jump(ledger, ledger->far + token - FIRST_JUMP - NEAR);
-        } else if (token == STORED_ID) {
-            store(ledger);
-        } else if (is(token, FIRST_QUOTIENT_MORE, QUOTIENT_DIGIT)) {
-            ledger->quotient =
-                ledger->quotient * QUOTIENT_DIGIT + (uint64_t)(token - FIRST_QUOTIENT_MORE);
-        } else if (is(token, FIRST_QUOTIENT_LAST, QUOTIENT_DIGIT)) {
-            word(ledger,
-                 ledger->quotient * QUOTIENT_DIGIT + (uint64_t)(token - FIRST_QUOTIENT_LAST));
-        } else if (is(token, FIRST_QUOTIENT_NEGATIVE, QUOTIENT_DIGIT)) {
-            word(ledger,
-                 -(ledger->quotient * QUOTIENT_DIGIT + (uint64_t)(token - FIRST_QUOTIENT_NEGATIVE)));
-        } else if (is(token, FIRST_QUOTIENT_SCRATCH, QUOTIENT_DIGIT)) {
-            ledger->quotient = 0;
-        } else if (is(token, FIRST_FAR_JUMP, 2 * FAR)) {
-            ledger->far = 2 * NEAR * (int64_t)(token - FIRST_FAR_JUMP - FAR);
-        } else if (is(token, FIRST_OUTPUT, 512)) {
-            done(ledger, 1);
-        } else {
+            jump(&now, now.far + token - FIRST_JUMP - NEAR);
+        } else if (token != STORED_ID || !store(&now)) {
+            *ledger = now;
             rare(ledger, token);
+            now = *ledger;
         }
     }
-    return ledger->failed;
+    *ledger = now;
+    return now.failed;
 }

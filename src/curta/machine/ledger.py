@@ -9,6 +9,7 @@ same for tens of millions of tokens a second.
 from __future__ import annotations
 
 import ctypes
+from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import cache
 from importlib import resources
@@ -265,7 +266,8 @@ _NAMES = (
     *("FIRST_QUOTIENT_SCRATCH", "STORED_ID", "FRAME_ID", "EXIT_ID", "READ_ID", "AWAIT_ID"),
     "FIRST_TRAP",
 )
-_ROW = np.dtype([(name, "<u4") for name in ("kind", "library", "a", "b", "c", "d", "immediate")])
+_FIELDS = ("kind", "library", "a", "b", "c", "d", "immediate", "unused")
+_ROW = np.dtype([(name, "<u4") for name in _FIELDS])
 
 
 class _State(ctypes.Structure):
@@ -284,6 +286,8 @@ class _State(ctypes.Structure):
 
 LONG = 1 << 13
 """Tokens that are worth another thread's time."""
+MOST_WAITING = 16
+"""Stretches of them that may wait for it."""
 
 
 @cache
@@ -298,7 +302,8 @@ class FastLedger:
         self.size = frame_size(program)
         self._library = library
         self._rows = _rows(program)
-        self._reading: Future[int] | None = None
+        self._reading = deque[Future[int]]()
+        """Stretches that are not read yet, in their order."""
         self._pointer = library.curta_ledger_new(_at(self._rows), len(self._rows))
         if not self._pointer:
             raise MemoryError(_FAILURES["NO_MEMORY"])
@@ -309,17 +314,15 @@ class FastLedger:
 
     def __del__(self) -> None:
         if getattr(self, "_pointer", None):
-            if self._reading is not None:
-                self._reading.exception()
+            for reading in self._reading:
+                reading.exception()
             self._library.curta_ledger_free(self._pointer)
 
     @property
     def _address(self) -> int:
         """The C struct, once all that was taken is filed."""
-        if self._reading is not None:
-            failed = self._reading.result()
-            self._reading = None
-            _check(failed)
+        while self._reading:
+            _check(self._reading.popleft().result())
         return int(self._pointer)
 
     @property
@@ -352,10 +355,12 @@ class FastLedger:
         if len(said) < LONG:
             _check(self._library.curta_ledger_take(self._address, _at(said), len(said)))
         else:
-            self._reading = _reader().submit(self._read, self._address, said)
+            if len(self._reading) == MOST_WAITING:
+                _check(self._reading.popleft().result())
+            self._reading.append(_reader().submit(self._read, said))
 
-    def _read(self, address: int, said: Ids) -> int:
-        return int(self._library.curta_ledger_take(address, _at(said), len(said)))
+    def _read(self, said: Ids) -> int:
+        return int(self._library.curta_ledger_take(self._pointer, _at(said), len(said)))
 
     def give(self, segment: Segment) -> None:
         content = np.frombuffer(segment.content, np.uint8)

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from curta.compiler import compile
-from curta.engine.hot import KITS, kit_key
+from curta.engine.builds import KITS
+from curta.engine.hot import kit_key
 from curta.engine.model_cache import MODELS, model_key
 from curta.engine.native import model_to_c, model_to_kit
 from curta.engine.native.source_cache import NATIVE

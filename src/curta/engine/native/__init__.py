@@ -22,6 +22,7 @@ from curta.errors import RegionError, UserError
 from curta.settings import read_settings
 
 if TYPE_CHECKING:
+    from curta.engine.builds import ModelFile
     from curta.engine.hot import Warming, Workshop
 
 __all__ = ["CHUNK", "Library", "Native", "NativeSession", "model_to_c", "model_to_kit"]
@@ -39,6 +40,8 @@ class Native(Engine):
 
     level: ClassVar[str] = "native"
     chunk = CHUNK
+    model_file: ModelFile | None = None
+    """Where the weights lie, if others can read them there."""
 
     def __init__(self, model: Model, *, specialise: bool = True) -> None:
         super().__init__(model)
@@ -47,16 +50,17 @@ class Native(Engine):
 
     @cached_property
     def workshop(self) -> Workshop | None:
-        """What makes code that knows a program, if there is a kit for this model."""
+        """What makes code that knows a program, if this model executes one."""
         if read_settings().places == "off" or not self.library.has_places:
             return None
-        from curta.engine.hot import workshop_of
+        from curta.engine.hot import Workshop
 
-        return workshop_of(self.library.source)
+        return Workshop(self)
 
     def make_kit(self) -> None:
         """Have a kit made for this model, and kept."""
-        from curta.engine.hot import KITS, kit_key
+        from curta.engine.builds import KITS
+        from curta.engine.hot import kit_key
 
         kit = model_to_kit(self.model)
         if kit is not None:

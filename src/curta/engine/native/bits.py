@@ -18,6 +18,7 @@ from curta.engine.native.values import (
     ONE,
     Bounds,
     Conjunction,
+    Parameter,
     Pool,
     Rises,
     Steps,
@@ -43,6 +44,13 @@ class Bits:
         return replace(self, low=self.low + count)
 
 
+@dataclass(frozen=True, slots=True)
+class Cut(Parameter):
+    """A number with a name: some of the bits of another, as long as that stays what it is."""
+
+    bits: Bits
+
+
 Part = tuple[Number, Bits]
 """Bits, and what 1 of them stands for in a sum."""
 
@@ -58,29 +66,34 @@ class BitFinder:
     def of(self, value: ValueId) -> Bits | None:
         if value not in self.found:
             self.found[value] = None
-            if value != CONSTANT and isinstance(self.pool.entries[value].definition, Steps):
-                self.found[value] = self.quotient(value) or self.conjunction(value)
+            shape = None if value == CONSTANT else self.pool.entries[value].definition
+            if isinstance(shape, Cut):
+                self.found[value] = shape.bits
+            elif isinstance(shape, Steps):
+                self.found[value] = self.staircase(value, shape) or self.conjunction(value)
         return self.found[value]
 
-    def quotient(self, value: ValueId) -> Bits | None:
+    def staircase(self, value: ValueId, shape: Steps) -> Bits | None:
         """The bits that a staircase is whose steps are as wide as a power of two."""
         width = self.pool.stair_width(value)
-        if width is None:
-            return None
-        shape = self.pool.entries[value].definition
-        assert isinstance(shape, Steps)
-        low, high = self.interval(shape.argument)
-        unit = power_of_two(self.pool.step(shape.argument))
-        most = int(Fraction(high) / unit)
-        parts, rest = self.put_together(shape.argument)
+        return None if width is None else self.quotient(shape.argument, width, len(shape.jumps))
+
+    def quotient(self, total: Sum, width: int, most: int, *, alone: bool = False) -> Bits | None:
+        """The bits that a sum in its steps is if divided by a power of two, if that is not 0
+        everywhere and at most so much.
+        """
+        low, high = self.interval(total)
+        unit = power_of_two(self.pool.step(total))
+        highest = int(Fraction(high) / unit)
+        parts, rest = self.put_together(total, alone=alone)
         if len(parts) == 1 and not rest.terms and parts[0][0] == unit:
             found = parts[0][1]
-            most = min(most, (1 << found.high - found.low) - 1)
+            highest = min(highest, (1 << found.high - found.low) - 1)
         elif low < 0:
             return None
         else:
-            found = Bits(shape.argument, most.bit_length(), 0, most.bit_length())
-        if most < width or most >= width * (len(shape.jumps) + 1):
+            found = Bits(total, highest.bit_length(), 0, highest.bit_length())
+        if highest < width or highest >= width * (most + 1):
             return None
         return found.above(width.bit_length() - 1)
 

@@ -7,12 +7,14 @@ every sum below 2**53 steps, so nothing overflows; intermediate wrap-around woul
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
+from math import inf
 
 from curta.compiler.model import Model
-from curta.compiler.numbers import power_of_two, simplify
+from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.cases_to_c import CasesWriter, class_tables
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, integer
@@ -44,13 +46,32 @@ def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True
         return "\n".join([*parts, runtime("entry.c")])
 
 
-def model_to_kit(model: Model) -> Kit | None:
-    """What C that knows a program is put together from, if the model executes one."""
+def model_to_kit(
+    model: Model,
+    kit: Kit | None = None,
+    wanted: Callable[[Kit], Iterable[Number]] | None = None,
+    keep: Callable[[Kit], object] | None = None,
+    seconds: float = inf,
+) -> Kit | None:
+    """What C that knows a program is put together from, if the model executes one.
+
+    If it is said what is wanted, a kit grows by that much, in so many seconds of work, and is kept
+    after each template.
+    """
     with deep_recursion(), suppress(NotWorthItError):
         routine = weights_to_routine(model)
         writer = PlacesWriter(Places(routine), model.plan["stops"])
-        tables = class_tables(routine, writer.places.classes)
-        return writer.kit([*sequence(model, routine), tables])
+        if kit is None:
+            tables = class_tables(routine, writer.places.classes)
+            kit = writer.bare_kit([*sequence(model, routine), tables])
+        until = time.process_time() + seconds
+        for value in wanted(kit) if wanted else writer.selectors:
+            if time.process_time() > until:
+                break
+            kit = writer.extended(kit, value)
+            if keep is not None:
+                keep(kit)
+        return kit
     return None
 
 

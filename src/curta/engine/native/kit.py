@@ -1,8 +1,8 @@
 """The C of a program: templates put together, one for each of its places.
 
 A `Kit` is all that is needed of a model for that, as text: it comes with a packaged model, and is
-kept for others. `program_to_c` makes C of it for some places, with their fields as numbers; the C
-compiler does the rest. What is not there is left to the general code.
+made for others as far as it is needed. `program_to_c` makes C of it for some places, with their
+fields as numbers; the C compiler does the rest. What is not there is left to the general code.
 """
 
 from __future__ import annotations
@@ -32,6 +32,9 @@ class Kit:
     selector: int
     """The field that says which template a place has."""
     templates: dict[str, str]
+    """By the selector; empty where there can be none."""
+    tables: dict[str, str]
+    """What templates look up, by the names that they have there."""
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -55,11 +58,12 @@ class Place:
 
 def program_to_c(kit: Kit, places: Sequence[Place]) -> str:
     """The C of these places."""
-    known = {p.number: p for p in places if str(p.fields[kit.selector]) in kit.templates}
+    known = {p.number: p for p in places if kit.templates.get(str(p.fields[kit.selector]))}
     first = min(known, default=0)
     here = [int(number in known) for number in range(first, max(known, default=0) + 1)]
     lines = [
         kit.head,
+        *kit.tables.values(),
         f"enum {{ FIRST = {first}, PLACES = {len(here)} }};",
         f"static const uint8_t here[] = {{{', '.join(map(str, here)) or '0'}}};",
         "#define is_here(to) ((uint64_t)((to) - FIRST) < PLACES && here[(to) - FIRST])",

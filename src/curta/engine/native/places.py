@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 
-from curta.compiler.numbers import Number
+from curta.compiler.numbers import Number, power_of_two
 from curta.engine.native.acts import Acts, Block, Divide
+from curta.engine.native.bits import Bits, Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import MOST_DIVISIONS, division, possible, whole_vertex
 from curta.engine.native.classes import class_facts, numbers_over
@@ -70,10 +72,13 @@ class Moment:
 
 @dataclass(frozen=True)
 class Change:
-    """What is not what it was: values at every token, totals that grew, rows that were filed."""
+    """What is not what it was: values at every token, totals that grew, rows that were filed, rows
+    of which one was begun, whose values come later.
+    """
 
     totals: frozenset[ValueId] = frozenset()
     rows: frozenset[int] = frozenset()
+    begun: frozenset[int] = frozenset()
     token: bool = False
 
 
@@ -236,8 +241,8 @@ class Places(Specialiser):
         named, known = self.spoken(case, rule, f"said{depth}")
         equal = facts.equal | {digit: named} | self.looking_back(moment)
         equal[self.counter] = moment.counted
-        kept = self.kept(known, Change(token=True))
-        facts = Facts(equal, kept.bounds | facts.bounds, kept.hits | facts.hits)
+        kept = self.kept(replace(known, equal=equal), Change(token=True))
+        facts = replace(kept, bounds=kept.bounds | facts.bounds, hits=kept.hits | facts.hits)
         after = Exact(self.pool, self.with_fields(facts))
         return Moment(depth, after, (after, *moment.taken), moment.counted)
 
@@ -253,6 +258,10 @@ class Places(Specialiser):
         found = whole_vertex(case, rule)
         if found is None:
             return self.pool.value(Parameter(name, first, first + most), 0), case.facts
+        bits = None if first else self.cut(case, rule)
+        if bits is not None:
+            highest = (1 << bits.high - bits.low) - 1
+            return self.pool.value(Cut(name, 0, min(most, highest), bits), 0), case.facts
         unit, width, (low, high) = found
         ends = (first + max(0, min(most, end)) for end in (low, high))
         said = self.pool.value(Parameter(name, *ends), 0)
@@ -262,9 +271,25 @@ class Places(Specialiser):
         away = unit * (1 - width // 2) - left.added, unit * (width - width // 2) - left.added
         return said, case.facts.with_bound(left.without_constant, *away)
 
+    def cut(self, case: Case, rule: Rule) -> Bits | None:
+        """The bits of a number that a rule says the token of: (linear + added) // width."""
+        found = whole_vertex(case, rule)
+        if found is None:
+            return None
+        unit, width, (low, high) = found
+        total, added = rule.linear.without_constant, rule.linear.added + unit * (width // 2 - 1)
+        grain = power_of_two(self.pool.step(total))
+        if low < 0 or high >= len(rule.tokens) or not total.terms or not 0 <= added < grain:
+            return None
+        steps = Fraction(unit) * width / grain
+        if steps.denominator != 1 or steps.numerator & (steps.numerator - 1):
+            return None
+        return case.intervals.bits.quotient(total, steps.numerator, int(high), alone=True)
+
     def looking_back(self, moment: Moment) -> dict[ValueId, Sum]:
         """What look-ups by fixed distances find at the token after a moment."""
         distances = self.distances()
+        known = {v for total in moment.case.facts.equal.values() for v, _ in total.terms}
         found = {}
         for value, entry in enumerate(self.pool.entries):
             distance = self.distance_of(value, distances)
@@ -273,7 +298,7 @@ class Places(Specialiser):
                 filed = self.pool.rows_behind(number).members[name].total
                 left = moment.taken[distance - 1].sum(filed)
                 if self.is_named(left):
-                    found[value] = left
+                    found[value] = self.without_cuts(left, known)
         return found
 
     def is_named(self, total: Sum) -> bool:
@@ -395,22 +420,43 @@ class Places(Specialiser):
             if isinstance(act, Filing) and not self.pool.rows[act.rows].by_position:
                 if guarded and act.key.constant is not None:
                     continue
-                if not self.stay(self.query.terms, Change(rows=frozenset({act.rows}))):
+                if not self.stay(self.query.terms, self.changed(act)):
                     raise NotWorthItError
-                case = Exact(self.pool, self.kept(case.facts, Change(rows=frozenset({act.rows}))))
+                case = Exact(self.pool, self.kept(case.facts, self.changed(act)))
         return acts, replace(moment, case=case)
 
     # -- what has changed -----------------------------------------------------------------------
 
+    def changed(self, act: Filing) -> Change:
+        """A row of an array that is only begun has its values still."""
+        rows = frozenset({act.rows})
+        begun = not act.members and self.pool.rows[act.rows].kind == "direct"
+        return Change(begun=rows) if begun else Change(rows=rows)
+
     def kept(self, facts: Facts, change: Change) -> Facts:
         """What is still known behind a change."""
+        cuts = {v for total in facts.equal.values() for v, _ in total.terms}
+        cuts = {v for v in cuts if isinstance(self.pool.definition(v), Cut)}
+        whole = {v for v in cuts if self.bits_stay(v, change)}
+        equal = facts.equal
+        if whole != cuts:
+            equal = {v: self.without_cuts(total, whole) for v, total in equal.items()}
         bounds = {t: ends for t, ends in facts.bounds.items() if self.stay(t.terms, change)}
         hits: dict[int, bool] = {
             number: True
             for number, hit in facts.hits.items()
             if hit and self.stay(self.pool.look_ups[number].query.terms, change)
         }
-        return replace(facts, bounds=bounds, hits=hits)
+        return Facts(equal, bounds, hits)
+
+    def without_cuts(self, total: Sum, whole: set[ValueId]) -> Sum:
+        """The same, with bits of numbers that are not what they were as numbers of their own."""
+        for value, coefficient in total.terms:
+            shape = self.pool.definition(value)
+            if isinstance(shape, Cut) and value not in whole:
+                plain = self.pool.value(Parameter(shape.name, shape.low, shape.high), 0)
+                total = total.plus(Sum(((value, 1),)), -coefficient).plus(plain, coefficient)
+        return total
 
     def stay(self, terms: Iterable[tuple[ValueId, Number]], change: Change) -> bool:
         return all(v == CONSTANT or self.stays_as_it_was(v, change) for v, _ in terms)
@@ -423,19 +469,30 @@ class Places(Specialiser):
             )
         return self.stays[key]
 
-    def finds_the_same(self, number: int, change: Change) -> bool:
+    def bits_stay(self, value: ValueId, change: Change) -> bool:
+        """Whether bits of a number are still bits of it."""
+        shape = self.pool.definition(value)
+        return not isinstance(shape, Cut) or self.stay(shape.bits.number.terms, change)
+
+    def finds_the_same(self, number: int, change: Change, *, key: bool = False) -> bool:
+        """Whether a look-up finds the same values, or the same key as well."""
         asked = self.pool.look_ups[number]
-        rows = self.pool.rows[asked.rows]
-        touched = change.token if rows.by_position else asked.rows in change.rows
+        filed = change.rows | change.begun if key else change.rows
+        by_position = self.pool.rows[asked.rows].by_position
+        touched = change.token if by_position else asked.rows in filed
         return not touched and self.stay(asked.query.terms, change)
 
     def is_untouched(self, value: ValueId, change: Change) -> bool:
         match self.pool.entries[value].definition:
             case Digit() | Column() | PositionValue():
                 return not change.token
-            case FetchedValue(number) | FetchedKey(number):
+            case FetchedValue(number):
                 rows = self.pool.rows_behind(number)
                 return not change.token if rows.by_position else rows.number not in change.rows
+            case FetchedKey(number):
+                rows = self.pool.rows_behind(number)
+                filed = change.rows | change.begun
+                return not change.token if rows.by_position else rows.number not in filed
             case Total():
                 return value not in change.totals
             case _:

@@ -14,13 +14,17 @@ the code of a program together:
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import suppress
+from dataclasses import replace
+from functools import cached_property
 
 from curta.compiler.numbers import Number
 from curta.engine.native.acts import Act, Acts, Block, Divide
+from curta.engine.native.bits import Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, Scope, integer
@@ -28,9 +32,11 @@ from curta.engine.native.kit import Kit
 from curta.engine.native.places import MOST_TOKENS, Change, Moment, Places
 from curta.engine.native.routine import Check, Filing, Growth, Rule
 from curta.engine.native.specialise import Group, NotWorthItError
-from curta.engine.native.tables import storage_type
+from curta.engine.native.tables import array_to_c, storage_type
 from curta.engine.native.values import (
     Column,
+    Conjunction,
+    Digit,
     FetchedKey,
     FetchedValue,
     Parameter,
@@ -51,35 +57,57 @@ class PlacesWriter(CodeWriter):
         self.group: Group | None = None
         self.moment: Moment | None = None
 
-    def template(self, group: Group, value: Number) -> list[str]:
-        """What is done from the border of a step on, at a place whose selector is this."""
-        self.group = group
-        moment = self.places.beginning(group, value)
-        return without_unused(self.speaks(moment, Scope()))
-
-    def kit(self, head: Iterable[str]) -> Kit:
-        """What the C of a program is put together from, behind a head that all code has."""
-        places = self.places
-        groups = [group for group in places.groups(places.taken) if not group.lasting]
-        if len(groups) != 1:
-            raise NotWorthItError
-        begin, end = self.begin(groups[0]), self.end()
-        templates = {}
-        for value in places.values(groups[0]):
-            with suppress(NotWorthItError, CannotSpecialiseError):
-                templates[str(value)] = "\n".join(self.template(groups[0], value))
+    def bare_kit(self, head: Iterable[str]) -> Kit:
+        """A kit without templates; the head is what all code has."""
+        places, group = self.places, self.first
         assert places.selector is not None
         names = [name for value, name, _ in places.tables if value == places.selector]
-        selector = list(places.fields).index(names[0])
+        begin, end = self.begin(group), self.end()
         return Kit(
-            [list(one.tokens) for one in places.classes],
-            sorted(groups[0].classes),
-            "\n".join([*head, self.with_parts([])]),
-            "\n".join(begin),
-            "\n".join(end),
-            selector,
-            templates,
+            classes=[list(one.tokens) for one in places.classes],
+            ending=sorted(group.classes),
+            head="\n".join([*head, self.expressions.table_definitions()]),
+            begin="\n".join(begin),
+            end="\n".join(end),
+            selector=list(places.fields).index(names[0]),
+            templates={},
+            tables={},
         )
+
+    def extended(self, kit: Kit, value: Number) -> Kit:
+        """The kit with a template for this selector, if there can be one."""
+        tables, text = dict(kit.tables), ""
+        if value in self.selectors:
+            with suppress(NotWorthItError, CannotSpecialiseError):
+                text = self.template(value, tables)
+        return replace(kit, templates={**kit.templates, str(value): text}, tables=tables)
+
+    @cached_property
+    def first(self) -> Group:
+        """The tokens behind which a place begins, and what is known behind them."""
+        groups = [group for group in self.places.groups(self.places.taken) if not group.lasting]
+        if len(groups) != 1:
+            raise NotWorthItError
+        return groups[0]
+
+    @cached_property
+    def selectors(self) -> list[Number]:
+        """All that there can be templates for."""
+        return self.places.values(self.first)
+
+    def template(self, value: Number, tables: dict[str, str]) -> str:
+        """What is done from the border of a step on, at a place whose selector is this; what it
+        looks up is added to the tables.
+        """
+        self.group, self.expressions.tables = self.first, {}
+        moment = self.places.beginning(self.first, value)
+        text = "\n".join(without_unused(self.speaks(moment, Scope())))
+        for entries, number in self.expressions.tables.items():
+            digest = hashlib.sha256(repr(entries).encode()).hexdigest()[:12]
+            name = f"table_{digest}"
+            text = re.sub(rf"\btable{number}\b", name, text)
+            tables[name] = array_to_c(name, entries)
+        return text
 
     def begin(self, group: Group) -> list[str]:
         """Takes in the token that is there, up to the border."""
@@ -183,7 +211,10 @@ class PlacesWriter(CodeWriter):
 
     def say(self, case: Case, rule: Rule, scope: Scope) -> list[str]:
         lines, digit = list[str](), "0"
-        if len(rule.tokens) > 1:
+        if (bits := self.places.cut(case, rule)) is not None:
+            lines = self.needed(case, self.numbers(bits.number), scope)
+            digit = self.expressions.bits(bits, scope)
+        elif len(rule.tokens) > 1:
             lines = self.needed(case, [rule.linear, rule.square], scope)
             digit = self.vertex(case, rule, scope)
         place = self.places.classes[self.places.class_of[rule.number]].tokens.index(rule.tokens[0])
@@ -214,7 +245,25 @@ class PlacesWriter(CodeWriter):
             lines.append("if (is_stop(next[-1])) goto leave;")
         moment = self.places.said(self.moment, case, rule)
         inner = self.staying(scope, Change(token=True))
+        lines += self.cut(moment, inner)
         return [*lines, *self.take_in(moment, number, inner), "}", "@end"]
+
+    def cut(self, moment: Moment, scope: Scope) -> list[str]:
+        """Note of what was said that it is some of the bits of a number."""
+        lines = list[str]()
+        for value, _ in moment.case.facts.equal[self.pool.define(Digit(), 0)].terms:
+            shape = self.pool.definition(value)
+            if isinstance(shape, Cut):
+                lines += self.needed(moment.case, self.numbers(shape.bits.number), scope)
+                scope.bits[value] = shape.bits
+        return lines
+
+    def numbers(self, number: Sum) -> list[Sum]:
+        """What bits of a number are computed from."""
+        shape = self.pool.definition(number.terms[0][0]) if len(number.terms) == 1 else None
+        if isinstance(shape, Conjunction):
+            return [*self.numbers(shape.one), *self.numbers(shape.other)]
+        return [number]
 
     # -- what is taken in -----------------------------------------------------------------------
 
@@ -241,8 +290,8 @@ class PlacesWriter(CodeWriter):
                     continue
                 case Growth(total):
                     change = Change(totals=frozenset({total}))
-                case Filing(rows):
-                    change = Change(rows=frozenset({rows}))
+                case Filing():
+                    change = self.places.changed(act)
                 case _:
                     change = Change()
             lines += self.act(case, act, scope)
@@ -285,9 +334,9 @@ class PlacesWriter(CodeWriter):
         return Scope(
             {value for value in scope.defined if places.stays_as_it_was(value, change)},
             {number for number in scope.rows if places.finds_the_same(number, change)},
-            {number for number in scope.found if places.finds_the_same(number, change)},
+            {number for number in scope.found if places.finds_the_same(number, change, key=True)},
             {t: name for t, name in scope.names.items() if places.stay(t.terms, change)},
-            {v: bits for v, bits in scope.bits.items() if places.stays_as_it_was(v, change)},
+            {v: one for v, one in scope.bits.items() if places.stay(one.number.terms, change)},
         )
 
     def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:

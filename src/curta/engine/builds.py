@@ -1,0 +1,293 @@
+"""From samples of a run to compiled code: what is done beside it, mostly by another process.
+
+A sample says which places are hot, what they say and where they lead. The kit of the model grows by
+the templates that these places need, the hottest first (a model that comes with curta has all of
+them); their C is put together (`kit.py`) and compiled. What was made is kept by the kit and by the
+prompt that the run began with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import pickle
+import sys
+from collections import Counter
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from curta.engine.base import Ids
+from curta.engine.native.kit import Kit, Place, program_to_c
+from curta.engine.toolchain import build_library
+from curta.errors import FileError
+from curta.store import Shelf, key_of
+
+if TYPE_CHECKING:
+    import subprocess
+
+    from curta.compiler.model import Model
+
+KITS = Shelf("kits", compressed=True)
+HOT = Shelf("hot", compressed=True)
+FLAGS = ("-fwrapv", "-lm", "-O1")
+HOTTEST = 0.999
+MOST_PLACES = 600
+"""Code is made for the hottest places, up to this part of what was sampled, and to so many:
+gcc -O1 took 23 s for 923, and memory grows with them.
+"""
+LONGEST = 10
+"""Tokens of an instruction that are told apart in a sample."""
+MOST_SECONDS = 30.0
+"""Of work, until what templates there are get compiled."""
+Numbers = npt.NDArray[np.int64]
+Made = dict[str, Any]
+"""The library's name, the places that it has code for, and whether there is nothing to add."""
+
+
+@dataclass
+class Sample:
+    """Stretches of tokens that were said one after the other, and the places at which they were."""
+
+    tokens: list[Ids] = field(default_factory=list)
+    places: list[Numbers] = field(default_factory=list)
+
+    def add(self, tokens: Ids, places: Numbers) -> None:
+        self.tokens.append(tokens.copy())
+        self.places.append(places)
+
+    @property
+    def numbers(self) -> Numbers:
+        """All places that there are."""
+        found = np.unique(np.concatenate([np.zeros(0, np.int64), *self.places]))
+        return found[found >= 0]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What code is to be made of."""
+
+    kit: str
+    """The key of the kit."""
+    program: str
+    sample: Sample
+    numbers: Numbers
+    fields: Numbers
+    """The places of the sample, and the fields that they have."""
+    known: tuple[Place, ...]
+    """Places that there is code for."""
+    most_places: int
+
+
+@dataclass
+class Counts:
+    """What a run did at which places."""
+
+    kit: Kit
+    said: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """How often a place said tokens of these classes, written as a number."""
+    followed: Counter[tuple[int, int]] = field(default_factory=Counter)
+    """How often a place came behind another."""
+
+    def add(self, tokens: Ids, places: Numbers) -> None:
+        classes = class_of(self.kit)[tokens]
+        is_end = np.zeros(len(self.kit.classes) + 1, dtype=bool)  # the last one is that of none
+        is_end[self.kit.ending] = True
+        ends = np.flatnonzero(is_end[classes])
+        if len(ends) < 3:
+            return
+        starts, ends = ends[:-1] + 1, ends[1:]
+        lengths = ends - starts + 1
+        words = np.zeros(len(starts), dtype=np.int64)
+        for place in range(LONGEST):
+            more = lengths > place
+            words[more] = words[more] * 64 + classes[starts[more] + place] + 1
+        at = places[starts]
+        short = (lengths <= LONGEST) & (at >= 0)
+        self.said.update(counted(at[short], words[short]))
+        self.followed.update(counted(at[:-1], at[1:]))
+
+    def hottest(self, fields: dict[int, tuple[int, ...]], most: int) -> list[Place]:
+        """The hottest places, the hottest first."""
+        counts: Counter[int] = Counter()
+        said: dict[int, set[tuple[int, ...]]] = {}
+        for (place, word), count in self.said.items():
+            counts[place] += count
+            said.setdefault(place, set()).add(classes_of(word))
+        following: dict[int, list[int]] = {}
+        for (place, after), _ in self.followed.most_common():
+            following.setdefault(place, []).append(after)
+        wanted, covered, found = HOTTEST * sum(counts.values()), 0, list[Place]()
+        for place, count in counts.most_common(most):
+            if covered > wanted:
+                break
+            covered += count
+            ways = tuple(following.get(place, ()))
+            found.append(Place(place, fields[place], ways, frozenset(said[place])))
+        return found
+
+
+def class_of(kit: Kit) -> Numbers:
+    """The class of every token, or -1."""
+    size = 1 + max(token for tokens in kit.classes for token in tokens)
+    found = np.full(size + (1 << 16), -1, dtype=np.int64)
+    for number, tokens in enumerate(kit.classes):
+        found[tokens] = number
+    return found
+
+
+def counted(a: Numbers, b: Numbers) -> dict[tuple[int, int], int]:
+    pairs, counts = np.unique(np.stack([a, b], axis=1), axis=0, return_counts=True)
+    return {(x, y): n for (x, y), n in zip(pairs.tolist(), counts.tolist(), strict=True)}
+
+
+def classes_of(word: int) -> tuple[int, ...]:
+    found = []
+    while word:
+        found.append(word % 64 - 1)
+        word //= 64
+    return tuple(reversed(found))
+
+
+def united(known: Iterable[Place], found: Iterable[Place]) -> tuple[Place, ...]:
+    """All of these places, with all that is known of each."""
+    places = {place.number: place for place in known}
+    for place in found:
+        before = places.get(place.number)
+        if before is not None:
+            following = dict.fromkeys((*before.following, *place.following))
+            said = before.said | place.said
+            place = replace(place, following=tuple(following), said=said)
+        places[place.number] = place
+    return tuple(place for _, place in sorted(places.items()))
+
+
+# -- what is kept ---------------------------------------------------------------------------------
+
+
+def read_kit(key: str) -> Kit | None:
+    kept = KITS.read(key)
+    return None if kept is None else Kit.from_json(kept.decode())
+
+
+def code_key(kit: str, program: str) -> str | None:
+    return key_of(kit.encode(), program.encode())
+
+
+def keep_made(kit: str, program: str, made: Made) -> None:
+    """For the next run that begins with the same prompt."""
+    content = {**made, "places": [as_json(place) for place in made["places"]]}
+    HOT.keep(code_key(kit, program), json.dumps(content).encode())
+
+
+def read_made(kit: str, program: str) -> Made | None:
+    kept = HOT.read(code_key(kit, program))
+    if kept is None:
+        return None
+    made: Made = json.loads(kept)
+    return {**made, "places": tuple(place_of(one) for one in made["places"])}
+
+
+def as_json(one: Place) -> list[Any]:
+    return [one.number, one.fields, one.following, sorted(one.said)]
+
+
+def place_of(found: list[Any]) -> Place:
+    number, fields, following, said = found
+    return Place(number, tuple(fields), tuple(following), frozenset(map(tuple, said)))
+
+
+# -- what is made ---------------------------------------------------------------------------------
+
+
+def make(request: Request, model: Callable[[], Model]) -> Made | None:
+    """Compile code for the places that are hot, and keep it; None if nothing can be added."""
+    kit = read_kit(request.kit)
+    if kit is None or missing(kit, places_of(request, kit)):
+        from curta.engine.native import model_to_kit
+
+        def wanted(kit: Kit) -> list[int]:
+            return missing(kit, places_of(request, kit))
+
+        def keep(kit: Kit) -> None:
+            KITS.keep(request.kit, kit.to_json().encode())
+
+        kit = model_to_kit(model(), kit, wanted, keep, MOST_SECONDS)
+        if kit is None:
+            return None
+    elif united(request.known, places_of(request, kit)) == request.known:
+        return None
+    places = united(request.known, places_of(request, kit))
+    path = build_library(program_to_c(kit, places), name="places", flags=FLAGS)
+    made = {"library": path.name, "places": places, "complete": False}
+    keep_made(request.kit, request.program, made)
+    return made
+
+
+def places_of(request: Request, kit: Kit) -> list[Place]:
+    """The places that are hot in a sample, the hottest first."""
+    rows = (tuple(row) for row in request.fields.tolist())
+    fields = dict(zip(request.numbers.tolist(), rows, strict=True))
+    counts = Counts(kit)
+    for tokens, places in zip(request.sample.tokens, request.sample.places, strict=True):
+        counts.add(tokens, places)
+    return counts.hottest(fields, request.most_places)
+
+
+def missing(kit: Kit, places: Iterable[Place]) -> list[int]:
+    """Selectors of which it is not known yet what they do, in the order of these places."""
+    wanted = dict.fromkeys(place.fields[kit.selector] for place in places)
+    return [value for value in wanted if str(value) not in kit.templates]
+
+
+# -- by another process ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """Where another process finds the weights."""
+
+    path: Path
+    digest: str
+    """Of the file: another one is not read."""
+
+    def read(self) -> Model:
+        from curta.compiler import load_model
+
+        with self.path.open("rb") as file:
+            if hashlib.file_digest(file, "sha256").hexdigest() != self.digest:
+                raise OSError(f"{self.path} was written anew")
+        return load_model(self.path)
+
+
+NOTHING_TO_ADD = 3
+"""How the other process ends if it can add nothing to what there is."""
+
+
+def begin(request: Request, model: ModelFile | None) -> subprocess.Popen[bytes]:
+    """Have another process make what is requested, and keep it."""
+    import subprocess
+
+    command = [sys.executable, "-c", "from curta.engine.builds import main; main()"]
+    nothing = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
+    assert process.stdin is not None
+    with suppress(OSError), process.stdin as given:
+        pickle.dump((request, model), given)
+    return process
+
+
+def main() -> None:
+    """What the other process does: a request is on its input."""
+    request, model = pickle.load(sys.stdin.buffer)
+    made = make(request, model.read if model else no_model)
+    sys.exit(0 if made else NOTHING_TO_ADD)
+
+
+def no_model() -> Model:
+    raise FileError("the kit of this model cannot grow: the model lies in no file")
