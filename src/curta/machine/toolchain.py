@@ -233,8 +233,8 @@ class Compilation:
 
     def _link(self, pieces: Sequence[Piece], output: Path, watcher: Watcher | None = None) -> bytes:
         """The module, with pieces of the C library that are curta's own."""
-        objects = [str(path) for piece in pieces for path in piece.objects]
-        self._zig([*self.sources, *LIBRARIES, "-o", str(output)], watcher, objects)
+        objects = dict.fromkeys(str(path) for piece in pieces for path in piece.objects)
+        self._zig([*self.sources, *LIBRARIES, "-o", str(output)], watcher, [*objects])
         return without_custom_sections(output.read_bytes())
 
     def _files_read(self, listing: Path) -> list[str]:

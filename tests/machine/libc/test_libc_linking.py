@@ -13,12 +13,6 @@ from curta.machine.load import lower_program
 from curta.machine.runtime.build import compiler_version
 from curta.machine.toolchain import Compilation, read_program
 
-SOURCES = [
-    (source, path)
-    for piece in build.PIECES
-    for source, path in zip(piece.sources, piece.objects, strict=True)
-]
-
 
 def program(folder: Path, source: str, *flags: str, name: str = "program.c") -> bytes:
     path = folder / name
@@ -27,11 +21,11 @@ def program(folder: Path, source: str, *flags: str, name: str = "program.c") -> 
     return read_program(path, flags)
 
 
-@pytest.mark.parametrize(("source", "path"), SOURCES)
-def test_the_committed_objects_are_what_the_sources_give(source: str, path: Path) -> None:
+@pytest.mark.parametrize("source", build.SOURCES)
+def test_the_committed_objects_are_what_the_sources_give(source: str) -> None:
     if compiler_version() != build.BUILT_WITH:
         pytest.skip(f"the files were built with ziglang {build.BUILT_WITH}")
-    assert build.compile_object(source) == path.read_bytes()
+    assert build.compile_object(source) == build.object_of(source).read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -51,11 +51,20 @@ class Piece:
 
     @property
     def objects(self) -> tuple[Path, ...]:
-        """Where the built files are kept."""
-        return tuple(FOLDER / source.replace(".c", ".o") for source in self.sources)
+        """The built files of its sources."""
+        return tuple(object_of(source) for source in self.sources)
 
 
-PIECES = (Piece("print", ("printf.c", "field.c", "print_float.c"), sign="curta_emit"),)
+SOURCES = ("digits.c", "field.c", "print_float.c", "printf.c", "read_float.c", "strtod.c")
+PIECES = (
+    Piece("print", ("printf.c", "field.c", "print_float.c", "digits.c"), sign="curta_emit"),
+    Piece("float", ("strtod.c", "read_float.c", "digits.c"), sign="curta_read_float"),
+)
+
+
+def object_of(source: str) -> Path:
+    """Where the built file is kept."""
+    return FOLDER / source.replace(".c", ".o")
 
 
 def compile_object(source: str) -> bytes:
@@ -73,16 +82,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--check", action="store_true", help="build nothing, only compare")
     check = parser.parse_args(arguments).check
     stale = 0
-    for piece in PIECES:
-        for source, path in zip(piece.sources, piece.objects, strict=True):
-            built = compile_object(source)
-            if check:
-                same = path.exists() and path.read_bytes() == built
-                print(f"{path.name}: {'up to date' if same else 'stale'}")
-                stale += not same
-            else:
-                path.write_bytes(built)
-                print(f"{path.name}: {len(built)} bytes")
+    for source in SOURCES:
+        path, built = object_of(source), compile_object(source)
+        if check:
+            same = path.exists() and path.read_bytes() == built
+            print(f"{path.name}: {'up to date' if same else 'stale'}")
+            stale += not same
+        else:
+            path.write_bytes(built)
+            print(f"{path.name}: {len(built)} bytes")
     return 1 if stale else 0
 
 

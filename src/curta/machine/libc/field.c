@@ -1,4 +1,4 @@
-/* Characters into a sink, fields between spaces, numbers as decimal digits. */
+/* Characters into a sink, fields between spaces. */
 #include "text.h"
 
 SHARED void curta_empty(Sink *sink) {
@@ -94,61 +94,4 @@ SHARED void curta_sign(Field *field, u32 negative) {
     }
     field->prefix[0] = sign;
     field->prefix_length = sign != 0;
-}
-
-SHARED void curta_group(u32 group, char *end, char *start) {
-    do {
-        *--end = '0' + group % 10;
-        group /= 10;
-    } while (end != start);
-}
-
-/* Limbs from the highest down, divided by 10^9: what is left of one is in front of the next. Both
- * times four, so that the divisor has its highest bit set, a quotient is at most one away from
- * what the divisor's reciprocal says (Moeller and Granlund, Improved division by invariant
- * integers, algorithm 4). */
-#define DIVISOR (4 * GROUP)
-#define RECIPROCAL ((u32)(0xffffffffffffffffull / DIVISOR - 0x100000000ull))
-
-INLINE u32 divide(u32 *limbs, u32 *limb) {
-    u32 rest = 0;
-    do {
-        limb -= 1;
-        u32 high = rest | *limb >> 30, low = *limb << 2;
-        u64 estimate = (u64)high * RECIPROCAL + low;
-        u32 quotient = (u32)(estimate >> 32) + high + 1;
-        rest = low - quotient * DIVISOR;
-        if (rest > (u32)estimate) {
-            quotient -= 1;
-            rest += DIVISOR;
-        }
-        if (rest >= DIVISOR) {
-            quotient += 1;
-            rest -= DIVISOR;
-        }
-        *limb = quotient;
-    } while (limb != limbs);
-    return rest >> 2;
-}
-
-SHARED char *curta_decimal(u32 *limbs, u32 count, char *end) {
-    for (;;) {
-        if (count == 0) {
-            return end;
-        }
-        if (limbs[count - 1] == 0) {
-            count -= 1;
-            continue;
-        }
-        if (count == 1) {
-            break;
-        }
-        char *start = end - GROUP_DIGITS;
-        curta_group(divide(limbs, limbs + count), end, start);
-        end = start;
-    }
-    for (u32 rest = limbs[0]; rest != 0; rest /= 10) {
-        *--end = '0' + rest % 10;
-    }
-    return end;
 }

@@ -78,24 +78,6 @@ SHARED static void round_at(Digits *digits, char *end, char half, char last) {
     }
 }
 
-/* The fraction in `limbs` up to `end` times 10^9: what comes out in front of the point. Limbs
- * from `*top` on are zero and not there. */
-INLINE u32 multiply(u32 *limb, u32 **top, u32 *end) {
-    u32 carry = 0;
-    while (limb != *top) {
-        u64 product = (u64)*limb * GROUP + carry;
-        *limb = (u32)product;
-        carry = product >> 32;
-        limb += 1;
-    }
-    if (limb != end && carry != 0) {
-        *limb = carry;
-        *top = limb + 1;
-        carry = 0;
-    }
-    return carry;
-}
-
 /* The digits of a number around `point`. They go on until `precision` of them are there, counted
  * from the point or from the first that is not zero, and the next one, or there are no more. */
 INLINE void write_digits(const Number *number, char *point, u32 from_point, u32 precision,
@@ -128,7 +110,11 @@ INLINE void write_digits(const Number *number, char *point, u32 from_point, u32 
         if (bottom == top || (u32)(end - (from_point ? point : first)) > precision) {
             break;
         }
-        u32 group = multiply(bottom, &top, parts_end);
+        u32 group = curta_multiply(bottom, top, GROUP, 0);
+        if (top != parts_end && group != 0) {
+            *top++ = group; /* not in front of the point yet */
+            group = 0;
+        }
         end += GROUP_DIGITS;
         curta_group(group, end, end - GROUP_DIGITS);
         while (first != end && *first == '0') {

@@ -468,7 +468,7 @@ SHARED static i32 print(Sink *sink, const char *format, va_list arguments) {
 
 /* ---- what programs call ---- */
 
-__attribute__((weak)) int vfprintf(FILE *restrict file, const char *restrict format, va_list arguments) {
+WEAK int vfprintf(FILE *restrict file, const char *restrict format, va_list arguments) {
     char buffer[BUFFER_BYTES];
     Sink sink = {buffer, buffer + BUFFER_BYTES, buffer, file, 0};
     i32 count = print(&sink, format, arguments);
@@ -476,7 +476,7 @@ __attribute__((weak)) int vfprintf(FILE *restrict file, const char *restrict for
     return sink.failed || !__fwritable(file) ? -1 : count; /* nothing can be written anywhere */
 }
 
-__attribute__((weak)) int vsnprintf(char *restrict text, size_t size, const char *restrict format, va_list arguments) {
+WEAK int vsnprintf(char *restrict text, size_t size, const char *restrict format, va_list arguments) {
     char nowhere[1];
     Sink sink = {text, text + size - 1, text, 0, 0};
     if (size == 0) {

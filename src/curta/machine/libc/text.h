@@ -1,27 +1,15 @@
-/* What the pieces of the C library share: words, and the characters that a conversion is made of.
+/* What formatted output is made of: a sink for characters, and fields.
  *
- * Written for few core instructions: words of 32 bits instead of the 64 and 128 of a usual C
- * library, one loop for what could be several. Only what the standard headers promise is used of
- * the rest of the library, so these objects can be linked with any version of it. */
+ * Only what the standard headers promise is used of the rest of the C library, so these objects
+ * can be linked with any version of it. */
 #ifndef CURTA_LIBC_TEXT_H
 #define CURTA_LIBC_TEXT_H
 
+#include "digits.h"
+
 #include <stdio.h>
 
-typedef unsigned char u8;
-typedef unsigned short u16;
-typedef unsigned int u32;
-typedef unsigned long long u64;
-typedef int i32;
-
-/* Called once within its file: part of its caller. */
-#define INLINE static inline __attribute__((always_inline))
-/* Called from several places: one copy of it in the prompt. */
-#define SHARED __attribute__((noinline))
-
 #define MOST 0x7fffffffu /* characters that a call can count */
-#define IS_DIGIT(c) ((u32)(c) - '0' < 10)
-#define LOWER 32u /* the bit that small letters have and capitals lack */
 
 /* ---- where output goes ---- */
 
@@ -75,17 +63,6 @@ void curta_pad(Sink *sink, u32 flags, u32 count);
 i32 curta_lay(Sink *sink, Field *field, u32 most);
 
 void curta_sign(Field *field, u32 negative);
-
-/* Digits that are made at a time: as many as a word holds. */
-#define GROUP 1000000000u
-#define GROUP_DIGITS 9
-
-/* All digits from `start` to `end`. */
-void curta_group(u32 group, char *end, char *start);
-
-/* Decimal digits backwards from `end`, leading zeros left out; `limbs` are used up. Where they
- * begin is returned. */
-char *curta_decimal(u32 *limbs, u32 count, char *end);
 
 /* A floating-point number, as it lies in memory: two words, or four if it is long. How many
  * characters that were, or -1. */
