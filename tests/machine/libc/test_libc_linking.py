@@ -34,6 +34,7 @@ def test_the_committed_objects_are_what_the_sources_give(source: str) -> None:
         "int main(void) { return 3; }",
         '#include <stdio.h>\nint main(void) { puts("text"); }',
         "#include <stdlib.h>\nint main(int n, char **words) { return atoi(words[0]) + n; }",
+        "#include <stdio.h>\nint main(void) { return ungetc(getchar(), stdin); }",
     ],
 )
 def test_programs_that_have_no_use_for_them_are_as_they_were(tmp_path: Path, source: str) -> None:
@@ -84,9 +85,8 @@ FLOATS = (
 @pytest.mark.parametrize(
     "flags",
     [
-        ("-s",),
         ("-x", "c"),
-        *(pytest.param((flag,), marks=pytest.mark.slow) for flag in ("-O0", "-g", "-flto")),
+        *(pytest.param((flag,), marks=pytest.mark.slow) for flag in ("-s", "-O0", "-g", "-flto")),
     ],
 )
 def test_flags_do_not_matter(tmp_path: Path, flags: tuple[str, ...]) -> None:
@@ -95,6 +95,7 @@ def test_flags_do_not_matter(tmp_path: Path, flags: tuple[str, ...]) -> None:
     assert b"printf_core" not in module
 
 
+@pytest.mark.slow
 def test_cplusplus_has_them_too(tmp_path: Path) -> None:
     module = program(tmp_path, FLOATS.replace("stdio.h", "cstdio"), name="program.cc")
     assert run_in_wasmtime(module).stdout == b"0.125 1.5\n"
@@ -106,10 +107,15 @@ def test_cplusplus_has_them_too(tmp_path: Path) -> None:
     [
         ('printf("%d\\n", n);', 40_000),
         ('printf("%f %g %e %.17g\\n", n / 8., n / 8., n / 8., n / 8.);', 48_000),
+        ('int a = 0; scanf("%d", &a); printf("%d\\n", a);', 72_000),
+        ('double a = 0; scanf("%lf", &a); printf("%g\\n", a);', 72_000),
+        ('printf("%g\\n", strtod(words[0], 0));', 54_000),
         ('char text[99]; snprintf(text, 99, "%.3f", n / 8.); puts(text);', 46_000),
     ],
 )
 def test_prompts_are_short(tmp_path: Path, statement: str, tokens: int) -> None:
-    source = f"#include <stdio.h>\nint main(int n, char **words) {{ {statement} }}"
+    source = (
+        f"#include <stdio.h>\n#include <stdlib.h>\nint main(int n, char **words) {{ {statement} }}"
+    )
     prompt = lower_program(program(tmp_path, source), prove=False).prompt()
     assert len(prompt) <= tokens

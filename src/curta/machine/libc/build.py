@@ -55,9 +55,18 @@ class Piece:
         return tuple(object_of(source) for source in self.sources)
 
 
-SOURCES = ("digits.c", "field.c", "print_float.c", "printf.c", "read_float.c", "strtod.c")
+SOURCES = (
+    "digits.c",
+    "field.c",
+    "print_float.c",
+    "printf.c",
+    "read_float.c",
+    "scanf.c",
+    "strtod.c",
+)
 PIECES = (
     Piece("print", ("printf.c", "field.c", "print_float.c", "digits.c"), sign="curta_emit"),
+    Piece("scan", ("scanf.c", "read_float.c", "digits.c"), sign="curta_scan"),
     Piece("float", ("strtod.c", "read_float.c", "digits.c"), sign="curta_read_float"),
 )
 
