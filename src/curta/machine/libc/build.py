@@ -59,13 +59,18 @@ SOURCES = (
     "digits.c",
     "field.c",
     "print_float.c",
+    "print_wide.c",
     "printf.c",
     "read_float.c",
     "scanf.c",
     "strtod.c",
 )
 PIECES = (
-    Piece("print", ("printf.c", "field.c", "print_float.c", "digits.c"), sign="curta_emit"),
+    Piece(
+        "print",
+        ("printf.c", "field.c", "print_float.c", "print_wide.c", "digits.c"),
+        sign="curta_emit",
+    ),
     Piece("scan", ("scanf.c", "read_float.c", "digits.c"), sign="curta_scan"),
     Piece("float", ("strtod.c", "read_float.c", "digits.c"), sign="curta_read_float"),
 )

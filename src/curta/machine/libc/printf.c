@@ -6,7 +6,6 @@
 #include "text.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
@@ -128,42 +127,6 @@ INLINE i32 write_integer(Sink *sink, Field *field, const u32 *argument, u32 most
 
 /* ---- text ---- */
 
-/* How many bytes the characters come to, up to the precision; they are written if there is a
- * sink. Negative: one of them cannot be written. */
-SHARED static i32 write_wide(Sink *sink, const wchar_t *characters, u32 precision) {
-    char bytes[MB_LEN_MAX];
-    u32 length = 0;
-    while (length < precision && *characters) {
-        i32 more = wctomb(bytes, *characters++);
-        if (more < 0) {
-            return -1;
-        }
-        if ((u32)more > precision - length) {
-            break;
-        }
-        if (sink) {
-            curta_emit(sink, bytes, more, 1);
-        }
-        length += more;
-    }
-    return length;
-}
-
-/* Zeros that are asked for stand in the way of all padding here, as in musl. */
-INLINE i32 write_wide_field(Sink *sink, Field *field, const wchar_t *characters) {
-    u32 precision = field->precision;
-    i32 length = write_wide(0, characters, precision);
-    if (length < 0) {
-        field->is_unwritable = 1;
-        return -1;
-    }
-    u32 spaces = field->width > length ? field->width - length : 0;
-    curta_pad(sink, field->flags, spaces);
-    write_wide(sink, characters, precision);
-    curta_pad(sink, field->flags ^ FLAG('-'), spaces);
-    return length + spaces;
-}
-
 INLINE i32 write_text(Sink *sink, Field *field, u32 argument, u32 most) {
     u32 letter = field->letter, character = argument;
     wchar_t single[2];
@@ -178,7 +141,7 @@ INLINE i32 write_text(Sink *sink, Field *field, u32 argument, u32 most) {
         letter = 'S';
     }
     if (letter == 'S') {
-        return write_wide_field(sink, field, (const wchar_t *)argument);
+        return curta_wide(sink, field, (const wchar_t *)argument);
     }
     field->flags &= ~FLAG('0');
     if ((letter | LOWER) == 'c') {

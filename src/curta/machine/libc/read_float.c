@@ -28,11 +28,15 @@ typedef struct Shape {
 
 /* ---- characters ---- */
 
+/* Weak: programs that read no files do without. */
+__attribute__((weak)) int getc(FILE *);
+__attribute__((weak)) int ungetc(int, FILE *);
+
 SHARED i32 curta_next(Reader *reader) {
     i32 character = END;
     if (reader->count != reader->room) {
         if (reader->file) {
-            character = curta_file_next(reader->file);
+            character = getc(reader->file);
         } else if (*reader->at != 0) {
             character = *reader->at++;
         }
@@ -48,7 +52,7 @@ SHARED void curta_back(Reader *reader) {
     if (reader->last != END) {
         reader->count -= 1;
         if (reader->file) {
-            curta_file_back(reader->last, reader->file);
+            ungetc(reader->last, reader->file);
         } else {
             reader->at -= 1;
         }

@@ -7,21 +7,19 @@
 
 #include "digits.h"
 
+#include <stdio.h>
+
 #define END (-1)
 #define EVERYTHING 0xffffffffu
 
 typedef struct Reader {
     const u8 *at; /* in the text */
-    void *file;   /* none: it is a text */
+    FILE *file;   /* none: it is a text */
     u32 room;     /* how many characters may be read */
     u32 count;    /* how many were */
     i32 last;     /* what can be given back, if it is no END */
     u32 rewinds;  /* what follows a number is given back, all of it; only to texts */
 } Reader;
-
-/* Of files; not there in programs that read numbers from texts only. */
-__attribute__((weak)) i32 curta_file_next(void *file);
-__attribute__((weak)) void curta_file_back(i32 character, void *file);
 
 /* A character or END. */
 i32 curta_next(Reader *reader);

@@ -10,6 +10,13 @@
 #include <stdlib.h>
 #include <wchar.h>
 
+/* Letters of conversions. */
+#define LETTER(c) (1u << ((c) & 31))
+#define CAPITALS                                                                      \
+    (LETTER('A') | LETTER('E') | LETTER('F') | LETTER('G') | LETTER('X') | LETTER('S') | \
+     LETTER('C'))
+#define SMALL                                                                           \
+    (CAPITALS | LETTER('d') | LETTER('i') | LETTER('o') | LETTER('u') | LETTER('p') | LETTER('n'))
 #define FIRST_ROOM 31u /* of texts for which memory is allocated */
 
 enum length { CHAR, SHORT, PLAIN, LONG, LONG_DOUBLE, LONG_LONG };
@@ -27,16 +34,6 @@ typedef struct Directive {
     u32 width, allocates, letter;
     enum length length;
 } Directive;
-
-/* ---- characters ---- */
-
-i32 curta_file_next(void *file) {
-    return getc((FILE *)file);
-}
-
-void curta_file_back(i32 character, void *file) {
-    ungetc(character, (FILE *)file);
-}
 
 /* What follows is read as far as `room`; what was read before counts no more. */
 SHARED static void limit(Scan *scan, u32 room) {
@@ -93,7 +90,11 @@ INLINE u32 read_whole(Reader *reader, u32 base, u32 *value) {
     }
     value[0] = value[1] = 0;
     for (; (digit = digit_value(character)) < base; character = curta_next(reader)) {
-        is_out |= curta_multiply(value, value + 2, base, digit);
+        if (value[1] == 0 && value[0] < 1u << 27) {
+            value[0] = value[0] * base + digit;
+        } else {
+            is_out |= curta_multiply(value, value + 2, base, digit);
+        }
     }
     curta_back(reader);
     if (is_out) {
@@ -303,10 +304,10 @@ INLINE u32 read_directive(Scan *scan, Directive *directive) {
     } else {
         at -= 1;
     }
-    u32 is_known = length != PLAIN;
     letter = *at++;
-    for (const char *known = "diouxaefgAEFGXsc[SCpn"; *known != 0; known++) {
-        is_known |= letter == (u32)*known;
+    u32 is_known = length != PLAIN || letter == '[';
+    if (letter - 64 < 64) {
+        is_known |= (letter & LOWER ? SMALL : CAPITALS) >> (letter & 31) & 1;
     }
     if (letter == 'C' || letter == 'S') {
         letter |= LOWER;
@@ -430,7 +431,7 @@ WEAK int vfscanf(FILE *restrict file, const char *restrict format, va_list argum
     Scan scan;
     scan.reader.file = file;
     if (!__freadable(file)) {
-        return getc(file); /* which says so */
+        return ungetc(getc(file), file); /* which say so */
     }
     return curta_scan(&scan, format, arguments);
 }

@@ -7,6 +7,7 @@
 
 #include "digits.h"
 
+#include <stddef.h>
 #include <stdio.h>
 
 #define MOST 0x7fffffffu /* characters that a call can count */
@@ -63,6 +64,9 @@ void curta_pad(Sink *sink, u32 flags, u32 count);
 i32 curta_lay(Sink *sink, Field *field, u32 most);
 
 void curta_sign(Field *field, u32 negative);
+
+/* A text of wide characters. How many bytes that were, or -1 if one of them cannot be written. */
+i32 curta_wide(Sink *sink, Field *field, const wchar_t *characters);
 
 /* A floating-point number, as it lies in memory: two words, or four if it is long. How many
  * characters that were, or -1. */
