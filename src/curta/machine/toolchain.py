@@ -9,6 +9,10 @@ stay below 2^24: larger numbers are more tokens. Of WebAssembly's later features
 use those that the machine has. Assertions stay on. The custom sections are dropped, but for the
 names of functions, which cost nothing and make traces readable.
 
+**C library.** Some of it is curta's own (`libc`), written for short prompts: objects that are
+linked in front of the compiler's library. A piece that turns out to be of no use is left out by
+linking once more, as what it needs would come in with it.
+
 **Cache.** A result is kept together with what it was made of: for a command line (sources, flags,
 working directory, compiler) there is a note of every file that was read and its digest, as the
 compiler's own list of dependencies says. If all are as they were, no compiler is started. Files of
@@ -32,6 +36,7 @@ from pathlib import Path
 
 from curta.engine.toolchain import Zig, find_zig, zig_environment
 from curta.errors import CompilerNotFoundError, SourceError, UserError
+from curta.machine.libc.build import PIECES, Piece
 from curta.store import Shelf, key_of
 
 PROGRAMS = Shelf("programs")
@@ -74,6 +79,8 @@ REMEDIES = {
     "with exceptions disabled": "curta has no exceptions: return error codes instead",
 }
 """Words of the compiler, and what curta adds to them where its advice would lead nowhere."""
+NAMES = b"\4name"
+"""What the custom section with the names of functions begins with."""
 UNCERTAIN = 0.05
 """Seconds: a file that was changed so shortly before may have been changed during compilation."""
 
@@ -210,8 +217,10 @@ class Compilation:
         started = time.time()
         with tempfile.TemporaryDirectory(prefix="curta-") as folder:
             output = Path(folder) / "program.wasm"
-            self._zig([*self.sources, *LIBRARIES, "-o", str(output)], watcher)
-            module = without_custom_sections(output.read_bytes())
+            module = self._link(PIECES, output, watcher)
+            used = tuple(piece for piece in PIECES if _is_used(piece, module))
+            if used != PIECES:
+                module = self._link(used, output)
             if not self.library and b"undefined_weak:main" in module:
                 raise SourceError(
                     f"{' '.join(self.sources)}: there is no function main to start, with no "
@@ -222,18 +231,31 @@ class Compilation:
         self.keep(module, files, started)
         return module
 
+    def _link(self, pieces: Sequence[Piece], output: Path, watcher: Watcher | None = None) -> bytes:
+        """The module, with pieces of the C library that are curta's own."""
+        objects = dict.fromkeys(str(path) for piece in pieces for path in piece.objects)
+        self._zig([*self.sources, *LIBRARIES, "-o", str(output)], watcher, [*objects])
+        return without_custom_sections(output.read_bytes())
+
     def _files_read(self, listing: Path) -> list[str]:
         """Every file that went into the result and is not the compiler's own."""
         files = [flag for flag in self.flags if os.path.isfile(flag)]
+        files += [str(path) for piece in PIECES for path in piece.objects]
         for source in self.sources:
             self._zig(["-M", "-MF", str(listing), source])
             files += dependencies(listing.read_text(encoding="utf-8", errors="surrogateescape"))
         own = str(zig().folder)
         return [name for name in dict.fromkeys(files) if not name.startswith(own)]
 
-    def _zig(self, arguments: Sequence[str], watcher: Watcher | None = None) -> None:
+    def _zig(
+        self,
+        arguments: Sequence[str],
+        watcher: Watcher | None = None,
+        objects: Sequence[str] = (),  # in front of flags, which may say what files are
+    ) -> None:
         """Run the compiler; what it complains about is the user's to read."""
-        command = [zig().executable, "c++" if self.is_cplusplus else "cc", *self.arguments()]
+        driver = "c++" if self.is_cplusplus else "cc"
+        command = [zig().executable, driver, *objects, *self.arguments()]
         status, said = _run([*command, *arguments], zig_environment(), watcher)
         if status != 0:
             names = " ".join(self.sources)
@@ -276,6 +298,11 @@ def _diagnostics(said: str) -> str:
     lines = said.strip().splitlines()
     rest = len(lines) - QUOTED_LINES
     return "\n".join([*lines[:QUOTED_LINES], *([f"... and {rest} lines more"] if rest > 0 else [])])
+
+
+def _is_used(piece: Piece, module: bytes) -> bool:
+    """Whether its functions are there; where functions have no names, nobody can tell."""
+    return NAMES not in module or piece.sign.encode() in module
 
 
 def zig() -> Zig:

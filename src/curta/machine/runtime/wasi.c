@@ -180,7 +180,9 @@ EXPORT("fd_write") u32 fd_write(u32 file, u32 buffers, u32 buffer_count, u32 wri
             if (file == 1) {
                 write_bytes(1, from, count);
             } else {
-                write_bytes(2, from, count);
+                for (u32 stop = from + count; from != stop; from += 1) {
+                    native_write(2, load8(from));
+                }
             }
             total += count;
         }

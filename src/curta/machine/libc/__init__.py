@@ -1,0 +1,1 @@
+"""Pieces of the C library, written for few core instructions; see `build`."""
