@@ -87,10 +87,8 @@ FLOATS: dict[str, tuple[str, Meaning]] = {
         for name, what in _COMPARISONS.items()
     },
     **{f"f32_{name}": ("abd", _of_singles(_computed, what)) for name, what in _ARITHMETIC.items()},
-    **{
-        f"f64_promote_{half}": ("abd", lambda a, b, c, shift=shift: _converted(a, F32, F64) >> shift & WORD - 1)
-        for half, shift in (("high", 32), ("low", 0))
-    },
+    "f64_promote_high": ("abd", lambda a, b, c: _converted(a, F32, F64) >> 32),
+    "f64_promote_low": ("abd", lambda a, b, c: _converted(a, F32, F64) % WORD),
     "f32_demote": ("abcde", lambda a, b, c, e: _converted(a << 32 | c, F64, F32)),
     "f32_pack": ("abcde", _pack(F32, 0)),
     **{f"f32_{name}": ("abd", _of_singles(_compared, what)) for name, what in _COMPARISONS.items()},

@@ -105,8 +105,8 @@ def graph_digest(extensions: Sequence[Extension]) -> bytes:
     from curta.machine.parts.words import word_of
 
     graph = Graph(vocabulary(Operations(extensions).names))
-    a, b, c = (graph.feature(name, {}, default) for default, name in enumerate("abc"))
-    sources = Sources(word_of(a), word_of(b), word_of(c))
+    words = (graph.feature(name, {}, default) for default, name in enumerate("abce"))
+    sources = Sources(*map(word_of, words))
     results = [extension.result(sources).index for extension in extensions]
     return hashlib.sha256(json.dumps([graph_to_json(graph), results]).encode()).digest()
 

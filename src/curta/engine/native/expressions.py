@@ -15,7 +15,13 @@ from itertools import accumulate
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Part, put_together
 from curta.engine.native.case import Case
-from curta.engine.native.shapes import Jumps, is_scattered, square_wave_of, staircase_of
+from curta.engine.native.shapes import (
+    Jumps,
+    is_length,
+    is_scattered,
+    square_wave_of,
+    staircase_of,
+)
 from curta.engine.native.tables import array_to_c
 from curta.engine.native.values import (
     ONE,
@@ -192,6 +198,8 @@ class Expressions:
             return f"{by}({self.staircase(case, shape.argument, wave, scope)} & 1){times}"
         if len(jumps) >= FEWEST_FOR_TABLE and not is_scattered(jumps):
             return self.looked_up(case, shape.argument, jumps, argument) + times
+        if is_length(jumps):
+            return f"{by}bit_length(clamped({argument}, {(1 << len(jumps)) - 1})){times}"
         tests = " + ".join(
             f"({argument} >= {literal(place)} ? {literal(height)} : 0)" for place, height in jumps
         )

@@ -18,6 +18,8 @@ INLINE int64_t staircase(int64_t x, int64_t width, int64_t count) {
 
 INLINE int64_t clamped(int64_t x, int64_t most) { return x < 0 ? 0 : x > most ? most : x; }
 
+INLINE int64_t bit_length(int64_t x) { return x ? 64 - __builtin_clzll((uint64_t)x) : 0; }
+
 /* The d in 0..most with the largest d * linear - d * d * square, the smallest of equals. */
 static inline int64_t vertex(int64_t linear, int64_t square, int64_t most) {
     if (square <= 0) return linear - most * square > 0 ? most : 0;

@@ -64,3 +64,8 @@ def is_scattered(jumps: Jumps) -> bool:
     entries = jumps[-1][0] - jumps[0][0]
     most = MOST_ENTRIES if len(jumps) <= FEW_JUMPS else MOST_JUMPS
     return entries > most and staircase_of(jumps) is None
+
+
+def is_length(jumps: Jumps) -> bool:
+    """Whether the jumps are by 1, at all powers of two from 1 on: what they count are bits."""
+    return len(jumps) > 2 and jumps == tuple((1 << number, 1) for number in range(len(jumps)))
