@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+
+from curta.engine.native.outline import outlined
 
 MOST_FOLLOWING = 4
 """Places that are asked for before all others, behind a place."""
@@ -59,11 +61,13 @@ class Place:
 def program_to_c(kit: Kit, places: Sequence[Place]) -> str:
     """The C of these places."""
     known = {p.number: p for p in places if kit.templates.get(str(p.fields[kit.selector]))}
+    kit, functions = with_functions(kit, {str(p.fields[kit.selector]) for p in known.values()})
     first = min(known, default=0)
     here = [int(number in known) for number in range(first, max(known, default=0) + 1)]
     lines = [
         kit.head,
         *kit.tables.values(),
+        *functions,
         f"enum {{ FIRST = {first}, PLACES = {len(here)} }};",
         f"static const uint8_t here[] = {{{', '.join(map(str, here)) or '0'}}};",
         "#define is_here(to) ((uint64_t)((to) - FIRST) < PLACES && here[(to) - FIRST])",
@@ -75,6 +79,16 @@ def program_to_c(kit: Kit, places: Sequence[Place]) -> str:
     for place in known.values():
         lines += placed(kit, place, known)
     return "\n".join([*lines, kit.end])
+
+
+def with_functions(kit: Kit, selectors: set[str]) -> tuple[Kit, list[str]]:
+    """The kit with calls where templates go on for long, and the functions that they call."""
+    templates, functions = dict(kit.templates), list[str]()
+    for selector in sorted(selectors):
+        name = f"part{selector}"
+        templates[selector], found = outlined(templates[selector], name, kit.tables)
+        functions += found
+    return replace(kit, templates=templates), functions
 
 
 def placed(kit: Kit, one: Place, known: Mapping[int, Place]) -> Iterator[str]:
