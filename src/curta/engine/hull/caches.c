@@ -69,22 +69,22 @@ EXPORT int64_t cache_vertices(const cache *c) {
                       : topk_vertices(c->topk);
 }
 
-static inline void insert(cache *c, const double *key, const double *value) {
+INLINED void insert(cache *c, const double *key, const double *value) {
     int64_t position = c->points++;
     if (c->plane) plane_insert(c->plane, position, key, value);
     else if (c->space) space_insert(c->space, position, key, value);
     else topk_insert(c->topk, position, key, value);
 }
 
-static inline void answer_hard(cache *c, const double *query, selection read, double *value,
-                               int64_t *position) {
+INLINED void answer_hard(cache *c, const double *query, selection read, double *value,
+                         int64_t *position) {
     if (c->plane) plane_answer(c->plane, query, read, value, position);
     else space_answer(c->space, query, read, value, position);
 }
 
 /* The answer to query i of many. Positions and weights may be NULL. */
-static inline void answer(cache *c, int64_t i, const double *queries, double *values,
-                          int64_t *positions, double *weights) {
+INLINED void answer(cache *c, int64_t i, const double *queries, double *values,
+                    int64_t *positions, double *weights) {
     const double *query = queries + c->dimension * i;
     double *value = values + c->width * i;
     if (c->k > 0)

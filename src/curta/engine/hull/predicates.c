@@ -20,6 +20,7 @@ static const double UNDERFLOW_BOUND = 0x1p-1060;     /* > 2^-1072 */
 static const double LARGEST_VALUE = 0x1p900;
 
 #define RARELY(condition) __builtin_expect(condition, 0)
+#define INLINED static inline __attribute__((always_inline))
 
 static int64_t finite_prefix(int64_t count, const double *coordinates) {
     for (int64_t i = 0; i < count; i++)

@@ -15,15 +15,13 @@ static inline int scores_more(double qx, double qy, double x1, double y1, double
 }
 
 /* Some compilers drop calls of functions that only prefetch: these are always inlined. */
-#define PREFETCHING static inline __attribute__((always_inline)) void
-
-PREFETCHING prefetch_bytes(const void *start, size_t size) {
+INLINED void prefetch_bytes(const void *start, size_t size) {
     for (size_t i = 0; i < size; i += 64) __builtin_prefetch((const char *)start + i);
 }
 
 /* A large tree is in no cache: one wait for all of a node is better than many. Who will walk on from
  * the summit (`around`) also reads the near halves of the leaves beside it. */
-PREFETCHING prefetch_child(const branch *b, int i, int height, int around) {
+INLINED void prefetch_child(const branch *b, int i, int height, int around) {
     prefetch_bytes(b->child[i], height > 1 ? sizeof(branch) : sizeof(leaf));
     if (height > 1 || !around) return;
     size_t half = sizeof(vertex) * LEAF_CAPACITY / 2, third = half * 2 / 3;
