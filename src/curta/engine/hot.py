@@ -164,7 +164,8 @@ class Warming:
     def __init__(self, workshop: Workshop, session: NativeSession, prompt: Ids) -> None:
         self.workshop, self.session = workshop, session
         self.now = read_settings().places == "now"
-        self.program = hashlib.sha256(prompt.tobytes()).hexdigest()
+        self.program = session.goes_on or hashlib.sha256(prompt.tobytes()).hexdigest()
+        """What the run began with."""
         self.sample = Sample()
         self.builds = self.length = 0
         self.is_attached = self.is_sampled = False
@@ -176,7 +177,8 @@ class Warming:
         """Tokens to be looked at before code is made."""
         parted, workshop.parted = workshop.parted, None
         if parted is not None:
-            if np.array_equal(self.fields_of(parted.numbers), parted.fields):
+            same = parted.state["program"] == self.program
+            if same and np.array_equal(self.fields_of(parted.numbers), parted.fields):
                 self.__dict__.update(parted.state)
             else:
                 parted.stop()
