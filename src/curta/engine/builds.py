@@ -43,11 +43,13 @@ gcc -O1 took 23 s for 923, and memory grows with them.
 """
 LONGEST = 10
 """Tokens of an instruction that are told apart in a sample."""
+ENOUGH = 0.99
+"""The part of a chunk that code for places should say."""
 MOST_SECONDS = 30.0
 """Of work, until what templates there are get compiled."""
 Numbers = npt.NDArray[np.int64]
 Made = dict[str, Any]
-"""The library's name, the places that it has code for, and whether there is nothing to add."""
+"""The library's name, the places that it has code for, and how much of a chunk is enough."""
 
 
 @dataclass
@@ -224,7 +226,7 @@ def make(request: Request, model: Callable[[], Model]) -> Made | None:
         return None
     places = united(request.known, places_of(request, kit))
     path = build_library(program_to_c(kit, places), name="places", flags=FLAGS)
-    made = {"library": path.name, "places": places, "complete": False}
+    made = {"library": path.name, "places": places, "enough": ENOUGH}
     keep_made(request.kit, request.program, made)
     return made
 

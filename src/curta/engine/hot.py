@@ -24,7 +24,7 @@ import numpy as np
 
 from curta.engine import builds
 from curta.engine.base import Ids
-from curta.engine.builds import KITS, Made, Numbers, Request, Sample
+from curta.engine.builds import ENOUGH, KITS, Made, Numbers, Request, Sample
 from curta.engine.native.kit import Place
 from curta.engine.native.source_cache import SOURCES
 from curta.engine.toolchain import LIBRARIES
@@ -45,8 +45,8 @@ SHORT = 1 << 20
 WINDOW = 1 << 12
 """Tokens that are looked at one by one before code is made; at most so many of a chunk."""
 SAMPLED_NOW = WINDOW_NOW = 1 << 15
-ENOUGH = 0.99
-"""The part of a chunk that code for places should say."""
+LESS = 0.05
+"""Of a chunk: where code says so much less than when nothing could be added, there is something."""
 MOST_BUILDS = 8
 FEW = 8
 """Tokens that are quicker to look at one by one."""
@@ -58,6 +58,7 @@ PASSED_ON = (
     "sample",
     "missing",
     "length",
+    "share",
     "builds",
     "process",
     "code",
@@ -84,9 +85,9 @@ class Code:
         return found
 
     @property
-    def is_complete(self) -> bool:
-        """Whether nothing was found that it lacks, where it was looked for."""
-        return bool(self.made["complete"])
+    def enough(self) -> float:
+        """The part of a chunk that it should say; less where nothing more was found to be made."""
+        return float(self.made["enough"])
 
     @cached_property
     def numbers(self) -> Numbers:
@@ -150,9 +151,11 @@ class Workshop:
         self.codes[program] = code = Code(made, library, pointer)
         return code
 
-    def complete(self, program: str, code: Code) -> Code:
-        """The same code, of which it is known that looking for more is no use."""
-        made = {**code.made, "complete": True}
+    def complete(self, program: str, code: Code, share: float) -> Code:
+        """The same code, of which it is known that looking for more is no use while it says so much
+        of a chunk.
+        """
+        made = {**code.made, "enough": min(code.enough, share - LESS)}
         builds.keep_made(self.key, program, made)
         self.codes[program] = code = replace(code, made=made)
         return code
@@ -164,9 +167,12 @@ class Warming:
     def __init__(self, workshop: Workshop, session: NativeSession, prompt: Ids) -> None:
         self.workshop, self.session = workshop, session
         self.now = read_settings().places == "now"
-        self.program = hashlib.sha256(prompt.tobytes()).hexdigest()
+        self.program = session.goes_on or hashlib.sha256(prompt.tobytes()).hexdigest()
+        """What the run began with."""
         self.sample = Sample()
         self.builds = self.length = 0
+        self.share = 0.0
+        """The part of the latest chunk that code for places said."""
         self.is_attached = self.is_sampled = False
         self.process: subprocess.Popen[bytes] | None = None
         self.code = workshop.latest
@@ -176,7 +182,8 @@ class Warming:
         """Tokens to be looked at before code is made."""
         parted, workshop.parted = workshop.parted, None
         if parted is not None:
-            if np.array_equal(self.fields_of(parted.numbers), parted.fields):
+            same = parted.state["program"] == self.program
+            if same and np.array_equal(self.fields_of(parted.numbers), parted.fields):
                 self.__dict__.update(parted.state)
             else:
                 parted.stop()
@@ -193,8 +200,10 @@ class Warming:
         else:
             before = self.placed
             length = self.generated(first, said)
-            if length >= WINDOW and self.placed - before < ENOUGH * length:
-                self.missing = self.missing or self.wanted
+            if length >= WINDOW:
+                self.share = (self.placed - before) / length
+                if self.share < (ENOUGH if self.code is None else self.code.enough):
+                    self.missing = self.missing or self.wanted
         self.length += length
         self.advance()
         return length
@@ -214,8 +223,6 @@ class Warming:
     @property
     def wants_sample(self) -> bool:
         if self.process is not None or self.builds >= MOST_BUILDS or not self.missing:
-            return False
-        if self.code is not None and self.code.is_complete:
             return False
         return self.now or self.length >= COLD
 
@@ -281,7 +288,7 @@ class Warming:
             with suppress(OSError, KeyError):
                 self.take_over(self.workshop.load(self.program, made))
         elif self.code is not None:
-            self.code = self.workshop.complete(self.program, self.code)
+            self.code = self.workshop.complete(self.program, self.code, self.share)
 
     def take_over(self, code: Code) -> None:
         self.code, self.is_attached = code, False

@@ -284,8 +284,8 @@ class _State(ctypes.Structure):
     )
 
 
-LONG = 1 << 13
-"""Tokens that are worth another thread's time."""
+LONG = 1 << 16
+"""Tokens that are worth another thread's time: a chunk of the engine's."""
 MOST_WAITING = 16
 """Stretches of them that may wait for it."""
 

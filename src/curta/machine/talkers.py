@@ -123,7 +123,10 @@ class NativeTalker:
         return self.session.placed
 
     def fresh(self) -> NativeTalker:
-        return NativeTalker(self.engine.session())
+        session = self.engine.session()
+        if self.session.warming is not None:
+            session.goes_on = self.session.warming.program
+        return NativeTalker(session)
 
     def close(self) -> None:
         self.session.close()

@@ -17,10 +17,10 @@ from curta.errors import LimitError, TokenError, ToolchainError
 from curta.machine import conversation, talkers
 from curta.machine.conversation import Conversation
 from curta.machine.encode import encode_jump, encode_segment, encode_word
-from curta.machine.ids import Ids, names
+from curta.machine.ids import STORED_ID, Ids, names
 from curta.machine.instance import Instance
-from curta.machine.instructions import GLOBALS, LARGEST_FRAME
-from curta.machine.ledger import FIRST_FRAME, PlainLedger, new_ledger
+from curta.machine.instructions import CORE, GLOBALS, LARGEST_FRAME
+from curta.machine.ledger import FIRST_FRAME, MEMORY_PAGE, PlainLedger, new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import Opening, decode_opening, opening_ids, opening_of
 from curta.machine.pieces import pieces_in, pieces_of
@@ -387,6 +387,53 @@ def test_levels_that_go_token_by_token_turn_pages(level: MachineLevel) -> None:
     turned = REFERENCE.instantiate(SHORT, chapter_tokens=25)
     turned.invoke("f", 3)
     assert np.array_equal(instance.trace.ids, turned.trace.ids)
+
+
+@pytest.mark.parametrize("size", [1, 2, 4])
+def test_stores_at_the_edges_of_pages(size: int) -> None:
+    """What is stored within a page is written at once, and byte by byte where two pages meet."""
+    stores = "".join(
+        f'(func (export "{name}") (param i32 i32) ({name} (local.get 0) (local.get 1)))'
+        for name in ("i32.store8", "i32.store16", "i32.store")
+    )
+    own = REFERENCE.load(assemble(f"(module (memory 2) {stores})"), library=True)
+    at, store = next(
+        (at, now)
+        for at, now in enumerate(map(own.instruction, range(len(own))))
+        if (core := CORE.get(now.operation)) and (core.kind, core.size) == ("store", size)
+    )
+    ledgers = PlainLedger(own), new_ledger(own)
+    for address in (0, MEMORY_PAGE - 5, *range(MEMORY_PAGE - 4, MEMORY_PAGE + 1)):
+        for ledger in ledgers:
+            words = {store.a: address, store.b: 0, store.c: 0x87654321 + address}
+            for number, word in words.items():
+                if number is not None:
+                    register = number + FIRST_FRAME * (number < GLOBALS)
+                    held = pieces_of([(register, np.array([word], np.uint32))], np.uint32)
+                    ledger.fill(pieces_of((), np.uint8), held)
+            ledger.put(at, 0, 0, -1)
+            ledger.take(np.array([STORED_ID], dtype=np.int32))
+        plain, fast = (list(ledger.memory(0)) for ledger in ledgers)
+        assert [first for first, _ in plain] == [first for first, _ in fast]
+        assert all(np.array_equal(a, b) for (_, a), (_, b) in zip(plain, fast, strict=True))
+        assert plain
+
+
+def test_a_ledger_may_lag_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long stretches wait for another thread, in their order; what is asked waits for them."""
+    monkeypatch.setattr("curta.machine.ledger.LONG", 1000)
+    instance = begun()
+    instance.invoke("fibonacci", 17)
+    said = instance.conversation.said()
+    own = instance.conversation.program
+    plain, fast = PlainLedger(own), new_ledger(own)
+    for each in (plain, fast):
+        for _ in range(10):
+            each.put(0, 0, 0, -1)
+            for part in np.array_split(said, 9):
+                each.take(part)
+    assert (plain.counter, plain.instructions) == (fast.counter, fast.instructions)
+    assert np.array_equal(plain.registers(), fast.registers())
 
 
 def test_without_a_c_compiler_the_ledger_is_the_one_in_python(

@@ -122,6 +122,8 @@ class NativeSession(Session):
         super().__init__(engine)
         self.library = library
         self.warming: Warming | None = None
+        self.goes_on = ""
+        """The run that this sequence goes on with, if another one began it: see Warming.program."""
         self._state: int | None = library.create()
         if not self._state:
             raise RegionError("no memory left for the native engine's state")
