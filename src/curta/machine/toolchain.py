@@ -10,8 +10,8 @@ use those that the machine has. Assertions stay on. The custom sections are drop
 names of functions, which cost nothing and make traces readable.
 
 **C library.** Some of it is curta's own (`libc`), written for short prompts: objects that are
-linked in front of the compiler's library. A piece that turns out to be of no use is left out by
-linking once more, as what it needs would come in with it.
+linked in front of the compiler's library. A piece that is of no use is left out by linking once
+more, if what it needs has come in with it.
 
 **Cache.** A result is kept together with what it was made of: for a command line (sources, flags,
 working directory, compiler) there is a note of every file that was read and its digest, as the
@@ -218,7 +218,7 @@ class Compilation:
         with tempfile.TemporaryDirectory(prefix="curta-") as folder:
             output = Path(folder) / "program.wasm"
             module = self._link(PIECES, output, watcher)
-            used = tuple(piece for piece in PIECES if _is_used(piece, module))
+            used = _pieces_of_use(module)
             if used != PIECES:
                 module = self._link(used, output)
             if not self.library and b"undefined_weak:main" in module:
@@ -300,9 +300,14 @@ def _diagnostics(said: str) -> str:
     return "\n".join([*lines[:QUOTED_LINES], *([f"... and {rest} lines more"] if rest > 0 else [])])
 
 
-def _is_used(piece: Piece, module: bytes) -> bool:
-    """Whether its functions are there; where functions have no names, nobody can tell."""
-    return NAMES not in module or piece.sign.encode() in module
+def _pieces_of_use(module: bytes) -> tuple[Piece, ...]:
+    """All, if the others do no harm, or where functions have no names, so that nobody can tell."""
+    if NAMES not in module:
+        return PIECES
+    used = tuple(piece for piece in PIECES if piece.sign.encode() in module)
+    needed = {name for piece in used for name in piece.burdens}
+    burdens = {name for piece in PIECES if piece not in used for name in piece.burdens} - needed
+    return used if any(name.encode() in module for name in burdens) else PIECES
 
 
 def zig() -> Zig:

@@ -12,6 +12,7 @@ from curta.machine.libc import build
 from curta.machine.load import lower_program
 from curta.machine.runtime.build import compiler_version
 from curta.machine.toolchain import Compilation, read_program
+from curta.machine.wasm import decode
 
 
 def program(folder: Path, source: str, *flags: str, name: str = "program.c") -> bytes:
@@ -41,6 +42,33 @@ def test_programs_that_have_no_use_for_them_are_as_they_were(tmp_path: Path, sou
     module = program(tmp_path, source)
     compilation = Compilation((str(tmp_path / "program.c"),))
     assert module == compilation._link((), tmp_path / "program.wasm")
+
+
+@pytest.mark.parametrize(
+    ("source", "pieces"),
+    [
+        ('#include <stdio.h>\nint main(int n, char **w) { printf("%d", n); }', ["print"]),
+        ('#include <stdio.h>\nint main(void) { printf("%d", getchar()); }', ["print"]),
+        (
+            "#include <stdio.h>\n#include <stdlib.h>\n"
+            'int main(int n, char **w) { printf("%f", strtod(w[0], 0)); }',
+            ["print", "float"],
+        ),
+        ('#include <stdio.h>\nint main(void) { int n; return scanf("%d", &n) + n; }', ["scan"]),
+        (
+            "#include <stdlib.h>\nint main(int n, char **w) { return (int)atof(w[0]); }",
+            ["float"],
+        ),
+    ],
+)
+def test_pieces_bring_nothing_in_that_is_not_needed(
+    tmp_path: Path, source: str, pieces: list[str]
+) -> None:
+    functions = {name for _, name in decode(program(tmp_path, source)).function_names}
+    compilation = Compilation((str(tmp_path / "program.c"),))
+    needed = [piece for piece in build.PIECES if piece.name in pieces]
+    alone = decode(compilation._link(needed, tmp_path / "program.wasm"))
+    assert functions == {name for _, name in alone.function_names}
 
 
 OWN = """\
