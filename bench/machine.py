@@ -52,6 +52,9 @@ PROGRAMS = (
     Program("sha256 of 4 KiB", "sha256.c", ("--own", "4096")),
     Program("queens 8", "queens.c", ("8",)),
     Program("nbody, 100 steps (f64)", "nbody.c", ("100",)),
+    Program("mandelbrot, 24 lines (f64)", "mandelbrot.c"),
+    Program("spectral norm, 20 x 20 (f64)", "spectral_norm.c"),
+    Program("occlusion, 12 lines (f64)", "occlusion.c"),
     Program("collatz (i64)", "collatz64.c"),
 )
 LONG = Program("nbody, 1,200 steps", "nbody.c", ("1200",))

@@ -130,6 +130,9 @@ CASES = [
     Case("queens"),
     Case("queens", ("6",), name="six"),
     Case("nbody"),
+    Case("mandelbrot"),
+    Case("spectral_norm"),
+    Case("occlusion", ("3",)),
     Case("collatz64"),
     Case("collatz64", ("27", "18446744073709551615"), name="arguments"),
 ]

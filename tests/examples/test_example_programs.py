@@ -162,6 +162,30 @@ def test_queens_are_counted(name: str, n: int) -> None:
     assert tuple(line.split().index("Q") for line in board) in boards
 
 
+def escape(real: float, imaginary: float) -> int:
+    x = y = 0.0
+    for step in range(50):
+        if x * x + y * y > 4:
+            return step
+        x, y = x * x - y * y + real, 2 * x * y + imaginary
+    return 50
+
+
+def test_the_set_is_where_points_stay() -> None:
+    points = [[escape(1.5 * c / 24 - 2, 2 * r / 24 - 1) for c in range(48)] for r in range(24)]
+    lines = ["".join(" .:-=+*#%@"[one * 9 // 50] for one in row) for row in points]
+    inside = sum(row.count(50) for row in points)
+    assert expected("mandelbrot") == [*lines, f"{inside} of 1152 points"]
+
+
+def test_the_norm_is_that_of_the_matrix() -> None:
+    numpy = pytest.importorskip("numpy")
+    row, column = numpy.indices((20, 20))
+    matrix = 1 / ((row + column) * (row + column + 1) // 2 + row + 1)
+    (norm,) = expected("spectral_norm")
+    assert float(norm) == pytest.approx(numpy.linalg.norm(matrix, 2), abs=1e-8)
+
+
 def test_bodies_move_like_this() -> None:
     source = (EXAMPLES / "nbody.c").read_text()
     numbers = re.search(r"bodies\[BODIES\] = \{(.*?)\n\};", source, re.DOTALL)
