@@ -109,7 +109,7 @@ HOST = """(module
       (then (local.set 4 (i64.const 0x7f800000))))
     (i32.or (i32.wrap_i64 (local.get 4)) (i32.and (local.get 3) (i32.const 0x80000000))))
   (func (export "trap") (param i32) (throw $trap (local.get 0))))"""
-"""The natives of the library, exactly; that the last three are what float_words.py says is tested."""
+"""The natives of the library, exactly; a test has those that pack beside float_words.py."""
 
 _SLOT = "(i32.add (i32.shl (local.get $i) (i32.const 3)) (i32.const {base}))"
 
