@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 from itertools import product
 
+import numpy as np
 import pytest
 
 from conversation import assert_same, program_of, spoken
 from curta.machine.encode import encode_word
+from curta.machine.float_words import FLOATS
 from curta.machine.instructions import (
     COMPARISONS,
     CORE,
@@ -17,11 +19,16 @@ from curta.machine.instructions import (
     TRAPS,
     WORD,
     Instruction,
+    has_fourth,
 )
 from curta.machine.program import PRIVATE, CoreProgram, Segment
+from curta.machine.wasm.floats import F32, F64
+from float_draws import numbers, pairs, powers, special, wide_singles
+from float_unit import halves, sources_of
 
 EDGES = [0, 1, 5, 31, 255, 4095, 4096, 65537, 2**24, 2**31 - 1, 2**31, WORD - 2, WORD - 1]
 EXIT = Instruction("exit")
+FLOAT_PAIRS = 150
 ACCESSES = [name for name, operation in CORE.items() if operation.size]
 
 
@@ -29,7 +36,9 @@ def copy(register: int, word: int) -> Instruction:
     return Instruction("copy", d=register, immediate=word)
 
 
-@pytest.mark.parametrize("operation", [n for n, one in CORE.items() if one.kind == "value"])
+@pytest.mark.parametrize(
+    "operation", [n for n, one in CORE.items() if one.kind == "value" and n not in FLOATS]
+)
 def test_every_operation_on_words(operation: str) -> None:
     """All pairs of edge values, with all kinds of third sources; registers and immediates."""
     program, random_word = [], random.Random(operation)
@@ -38,6 +47,35 @@ def test_every_operation_on_words(operation: str) -> None:
         program.append(Instruction(operation, a=1, b=2, c=3, d=4))
         program.append(Instruction(operation, a=1, immediate=b, c=3, d=5))
     assert_same(program_of(*program, EXIT))
+
+
+@pytest.mark.parametrize("operation", FLOATS)
+def test_every_operation_on_floats(operation: str) -> None:
+    """Pairs where something happens (float_draws); the second source in a register or immediate."""
+    program = []
+    for a, b, c, e in float_sources(operation):
+        program += [copy(1, a), copy(2, b), copy(3, c), copy(6, e)]
+        program.append(Instruction(operation, a=1, b=2, c=3, d=4, target=6))
+        program.append(Instruction(operation, a=1, immediate=b, c=3, d=5, target=6))
+    assert_same(program_of(*program, EXIT))
+
+
+def float_sources(operation: str) -> list[tuple[int, ...]]:
+    """Words of meaning to an operation: a, b, c and e. What converts reads one number as both."""
+    rng = np.random.default_rng(len(operation))
+    if "pack" in operation:
+        number, power = numbers(FLOAT_PAIRS, rng), powers(FLOAT_PAIRS, rng) % WORD
+        high, low = halves(number)
+        columns = [high, power, low, rng.integers(0, WORD, FLOAT_PAIRS)]
+    elif "demote" in operation:
+        x = np.where(rng.integers(0, 2, FLOAT_PAIRS) == 0, *special(F64, FLOAT_PAIRS, rng))
+        x = np.where(rng.integers(0, 2, FLOAT_PAIRS) == 0, wide_singles(FLOAT_PAIRS, rng), x)
+        columns = sources_of(F64, x, x, rng)
+    else:
+        form = F64 if operation.startswith("f64") and "promote" not in operation else F32
+        x, y = pairs(form, FLOAT_PAIRS, rng)
+        columns = sources_of(form, x, x if "promote" in operation else y, rng)
+    return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
 @pytest.mark.parametrize("operation", ["div_u", "div_s", "rem_u", "rem_s"])
@@ -223,6 +261,10 @@ def random_program(numbers: random.Random, length: int) -> CoreProgram:
             program.append(Instruction("and", a=a, immediate=0xFFF, d=a))
             program.append(Instruction("and", a=b, immediate=0xFFFF800F, d=b))
         immediate = numbers.randrange(4) if name in ACCESSES or name == "call" else word()
+        if "mote" in name:  # promote, demote: one number, as both operands
+            program.append(Instruction(name, a=a, b=a, c=c, d=d, target=c))
+            continue
+        over = len(program) + 1 + numbers.randrange(4)
         program.append(
             Instruction(
                 name,
@@ -231,7 +273,7 @@ def random_program(numbers: random.Random, length: int) -> CoreProgram:
                 c=c,
                 d=d,
                 immediate=immediate,
-                target=len(program) + 1 + numbers.randrange(4),
+                target=numbers.randrange(6) if has_fourth(name) else over,
             )
         )
     return program_of(*program, *[EXIT] * 4)

@@ -1,25 +1,22 @@
 """Operands as TestFloat draws them: every kind of exponent beside every kind of fraction.
 
 A float is a sign, an exponent and a fraction, each drawn on its own. Exponents: all alike, near
-that of 1, and at both ends of the range. Fractions: all alike, and those where carries run far and
-ties lie: a few bits at the top, a run of ones, one bit, all but one; each a place up or down too.
+that of 1, and at both ends of the range. Fractions are those of float_draws.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 from specifications import Format
 
-Words = npt.NDArray[np.uint64]
-ONE = np.uint64(1)
+from float_draws import ONE, Words, fractions
 
 
 def draw(form: Format, count: int, rng: np.random.Generator) -> Words:
     """`count` floats as bits."""
     sign = rng.integers(0, 2, count, np.uint64) << np.uint64(form.width - 1)
     exponent = draw_exponents(form, count, rng) << np.uint64(form.fraction)
-    return sign | exponent | draw_fractions(form.fraction, count, rng)
+    return sign | exponent | fractions(form.fraction, count, rng)
 
 
 def draw_exponents(form: Format, count: int, rng: np.random.Generator) -> Words:
@@ -35,30 +32,10 @@ def draw_exponents(form: Format, count: int, rng: np.random.Generator) -> Words:
     return np.choose(rng.choice(3, count, p=(0.4, 0.45, 0.15)), kinds).astype(np.uint64)
 
 
-def draw_fractions(bits: int, count: int, rng: np.random.Generator) -> Words:
-    mask = np.uint64((1 << bits) - 1)
-    uniform = rng.integers(0, 1 << bits, count, np.uint64)
-    high, low = (rng.integers(0, bits, count, np.uint64) for _ in range(2))
-    run = (mask << high) ^ (mask << low)
-    kinds = [
-        uniform,
-        uniform & (mask << low),
-        run,
-        (ONE << high) | (ONE << low),
-        ~(ONE << high),
-        (ONE << high) - (ONE << low),
-    ]
-    fraction = np.choose(rng.integers(0, len(kinds), count), kinds)
-    offset = rng.integers(0, 3, count, np.uint64) - ONE
-    offset[rng.integers(0, 2, count) == 0] = 0
-    drawn: Words = (fraction + offset) & mask
-    return drawn
-
-
 def draw_words(count: int, rng: np.random.Generator) -> Words:
     """Numbers of 64 bits of all lengths, with runs of ones; half of them as negative ones."""
     length = rng.integers(0, 64, count, np.uint64)
-    numbers = draw_fractions(63, count, rng) >> length
+    numbers = fractions(63, count, rng) >> length
     negative = rng.integers(0, 4, count) == 0
     numbers[negative] = ~numbers[negative] + ONE
     return numbers

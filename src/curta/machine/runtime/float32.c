@@ -1,4 +1,4 @@
-/* Floats: arithmetic. The methods are those of the doubles (float64.c, float64_divide.c). */
+/* Floats: division and square root. The methods are those of the doubles (float64_divide.c). */
 #include "float32.h"
 
 typedef struct {

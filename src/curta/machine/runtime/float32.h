@@ -1,4 +1,4 @@
-/* Floats in one word: shared by arithmetic and conversions. */
+/* Floats in one word: shared by division, roots and conversions. */
 #ifndef CURTA_RUNTIME_FLOAT32_H
 #define CURTA_RUNTIME_FLOAT32_H
 

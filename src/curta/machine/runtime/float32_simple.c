@@ -1,7 +1,7 @@
-/* Floats: comparisons, minimum and maximum, signs, rounding to integers (see float64_simple.c). */
+/* Floats: minimum and maximum, rounding to integers (see float64_simple.c). */
 #include "float32.h"
 
-/* ---- minimum, maximum, signs ---- */
+/* ---- minimum, maximum ---- */
 
 /* Whether a comes before b where -0 comes before +0; no NaNs. */
 INLINE u32 before(u32 a, u32 b) {

@@ -1,4 +1,4 @@
-/* Doubles as pairs of words: shared by arithmetic and conversions. */
+/* Doubles as pairs of words: shared by division, roots and conversions. */
 #ifndef CURTA_RUNTIME_FLOAT64_H
 #define CURTA_RUNTIME_FLOAT64_H
 
@@ -33,12 +33,6 @@ INLINE wide plus_one_place(u32 lo, u32 hi) {
     return make_wide(lo, hi + (lo == 0));
 }
 
-/* The same for a high word that is a sum. */
-INLINE wide plus_one_place_of_sum(u32 lo, u32 a, u32 b) {
-    lo += 1;
-    return make_wide(lo, add3(a, b, lo == 0));
-}
-
 /* A word of 32 fraction bits, the upper 20 of them behind the lower 12 bits of a number. */
 INLINE u32 behind(u32 sign_exponent, u32 fraction) {
     return funnel_shr(sign_exponent, fraction, 12);
@@ -47,18 +41,6 @@ INLINE u32 behind(u32 sign_exponent, u32 fraction) {
 /* Whether exponents are within 768 and 1279: then those of product and quotient are in range. */
 INLINE u32 are_moderate(u32 sa, u32 sb) {
     return (apart(sa + 768) & apart(sb + 768) & 0x600) == 0x600;
-}
-
-/* A packed double, and the bits below its last place as a fraction of 2^32: to nearest even.
- * A carry out of the fraction raises the exponent, up to infinity, as it should. */
-INLINE wide rounded64(u32 lo, u32 hi, u32 rest) {
-    if ((i32)rest >= 0) {
-        return make_wide(lo, hi);
-    }
-    if (UNLIKELY(rest == HALF) && (lo & 1) == 0) {
-        return make_wide(lo, hi);
-    }
-    return plus_one_place(lo, hi);
 }
 
 /* The double nearest to (-1)^sign * hi:lo / 2^63 * 2^(exponent - 1023); `sticky` says that there
@@ -72,23 +54,6 @@ typedef struct {
     u32 lo, hi;
     i32 exponent;
 } unpacked;
-
-/* Shift right by any count, or-ing what falls out into the last bit. */
-INLINE wide shift_right_jam(u32 lo, u32 hi, u32 count) {
-    if (count == 0) {
-        return make_wide(lo, hi);
-    }
-    if (count < 32) {
-        u32 lost = bits_below(lo, count) != 0;
-        wide shifted = wide_shift_right(lo, hi, count);
-        return make_wide(shifted.lo | lost, shifted.hi);
-    }
-    if (count < 64) {
-        u32 lost = (bits_below(hi, count) | lo) != 0;
-        return make_wide(shift_right(hi, count) | lost, 0);
-    }
-    return make_wide((lo | hi) != 0, 0);
-}
 
 /* A nonzero finite double's significand with bit 63 set, and its exponent. */
 INLINE unpacked unpack_normalized(u32 lo, u32 hi) {

@@ -119,7 +119,8 @@ EXPORT("f64.div") wide f64_div(u32 alo, u32 ahi, u32 blo, u32 bhi) {
 
 /* ---- square root ---- */
 
-/* The root of m = hi:lo / 2^62, 1 <= m < 4, for a result whose exponent field is `above`. `line` is 2^15 times a linear estimate of the root, 0.75% off at most.
+/* The root of m = hi:lo / 2^62, 1 <= m < 4, for a result whose exponent field is `above`. `line`
+ * is 2^15 times a linear estimate of the root, 0.75% off at most.
  *
  * Heron's step from it, rounded up, is too large by less than 2.9 (units of 2^-15).
  * A second one, with a 16-bit reciprocal for the division, is too large by less than 8 (units

@@ -1,10 +1,10 @@
-/* Doubles: comparisons, minimum and maximum, signs, rounding to integers.
+/* Doubles: minimum and maximum, rounding to integers.
  *
  * Of two positive doubles the larger has the larger bits, infinity included, and NaNs are above
  * infinity; of two negative ones the smaller has the larger bits. */
 #include "float64.h"
 
-/* ---- minimum, maximum, signs ---- */
+/* ---- minimum, maximum ---- */
 
 /* Whether a comes before b where -0 comes before +0; no NaNs. */
 INLINE u32 before(u32 alo, u32 ahi, u32 blo, u32 bhi) {

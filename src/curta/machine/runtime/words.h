@@ -34,7 +34,6 @@ enum trap_code {
 #define TABLE 0x40000000u
 
 #define SIGN 0x80000000u
-#define HALF 0x80000000u /* of a last place, when the word below it is `rest` */
 
 #define NATIVE(name) __attribute__((import_module("curta"), import_name(name)))
 #define EXPORT(name) __attribute__((export_name(name), noinline))
@@ -52,8 +51,8 @@ NATIVE("funnel_shr") __attribute__((const)) u32 funnel_shr(u32 high, u32 low, u3
 NATIVE("add3") __attribute__((const)) u32 add3(u32 a, u32 b, u32 c);
 NATIVE("sub3") __attribute__((const)) u32 sub3(u32 a, u32 b, u32 c);
 NATIVE("carry") __attribute__((const)) u32 carry(u32 a, u32 b);
-/* The words of the double, or the float of 32 bits, nearest to high:low * 2^(power - 1075), with the
- * sign that the last word has. */
+/* The words of the double, or the float of 32 bits, nearest to high:low * 2^(power - 1075), where
+ * `power` is a signed word, with the sign that the last word has. */
 NATIVE("f64_pack_high")
 __attribute__((const)) u32 f64_pack_high(u32 high, u32 power, u32 low, u32 sign);
 NATIVE("f64_pack_low")
@@ -69,13 +68,6 @@ INLINE wide make_wide(u32 lo, u32 hi) {
  * `a / b` into a multiplication and a subtraction, and a known difference back into a compare. */
 INLINE u32 apart(u32 x) {
     __asm__("" : "+r"(x));
-    return x;
-}
-
-/* The same number, computed here and not where it is needed: where a function's steps are put into
- * another one, what all ways through it have in common need not be computed twice. */
-INLINE u32 at_once(u32 x) {
-    __asm__ volatile("" : "+r"(x));
     return x;
 }
 
