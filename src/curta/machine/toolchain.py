@@ -178,7 +178,8 @@ class Compilation:
     @property
     def note(self) -> str | None:
         """The key of what says what the result was made of, and where it is."""
-        said = [os.getcwd(), zig().identity, self.arguments(), self.sources]
+        pieces = [path.name for piece in PIECES for path in piece.objects]
+        said = [os.getcwd(), zig().identity, self.arguments(), self.sources, pieces]
         return key_of(b"", json.dumps(said).encode())
 
     def cached(self) -> bytes | None:
