@@ -192,8 +192,11 @@ def operand(limbs: tuple[Number, ...], exponent: Number, sign: Number) -> Unpack
     return Unpacked(sign, exponent, limbs, *[nothing] * 4, (nothing, nothing))  # type: ignore[arg-type]
 
 
-FAR = 95
-"""From this distance on the smaller operand is shifted by the same."""
+ALL_LOST, FAR = 72, 95
+"""From the first distance on all of the smaller operand counts as left out, though that may be up
+to 31 units: the larger one has its last place at bit 24, so that half of a last place of the result
+is 2**22 at least, and any number from 0 to 31 is as little. From the other on it is shifted by the
+same."""
 
 
 def prove_sum(distance: int, swapped: bool, subtracts: bool) -> None:
@@ -211,8 +214,9 @@ def prove_sum(distance: int, swapped: bool, subtracts: bool) -> None:
     pair = (y, x) if swapped else (x, y)
     found, _ = floats.total(*pair, graph.constant(int(swapped)), opposite, pair[1].sign)
     above, below = value(large) << LIMB, value(small) << LIMB
-    rest = as_bits(below & ((1 << distance) - 1) != 0)
-    moved = z3.LShR(below, distance)
+    shifted = distance if distance < ALL_LOST else LONG
+    rest = as_bits((below if shifted == LONG else below & ((1 << distance) - 1)) != 0)
+    moved = z3.LShR(below, shifted)
     exact = above - moved - rest if subtracts else above + moved
     claims = [
         value(found.limbs) == exact,
