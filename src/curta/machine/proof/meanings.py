@@ -235,8 +235,10 @@ def _packed_signed(kind: str, w: Algebra, number: Words) -> Words:
     sign = number[-1]
     ones = w.value("shr_s", sign, _LAST_BIT)
     magnitude = tuple(w.value("xor", word, ones) for word in number)
-    magnitude = _subtract(w, magnitude, (ones, ones)) if len(number) == 2 else (
-        w.value("sub", magnitude[0], ones),
+    magnitude = (
+        _subtract(w, magnitude, (ones, ones))
+        if len(number) == 2
+        else (w.value("sub", magnitude[0], ones),)
     )
     return _packed(kind, w, magnitude, sign)
 

@@ -180,9 +180,7 @@ class SourceRun:
 
     # -- what meanings are written in -------------------------------------------------------------
 
-    def value(
-        self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO, *fourth: Term
-    ) -> Term:
+    def value(self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO, *fourth: Term) -> Term:
         return self.terms.value(operation, a, b, c, *fourth)
 
     def choose(self, truth: Term, a: Term, b: Term) -> Term:

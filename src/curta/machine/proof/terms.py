@@ -109,9 +109,7 @@ class Terms:
             self.truth.append(key[0] in _TRUTHS)
         return number
 
-    def value(
-        self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO, *fourth: Term
-    ) -> Term:
+    def value(self, operation: str, a: Term, b: Term = ZERO, c: Term = ZERO, *fourth: Term) -> Term:
         """The word that an operation gives; those of floats and extensions are only themselves."""
         sources = a, b, c, *fourth
         if max(sources) < 0 and operation in VALUES:
