@@ -81,13 +81,13 @@ f64.convert_i32_u a: R = f64_pack_high 0 1075 a 0; r = f64_pack_low 0 1075 a 0
 f64.convert_i32_s a: c = xor a 0x80000000; R = f64_sub_high 0x43300000 0x43300000 c 0x80000000; \
     r = f64_sub_low 0x43300000 0x43300000 c 0x80000000
 f64.convert_i64_u aA: R = f64_pack_high A 1075 a 0; r = f64_pack_low A 1075 a 0
-f64.convert_i64_s aA: s = shr_s A 31; c = xor a s; d = xor A s; e = lt_u c s; l = sub c s; h = sub3 d s e; \
-    R = f64_pack_high h 1075 l A; r = f64_pack_low h 1075 l A
+f64.convert_i64_s aA: s = shr_s A 31; c = xor a s; d = xor A s; e = lt_u c s; l = sub c s; \
+    h = sub3 d s e; R = f64_pack_high h 1075 l A; r = f64_pack_low h 1075 l A
 f32.convert_i32_u a: r = f32_pack 0 1075 a 0
 f32.convert_i32_s a: s = shr_s a 31; c = xor a s; m = sub c s; r = f32_pack 0 1075 m a
 f32.convert_i64_u aA: r = f32_pack A 1075 a 0
-f32.convert_i64_s aA: s = shr_s A 31; c = xor a s; d = xor A s; e = lt_u c s; l = sub c s; h = sub3 d s e; \
-    r = f32_pack h 1075 l A
+f32.convert_i64_s aA: s = shr_s A 31; c = xor a s; d = xor A s; e = lt_u c s; l = sub c s; \
+    h = sub3 d s e; r = f32_pack h 1075 l A
 f32.neg a: r = xor a 0x80000000
 f32.abs a: r = and a 0x7fffffff
 f32.copysign ab: s = and b 0x80000000; m = and a 0x7fffffff; r = or m s

@@ -65,8 +65,10 @@ def replaced(step: Step | Call, names: Mapping[Value, Value]) -> Step | Call:
         pointer = step.pointer if step.pointer is None else names.get(step.pointer, step.pointer)
         arguments = tuple(names.get(v, v) for v in step.arguments)
         return step._replace(arguments=arguments, pointer=pointer)
-    operation, d, *sources, immediate, place = step
-    if not any(source in names for source in sources):
+    if not any(source in names for source in (step.a, step.b, step.c, step.e)):
         return step
-    renamed = (None if source is None else names.get(source, source) for source in sources)
-    return Step(operation, d, *renamed, immediate, place)
+
+    def renamed(source: Value | None) -> Value | None:
+        return None if source is None else names.get(source, source)
+
+    return step._replace(a=renamed(step.a), b=renamed(step.b), c=renamed(step.c), e=renamed(step.e))
