@@ -311,7 +311,8 @@ def test_highest_bit() -> None:
 
 def prove_rounding(of: str, place: int, exponent: int | None, monkeypatch: object) -> None:
     """The highest bit at `place`, the exponent such that the result is normal, or too large. Or an
-    exponent so small that the hidden bit is at `place`, and the highest one is below.
+    exponent so small that the hidden bit is at `place`, and the highest one is below; a place of
+    FARTHEST + 1 stands for all beyond.
     """
     graph, single = Terms(), int(of == "f32")
     least = 53 + floats.LOWER * single
@@ -324,6 +325,8 @@ def prove_rounding(of: str, place: int, exponent: int | None, monkeypatch: objec
         case = z3.LShR(whole, place) == 1
     else:
         power = graph.constant(exponent)
+        if place > floats.FARTHEST:
+            power = graph.signed("power", -6000, exponent)
         highest = graph.signed("highest", -1, min(place - 1, LIMB * LIMBS - 1))
         some = graph.truth(whole != 0)
         case = z3.LShR(whole, place) == 0
@@ -354,7 +357,7 @@ def places_and_exponents(of: str) -> Iterator[tuple[int, int | None]]:
     far as `rounded` looks at where it is."""
     least = 53 + floats.LOWER * (of == "f32")
     yield from ((place, None) for place in range(LIMB * LIMBS))
-    yield from ((place, least - place) for place in range(floats.FARTHEST + 1))
+    yield from ((place, least - place) for place in range(floats.FARTHEST + 2))
 
 
 @pytest.mark.parametrize("of", FORMATS)
@@ -363,6 +366,7 @@ def test_rounding_quick(of: str, place: int, monkeypatch: pytest.MonkeyPatch) ->
     least = 53 + floats.LOWER * (of == "f32")
     prove_rounding(of, place, None, monkeypatch)
     prove_rounding(of, place, least - place, monkeypatch)
+    prove_rounding(of, floats.FARTHEST + 1, least - floats.FARTHEST - 1, monkeypatch)
 
 
 @pytest.mark.slow
