@@ -8,8 +8,8 @@ from curta.compiler import Graph, Node, both, select
 from curta.machine.instructions import Instruction
 from curta.machine.parts.arithmetic import comparisons, results
 from curta.machine.parts.division import division_parts
-from curta.machine.parts.memory import memory_parts
 from curta.machine.parts.floats import float_results
+from curta.machine.parts.memory import memory_parts
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.parts.program import (
     Baked,

@@ -67,6 +67,13 @@ def _of_singles(function: Callable[..., int], what: object) -> Meaning:
     return meaning
 
 
+def _promoted(shift: int) -> Meaning:
+    def meaning(a: int, b: int, c: int) -> int:
+        return _converted(a, F32, F64) >> shift & WORD - 1
+
+    return meaning
+
+
 def _pack(form: Format, shift: int) -> Meaning:
     def meaning(a: int, b: int, c: int, e: int) -> int:
         return _packed(a << 32 | c, b, e, form) >> shift & WORD - 1
@@ -88,7 +95,7 @@ FLOATS: dict[str, tuple[str, Meaning]] = {
     },
     **{f"f32_{name}": ("abd", _of_singles(_computed, what)) for name, what in _ARITHMETIC.items()},
     **{
-        f"f64_promote_{half}": ("abd", lambda a, b, c, shift=shift: _converted(a, F32, F64) >> shift & WORD - 1)
+        f"f64_promote_{half}": ("abd", _promoted(shift))
         for half, shift in (("high", 32), ("low", 0))
     },
     "f32_demote": ("abcde", lambda a, b, c, e: _converted(a << 32 | c, F64, F32)),

@@ -21,7 +21,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from curta.compiler import (
-    Graph,
     Node,
     at_least,
     at_most,
@@ -149,7 +148,7 @@ def float_results(now: Fetched, sources: Sources) -> dict[str, Node]:
 
 
 def floats(kind: Kind, sources: Sources) -> Floats:
-    """x is a (high word) and c (low word), y is b and e; where there is one operand, both are it."""
+    """x is a (high word) and c (low word), y is b and e; a single operand is both of them."""
     x = unpacked(kind.of_singles, sources.a, sources.c)
     y = unpacked(kind.of_singles, sources.b, sources.e)
     order = ordered(x, y)
@@ -205,7 +204,11 @@ def unpacked(single: Node, high: Word, low: Word) -> Unpacked:
     first3 = d[0] - 8 * at_least(d[0], 8)
     tail32 = from_digits(d[:5]) + 16**5 * (d[5] - 4 * quarter)
     payload = (
-        select(single, (tail32 - first3) * Fraction(1, 8), tail + 16**4 * (d[4] - 8 * at_least(d[4], 8))),
+        select(
+            single,
+            (tail32 - first3) * Fraction(1, 8),
+            tail + 16**4 * (d[4] - 8 * at_least(d[4], 8)),
+        ),
         select(single, 2**29 * first3, low.number),
     )
     return Unpacked(
@@ -359,19 +362,14 @@ def times(x: Unpacked, y: Unpacked) -> Magnitude:
     graph = x.sign.graph
     columns = [
         sum(
-            (
-                graph.gate(y.limbs[place - n], x.limbs[n])
-                for n in range(3)
-                if 0 <= place - n < 3
-            ),
+            (graph.gate(y.limbs[place - n], x.limbs[n]) for n in range(3) if 0 <= place - n < 3),
             graph.constant(0),
         )
         for place in range(LIMBS)
     ]
     bits = (2 * LIMB, 2 * LIMB + 1, 2 * LIMB + 1, LIMB + 6)
     parts = [
-        split_top(column, width, width - LIMB)
-        for column, width in zip(columns, bits, strict=False)
+        split_top(column, width, width - LIMB) for column, width in zip(columns, bits, strict=False)
     ]
     above, below = [part[0] for part in parts], [part[1] for part in parts]
     sums = [below[0], *(below[n] + above[n - 1] for n in (1, 2, 3)), columns[4] + above[3]]
