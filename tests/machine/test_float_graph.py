@@ -22,7 +22,6 @@ from float_unit import (
     ARITHMETIC,
     FORMATS,
     FloatUnit,
-    are_nan,
     computed,
     converted,
     halves,
@@ -43,7 +42,7 @@ MEASURED = 40_000
 
 @cache
 def unit() -> FloatUnit:
-    return FloatUnit.built("high", "low", "single", "less", "equal", "unordered")
+    return FloatUnit.built("high", "low", "single", "less", "equal")
 
 
 def batches(count: int | None) -> Iterator[tuple[int, np.random.Generator]]:
@@ -92,8 +91,6 @@ def test_comparisons(of: str, count: int | None) -> None:
         found = unit().of(sources_of(form, x, y, rng), *["of_singles"] * (form is F32))
         assert_same(found["less"].astype(np.uint64), (a < b).astype(np.uint64), x, y)
         assert_same(found["equal"].astype(np.uint64), (a == b).astype(np.uint64), x, y)
-        no_number = are_nan(form, x) | are_nan(form, y)
-        assert_same(found["unordered"].astype(np.uint64), no_number.astype(np.uint64), x, y)
 
 
 @pytest.mark.skipif(np.finfo(np.longdouble).nmant < 63, reason="no floats of 64 bits precision")

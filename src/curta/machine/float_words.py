@@ -67,6 +67,13 @@ def _of_singles(function: Callable[..., int], what: object) -> Meaning:
     return meaning
 
 
+def _promoted(shift: int) -> Meaning:
+    def meaning(a: int, b: int, c: int) -> int:
+        return _converted(a, F32, F64) >> shift & WORD - 1
+
+    return meaning
+
+
 def _pack(form: Format, shift: int) -> Meaning:
     def meaning(a: int, b: int, c: int, e: int) -> int:
         return _packed(a << 32 | c, b, e, form) >> shift & WORD - 1
@@ -87,8 +94,10 @@ FLOATS: dict[str, tuple[str, Meaning]] = {
         for name, what in _COMPARISONS.items()
     },
     **{f"f32_{name}": ("abd", _of_singles(_computed, what)) for name, what in _ARITHMETIC.items()},
-    "f64_promote_high": ("abd", lambda a, b, c: _converted(a, F32, F64) >> 32),
-    "f64_promote_low": ("abd", lambda a, b, c: _converted(a, F32, F64) % WORD),
+    **{
+        f"f64_promote_{half}": ("abd", _promoted(shift))
+        for half, shift in (("high", 32), ("low", 0))
+    },
     "f32_demote": ("abcde", lambda a, b, c, e: _converted(a << 32 | c, F64, F32)),
     "f32_pack": ("abcde", _pack(F32, 0)),
     **{f"f32_{name}": ("abd", _of_singles(_compared, what)) for name, what in _COMPARISONS.items()},

@@ -30,7 +30,10 @@ from curta.store import key_of, sources_digest
 SOURCES = (
     *source_cache.SOURCES,
     *("engine/base.py", "machine/parts/*.py", "machine/wasm/*.py", "machine/weights.py"),
-    *(f"machine/{name}.py" for name in ("computer", "instructions", "program", "vocabulary")),
+    *(
+        f"machine/{name}.py"
+        for name in ("computer", "float_words", "instructions", "program", "vocabulary")
+    ),
 )
 """What the weights and their C are made by."""
 
@@ -98,7 +101,7 @@ def weights_key(extensions: Sequence[Extension] = (), *parts: bytes) -> str | No
 
 
 def graph_digest(extensions: Sequence[Extension]) -> bytes:
-    """Of what the extensions build over three words."""
+    """Of what the extensions build over the words of an instruction."""
     from curta.compiler import Graph
     from curta.compiler.serialize import graph_to_json
     from curta.machine.parts.operations import Sources

@@ -19,6 +19,7 @@ from curta.machine.parts.words import from_digits
 from curta.machine.prompt import decode_prompt
 from curta.machine.run import MachineLevel
 from curta.machine.wasm.text import assemble
+from curta.machine.weights import graph_digest
 
 SWAPS = """
 __attribute__((import_module("curta"), import_name("byte_swap"))) unsigned byte_swap(unsigned);
@@ -177,3 +178,8 @@ def test_wasmtime_gets_it_from_the_host() -> None:
     assert run_on_wasmtime(module, ["x"], {}, b"", [BYTE_SWAP]).exit_code == 1
     run = Machine("reference", extensions=[BYTE_SWAP]).run(module)
     assert run.exit_code == 1
+
+
+def test_weights_are_kept_by_what_extensions_build() -> None:
+    assert graph_digest([BYTE_SWAP]) == graph_digest([BYTE_SWAP])
+    assert len({graph_digest([]), graph_digest([BYTE_SWAP]), graph_digest([BLEND])}) == 3

@@ -2,10 +2,10 @@
 
 A `Number` is a signed term of 64 bits and the interval it lies in. Sums and gates are those of the
 graph; `select`, `split_top` and what else is made of them stand here as what they mean, which
-test_float_unit proves of their nodes. So the code of the unit itself is run, and what it comes to
-in one case (a distance of exponents, a leading place: then powers are numbers, and splits are
-extracts) is a term. Where a meaning holds in a range only, that the number lies there is a debt,
-to be proved with the claim.
+test_derived_meanings proves of their nodes. So the code of the unit itself is run, and what it
+comes to in one case (a distance of exponents, a leading place: then powers are numbers, and splits
+are extracts) is a term. Where a meaning holds in a range only, that the number lies there is a
+debt, to be proved with the claim.
 """
 
 from __future__ import annotations

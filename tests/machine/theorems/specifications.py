@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import z3
 from words import ZERO, leading_zeros, ones, trailing_zeros, word
 
+from curta.machine.float_words import BIAS
+
 Bits = z3.BitVecRef
 NEAREST, DOWN, UP, CUT = z3.RNE(), z3.RTN(), z3.RTP(), z3.RTZ()
 DIVIDE_BY_ZERO, OVERFLOW, INVALID = word(1), word(2), word(3)
@@ -227,6 +229,24 @@ def meaning(name: str, *operands: Bits) -> Meaning:
         if short in names:
             return Meaning(make(form, short, *operands))
     raise KeyError(name)
+
+
+def float_word(name: str, a: Bits, b: Bits, c: Bits, e: Bits = ZERO) -> Bits:
+    """What a core instruction on floats gives; `pack`, of whole numbers only."""
+    kind, short, *half = name.split("_")
+    x, y = (z3.Concat(a, c), z3.Concat(b, e)) if kind == "f64" else (a, b)
+    if short == "pack":
+        assert z3.simplify(b).as_long() == BIAS
+        size = converted(FORMATS[kind], z3.Concat(a, c), signed=False)
+        sign = z3.Extract(31, 31, e)
+        result = z3.Concat(sign, z3.Extract(FORMATS[kind].width - 2, 0, size))
+    elif short in ("demote", "promote"):
+        result = demoted(z3.Concat(a, c)) if short == "demote" else promoted(a)
+    else:
+        result = meaning(f"{kind}.{short}", x, y).result
+    if result.size() == 32:
+        return result
+    return z3.Extract(63, 32, result) if half == ["high"] else z3.Extract(31, 0, result)
 
 
 def as_word(found: Bits | z3.BoolRef) -> Bits:

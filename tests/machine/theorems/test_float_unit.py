@@ -192,8 +192,11 @@ def operand(limbs: tuple[Number, ...], exponent: Number, sign: Number) -> Unpack
     return Unpacked(sign, exponent, limbs, *[nothing] * 4, (nothing, nothing))  # type: ignore[arg-type]
 
 
-FAR = 95
-"""From this distance on the smaller operand is shifted by the same."""
+ALL_LOST, FAR = 72, 95
+"""From the first distance on all of the smaller operand counts as left out, though that may be up
+to 31 units: the larger one has its last place at bit 24, so that half of a last place of the result
+is 2**22 at least, and any number from 0 to 31 is as little. From the other on it is shifted by the
+same."""
 
 
 def prove_sum(distance: int, swapped: bool, subtracts: bool) -> None:
@@ -211,8 +214,9 @@ def prove_sum(distance: int, swapped: bool, subtracts: bool) -> None:
     pair = (y, x) if swapped else (x, y)
     found, _ = floats.total(*pair, graph.constant(int(swapped)), opposite, pair[1].sign)
     above, below = value(large) << LIMB, value(small) << LIMB
-    rest = as_bits(below & ((1 << distance) - 1) != 0)
-    moved = z3.LShR(below, distance)
+    shifted = distance if distance < ALL_LOST else LONG
+    rest = as_bits((below if shifted == LONG else below & ((1 << distance) - 1)) != 0)
+    moved = z3.LShR(below, shifted)
     exact = above - moved - rest if subtracts else above + moved
     claims = [
         value(found.limbs) == exact,
@@ -307,7 +311,8 @@ def test_highest_bit() -> None:
 
 def prove_rounding(of: str, place: int, exponent: int | None, monkeypatch: object) -> None:
     """The highest bit at `place`, the exponent such that the result is normal, or too large. Or an
-    exponent so small that the hidden bit is at `place`, and the highest one is below.
+    exponent so small that the hidden bit is at `place`, and the highest one is below; a place of
+    FARTHEST + 1 stands for all beyond.
     """
     graph, single = Terms(), int(of == "f32")
     least = 53 + floats.LOWER * single
@@ -320,6 +325,8 @@ def prove_rounding(of: str, place: int, exponent: int | None, monkeypatch: objec
         case = z3.LShR(whole, place) == 1
     else:
         power = graph.constant(exponent)
+        if place > floats.FARTHEST:
+            power = graph.signed("power", -6000, exponent)
         highest = graph.signed("highest", -1, min(place - 1, LIMB * LIMBS - 1))
         some = graph.truth(whole != 0)
         case = z3.LShR(whole, place) == 0
@@ -350,7 +357,7 @@ def places_and_exponents(of: str) -> Iterator[tuple[int, int | None]]:
     far as `rounded` looks at where it is."""
     least = 53 + floats.LOWER * (of == "f32")
     yield from ((place, None) for place in range(LIMB * LIMBS))
-    yield from ((place, least - place) for place in range(floats.FARTHEST + 1))
+    yield from ((place, least - place) for place in range(floats.FARTHEST + 2))
 
 
 @pytest.mark.parametrize("of", FORMATS)
@@ -359,6 +366,7 @@ def test_rounding_quick(of: str, place: int, monkeypatch: pytest.MonkeyPatch) ->
     least = 53 + floats.LOWER * (of == "f32")
     prove_rounding(of, place, None, monkeypatch)
     prove_rounding(of, place, least - place, monkeypatch)
+    prove_rounding(of, floats.FARTHEST + 1, least - floats.FARTHEST - 1, monkeypatch)
 
 
 @pytest.mark.slow

@@ -64,7 +64,7 @@ def setting(operation: str, known: dict[str, int] | None = None) -> Setting:
     graph = Graph(["a token"])
     evaluator = Evaluator(graph, {})
     words = {}
-    for name in "abc":
+    for name in "abce":
         number = graph.declare(name)
         digits = tuple(graph.declare(f"{name}{place}") for place in range(8))
         sign = graph.declare(f"sign of {name}")
@@ -165,7 +165,7 @@ def test_bits_digit_by_digit() -> None:
 def results_of(now: Setting, known: dict[str, int], *names: str) -> dict[str, Term]:
     """Results where some digits are known and the others are 0."""
     evaluator = Evaluator(now.evaluator.graph, {}, groups=now.evaluator.groups)
-    for source in "abc":
+    for source in "abce":
         zeros = {f"{source}{place}": 0 for place in range(8)}
         give(evaluator, now.sources[source], source, zeros | known)
     return {name: evaluator.term(now.results[name]) for name in names}

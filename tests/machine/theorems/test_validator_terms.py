@@ -20,10 +20,11 @@ from curta.machine.proof import terms
 
 pytest.importorskip("curta.machine.proof.meanings", exc_type=ImportError)
 from proving import RefutedError, prove
-from specifications import F32, F64, INTEGERS, signs
+from specifications import INTEGERS, float_word, meaning
 from words import Exact, Word, bit, choose, high_word, low_word, truth, wide, word
 
-from curta.machine.instructions import COMPARISONS, VALUES
+from curta.machine.float_words import FLOATS
+from curta.machine.instructions import COMPARISONS, VALUES, has_fourth
 from curta.machine.proof import meanings
 
 EDGES = (0, 1, 2, 3, 5, 31, 32, 33, 255, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1)
@@ -50,12 +51,28 @@ class Reader:
         if name == "sum":
             total, summands = parts
             return sum((n * self.word(one) for one, n in summands), word(total))
+        if name == "opaque":
+            return opaque(parts[0], *map(self.word, parts[1:]))
         sources = [self.word(part) for part in parts]
         if name == "not":
             return 1 - sources[0]
         if name == "ite":
             return choose(truth(sources[0]), *sources[1:])
         return Exact().value(name, *sources, *[word(0)] * (2 - len(sources)))
+
+
+def opaque(name: str, *sources: Word) -> Word:
+    """An operation of which nothing is known."""
+    return z3.Function(name, *[z3.BitVecSort(32)] * (len(sources) + 1))(*sources)
+
+
+def expected(name: str, sources: list[int], words: list[Word]) -> Word:
+    """Of an operation on floats nothing is known, but what it gives of numbers."""
+    if name not in FLOATS:
+        return Exact().value(name, *words)
+    if max(sources) < 0:
+        return word(VALUES[name](*(~one for one in sources)))
+    return opaque(name, *words)
 
 
 def operand_pool(built: object) -> list[int]:
@@ -65,7 +82,9 @@ def operand_pool(built: object) -> list[int]:
     x, y, z = symbols
     pool = [*symbols, *constants]
     for name in VALUES:
-        pool += [built.value(name, x, y, z), built.value(name, x, terms.constant(5), y)]
+        more = [x] if has_fourth(name) else []
+        pool.append(built.value(name, x, y, z, *more))
+        pool.append(built.value(name, x, terms.constant(5), y, *more))
     truths = [term for term in pool if term >= 0 and built.is_truth(term)]
     pool += [built.negate(one) for one in truths]
     return sorted(set(pool))
@@ -80,19 +99,19 @@ def prove_shapes(count: int, seed: int, with_facts: bool = False) -> None:
     atoms = [term for term in truths if built.nodes[term][0] != "not"]
     for _ in range(count):
         name = rng.choice(sorted(VALUES))
-        a, b, c = (rng.choice(pool) for _ in range(3))
+        sources = [rng.choice(pool) for _ in range(3 + has_fourth(name))]
         known = {}
         if with_facts:
             known = {rng.choice(atoms): rng.random() < 0.5 for _ in range(2)}
-        before = [reader.word(term) for term in (a, b, c)]
+        before = [reader.word(term) for term in sources]
         built.facts = known
-        result = built.value(name, a, b, c)
+        result = built.value(name, *sources)
         built.facts = {}
         assumed = [reader.word(atom) == int(holds) for atom, holds in known.items()]
         try:
-            prove(reader.word(result) == Exact().value(name, *before), *assumed)
+            prove(reader.word(result) == expected(name, sources, before), *assumed)
         except RefutedError as error:
-            shapes = [term if term < 0 else built.nodes[term] for term in (a, b, c)]
+            shapes = [term if term < 0 else built.nodes[term] for term in sources]
             raise RefutedError(f"{name} of {shapes}: {error}") from error
         if rng.random() < 0.1 and len(pool) < 400:
             pool.append(result)
@@ -130,8 +149,10 @@ class Ways:
     def read(self, term: int) -> Word:
         return word(~term) if term < 0 else self.terms[term]
 
-    def value(self, operation: str, a: int, b: int = ~0, c: int = ~0) -> int:
-        return self.new(Exact().value(operation, *map(self.read, (a, b, c))))
+    def value(self, operation: str, a: int, b: int = ~0, c: int = ~0, *fourth: int) -> int:
+        words = [self.read(term) for term in (a, b, c, *fourth)]
+        make = float_word if operation in FLOATS else Exact().value
+        return self.new(make(operation, *words))
 
     divide = value
 
@@ -178,7 +199,7 @@ def in_words() -> list[str]:
 def intended(name: str, *operands: z3.BitVecRef) -> z3.BitVecRef:
     kind, short = name.split(".")
     if kind[0] == "f":
-        return signs(F32 if kind == "f32" else F64, short, *operands)
+        return meaning(name, *operands).result
     if kind == "i64" or short == "wrap_i64":
         found = INTEGERS[short](*operands)
         return bit(found) if z3.is_bool(found) else found

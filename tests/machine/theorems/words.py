@@ -2,7 +2,7 @@
 
 The provers run Python functions and WebAssembly on these terms in place of numbers. Products and
 quotients come from methods that can be overridden: where bit vectors of full width are out of
-reach, they stand for themselves, as unknown words of which lemmas are known (`Abstract`).
+reach, a prover can have others stand for them.
 """
 
 from __future__ import annotations

@@ -32,8 +32,9 @@ Label = int
 
 
 class Step(NamedTuple):
-    """A core instruction on values. `a`, `b`, `c`, `e` are its sources as instructions.py has them:
-    a constant b becomes the immediate where there is none, others lie in shared registers.
+    """A core instruction on values. `a`, `b`, `c`, `e` are its sources as instructions.py has
+    them: a constant b becomes the immediate where there is none, other constants lie in shared
+    registers.
     Loads and stores have an address a, maybe an index b, the value stored c, an offset `immediate`.
 
     Beside the operations of the machine there are `get` and `set`: the shared register is the

@@ -65,8 +65,10 @@ def replaced(step: Step | Call, names: Mapping[Value, Value]) -> Step | Call:
         pointer = step.pointer if step.pointer is None else names.get(step.pointer, step.pointer)
         arguments = tuple(names.get(v, v) for v in step.arguments)
         return step._replace(arguments=arguments, pointer=pointer)
-    operation, d, a, b, c, e, immediate, place = step
-    if a not in names and b not in names and c not in names and e not in names:
+    if not any(source in names for source in (step.a, step.b, step.c, step.e)):
         return step
-    a, b, c, e = (None if source is None else names.get(source, source) for source in (a, b, c, e))
-    return Step(operation, d, a, b, c, e, immediate, place)
+
+    def renamed(source: Value | None) -> Value | None:
+        return None if source is None else names.get(source, source)
+
+    return step._replace(a=renamed(step.a), b=renamed(step.b), c=renamed(step.c), e=renamed(step.e))

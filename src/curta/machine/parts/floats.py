@@ -110,7 +110,6 @@ class Floats:
     single: Node
     less: Node
     equal: Node
-    unordered: Node
 
 
 def kind_of_float(now: Fetched) -> Kind:
@@ -121,7 +120,7 @@ def kind_of_float(now: Fetched) -> Kind:
         return now.is_any(*found)
 
     return Kind(
-        of_singles=any_of("f32_add", "f32_sub", "f32_mul", "f32_l", "f32_eq", "promote"),
+        of_singles=any_of("f32_add", "f32_sub", "f32_mul", "f32_lt", "f32_le", "f32_eq", "promote"),
         gives_single=any_of("f32_add", "f32_sub", "f32_mul", "f32_pack", "demote"),
         adds=any_of("_add"),
         subtracts=any_of("_sub"),
@@ -148,7 +147,7 @@ def float_results(now: Fetched, sources: Sources) -> dict[str, Node]:
 
 
 def floats(kind: Kind, sources: Sources) -> Floats:
-    """x is a (high word) and c (low word), y is b and e. If there is one operand, both are it."""
+    """x is a (high word) and c (low word), y is b and e; a single operand is both of them."""
     x = unpacked(kind.of_singles, sources.a, sources.c)
     y = unpacked(kind.of_singles, sources.b, sources.e)
     order = ordered(x, y)
@@ -203,9 +202,12 @@ def unpacked(single: Node, high: Word, low: Word) -> Unpacked:
     quarter = count_reached(d[5], (4, 8, 12))
     first3 = d[0] - 8 * at_least(d[0], 8)
     tail32 = from_digits(d[:5]) + 16**5 * (d[5] - 4 * quarter)
-    tail64 = tail + 16**4 * (d[4] - 8 * at_least(d[4], 8))
     payload = (
-        select(single, (tail32 - first3) * Fraction(1, 8), tail64),
+        select(
+            single,
+            (tail32 - first3) * Fraction(1, 8),
+            tail + 16**4 * (d[4] - 8 * at_least(d[4], 8)),
+        ),
         select(single, 2**29 * first3, low.number),
     )
     return Unpacked(
@@ -274,7 +276,7 @@ def compared(x: Unpacked, y: Unpacked, order: Node) -> dict[str, Node]:
         + both(numbers, x.sign, 1 - y.sign, 1 - zeros)
     )
     equal = both(numbers, 1 - below, 1 - above, 1 - differs) + both(numbers, zeros, differs)
-    return {"less": less, "equal": equal, "unordered": 1 - numbers}
+    return {"less": less, "equal": equal}
 
 
 # -- sum ------------------------------------------------------------------------------------------

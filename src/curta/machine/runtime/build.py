@@ -21,7 +21,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 FOLDER = Path(__file__).parent
-BUILT_WITH = "0.17.0"  # the version of ziglang that the committed files come from
+BUILT_WITH = "0.17.1"  # the version of ziglang that the committed files come from
 
 FLAGS = (
     "--target=wasm32-freestanding",
