@@ -61,7 +61,7 @@ def test_every_operation_on_floats(operation: str) -> None:
 
 
 def float_sources(operation: str) -> list[tuple[int, ...]]:
-    """Words of meaning to an operation: a, b, c and e. What converts reads one number as both."""
+    """Words of meaning to an operation: a, b, c and e."""
     rng = np.random.default_rng(len(operation))
     if "pack" in operation:
         number, power = numbers(FLOAT_PAIRS, rng), powers(FLOAT_PAIRS, rng) % WORD
@@ -70,11 +70,11 @@ def float_sources(operation: str) -> list[tuple[int, ...]]:
     elif "demote" in operation:
         x = np.where(rng.integers(0, 2, FLOAT_PAIRS) == 0, *special(F64, FLOAT_PAIRS, rng))
         x = np.where(rng.integers(0, 2, FLOAT_PAIRS) == 0, wide_singles(FLOAT_PAIRS, rng), x)
-        columns = sources_of(F64, x, x, rng)
+        columns = sources_of(F64, x, pairs(F64, FLOAT_PAIRS, rng)[1], rng)
     else:
         form = F64 if operation.startswith("f64") and "promote" not in operation else F32
         x, y = pairs(form, FLOAT_PAIRS, rng)
-        columns = sources_of(form, x, x if "promote" in operation else y, rng)
+        columns = sources_of(form, x, y, rng)
     return list(zip(*(column.tolist() for column in columns), strict=True))
 
 
@@ -261,9 +261,6 @@ def random_program(numbers: random.Random, length: int) -> CoreProgram:
             program.append(Instruction("and", a=a, immediate=0xFFF, d=a))
             program.append(Instruction("and", a=b, immediate=0xFFFF800F, d=b))
         immediate = numbers.randrange(4) if name in ACCESSES or name == "call" else word()
-        if "mote" in name:  # promote, demote: one number, as both operands
-            program.append(Instruction(name, a=a, b=a, c=c, d=d, target=c))
-            continue
         over = len(program) + 1 + numbers.randrange(4)
         program.append(
             Instruction(

@@ -147,7 +147,7 @@ def float_results(now: Fetched, sources: Sources) -> dict[str, Node]:
 
 
 def floats(kind: Kind, sources: Sources) -> Floats:
-    """x is a (high word) and c (low word), y is b and e; a single operand is both of them."""
+    """x is a (high word) and c (low word), y is b and e; what is converted is x."""
     x = unpacked(kind.of_singles, sources.a, sources.c)
     y = unpacked(kind.of_singles, sources.b, sources.e)
     order = ordered(x, y)
@@ -460,13 +460,15 @@ class Strange:
 def strange_words(kind: Kind, x: Unpacked, y: Unpacked, minus: Node) -> Strange:
     """The result if an operand is infinite or no number: that NaN, or a new one, or infinity."""
     graph = minus.graph
-    any_strange = both(1 - kind.packs, either(x.infinite, y.infinite))
+    pairs = 1 - kind.converts
+    y_infinite, y_is_nan = both(pairs, y.infinite), both(pairs, y.is_nan)
+    any_strange = both(1 - kind.packs, either(x.infinite, y_infinite))
     nothing = [at_most(one.high + one.low, 0) for one in (x, y)]
-    no_sum = both(1 - kind.multiplies, x.infinite, y.infinite, differ(x.sign, minus))
+    no_sum = both(1 - kind.multiplies, x.infinite, y_infinite, differ(x.sign, minus))
     no_product = both(
-        kind.multiplies, either(both(x.infinite, nothing[1]), both(y.infinite, nothing[0]))
+        kind.multiplies, either(both(x.infinite, nothing[1]), both(y_infinite, nothing[0]))
     )
-    first, second = x.is_nan, both(1 - x.is_nan, y.is_nan)
+    first, second = x.is_nan, both(1 - x.is_nan, y_is_nan)
     invalid = both(1 - first - second, no_sum + no_product)
     infinite_sign = select(
         kind.multiplies, differ(x.sign, y.sign), select(x.infinite, x.sign, minus)
