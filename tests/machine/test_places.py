@@ -230,6 +230,7 @@ def test_a_kit_leaves_out_what_a_place_does_not_do() -> None:
         ("queens.c", ("8",), b""),
         ("collatz64.c", (), b""),
         ("nbody.c", ("20",), b""),
+        ("mandelbrot.c", ("40",), b""),
         ("hungarian.c", (), b""),
         ("lisp.c", (), b"(+ 1 2)\n"),
     ],
