@@ -8,7 +8,7 @@ from curta.compiler import Graph, Node, both, select
 from curta.machine.instructions import Instruction
 from curta.machine.parts.arithmetic import comparisons, results
 from curta.machine.parts.division import division_parts
-from curta.machine.parts.floats import float_results
+from curta.machine.parts.floats import float_parts, float_results
 from curta.machine.parts.memory import memory_parts
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.parts.program import (
@@ -40,14 +40,15 @@ def build(
     memory = memory_parts(graph, token.number, program, registers)
     division = division_parts(graph, token, program.now, registers.sources)
     traps = trap_parts(graph, program, registers, memory, division)
+    floats = float_parts(program.now, registers.sources, token)
     say = Speaker(graph, token, program, traps)
     found = {
         **results(program.now, registers.sources),
-        **float_results(program.now, registers.sources),
+        **float_results(floats),
         **{e.name: e.result(registers.sources) for e in operations.extensions},
         **dict.fromkeys(operations.of_kind("load"), memory.loaded),
     }
-    say.word(found, division)
+    say.word(found, division, floats.quotient)
     say.jump(distance(graph, program, registers))
     say.others(registers.sources.b)
     graph.stop_after(READ, AWAIT, EXIT, *TRAP_TOKENS)

@@ -6,6 +6,7 @@ first of two; an invalid operation gives the quiet NaN with the sign set. That i
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 
@@ -16,7 +17,12 @@ SIGN = WORD // 2
 BIAS = 1075
 """The exponent with which `pack` takes a whole number for itself."""
 Meaning = Callable[..., int]
-_ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+_ARITHMETIC: dict[str, Callable[[float, float], float]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": lambda x, y: x / y if y else x * math.copysign(math.inf, y) if x else math.nan,
+}
 _COMPARISONS = {"lt": operator.lt, "le": operator.le, "eq": operator.eq}
 
 
@@ -32,6 +38,13 @@ def _compared(compare: Callable[[float, float], bool], x: int, y: int, form: For
     if is_nan(x, form) or is_nan(y, form):
         return 0
     return int(compare(to_float(x, form), to_float(y, form)))
+
+
+def _root(x: int, form: Format) -> int:
+    if is_nan(x, form):
+        return x | form.quiet_nan
+    number = to_float(x, form)
+    return form.sign | form.quiet_nan if number < 0 else from_float(math.sqrt(number), form)
 
 
 def _packed(number: int, exponent: int, sign: int, form: Format) -> int:
@@ -67,6 +80,15 @@ def _of_singles(function: Callable[..., int], what: object) -> Meaning:
     return meaning
 
 
+def _root_word(form: Format, shift: int) -> Meaning:
+    """Of a number, the high word first, that is there twice: nothing has but three operands."""
+
+    def meaning(a: int, b: int, c: int = 0, e: int = 0) -> int:
+        return _root(a if form is F32 else a << 32 | c, form) >> shift & WORD - 1
+
+    return meaning
+
+
 def _promoted(shift: int) -> Meaning:
     def meaning(a: int, b: int, c: int) -> int:
         return _converted(a, F32, F64) >> shift & WORD - 1
@@ -87,6 +109,8 @@ FLOATS: dict[str, tuple[str, Meaning]] = {
         for name, what in _ARITHMETIC.items()
         for half, shift in (("high", 32), ("low", 0))
     },
+    "f64_sqrt_high": ("abcde", _root_word(F64, 32)),
+    "f64_sqrt_low": ("abcde", _root_word(F64, 0)),
     "f64_pack_high": ("abcde", _pack(F64, 32)),
     "f64_pack_low": ("abcde", _pack(F64, 0)),
     **{
@@ -94,6 +118,7 @@ FLOATS: dict[str, tuple[str, Meaning]] = {
         for name, what in _COMPARISONS.items()
     },
     **{f"f32_{name}": ("abd", _of_singles(_computed, what)) for name, what in _ARITHMETIC.items()},
+    "f32_sqrt": ("abd", _root_word(F32, 0)),
     **{
         f"f64_promote_{half}": ("abd", _promoted(shift))
         for half, shift in (("high", 32), ("low", 0))
@@ -102,4 +127,6 @@ FLOATS: dict[str, tuple[str, Meaning]] = {
     "f32_pack": ("abcde", _pack(F32, 0)),
     **{f"f32_{name}": ("abd", _of_singles(_compared, what)) for name, what in _COMPARISONS.items()},
 }
-"""Operands and meaning of each."""
+"""Operands and meaning of each; of those that need one float only, both are the same."""
+BY_DIGITS = tuple(name for name in FLOATS if "_div" in name or "_sqrt" in name)
+"""Before their result is said, digits are (parts/quotients.py)."""

@@ -42,7 +42,6 @@ sock_shutdown ii
 _NATIVES = """
 mul_high ii | carry ii | add3 iii | sub3 iii | funnel_shl iii | funnel_shr iii | trap i | exit i
 write ii | read | argument i | environ i
-f64_pack_high iiii | f64_pack_low iiii | f32_pack iiii
 """
 """i for 32 bits, I for 64."""
 _LIBRARY_ONLY = ("load_state", "store_state", "peek8", "peek32", "poke8", "poke32")

@@ -54,12 +54,11 @@ curta.add3 abc: r = add3 a b c
 curta.sub3 abc: r = sub3 a b c
 curta.funnel_shl Aan: r = funnel_shl A n a
 curta.funnel_shr Aan: r = funnel_shr A n a
-curta.f64_pack_high AxaS: r = f64_pack_high A x a S
-curta.f64_pack_low AxaS: r = f64_pack_low A x a S
-curta.f32_pack AxaS: r = f32_pack A x a S
 f64.add aAbB: R = f64_add_high A B a b; r = f64_add_low A B a b
 f64.sub aAbB: R = f64_sub_high A B a b; r = f64_sub_low A B a b
 f64.mul aAbB: R = f64_mul_high A B a b; r = f64_mul_low A B a b
+f64.div aAbB: R = f64_div_high A B a b; r = f64_div_low A B a b
+f64.sqrt aA: R = f64_sqrt_high A A a a; r = f64_sqrt_low A A a a
 f64.eq aAbB: r = f64_eq A B a b
 f64.ne aAbB: e = f64_eq A B a b; r = eq e 0
 f64.lt aAbB: r = f64_lt A B a b
@@ -69,6 +68,8 @@ f64.ge aAbB: r = f64_le B A b a
 f32.add ab: r = f32_add a b
 f32.sub ab: r = f32_sub a b
 f32.mul ab: r = f32_mul a b
+f32.div ab: r = f32_div a b
+f32.sqrt a: r = f32_sqrt a a
 f32.eq ab: r = f32_eq a b
 f32.ne ab: e = f32_eq a b; r = eq e 0
 f32.lt ab: r = f32_lt a b

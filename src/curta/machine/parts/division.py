@@ -23,6 +23,7 @@ from curta.compiler import (
 from curta.machine.instructions import WORD
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.program import Fetched
+from curta.machine.parts.quotients import Quotient
 from curta.machine.parts.token import QUOTIENT_DIGITS, Token
 from curta.machine.parts.words import Word, from_digits
 from curta.machine.vocabulary import (
@@ -62,10 +63,12 @@ def division_parts(graph: Graph, token: Token, now: Fetched, sources: Sources) -
         for n in range(QUOTIENT_DIGITS)
     ]
     top = sum((at_least(dividend, unit) for unit in scaled[1:]), graph.constant(0))
-    said = [at_least(mark, 1) for mark in token.quotient]
+    divides = now.is_any(*now.operations.of_kind("divide"))
+    marks = [graph.gate(divides, mark) for mark in token.quotient[: QUOTIENT_DIGITS - 1]]
+    said = [at_least(mark, 1) for mark in marks]
     place = top - sum(said, graph.constant(0))
     left = dividend
-    for distance, mark in enumerate(token.quotient, start=1):
+    for distance, mark in enumerate(marks, start=1):
         at = [
             graph.gate(equals(place, n - distance), scaled[n])
             for n in range(distance, QUOTIENT_DIGITS)
@@ -74,7 +77,7 @@ def division_parts(graph: Graph, token: Token, now: Fetched, sources: Sources) -
     is_remainder = now.is_any("rem_u", "rem_s")
     says_remainder = both(is_remainder, token.is_remainder)
     remainder = dividend
-    for digit, unit in zip(token.scratch, scaled, strict=True):
+    for digit, unit in zip(token.scratch[:QUOTIENT_DIGITS], scaled, strict=True):
         remainder = remainder - graph.gate(graph.gate(says_remainder, digit), unit)
     remainder = graph.assume(remainder, 0, WORD - 1).named("remainder")
     below = both(minus_a, 1 - at_most(remainder, 0))
@@ -84,9 +87,12 @@ def division_parts(graph: Graph, token: Token, now: Fetched, sources: Sources) -
         remainder=select(below, WORD - remainder, remainder),
         says_remainder=says_remainder,
         left=graph.assume(left, 0, WORD - 1).named("left to divide"),
-        divisor=sum(
-            (graph.gate(equals(place, n), unit) for n, unit in enumerate(scaled)),
-            graph.constant(0),
+        divisor=minimum(
+            sum(
+                (graph.gate(equals(place, n), unit) for n, unit in enumerate(scaled)),
+                graph.constant(0),
+            ),
+            WORD,
         ),
         place=place,
         negative=both(is_signed, differ(a.sign, b.sign)),
@@ -98,16 +104,26 @@ def is_lowest(word: Word) -> Node:
     return both(equals(word.digits[7], 8), at_most(from_digits(word.digits[:7]), 0))
 
 
-def say_quotient(graph: Graph, now: Fetched, division: Division, when: Node) -> None:
-    """The next digit; which family it is of says what comes after it."""
+def say_quotient(
+    graph: Graph,
+    now: Fetched,
+    division: Division,
+    when: Node,
+    of_floats: Quotient,
+    when_floats: Node,
+) -> None:
+    """The next digit, of words or of floats; which family it is of says what comes after it."""
     more = at_least(division.place, 1)
     last = both(when, invert(more))
-    quotient = now.is_any("div_u", "div_s")
+    gives_quotient = now.is_any("div_u", "div_s")
+    scratch = both(last, invert(gives_quotient))
     families = (
-        (QUOTIENT_MORE, both(when, more)),
-        (QUOTIENT_LAST, both(last, quotient, invert(division.negative))),
-        (QUOTIENT_NEGATIVE, both(last, quotient, division.negative)),
-        (QUOTIENT_SCRATCH, both(last, invert(quotient))),
+        (QUOTIENT_MORE, both(when, more) + both(when_floats, invert(of_floats.is_last))),
+        (QUOTIENT_LAST, both(last, gives_quotient, invert(division.negative))),
+        (QUOTIENT_NEGATIVE, both(last, gives_quotient, division.negative)),
+        (QUOTIENT_SCRATCH, scratch + both(when_floats, of_floats.is_last)),
     )
+    left = select(when_floats, of_floats.left, division.left)
+    divisor = select(when_floats, of_floats.divisor, division.divisor)
     for tokens, condition in families:
-        graph.emit_quotient(tokens, division.left, division.divisor, when=condition)
+        graph.emit_quotient(tokens, left, divisor, when=condition)

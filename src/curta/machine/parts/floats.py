@@ -10,15 +10,13 @@ and subnormal numbers are no special case: their hidden bit is 0. What an operat
 it is rounded is a `Magnitude` of five limbs. `rounded` looks for its highest bit, moves that to
 where it belongs in a double (or as far as the smallest exponent allows), and rounds once.
 
-A shift by d = 24 q + r is one product with a power of two for each limb, which is split at 24 bits,
-and a choice of limbs by q.
+Quotients and roots are said digit by digit before they are rounded (quotients.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 from curta.compiler import (
     Node,
@@ -37,68 +35,39 @@ from curta.compiler import (
 from curta.compiler.derived import split_top
 from curta.machine.float_words import FLOATS
 from curta.machine.instructions import WORD
+from curta.machine.parts.float_operands import (
+    BIAS,
+    INFINITY32,
+    INFINITY64,
+    Kind,
+    Magnitude,
+    Unpacked,
+    kind_of_float,
+    unpacked,
+)
+from curta.machine.parts.limbs import (
+    LIMB,
+    UNIT,
+    Limbs,
+    carried,
+    highest_bit,
+    limb_of,
+    multiplied,
+    window,
+)
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.program import Fetched
-from curta.machine.parts.words import SIGN, Word, from_digits
+from curta.machine.parts.quotients import Quotient, attempt, judged
+from curta.machine.parts.token import Token
+from curta.machine.parts.words import SIGN, from_digits
 
-LIMB = 24
 LIMBS = 5
 """Of a magnitude."""
-UNIT = 1 << LIMB
-BIAS = 1075
-"""An exponent field of this says that the last place of a double is 1."""
-MOVED = 1023 - 127 + 29 - LIMB
-"""What makes the exponent field of a float of 32 bits an exponent of ours."""
 LOWER = 1023 - 127
 """So much higher is the smallest exponent of floats of 32 bits."""
-INFINITY64, INFINITY32 = 0x7FF0_0000, 0x7F80_0000
 QUIET64, QUIET32 = 0x0008_0000, 0x0040_0000
 FARTHEST = 8 * LIMB
 """Bits moved so far are all below the last place."""
-
-
-@dataclass(frozen=True)
-class Kind:
-    """What the instruction is about: each 1 or 0."""
-
-    of_singles: Node
-    """Its operands are floats of 32 bits."""
-    gives_single: Node
-    """Its result is one."""
-    adds: Node
-    subtracts: Node
-    multiplies: Node
-    packs: Node
-    converts: Node
-    """The result is the operand, rounded."""
-
-
-@dataclass(frozen=True)
-class Unpacked:
-    """An operand."""
-
-    sign: Node
-    exponent: Node
-    limbs: tuple[Node, ...]
-    """The lowest first."""
-    high: Node
-    """The high word without its sign."""
-    low: Node
-    infinite: Node
-    """1 if it is infinite or no number."""
-    is_nan: Node
-    payload: tuple[Node, Node]
-    """What a quiet NaN says beside being one, as the words of a double."""
-
-
-@dataclass(frozen=True)
-class Magnitude:
-    """limbs * 2**(exponent - 1075), and a little more if there is a rest."""
-
-    limbs: tuple[Node, ...]
-    exponent: Node
-    rest: Node
-    """1 if bits were left out that are lower than all limbs."""
 
 
 @dataclass(frozen=True)
@@ -110,29 +79,12 @@ class Floats:
     single: Node
     less: Node
     equal: Node
+    quotient: Quotient
+    """Digits that are to be said before the others are right."""
 
 
-def kind_of_float(now: Fetched) -> Kind:
-    names = set(FLOATS)
-
-    def any_of(*parts: str) -> Node:
-        found = sorted(name for name in names if any(part in name for part in parts))
-        return now.is_any(*found)
-
-    return Kind(
-        of_singles=any_of("f32_add", "f32_sub", "f32_mul", "f32_lt", "f32_le", "f32_eq", "promote"),
-        gives_single=any_of("f32_add", "f32_sub", "f32_mul", "f32_pack", "demote"),
-        adds=any_of("_add"),
-        subtracts=any_of("_sub"),
-        multiplies=any_of("_mul"),
-        packs=any_of("_pack"),
-        converts=any_of("promote", "demote"),
-    )
-
-
-def float_results(now: Fetched, sources: Sources) -> dict[str, Node]:
+def float_results(found: Floats) -> dict[str, Node]:
     """What each operation on floats gives."""
-    found = floats(kind_of_float(now), sources)
     comparisons = {"lt": found.less, "le": found.less + found.equal, "eq": found.equal}
 
     def result(name: str) -> Node:
@@ -146,80 +98,52 @@ def float_results(now: Fetched, sources: Sources) -> dict[str, Node]:
     return {name: result(name) for name in FLOATS}
 
 
-def floats(kind: Kind, sources: Sources) -> Floats:
-    """x is a (high word) and c (low word), y is b and e; what is converted is x."""
+def float_parts(now: Fetched, sources: Sources, token: Token) -> Floats:
+    return floats(kind_of_float(now), sources, token)
+
+
+def floats(kind: Kind, sources: Sources, token: Token) -> Floats:
+    """x is a (high word) and c (low word), y is b and e; what is converted, or has a root, is x."""
     x = unpacked(kind.of_singles, sources.a, sources.c)
     y = unpacked(kind.of_singles, sources.b, sources.e)
     order = ordered(x, y)
     minus = differ(y.sign, kind.subtracts)
+    strange = strange_words(kind, x, y, minus)
     added, added_sign = total(x, y, at_most(order, -1), differ(x.sign, minus), minus)
+    by_digits = either(kind.divides, kind.takes_root)
+    tried = attempt(kind, x, y, token)
+    product = multiplied(
+        chosen(by_digits, tried.digits, x.limbs),
+        chosen(kind.divides, tried.divisor, chosen(kind.takes_root, tried.digits, y.limbs)),
+    )
+    quotient = judged(kind, tried, product, both(by_digits, 1 - strange.any))
     result, result_sign = merged(
         (
             (either(kind.adds, kind.subtracts), added, added_sign),
-            (kind.multiplies, times(x, y), differ(x.sign, y.sign)),
+            (kind.multiplies, times(x, y, product), differ(x.sign, y.sign)),
+            *(
+                (both(by_digits, when), number, both(kind.divides, differ(x.sign, y.sign)))
+                for when, number in results_of(quotient)
+            ),
             (kind.packs, given(sources), sources.e.sign),
             (kind.converts, itself(x), x.sign),
         )
     )
     high, low, single = rounded(result, result_sign, kind.gives_single)
-    strange = strange_words(kind, x, y, minus)
     return Floats(
         high=select(strange.any, strange.high, high),
         low=select(strange.any, strange.low, low),
         single=select(strange.any, strange.single, single),
         **compared(x, y, order),
+        quotient=quotient,
     )
+
+
+def chosen(condition: Node, limbs: Limbs, others: Limbs) -> Limbs:
+    return tuple(select(condition, *pair) for pair in zip(limbs, others, strict=True))
 
 
 # -- operands -------------------------------------------------------------------------------------
-
-
-def unpacked(single: Node, high: Word, low: Word) -> Unpacked:
-    graph = high.number.graph
-    double = 1 - single
-    d = high.digits
-    bottom = graph.gate(double, low.number)
-    top7 = d[7] - 8 * high.sign
-    field64 = d[5] + 16 * d[6] + 256 * top7
-    eighth = at_least(d[5], 8)
-    field32 = eighth + 2 * d[6] + 32 * top7
-    field = select(single, field32, field64)
-    normal = at_least(field, 1)
-    tail = from_digits(d[:4])
-    middle = select(
-        single,
-        from_digits(d[:5]) + 16**5 * (d[5] - 8 * eighth) + 2**23 * normal,
-        from_digits(low.digits[6:]) + 256 * tail,
-    )
-    limbs = (
-        graph.gate(double, from_digits(low.digits[:6])),
-        middle,
-        graph.gate(double, d[4]) + 16 * both(double, normal),
-    )
-    magnitude = high.number - SIGN * high.sign
-    away = magnitude - INFINITY64 - (INFINITY32 - INFINITY64) * single
-    beyond = 2 * clamp(away, -1, 1) + minimum(bottom, 1)
-    quarter = count_reached(d[5], (4, 8, 12))
-    first3 = d[0] - 8 * at_least(d[0], 8)
-    tail32 = from_digits(d[:5]) + 16**5 * (d[5] - 4 * quarter)
-    payload = (
-        select(
-            single,
-            (tail32 - first3) * Fraction(1, 8),
-            tail + 16**4 * (d[4] - 8 * at_least(d[4], 8)),
-        ),
-        select(single, 2**29 * first3, low.number),
-    )
-    return Unpacked(
-        sign=high.sign,
-        exponent=field + 1 - normal + MOVED * single,
-        limbs=limbs,
-        high=magnitude,
-        low=bottom,
-        infinite=at_least(away, 0),
-        is_nan=at_least(beyond, 1),
-        payload=payload,
-    )
 
 
 def itself(x: Unpacked) -> Magnitude:
@@ -304,7 +228,7 @@ def total(
         for a, b in zip([graph.constant(0), *large], moved, strict=True)
     ]
     sums[0] = sums[0] - both(opposite, lost)
-    limbs = carried([*sums, graph.constant(0)], borrows=True)
+    limbs = carried([*sums, graph.constant(0)], -1, 1)
     # x - x is +0, -0 - 0 is -0: the sign of zero is that which both have.
     nothing = at_most(sum(limbs, lost), 0)
     return Magnitude(limbs, exponent - LIMB, lost), sign - both(nothing, opposite, sign)
@@ -336,43 +260,21 @@ def moved_right(limbs: Sequence[Node], distance: Node) -> tuple[list[Node], Node
     return moved, at_least(lost, 1)
 
 
-def limb_of(parts: Iterable[Node]) -> Node:
-    """A sum of which at most one part is not 0: a limb, and the clamp lets the compiler know."""
-    first, *others = parts
-    return clamp(sum(others, first), 0, UNIT - 1)
-
-
-def carried(limbs: Sequence[Node], borrows: bool = False) -> tuple[Node, ...]:
-    """The same number, each limb but the highest in [0, 2**24)."""
-    found, carry = [], limbs[0].graph.constant(0)
-    for limb in limbs[:-1]:
-        here = limb + carry
-        carry = count_reached(here, [UNIT, 2 * UNIT])
-        if borrows:
-            carry = at_least(here, UNIT) - at_most(here, -1)
-        found.append(here - UNIT * carry)
-    return (*found, limbs[-1] + carry)
-
-
-# -- product --------------------------------------------------------------------------------------
-
-
-def times(x: Unpacked, y: Unpacked) -> Magnitude:
-    graph = x.sign.graph
-    columns = [
-        sum(
-            (graph.gate(y.limbs[place - n], x.limbs[n]) for n in range(3) if 0 <= place - n < 3),
-            graph.constant(0),
+def results_of(quotient: Quotient) -> list[tuple[Node, Magnitude]]:
+    """Both numbers that it can be, each with its condition."""
+    low, *higher = quotient.digits
+    zero = low.graph.constant(0)
+    return [
+        (when, Magnitude((*limbs, zero, zero), quotient.exponent, quotient.rest))
+        for when, limbs in (
+            (1 - quotient.one_more, quotient.digits),
+            (quotient.one_more, carried([low + 1, *higher], 0, 1)),
         )
-        for place in range(LIMBS)
     ]
-    bits = (2 * LIMB, 2 * LIMB + 1, 2 * LIMB + 1, LIMB + 6)
-    parts = [
-        split_top(column, width, width - LIMB) for column, width in zip(columns, bits, strict=False)
-    ]
-    above, below = [part[0] for part in parts], [part[1] for part in parts]
-    sums = [below[0], *(below[n] + above[n - 1] for n in (1, 2, 3)), columns[4] + above[3]]
-    return Magnitude(carried(sums), x.exponent + y.exponent - BIAS, graph.constant(0))
+
+
+def times(x: Unpacked, y: Unpacked, product: Sequence[Node]) -> Magnitude:
+    return Magnitude(carried(product), x.exponent + y.exponent - BIAS, x.sign.graph.constant(0))
 
 
 # -- rounding -------------------------------------------------------------------------------------
@@ -388,7 +290,10 @@ def rounded(number: Magnitude, sign: Node, single: Node) -> tuple[Node, Node, No
     above_least = graph.gate(some, maximum(number.exponent + highest - least, 0))
     # A float of 32 bits ends where a double does, so its hidden bit is 29 places lower.
     place = clamp(hidden, 0, FARTHEST) + 29 * single
-    (top, middle, bottom), rest = window(number, place)
+    steps = [at_least(place, 21 + LIMB * n) for n in range(-(-(FARTHEST + 9) // LIMB))]
+    bits = LIMB * sum(steps[1:], steps[0]) + 20 - place
+    (top, middle, bottom), lower = window(number.limbs, steps, bits)
+    rest = at_least(sum(lower, number.rest), 1)
     high_bits, low_bits = split_top(bottom, LIMB, 7)
     odd, below = split_top(low_bits, 17, 1)
     up = at_least(2 * below + either(rest, odd), 2**16 + 1)
@@ -405,47 +310,6 @@ def rounded(number: Magnitude, sign: Node, single: Node) -> tuple[Node, Node, No
     )
 
 
-def highest_bit(limbs: Sequence[Node]) -> tuple[Node, Node]:
-    """The place of the highest bit, counted from 0; and whether there is one."""
-    graph = limbs[0].graph
-    reached = [at_least(sum(limbs[n + 1 :], limbs[n]), 1) for n in range(LIMBS)]
-    first = [here - there for here, there in zip(reached, [*reached[1:], 0], strict=True)]
-    leading = sum(
-        (graph.gate(here, limb) for here, limb in zip(first, limbs, strict=True)),
-        graph.constant(0),
-    )
-    length = count_reached(leading, [2**n for n in range(LIMB)])
-    return LIMB * sum(reached[2:], reached[1]) + length - 1, reached[0]
-
-
-def window(number: Magnitude, place: Node) -> tuple[tuple[Node, ...], Node]:
-    """Three limbs, the highest first: bit `place` of the number is bit 20 of the first of them.
-    And whether there is more below.
-    """
-    graph = place.graph
-    farthest = FARTHEST + 29
-    steps = [at_least(place, 21 + LIMB * n) for n in range(-(-(farthest - 20) // LIMB))]
-    # That limb of the number is the highest whose bits go there.
-    limb = [a - b for a, b in zip([graph.constant(1), *steps], [*steps, 0], strict=True)]
-    bits = LIMB * sum(steps[1:], steps[0]) + 20 - place
-    power = function_table(bits, [2**n for n in range(LIMB)])
-
-    def from_top(distance: int) -> Node:
-        pairs = zip(limb[distance:], number.limbs, strict=False)
-        return limb_of(graph.gate(here, part) for here, part in pairs)
-
-    chosen = [graph.gate(power, from_top(distance)) for distance in range(4)]
-    parts = [split_top(one, 2 * LIMB - 1, LIMB - 1) for one in chosen[1:]]
-    above, below = [part[0] for part in parts], [part[1] for part in parts]
-    # What lies at least four limbs lower.
-    lower = sum(
-        (graph.gate(step, part) for step, part in zip(steps[3:], number.limbs, strict=False)),
-        number.rest,
-    )
-    shown = (chosen[0] + above[0], below[0] + above[1], below[1] + above[2])
-    return shown, at_least(below[2] + lower, 1)
-
-
 # -- infinities and NaNs --------------------------------------------------------------------------
 
 
@@ -458,33 +322,41 @@ class Strange:
 
 
 def strange_words(kind: Kind, x: Unpacked, y: Unpacked, minus: Node) -> Strange:
-    """The result if an operand is infinite or no number: that NaN, or a new one, or infinity."""
+    """The result if an operand is infinite or no number: that NaN, or a new one, or infinity. And
+    what quotients and roots are of zero, by zero, and of what is negative.
+    """
     graph = minus.graph
-    pairs = 1 - kind.converts
-    y_infinite, y_is_nan = both(pairs, y.infinite), both(pairs, y.is_nan)
-    any_strange = both(1 - kind.packs, either(x.infinite, y_infinite))
-    nothing = [at_most(one.high + one.low, 0) for one in (x, y)]
-    no_sum = both(1 - kind.multiplies, x.infinite, y_infinite, differ(x.sign, minus))
-    no_product = both(
-        kind.multiplies, either(both(x.infinite, nothing[1]), both(y_infinite, nothing[0]))
-    )
+    alone, root = either(kind.converts, kind.takes_root), kind.takes_root
+    y_infinite, y_is_nan = both(1 - alone, y.infinite), both(1 - alone, y.is_nan)
+    x_zero, y_zero = (at_most(one.high + one.low, 0) for one in (x, y))
     first, second = x.is_nan, both(1 - x.is_nan, y_is_nan)
-    invalid = both(1 - first - second, no_sum + no_product)
-    infinite_sign = select(
-        kind.multiplies, differ(x.sign, y.sign), select(x.infinite, x.sign, minus)
+    invalid = both(
+        1 - first - second,
+        both(either(kind.adds, kind.subtracts), x.infinite, y_infinite, differ(x.sign, minus))
+        + both(kind.multiplies, either(both(x.infinite, y_zero), both(y_infinite, x_zero)))
+        + both(kind.divides, either(both(x.infinite, y_infinite), both(x_zero, y_zero)))
+        + both(root, x.sign, 1 - x_zero),
+    )
+    quiet = first + second + invalid
+    is_zero = both(1 - quiet, both(kind.divides, either(x_zero, y_infinite)) + both(root, x_zero))
+    finite_sign = select(
+        either(kind.multiplies, kind.divides),
+        differ(x.sign, y.sign),
+        select(either(x.infinite, root), x.sign, minus),
     )
     sign = graph.gate(first, x.sign) + graph.gate(second, y.sign) + invalid
-    sign = sign + both(1 - first - second - invalid, infinite_sign)
-    quiet = first + second + invalid
+    sign = sign + both(1 - quiet, finite_sign)
     high, low = (
         graph.gate(first, mine) + graph.gate(second, other)
         for mine, other in zip(x.payload, y.payload, strict=True)
     )
     # Of a double's payload a float of 32 bits has what lies above the lowest 29 bits.
     eighth = count_reached(low, [2**29 * n for n in range(1, 8)])
+    not_finite = both(1 - kind.packs, either(x.infinite, y_infinite))
+    by_zero = both(kind.divides, either(x_zero, y_zero)) + both(root, either(x_zero, x.sign))
     return Strange(
-        any_strange,
-        SIGN * sign + INFINITY64 + QUIET64 * quiet + high,
+        either(not_finite, by_zero),
+        SIGN * sign + INFINITY64 * (1 - is_zero) + QUIET64 * quiet + high,
         low,
-        SIGN * sign + INFINITY32 + QUIET32 * quiet + 8 * high + eighth,
+        SIGN * sign + INFINITY32 * (1 - is_zero) + QUIET32 * quiet + 8 * high + eighth,
     )

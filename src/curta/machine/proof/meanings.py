@@ -214,6 +214,10 @@ def _differs(name: str, w: Algebra, a: Words, b: Words) -> Words:
     return (w.value("eq", *_of_floats(name, w, a, b), ZERO),)
 
 
+def _root(name: str, w: Algebra, a: Words) -> Words:
+    return _of_floats(name, w, a, a)
+
+
 def _demote(w: Algebra, a: Words) -> Words:
     return (w.value("f32_demote", a[1], a[1], a[0], a[0]),)
 
@@ -283,8 +287,9 @@ _IN_WORDS: dict[str, Meaning] = {
     **{
         f"{kind}.{name}": partial(_of_floats, f"{kind}_{name}")
         for kind in ("f32", "f64")
-        for name in ("add", "sub", "mul", "lt", "le", "eq")
+        for name in ("add", "sub", "mul", "div", "lt", "le", "eq")
     },
+    **{f"{kind}.sqrt": partial(_root, f"{kind}_sqrt") for kind in ("f32", "f64")},
     **{
         f"{kind}.{name}": partial(_exchanged, f"{kind}_{other}")
         for kind in ("f32", "f64")

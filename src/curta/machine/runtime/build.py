@@ -71,9 +71,7 @@ ARITHMETIC = Library(
         "int64.c",
         "int64_constant.c",
         "float32.c",
-        "float32_simple.c",
-        "float64_divide.c",
-        "float64_simple.c",
+        "float64.c",
         "convert.c",
     ),
 )

@@ -51,13 +51,6 @@ NATIVE("funnel_shr") __attribute__((const)) u32 funnel_shr(u32 high, u32 low, u3
 NATIVE("add3") __attribute__((const)) u32 add3(u32 a, u32 b, u32 c);
 NATIVE("sub3") __attribute__((const)) u32 sub3(u32 a, u32 b, u32 c);
 NATIVE("carry") __attribute__((const)) u32 carry(u32 a, u32 b);
-/* The words of the double, or the float of 32 bits, nearest to high:low * 2^(power - 1075), where
- * `power` is a signed word, with the sign that the last word has. */
-NATIVE("f64_pack_high")
-__attribute__((const)) u32 f64_pack_high(u32 high, u32 power, u32 low, u32 sign);
-NATIVE("f64_pack_low")
-__attribute__((const)) u32 f64_pack_low(u32 high, u32 power, u32 low, u32 sign);
-NATIVE("f32_pack") __attribute__((const)) u32 f32_pack(u32 high, u32 power, u32 low, u32 sign);
 NATIVE("trap") _Noreturn void trap(u32 code);
 
 INLINE wide make_wide(u32 lo, u32 hi) {
@@ -69,11 +62,6 @@ INLINE wide make_wide(u32 lo, u32 hi) {
 INLINE u32 apart(u32 x) {
     __asm__("" : "+r"(x));
     return x;
-}
-
-/* Whether an exponent field is neither 0 nor `all_ones`: of a normal number. */
-INLINE u32 is_normal(u32 exponent, u32 all_ones) {
-    return apart(exponent - 1) < all_ones - 1;
 }
 
 INLINE u32 shift_left(u32 x, u32 count) {
