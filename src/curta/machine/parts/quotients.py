@@ -219,7 +219,7 @@ def in_limbs(limbs: Limbs, top: int) -> Limbs:
 def leading(tried: Attempt, above: Node, beyond: Node) -> Node:
     """The rest from limb 2 on, in the units in which `step` is of the next digit.
 
-    What is left out is less than an 64th of the step.
+    What is left out is less than a 64th of the step.
     """
     graph = above.graph
     shown = [graph.gate(tried.counts[0], 2 ** (4 * LIMB - ALL_DIGITS) * tried.dividend[2])]

@@ -1,7 +1,7 @@
 """What a token is by itself, and together with those just before it.
 
-A step that is not over has left digits: M of a word, Q of a quotient, or S, which ends the quotient
-that a remainder needs. They are found by looking back as far as they go on without a gap.
+A step that is not over has left digits: M of a word, Q of a quotient, or S, which ends a quotient
+that is not the result itself. They are found by looking back as far as they go on without a gap.
 """
 
 from __future__ import annotations
