@@ -20,7 +20,7 @@ import json
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
@@ -101,11 +101,8 @@ class Cache:
         self.layers = [Growing() for _ in range(layers)]
 
 
-class Head(NamedTuple):
-    """One softmax: its rows in the matrices of queries and keys, and in that of values."""
-
-    asked: list[int]
-    mixed: list[int]
+Head = tuple[list[int], list[int]]
+"""One softmax: its rows in the matrices of queries and keys, and in that of values."""
 
 
 def distinct_heads(query: Tensor, key: Tensor, value: Tensor, head_width: int) -> list[Head]:
@@ -118,9 +115,9 @@ def distinct_heads(query: Tensor, key: Tensor, value: Tensor, head_width: int) -
         rows = range(first, first + head_width)
         asked = [row for row in rows if query[row].any() and key[row].any()]
         weights = str([query[asked].tolist(), key[asked].tolist()])
-        head = heads.setdefault(weights, Head(asked, []))
-        head.mixed.extend(row for row in rows if value[row].any())
-    return [head for head in heads.values() if head.mixed]
+        _, mixed = heads.setdefault(weights, (asked, []))
+        mixed += [row for row in rows if value[row].any()]
+    return [(asked, mixed) for asked, mixed in heads.values() if mixed]
 
 
 class Attention(nn.Module):
@@ -136,14 +133,15 @@ class Attention(nn.Module):
         )
         heads = distinct_heads(query, key, value, int(tensors[f"{name}.head_width"]))
         self.heads = len(heads)
-        self.width = max((len(head.asked) for head in heads), default=0)
+        self.width = max((len(asked) for asked, _ in heads), default=0)
         if heads:
-            asked = [pad_sequence([x[h.asked] for h in heads], True) for x in (query, key)]
-            mixed, given = (
-                pad_sequence([x[h.mixed] for h in heads], True) for x in (value, output.T)
+            parts = ((query, 0), (key, 0), (value, 1), (output.T, 1))
+            *weight, output = (
+                pad_sequence([matrix[head[rows]] for head in heads], batch_first=True)
+                for matrix, rows in parts
             )
-            self.register_buffer("weight", sparse(*torch.cat([*asked, mixed], dim=1)))
-            self.register_buffer("output", sparse(given.flatten(0, 1).T))
+            self.register_buffer("weight", sparse(*torch.cat(weight, dim=1)))
+            self.register_buffer("output", sparse(output.flatten(0, 1).T))
 
     def forward(self, x: Tensor, memory: Growing, batch: int) -> Tensor:
         """What the heads find, for a stream [slot, batch * position]."""
