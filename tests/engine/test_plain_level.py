@@ -143,12 +143,16 @@ def test_equal_heads_share_a_softmax_and_zeros_are_left_out() -> None:
     assert heads == [([0], [0, 4, 5]), ([], [8])]
 
 
-def scored(queries: torch.Tensor, seen: torch.Tensor, earlier: int) -> torch.Tensor:
+def later(asking: int, earlier: int) -> torch.Tensor:
+    """Who asks after `earlier` positions of 640 does not see those after the own one."""
+    return torch.full((asking, 640 - earlier), -torch.inf, dtype=torch.float64).triu(1)
+
+
+def scored(queries: torch.Tensor, seen: torch.Tensor, later: torch.Tensor) -> torch.Tensor:
     """The definition of `attend`: a softmax over all positions so far, by PyTorch."""
     width = queries.shape[1]
     scores = queries.transpose(1, 2) @ seen[:, :width]
-    places = torch.arange(seen.shape[2])
-    scores[:, places > earlier + torch.arange(queries.shape[2])[:, None]] = -torch.inf
+    scores[..., seen.shape[2] - later.shape[1] :] += later
     return seen[:, width:] @ scores.softmax(dim=2).transpose(1, 2)
 
 
@@ -159,7 +163,7 @@ def test_exp_is_left_out_only_where_it_is_nothing(apart: float, asking: int) -> 
     generator = torch.Generator().manual_seed(asking)
     queries = torch.randint(-9, 9, (3, 2, asking), generator=generator).double() * apart
     seen = torch.randint(-9, 9, (3, 4, 640), generator=generator).double()
-    found, expected = (f(queries, seen, 300) for f in (transformer.attend, scored))
+    found, expected = (f(queries, seen, later(asking, 300)) for f in (transformer.attend, scored))
     torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-13)
 
 
@@ -169,7 +173,8 @@ def test_look_ups_are_those_of_the_softmax_to_the_bit() -> None:
     seen = torch.stack((places, -places * places, torch.pi / (1 + places)))[None] * 2**10
     wanted = torch.arange(0, 300, 7).double()
     queries = torch.stack((2 * wanted, torch.ones(len(wanted))))[None]
-    assert torch.equal(transformer.attend(queries, seen, 320), scored(queries, seen, 320))
+    hidden = later(len(wanted), 320)
+    assert torch.equal(transformer.attend(queries, seen, hidden), scored(queries, seen, hidden))
 
 
 def test_what_weighs_nothing_is_nothing() -> None:

@@ -25,7 +25,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from torch.nn.functional import linear
+from torch.nn.functional import linear, pad
 from torch.nn.utils.rnn import pad_sequence
 
 SCORES = 2**20
@@ -76,12 +76,8 @@ class Growing:
     def append(self, more: Tensor) -> Tensor:
         """All of it, the new end included, and the rest of the last stretch."""
         start, self.length = self.length, self.length + more.shape[-1]
-        end = whole_stretches(self.length)
-        if self.room is None or end > self.room.shape[-1]:
-            room = more.new_zeros(*more.shape[:-1], 2 * end)
-            if self.room is not None:
-                room[..., :start] = self.room[..., :start]
-            self.room = room
+        end, room = whole_stretches(self.length), more[..., :0] if self.room is None else self.room
+        self.room = room if end <= room.shape[-1] else pad(room, (0, 2 * end - room.shape[-1]))
         self.room[..., start : self.length] = more
         return self.room[..., :end]
 
@@ -115,8 +111,7 @@ def distinct_heads(query: Tensor, key: Tensor, value: Tensor, head_width: int) -
         rows = range(first, first + head_width)
         asked = [row for row in rows if query[row].any() and key[row].any()]
         weights = str([query[asked].tolist(), key[asked].tolist()])
-        _, mixed = heads.setdefault(weights, (asked, []))
-        mixed += [row for row in rows if value[row].any()]
+        heads.setdefault(weights, (asked, []))[1].extend(row for row in rows if value[row].any())
     return [(asked, mixed) for asked, mixed in heads.values() if mixed]
 
 
@@ -161,27 +156,29 @@ def softmax_attention(queries: Tensor, seen: Tensor, earlier: int) -> Tensor:
     """
     (heads, width, asking), total = queries.shape, seen.shape[2]
     mixed = seen.new_empty(heads, seen.shape[1] - width, asking)
-    rows = max(SCORES // total, 1)
+    rows = min(max(SCORES // total, 1), asking)
     together = max(SCORES // total // asking, 1)
+    hidden = seen.new_full((rows, rows + STRETCH), -torch.inf).triu_(1)
     for first in range(0, asking, rows):
-        block = slice(first, first + rows)
-        past = seen[..., : whole_stretches(earlier + min(block.stop, asking))]
+        block = slice(first, min(first + rows, asking))
+        past = seen[..., : whole_stretches(earlier + block.stop)]
+        later = hidden[: block.stop - first, : past.shape[2] - earlier - first]
         parts = (torch.split(x, together) for x in (queries[..., block], past, mixed[..., block]))
         for some, known, result in zip(*parts, strict=True):
-            result[:] = attend(some, known, earlier + first)
+            result[:] = attend(some, known, later)
     return mixed
 
 
-def attend(queries: Tensor, seen: Tensor, earlier: int) -> Tensor:
-    """values . softmax(queries . keys), all at once.
+def attend(queries: Tensor, seen: Tensor, later: Tensor) -> Tensor:
+    """values . softmax(queries . keys), all at once. `later` is added to the scores of the last
+    positions: -inf for those that come after the one that asks.
 
     exp is computed where it is not 0: in stretches of positions that have a score which is at most
     NOTHING below the best one. If there are many of those, it is computed everywhere.
     """
     keys, values = seen.tensor_split([queries.shape[1]], dim=1)
     scores = queries.transpose(1, 2) @ keys
-    own = scores[..., earlier:]
-    own.masked_fill_(torch.ones_like(own[0], dtype=torch.bool).triu_(1), -torch.inf)
+    scores[..., scores.shape[2] - later.shape[1] :] += later
     stretches = scores.view(*scores.shape[:2], -1, STRETCH)
     highest = stretches.amax(dim=3)
     best = highest.amax(dim=2, keepdim=True)
