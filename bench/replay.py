@@ -2,9 +2,10 @@
 
 Every reading of a run's tokens is a process of its own, whose peak of resident memory beyond what
 it had before is divided by the tokens (Linux only). What loading the model freed is used first,
-some 20 MB: runs of fewer than a million tokens show too little. Time is the processor's for hull
-caches, which take one core; softmax has two, and its time is the clock's. With `--before CHECKOUT`
-another checkout of curta reads the same tokens in turns with this one, and has to say the same.
+some 20 MB: runs of fewer than a million tokens show too little. Time is the processor's where one
+core is taken: by hull caches, and by softmax with `--cores 1`, for computers that do other work
+beside; of more cores it is the clock's. With `--before CHECKOUT` another checkout of curta reads
+the same tokens in turns with this one, and has to say the same.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -35,7 +36,6 @@ from report import print_machine, print_table, spread
 HERE = Path(__file__).resolve().parent.parent
 RUNS = {"queens": ["9"], "nbody": ["100"]}
 SOFTMAX_TOKENS = (1_000, 10_000)
-CORES = 2
 COUNTING = """
 (module (func (export "_start") (local $count i32)
   (loop $again
@@ -58,11 +58,12 @@ def main() -> None:
     options.add_argument("--level", choices=["hull", "plain"], help="one of the two only")
     options.add_argument("--before", type=Path, metavar="CHECKOUT", help="what to compare with")
     options.add_argument("--backend", choices=["c", "python"], default="c", help="of hull caches")
+    options.add_argument("--cores", type=int, default=2, help="for softmax")
     options.add_argument("--tokens", type=int, help="of every run of hull caches, at most")
     options.add_argument("--read", type=Path, help=argparse.SUPPRESS)
     chosen = options.parse_args()
     if chosen.read is not None:
-        print(json.dumps(read(np.load(chosen.read), chosen.level, chosen.backend)))
+        print(json.dumps(read(np.load(chosen.read), chosen)))
         return
     print_machine(["numpy", "torch"])
     if chosen.level != "plain":
@@ -96,6 +97,7 @@ def print_level(
         for name, ids in runs:
             np.save(file, ids)
             command = ["--read", str(file), "--level", level, "--backend", chosen.backend]
+            command += ["--cores", str(chosen.cores)]
             readings = compare(command, checkouts, 2 if chosen.quick else 5)
             cells += [[name, f"{len(ids):,}", *row] for row in readings]
     print_table(
@@ -122,7 +124,8 @@ def compare(command: list[str], checkouts: dict[str, Path], rounds: int) -> list
 
 
 def in_a_process(command: list[str], checkout: Path) -> Reading:
-    environment = {**os.environ, "PYTHONPATH": str(checkout.resolve() / "src")}
+    environment = {"OMP_WAIT_POLICY": "passive", **os.environ}  # as `curta verify` has it
+    environment["PYTHONPATH"] = str(checkout.resolve() / "src")
     done = subprocess.run(
         [sys.executable, __file__, *command],
         env=environment,
@@ -133,18 +136,18 @@ def in_a_process(command: list[str], checkout: Path) -> Reading:
     return Reading(*json.loads(done.stdout))
 
 
-def read(ids: np.ndarray, level: Literal["hull", "plain"], backend: Backend) -> Reading:
-    engine, clock = load_machine(level), time.process_time
-    if level == "plain":
+def read(ids: np.ndarray, chosen: argparse.Namespace) -> Reading:
+    engine, clock = load_machine(chosen.level), time.process_time
+    if chosen.level == "plain":
         from curta.engine.plain import use_threads
 
-        use_threads(CORES)
-        clock = time.perf_counter
-    for _ in blocks(engine, ids[:WARM], backend):
+        use_threads(chosen.cores)
+        clock = time.process_time if chosen.cores == 1 else time.perf_counter
+    for _ in blocks(engine, ids[:WARM], chosen.backend):
         pass
     Path("/proc/self/clear_refs").write_text("5")  # the peak begins anew
     before, started, said = resident("VmRSS"), clock(), hashlib.sha256()
-    for block in blocks(engine, ids, backend):
+    for block in blocks(engine, ids, chosen.backend):
         said.update(block.tobytes())
     seconds = clock() - started
     grown = resident("VmHWM") - before

@@ -20,7 +20,9 @@ WIDTH, VOCABULARY = 7, 5
 
 @st.composite
 def weights(draw: st.DrawFn) -> Weights:
-    """Mostly zeros: heads narrower than they are stored, heads that are equal, and none at all."""
+    """Mostly zeros: heads narrower than they are stored, heads that are equal, and none at all.
+    Scores are near one another, or so far apart that nearly all of their softmax is 0.
+    """
     generator = np.random.default_rng(draw(st.integers(0, 2**32)))
 
     def matrix(rows: int, columns: int) -> Matrix:
@@ -43,6 +45,7 @@ def weights(draw: st.DrawFn) -> Weights:
         kinds = generator.integers(0, 6, size=generator.choice([0, 1, 8]))
         for part in ("query", "key"):
             heads = matrix(6 * head_width, WIDTH).reshape(6, head_width, WIDTH)
+            heads *= generator.choice([1, 200], size=(6, 1, 1))
             drawn[f"{name}.attention.{part}.weight"] = heads[kinds].reshape(-1, WIDTH)
         inner = len(kinds) * head_width
         drawn[f"{name}.attention.value.weight"] = matrix(inner, WIDTH)
@@ -98,20 +101,21 @@ sequences = st.lists(st.integers(0, VOCABULARY - 1), min_size=1, max_size=12)
 blocks = st.lists(st.integers(1, 6), min_size=12, max_size=12)
 
 
-@given(weights(), sequences, blocks, st.sampled_from([1, 40, 2**19]))
+@given(weights(), sequences, blocks, st.sampled_from([1, 40, 2**20]), st.integers(1, 3))
 @settings(deadline=None, max_examples=150)
 def test_blocks_of_a_sequence_have_the_streams_of_the_definition(
-    w: Weights, tokens: list[int], lengths: list[int], scores: int
+    w: Weights, tokens: list[int], lengths: list[int], scores: int, stretch: int
 ) -> None:
     model = new_transformer(w)
     cache, parts = model.new_cache(), []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(transformer, "SCORES", scores)
+        patch.setattr(transformer, "STRETCH", stretch)
         for length in lengths:
             block = tokens[cache.length : cache.length + length]
             if block:
                 streams = model.half_layers(torch.tensor([block]), cache)
-                parts.append(np.array([x[0].numpy() for x in streams]))
+                parts.append(np.array([x[0].numpy().copy() for x in streams]))
     assert cache.length == len(tokens)
     np.testing.assert_allclose(
         np.concatenate(parts, axis=1), defined(w, tokens), rtol=1e-9, atol=1e-9
@@ -136,10 +140,51 @@ def test_equal_heads_share_a_softmax_and_zeros_are_left_out() -> None:
     key[[0, 3, 5], [4, 4, 3]] = 1
     value[[0, 4, 5, 8], [2, 3, 4, 5]] = 1
     heads = transformer.distinct_heads(query, key, value, 3)
-    assert heads == [([], [8]), ([0], [0, 4, 5])]
+    assert heads == [([0], [0, 4, 5]), ([], [8])]
+
+
+def later(asking: int, earlier: int) -> torch.Tensor:
+    """Who asks after `earlier` positions of 640 does not see those after the own one."""
+    return torch.full((asking, 640 - earlier), -torch.inf, dtype=torch.float64).triu(1)
+
+
+def scored(queries: torch.Tensor, seen: torch.Tensor, later: torch.Tensor) -> torch.Tensor:
+    """The definition of `attend`: a softmax over all positions so far, by PyTorch."""
+    width = queries.shape[1]
+    scores = queries.transpose(1, 2) @ seen[:, :width]
+    scores[..., seen.shape[2] - later.shape[1] :] += later
+    return seen[:, width:] @ scores.softmax(dim=2).transpose(1, 2)
+
+
+@pytest.mark.parametrize("apart", [0, 2, 100, 746, 2**40])
+@pytest.mark.parametrize("asking", [1, 300])
+def test_exp_is_left_out_only_where_it_is_nothing(apart: float, asking: int) -> None:
+    """Scores are whole multiples of `apart`, some of them equal."""
+    generator = torch.Generator().manual_seed(asking)
+    queries = torch.randint(-9, 9, (3, 2, asking), generator=generator).double() * apart
+    seen = torch.randint(-9, 9, (3, 4, 640), generator=generator).double()
+    found, expected = (f(queries, seen, later(asking, 300)) for f in (transformer.attend, scored))
+    torch.testing.assert_close(found, expected, rtol=1e-13, atol=1e-13)
+
+
+def test_look_ups_are_those_of_the_softmax_to_the_bit() -> None:
+    """One position wins by more than NOTHING: every other weighs 0."""
+    places = torch.arange(640).double()
+    seen = torch.stack((places, -places * places, torch.pi / (1 + places)))[None] * 2**10
+    wanted = torch.arange(0, 300, 7).double()
+    queries = torch.stack((2 * wanted, torch.ones(len(wanted))))[None]
+    hidden = later(len(wanted), 320)
+    assert torch.equal(transformer.attend(queries, seen, hidden), scored(queries, seen, hidden))
+
+
+def test_what_weighs_nothing_is_nothing() -> None:
+    assert torch.tensor(-transformer.NOTHING, dtype=torch.float64).exp() == 0
 
 
 def test_what_grows_keeps_what_it_has() -> None:
     growing, expected = Growing(), torch.arange(500.0).view(2, 250)
     for start, end in ((0, 3), (3, 64), (64, 65), (65, 250)):
-        assert torch.equal(growing.append(expected[:, start:end]), expected[:, :end])
+        grown = growing.append(expected[:, start:end])
+        assert torch.equal(grown[:, :end], expected[:, :end])
+        assert grown.shape[1] % transformer.STRETCH == 0
+        assert not grown[:, end:].any()

@@ -258,6 +258,8 @@ def verify_program(options: argparse.Namespace) -> int:
     # What NumPy multiplies here is small: several threads on it only wait for one another. It looks
     # at this once, when imported. (PyTorch has the whole sequence at once, and takes all cores.)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    # Its threads wait for one another often: asleep, or they would keep a busy computer's cores.
+    os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     from curta.app import machine_verify
 
     return machine_verify.verify(options)

@@ -10,58 +10,42 @@ from a folder has them beside its weights, and `generate` stops with an error wh
 `forward` computes logits and checks nothing. Positions enter as a few integer functions, so that a
 million of them need no table: ((position // divisor) mod modulus - offset) ** power.
 
-Almost all weights are zero. Rows and columns of matrices that hold nothing else are left out, and
-heads whose queries and keys are made by the same weights share a softmax. Every softmax goes over
-all positions so far.
+Almost all weights are zero: matrices are kept without their zeros, and heads whose queries and keys
+are made by the same weights share a softmax. Every softmax goes over all positions so far.
 """
 
 from __future__ import annotations
 
 import json
-from collections import Counter
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from safetensors.torch import load_file
 from torch import Tensor, nn
-from torch.nn.functional import linear
+from torch.nn.functional import linear, pad
+from torch.nn.utils.rnn import pad_sequence
 
-SCORES = 2**19
+SCORES = 2**20
 """How many scores of attention are computed at once: as many as a processor's caches hold."""
+STRETCH = 32
+"""So many positions, one after another, are looked at together in `attend`."""
+NOTHING = 746
+"""exp(-746) is 0 in float64."""
 
 
-class Projection(nn.Module):
-    """A linear map in float64, without bias: those rows and columns of its matrix that are not all
-    zeros. Several matrices are one, each below the one before.
-    """
-
-    rows: Tensor
-    columns: Tensor
-    weight: Tensor
-
-    def __init__(self, *matrices: Tensor) -> None:
-        super().__init__()
-        matrix = torch.cat(matrices)
-        self.outputs, self.inputs = matrix.shape
-        rows, columns = (matrix.any(dim=other).nonzero().flatten() for other in (1, 0))
-        self.register_buffer("rows", rows)
-        self.register_buffer("columns", columns)
-        self.register_buffer("weight", matrix[rows][:, columns].contiguous())
-        self.every_row = len(rows) == self.outputs
-        self.every_column = len(columns) == self.inputs
-
-    def forward(self, x: Tensor) -> Tensor:
-        result = linear(x if self.every_column else x.index_select(-1, self.columns), self.weight)
-        if self.every_row:
-            return result
-        return result.new_zeros(*x.shape[:-1], self.outputs).index_copy_(-1, self.rows, result)
+def sparse(*matrices: Tensor) -> Tensor:
+    """Matrices without their zeros, as one, each below the one before."""
+    with warnings.catch_warnings(action="ignore"):  # PyTorch says that this is new
+        return torch.cat(matrices).to_sparse_csr()
 
 
 class Position(nn.Module):
     """The positional embedding: a linear map of integer functions of the position."""
 
+    weight: Tensor
     divisor: Tensor
     modulus: Tensor
     power: Tensor
@@ -69,58 +53,56 @@ class Position(nn.Module):
 
     def __init__(self, tensors: dict[str, Tensor]) -> None:
         super().__init__()
-        self.projection = Projection(tensors["position.weight"])
-        for name in ("divisor", "modulus", "power", "offset"):
+        for name in ("weight", "divisor", "modulus", "power", "offset"):
             self.register_buffer(name, tensors[f"position.{name}"])
 
     def forward(self, positions: Tensor) -> Tensor:
         digits = positions.unsqueeze(-1) // self.divisor
         wrapped = digits % self.modulus.clamp(min=1)
         digits = torch.where(self.modulus > 0, wrapped, digits) - self.offset
-        result: Tensor = self.projection((digits**self.power).to(torch.float64))
-        return result
+        return linear((digits**self.power).to(torch.float64), self.weight)
 
 
 class Growing:
-    """A tensor that gets longer along its last dimension, in room that doubles when it is full."""
+    """A tensor that gets longer along its last dimension, in room that doubles when it is full.
+
+    Room is whole stretches of positions, and zero where there are none yet.
+    """
 
     def __init__(self) -> None:
         self.length = 0
         self.room: Tensor | None = None
 
     def append(self, more: Tensor) -> Tensor:
-        """All of it, the new end included."""
+        """All of it, the new end included, and the rest of the last stretch."""
         start, self.length = self.length, self.length + more.shape[-1]
-        if self.room is None or self.length > self.room.shape[-1]:
-            room = more.new_empty(*more.shape[:-1], max(64, 2 * self.length))
-            if self.room is not None:
-                room[..., :start] = self.room[..., :start]
-            self.room = room
+        end, room = whole_stretches(self.length), more[..., :0] if self.room is None else self.room
+        self.room = room if end <= room.shape[-1] else pad(room, (0, 2 * end - room.shape[-1]))
         self.room[..., start : self.length] = more
-        return self.room[..., : self.length]
+        return self.room[..., :end]
 
 
-Memory = tuple[Growing, Growing]
-"""Keys and values of heads of one shape, [batch, head, component, position]."""
+def whole_stretches(positions: int) -> int:
+    """So many positions, rounded up."""
+    return -(-positions // STRETCH) * STRETCH
 
 
 class Cache:
-    """A sequence in progress: its length, and the memories of every layer."""
+    """A sequence in progress: its length, and by layer all keys and values so far, [head,
+    component, position].
+    """
 
-    def __init__(self, layers: list[list[Memory]]) -> None:
+    def __init__(self, layers: int) -> None:
         self.length = 0
-        self.layers = layers
+        self.layers = [Growing() for _ in range(layers)]
 
 
-class Head(NamedTuple):
-    """One softmax: its rows in the matrices of queries and keys, and in that of values."""
-
-    asked: list[int]
-    mixed: list[int]
+Head = tuple[list[int], list[int]]
+"""One softmax: its rows in the matrices of queries and keys, and in that of values."""
 
 
 def distinct_heads(query: Tensor, key: Tensor, value: Tensor, head_width: int) -> list[Head]:
-    """The heads of a layer without rows that add nothing, those of one shape side by side.
+    """The heads of a layer without rows that add nothing.
 
     Equal queries and keys have equal scores: such heads are one, which mixes the values of all.
     """
@@ -129,13 +111,15 @@ def distinct_heads(query: Tensor, key: Tensor, value: Tensor, head_width: int) -
         rows = range(first, first + head_width)
         asked = [row for row in rows if query[row].any() and key[row].any()]
         weights = str([query[asked].tolist(), key[asked].tolist()])
-        head = heads.setdefault(weights, Head(asked, []))
-        head.mixed.extend(row for row in rows if value[row].any())
-    return sorted(heads.values(), key=lambda head: (len(head.asked), len(head.mixed)))
+        heads.setdefault(weights, (asked, []))[1].extend(row for row in rows if value[row].any())
+    return [(asked, mixed) for asked, mixed in heads.values() if mixed]
 
 
 class Attention(nn.Module):
     """Causal softmax attention, with no scaling: the query weights carry it."""
+
+    weight: Tensor
+    output: Tensor
 
     def __init__(self, tensors: dict[str, Tensor], name: str) -> None:
         super().__init__()
@@ -143,81 +127,89 @@ class Attention(nn.Module):
             tensors[f"{name}.{part}.weight"] for part in ("query", "key", "value", "output")
         )
         heads = distinct_heads(query, key, value, int(tensors[f"{name}.head_width"]))
-        shapes = Counter((len(head.asked), len(head.mixed)) for head in heads)
-        self.widths = [(number, width) for (width, _), number in shapes.items()]
-        self.value_widths = [(number, width) for (_, width), number in shapes.items()]
-        asked = [row for head in heads for row in head.asked]
-        mixed = [row for head in heads for row in head.mixed]
-        self.query, self.key = Projection(query[asked]), Projection(key[asked])
-        self.value, self.output = Projection(value[mixed]), Projection(output[:, mixed])
-
-    def forward(self, x: Tensor, memories: list[Memory]) -> Tensor:
-        queries, keys = (by_head(part(x), self.widths) for part in (self.query, self.key))
-        values = by_head(self.value(x), self.value_widths)
-        mixed = [
-            softmax_attention(query, memory[0].append(key), memory[1].append(value))
-            for query, key, value, memory in zip(queries, keys, values, memories, strict=True)
-        ]
-        joined = torch.cat([part.flatten(1, 2) for part in mixed], dim=1)
-        result: Tensor = self.output(joined.transpose(1, 2))
-        return result
-
-
-def by_head(x: Tensor, widths: list[tuple[int, int]]) -> list[Tensor]:
-    """[batch, position, component] as [batch, head, component, position]; `widths` has the number
-    of heads of one shape, and how wide they are."""
-    batch, positions = x.shape[:2]
-    parts = torch.split(x.transpose(1, 2), [number * width for number, width in widths], dim=1)
-    return [
-        part.view(batch, number, width, positions)
-        for part, (number, width) in zip(parts, widths, strict=True)
-    ]
-
-
-def softmax_attention(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """What the last positions ask for; each sees all positions up to itself.
-
-    Everything is [batch, head, component, position]. One position asks with all heads at once; more
-    of them head by head, as many as SCORES allows.
-    """
-    (batch, heads, _, asking), total = queries.shape, keys.shape[3]
-    if asking == 1:
-        return attend(queries, keys, values)
-    most = max(1, SCORES // (batch * total))
-    mixed = values.new_empty(batch, heads, values.shape[2], asking)
-    for head in range(heads):
-        one = slice(head, head + 1)
-        for first in range(0, asking, most):
-            end = min(first + most, asking)
-            seen = total - asking + end
-            mixed[:, one, :, first:end] = attend(
-                queries[:, one, :, first:end], keys[:, one, :, :seen], values[:, one, :, :seen]
+        self.heads = len(heads)
+        self.width = max((len(asked) for asked, _ in heads), default=0)
+        if heads:
+            parts = ((query, 0), (key, 0), (value, 1), (output.T, 1))
+            *weight, output = (
+                pad_sequence([matrix[head[rows]] for head in heads], batch_first=True)
+                for matrix, rows in parts
             )
+            self.register_buffer("weight", sparse(*torch.cat(weight, dim=1)))
+            self.register_buffer("output", sparse(output.flatten(0, 1).T))
+
+    def forward(self, x: Tensor, memory: Growing, batch: int) -> Tensor:
+        """What the heads find, for a stream [slot, batch * position]."""
+        parts = (self.weight @ x).view(self.heads, -1, batch, x.shape[1] // batch)
+        queries, new = parts.transpose(1, 2).flatten(0, 1).tensor_split([self.width], dim=1)
+        earlier = memory.length
+        mixed = softmax_attention(queries, memory.append(new), earlier)
+        by_row = mixed.view(self.heads, batch, -1, x.shape[1] // batch).transpose(1, 2)
+        return by_row.reshape(-1, x.shape[1])
+
+
+def softmax_attention(queries: Tensor, seen: Tensor, earlier: int) -> Tensor:
+    """What positions ask for that have `earlier` ones before them; each sees all up to itself.
+
+    Everything is [head, component, position], `seen` has keys and values. As many scores are
+    computed at once as SCORES allows.
+    """
+    (heads, width, asking), total = queries.shape, seen.shape[2]
+    mixed = seen.new_empty(heads, seen.shape[1] - width, asking)
+    rows = min(max(SCORES // total, 1), asking)
+    together = max(SCORES // total // asking, 1)
+    hidden = seen.new_full((rows, rows + STRETCH), -torch.inf).triu_(1)
+    for first in range(0, asking, rows):
+        block = slice(first, min(first + rows, asking))
+        past = seen[..., : whole_stretches(earlier + block.stop)]
+        later = hidden[: block.stop - first, : past.shape[2] - earlier - first]
+        parts = (torch.split(x, together) for x in (queries[..., block], past, mixed[..., block]))
+        for some, known, result in zip(*parts, strict=True):
+            result[:] = attend(some, known, later)
     return mixed
 
 
-def attend(queries: Tensor, keys: Tensor, values: Tensor) -> Tensor:
-    """values . softmax(queries . keys), all at once."""
-    asking = queries.shape[3]
-    scores = queries.transpose(2, 3) @ keys
-    if asking > 1:
-        later = torch.ones(asking, asking, dtype=torch.bool, device=scores.device).triu(1)
-        scores[..., -asking:].masked_fill_(later, -torch.inf)
-    return values @ scores.softmax(dim=-1).transpose(2, 3)
+def attend(queries: Tensor, seen: Tensor, later: Tensor) -> Tensor:
+    """values . softmax(queries . keys), all at once. `later` is added to the scores of the last
+    positions: -inf for those that come after the one that asks.
+
+    exp is computed where it is not 0: in stretches of positions that have a score which is at most
+    NOTHING below the best one. If there are many of those, it is computed everywhere.
+    """
+    keys, values = seen.tensor_split([queries.shape[1]], dim=1)
+    scores = queries.transpose(1, 2) @ keys
+    scores[..., scores.shape[2] - later.shape[1] :] += later
+    stretches = scores.view(*scores.shape[:2], -1, STRETCH)
+    highest = stretches.amax(dim=3)
+    best = highest.amax(dim=2, keepdim=True)
+    head, row, stretch = near = (highest >= best - NOTHING).nonzero(as_tuple=True)
+    if 4 * len(head) > highest.numel():
+        return values @ scores.softmax(dim=2).transpose(1, 2)
+    factors = (stretches[near] - best[head, row]).exp_().unsqueeze(2)
+    some = values.view(*values.shape[:2], -1, STRETCH)[head, :, stretch] @ factors
+    some = torch.cat((some, factors.sum(dim=1, keepdim=True)), dim=1).squeeze(2)
+    mixed = some.new_zeros(*best.shape[:2], some.shape[1])
+    mixed.index_put_((head, row), some, accumulate=True)
+    return (mixed[..., :-1] / mixed[..., -1:]).transpose(1, 2)
 
 
 class FeedForward(nn.Module):
     """contract @ (relu(gate @ x) * (expand @ x))"""
 
+    weight: Tensor
+    output: Tensor
+
     def __init__(self, tensors: dict[str, Tensor], name: str) -> None:
         super().__init__()
-        self.gates = Projection(tensors[f"{name}.gate.weight"], tensors[f"{name}.expand.weight"])
-        self.contract = Projection(tensors[f"{name}.contract.weight"])
+        gate, expand, contract = (
+            tensors[f"{name}.{part}.weight"] for part in ("gate", "expand", "contract")
+        )
+        self.register_buffer("weight", sparse(gate, expand))
+        self.register_buffer("output", sparse(contract))
 
     def forward(self, x: Tensor) -> Tensor:
-        gate, expand = self.gates(x).chunk(2, dim=-1)
-        result: Tensor = self.contract(torch.relu(gate) * expand)
-        return result
+        gate, expand = (self.weight @ x).chunk(2)
+        return gate.relu_().mul_(expand)
 
 
 class Layer(nn.Module):
@@ -231,6 +223,7 @@ class Transformer(nn.Module):
     """Token ids in, logits out."""
 
     embedding: Tensor
+    unembedding: Tensor
 
     def __init__(self, tensors: dict[str, Tensor]) -> None:
         super().__init__()
@@ -240,7 +233,7 @@ class Transformer(nn.Module):
         self.register_buffer("embedding", tensors["embedding.weight"])
         self.position = Position(tensors)
         self.layers = nn.ModuleList(Layer(tensors, f"layers.{n}") for n in range(count))
-        self.unembedding = Projection(tensors["unembedding.weight"])
+        self.register_buffer("unembedding", sparse(tensors["unembedding.weight"]))
         self.limits: dict[str, Any] = {"max_tokens": None, "stops": [], "promises": []}
 
     @staticmethod
@@ -257,31 +250,36 @@ class Transformer(nn.Module):
 
     def new_cache(self) -> Cache:
         """Of an empty sequence."""
-        heads = [layer.attention.widths for layer in self.layers if isinstance(layer, Layer)]
-        return Cache([[(Growing(), Growing()) for _ in widths] for widths in heads])
+        return Cache(len(self.layers))
 
     def half_layers(self, tokens: Tensor, cache: Cache) -> Iterator[Tensor]:
-        """The residual stream after the embedding and after every half layer, one after another.
+        """The residual stream [batch, position, slot] after the embedding and after every half
+        layer; each holds until the next is asked for.
 
         `cache` holds keys and values of earlier positions, and is extended in place.
         """
-        end = cache.length + tokens.shape[1]
+        batch, end = len(tokens), cache.length + tokens.shape[1]
         positions = torch.arange(cache.length, end, device=tokens.device)
-        x = self.embedding[tokens] + self.position(positions)
-        yield x
-        for layer, memories in zip(self.layers, cache.layers, strict=True):
+        x = (self.embedding[tokens] + self.position(positions)).flatten(0, 1).T.contiguous()
+        stream = x.T.view(*tokens.shape, -1)
+        yield stream
+        for layer, memory in zip(self.layers, cache.layers, strict=True):
             assert isinstance(layer, Layer)
-            if memories:
-                x = x + layer.attention(x, memories)
-            yield x
-            yield (x := x + layer.feed_forward(x))
+            if layer.attention.heads:
+                x.addmm_(layer.attention.output, layer.attention(x, memory, batch))
+            yield stream
+            x.addmm_(layer.feed_forward.output, layer.feed_forward(x))
+            yield stream
         cache.length = end
 
+    def logits(self, stream: Tensor) -> Tensor:
+        """[..., token] for the last residual stream [..., slot]."""
+        logits: Tensor = self.unembedding @ stream.flatten(0, -2).T
+        return logits.T.view(*stream.shape[:-1], -1)
+
     def forward(self, tokens: Tensor, cache: Cache | None = None) -> Tensor:
-        for x in self.half_layers(tokens, cache or self.new_cache()):
-            stream = x
-        logits: Tensor = self.unembedding(stream)
-        return logits
+        *_, stream = self.half_layers(tokens, cache or self.new_cache())
+        return self.logits(stream)
 
     def generate(self, tokens: list[int], count: int) -> list[int]:
         """The `count` most likely tokens after a prompt, fewer if one of them is a stop token."""
@@ -295,7 +293,7 @@ class Transformer(nn.Module):
             for period, x in enumerate(self.half_layers(batch, cache)):
                 stream = x[0]
                 self.check_promises(period, stream, start)
-            fresh = [int(self.unembedding(stream[-1]).argmax())]
+            fresh = [int(self.logits(stream[-1:]).argmax())]
             said += fresh
             if fresh[0] in self.limits["stops"]:
                 break
