@@ -81,7 +81,7 @@ def _next_digit(dividend: int, divisor: int | None, digits: Sequence[int]) -> in
         return math.isqrt(dividend >> A_TOP - 15)
     else:
         rest = dividend - number * number
-        last_place = 1 << BITS * (COUNT - count) - CUT if count < 5 else 9
+        last_place = 2 << BITS * (COUNT - count) - CUT if count < 5 else 9
         leading = sum(digit << BITS * (3 - place) for place, digit in enumerate(digits[:4]))
         step = 2 * leading + last_place
     return ((rest >> LIMB * limb) << LIMB * limb - lost) // step

@@ -8,9 +8,9 @@ or 112, whichever makes the exponent even. What is wanted is then a whole number
 and its eight digits in base 128 are said as those of a quotient of words are, seven and then the
 last as a scratch quotient. While n digits are said, q is what they are so far, with zeros below.
 The next digit is the leading part of `rest` divided by that of the *step* d: d = b, or for a root
-2 * q + 1 and, as the digit itself counts too, one more in the last place that was said. It comes
-out right or one or two too small, never too large; what it lacks is made up for by the next, which
-may be up to 255.
+2 * q and, as the digit itself counts too, two more in the last place that was said: a digit is less
+than that. It comes out right or one too small, never too large; what it lacks is made up for by the
+next. So the first one of a root may be up to 255, and any other one is below 200.
 
 Digits are not trusted. The latest scratch quotient, whoever said it and why, is right if
 
@@ -238,8 +238,8 @@ def leading(tried: Attempt, above: Node, beyond: Node) -> Node:
 
 
 def last_place(counts: Sequence[Node]) -> Node:
-    """Of a root's digits that are said, in units of 2**CUT; or more than all that lies below."""
+    """Twice that of a root's digits that are said, in units of 2**CUT; or more than all below."""
     graph = counts[0].graph
-    sizes = [2 ** (DIGIT_BITS * (FLOAT_DIGITS - count) - CUT) for count in (1, 2, 3, 4)]
+    sizes = [2 * 2 ** (DIGIT_BITS * (FLOAT_DIGITS - count) - CUT) for count in (1, 2, 3, 4)]
     pairs = zip([*sizes, 9, 9, 9], counts[1:], strict=True)
     return sum((size * here for size, here in pairs), graph.constant(0))
