@@ -31,14 +31,13 @@ from curta.engine.hull.admission import (
     Floats,
     Positions,
     as_rows,
-    check_coordinates,
-    check_points,
     check_same_length,
+    check_steps,
     empty_error,
 )
-from curta.engine.hull.native import NativeCache, choose_backend, step_rows
+from curta.engine.hull.native import NativeCache, choose_backend, run
 from curta.engine.hull.reference import Attended, Found, Ties, Vector
-from curta.engine.hull.scan import ScannedCache
+from curta.engine.hull.scan import Answers, ScannedCache
 from curta.errors import HullError
 
 Backend = Literal["auto", "c", "python"]
@@ -88,17 +87,19 @@ class Cache(ABC, Generic[Many]):
         self,
         value_width: int,
         backend: Backend,
-        *,
         average: bool = False,
-        k: int = 0,
+        k: int = 1,
         scale: float = 0.0,
     ) -> None:
         self.value_width = value_width
         self.backend = choose_backend(backend)
+        self.made_with = self.key_width, value_width, average, k, scale
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything and free the memory."""
         made = NativeCache if self.backend == "c" else ScannedCache
-        self.implementation: NativeCache | ScannedCache = made(
-            self.key_width, value_width, average=average, k=k, scale=scale
-        )
+        self.implementation: NativeCache | ScannedCache = made(*self.made_with)
 
     def __len__(self) -> int:
         """The number of keys inserted, kept or not."""
@@ -108,30 +109,56 @@ class Cache(ABC, Generic[Many]):
         raise TypeError("a hull cache cannot be copied or pickled: keep the keys and insert again")
 
     @abstractmethod
-    def _as_many(self, values: Floats, positions: Positions, weights: Floats) -> Many: ...
+    def _as_many(self, found: Answers) -> Many: ...
+
+    # -- one at a time ------------------------------------------------------------------------
+
+    def insert(self, key: Vector, value: Vector) -> None:
+        """File `value` under `key`, at the next position."""
+        self.implementation.single("insert", key, value)
+
+    def query(self, query: Vector) -> tuple[float, ...]:
+        """The value that answers: of the key with the highest score, or the mean of the k best
+        under the softmax of their scores.
+        """
+        if not self.implementation.points:
+            raise empty_error()
+        return self.implementation.single("query", query=query)
+
+    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
+        """One step of causal attention: insert, then query, in one call."""
+        return self.implementation.single("step", key, value, query)
+
+    # -- many ---------------------------------------------------------------------------------
 
     def insert_many(self, keys: ArrayLike, values: ArrayLike) -> None:
         """Insert keys [n, key_width] with values [n, value_width], in order; all or none."""
-        key_rows = as_rows(keys, self.key_width, "keys")
-        value_rows = as_rows(values, self.value_width, "values")
-        check_same_length(keys=key_rows, values=value_rows)
-        self.implementation.insert_many(key_rows, value_rows)
+        self.implementation.steps(self._points(keys, values))
 
     def query_many(self, queries: ArrayLike) -> Many:
         """Answer n queries [n, key_width]."""
         rows = as_rows(queries, self.key_width, "queries")
         if len(rows) and not len(self):
             raise empty_error()
-        return self._as_many(*self.implementation.query_many(rows))
+        return self._as_many(self.implementation.steps({"queries": rows}))
 
     def insert_and_query_many(self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike) -> Many:
         """n steps of causal attention: step i inserts key i, then answers query i."""
-        key_rows = as_rows(keys, self.key_width, "keys")
-        value_rows = as_rows(values, self.value_width, "values")
-        query_rows = as_rows(queries, self.key_width, "queries")
-        check_same_length(keys=key_rows, values=value_rows, queries=query_rows)
-        answers = self.implementation.insert_and_query_many(key_rows, value_rows, query_rows)
-        return self._as_many(*answers)
+        return self._as_many(self.implementation.steps(self._points(keys, values, queries)))
+
+    def _points(
+        self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike | None = None, heads: int = 1
+    ) -> dict[str, Floats]:
+        arrays = {
+            "keys": as_rows(keys, self.key_width, "keys"),
+            "values": as_rows(values, self.value_width, "values"),
+        }
+        if queries is not None:
+            arrays["queries"] = as_rows(queries, self.key_width * heads, "queries")
+        check_same_length(**arrays)
+        return arrays
+
+    # -- memory -------------------------------------------------------------------------------
 
     def hull_vertices(self) -> int:
         """Keys kept: in the plane the corners of the upper hulls and of the lower ones; without a
@@ -142,18 +169,14 @@ class Cache(ABC, Generic[Many]):
         """Memory held."""
         return self.implementation.memory_bytes()
 
-    def reset(self) -> None:
-        """Forget everything and free the memory."""
-        self.implementation.reset()
-
 
 class HardMaximumCache(Cache[FoundMany]):
     """What the caches for 2D and 3D heads have in common."""
 
     def __init__(self, value_width: int, ties: Ties = "latest", backend: Backend = "auto") -> None:
         check_options(value_width, ties)
-        super().__init__(value_width, backend, average=ties == "average")
         self.ties = ties
+        super().__init__(value_width, backend, average=ties == "average")
 
     def __repr__(self) -> str:
         return (
@@ -161,26 +184,15 @@ class HardMaximumCache(Cache[FoundMany]):
             f"backend={self.backend!r}): {len(self)} keys"
         )
 
-    def _as_many(self, values: Floats, positions: Positions, weights: Floats) -> FoundMany:
-        return FoundMany(values, positions)
-
-    def insert(self, key: Vector, value: Vector) -> None:
-        """File `value` under `key`, at the next position."""
-        self.implementation.insert(key, value)
-
-    def query(self, query: Vector) -> tuple[float, ...]:
-        """The value of the key with the highest score."""
-        return self.find(query).value
+    def _as_many(self, found: Answers) -> FoundMany:
+        return FoundMany(found.answers, found.positions[:, 0])
 
     def find(self, query: Vector) -> Found:
         """The value, and the position of the latest key with the highest score."""
         if not self.implementation.points:
             raise empty_error()
-        return self.implementation.query(query)
-
-    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
-        """One step of causal attention: insert, then query, in one call."""
-        return self.implementation.insert_and_query(key, value, query)
+        found = self.implementation.find(query)
+        return Found(found.value, found.positions[0])
 
 
 class HullCache(HardMaximumCache):
@@ -207,11 +219,8 @@ class HullCache(HardMaximumCache):
         wrong = [read for read in columns if not set(read) <= set(range(self.value_width))]
         if wrong:
             raise HullError(f"columns {wrong[0]}: there are {self.value_width} values, from 0 on")
-        key_rows = as_rows(keys, self.key_width, "keys")
-        value_rows = as_rows(values, self.value_width, "values")
-        query_rows = as_rows(queries, self.key_width * len(columns), "queries")
-        check_same_length(keys=key_rows, values=value_rows, queries=query_rows)
-        return self.implementation.step_heads(key_rows, value_rows, query_rows, columns)
+        arrays = self._points(keys, values, queries, len(columns))
+        return self.implementation.steps(arrays, columns).answers
 
 
 class HullCache3D(HardMaximumCache):
@@ -247,8 +256,8 @@ class TopKCache(Cache[AttendedMany]):
         check_k(k)
         if not (math.isfinite(scale) and scale >= 0):
             raise HullError(f"scale={scale!r}: expected a finite number, 0 or more")
-        super().__init__(value_width, backend, k=k, scale=float(scale))
         self.k, self.scale = k, float(scale)
+        super().__init__(value_width, backend, k=k, scale=self.scale)
 
     def __repr__(self) -> str:
         return (
@@ -256,32 +265,14 @@ class TopKCache(Cache[AttendedMany]):
             f"backend={self.backend!r}): {len(self)} keys"
         )
 
-    def _as_many(self, values: Floats, positions: Positions, weights: Floats) -> AttendedMany:
-        return AttendedMany(values, positions, weights)
-
-    def insert(self, key: Vector, value: Vector) -> None:
-        """File `value` under `key`, at the next position."""
-        self.insert_many([key], [value])
-
-    def query(self, query: Vector) -> tuple[float, ...]:
-        """The mean of the k winners' values under the softmax of their scores."""
-        return self.find(query).value
+    def _as_many(self, found: Answers) -> AttendedMany:
+        return AttendedMany(*found)
 
     def find(self, query: Vector) -> Attended:
-        """The same with the winners' positions and weights, best first."""
-        return self._single(self.query_many([query]))
-
-    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
-        """One step of causal attention: insert, then query, in one call."""
-        return self._single(self.insert_and_query_many([key], [value], [query])).value
-
-    def _single(self, answers: AttendedMany) -> Attended:
-        count = min(self.k, len(self))
-        return Attended(
-            tuple(answers.values[0].tolist()),
-            tuple(answers.positions[0, :count].tolist()),
-            tuple(answers.weights[0, :count].tolist()),
-        )
+        """The value, and the winners' positions and weights, best first."""
+        if not self.implementation.points:
+            raise empty_error()
+        return self.implementation.find(query)
 
 
 AnyCache = HardMaximumCache | TopKCache
@@ -295,13 +286,12 @@ def step_together(
     Keys and queries [caches, n, key width], values and the answers [caches, n, value width], all
     contiguous. All caches take their steps, or an error is raised and none does.
     """
-    answers = np.empty_like(values)
+    arrays = {"keys": keys, "values": values, "queries": queries}
     native = [c.implementation for c in caches if isinstance(c.implementation, NativeCache)]
     if native:
-        step_rows(native, keys, values, queries, answers)
+        answers = np.empty_like(values)
+        run(native, keys.shape[1], 1, arrays | {"answers": answers})
         return answers
-    check_points(keys, values)
-    check_coordinates(queries, "query")
-    for cache, answer, *steps in zip(caches, answers, keys, values, queries, strict=True):
-        answer[:] = cache.insert_and_query_many(*steps).values
-    return answers
+    check_steps(arrays)
+    rows = zip(caches, keys, values, queries, strict=True)
+    return np.array([cache.insert_and_query_many(*steps).values for cache, *steps in rows])

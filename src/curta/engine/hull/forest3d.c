@@ -90,8 +90,8 @@ static void space_insert(space *s, int64_t position, const double *key, const do
     if (s->buffered == BUFFER_CAPACITY) empty_buffer(s);
     spot *new = &s->buffer[s->buffered++];
     memcpy(new->c, key, sizeof new->c);
-    new->mass = new_record(&s->records, position, key[0], key[1], value);
-    add_to(&s->records, &s->all, position, key[0], key[1], value);
+    new->mass = new_record(&s->records, position, key, value);
+    s->all = combine(&s->records, s->all, new_record(&s->records, position, key, value));
 }
 
 /* ---- searching ---- */
@@ -104,7 +104,7 @@ static int dot_sign_3d(const double *q, const double *a, const double *b) {
     if (sum < -bound - UNDERFLOW_BOUND) return -1;
     const double wide[12] = {q[0], a[0],  -q[0], b[0], q[1],  a[1],
                              -q[1], b[1], q[2],  a[2], -q[2], b[2]};
-    return sign_of_wide_products(6, wide);
+    return sign_of_products(6, wide);
 }
 
 static int may_reach(const search *f, double bound) {
@@ -183,5 +183,7 @@ static void space_answer(space *s, const double *query, selection read, double *
         search_space(s, query);
     }
     const id_list *ties = &s->found.ties;
-    write_answer(&s->records, (int)ties->length, ties->items, read, value, position);
+    int64_t latest;
+    write_answer(&s->records, (int)ties->length, ties->items, read, value, &latest);
+    if (position != NULL) *position = latest;
 }
