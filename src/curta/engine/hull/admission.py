@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from sys import float_info
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,8 +22,6 @@ Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 Columns = Sequence[Sequence[int]]
 """Which values every one of several heads reads."""
-Single = Literal["insert", "query", "step"]
-"""One at a time; a step is both."""
 
 
 def check_steps(arrays: Mapping[str, Array], heads: int = 1) -> None:
@@ -37,19 +35,13 @@ def check_steps(arrays: Mapping[str, Array], heads: int = 1) -> None:
         _check(apart, float_info.max, "query")
 
 
-def check_single(
-    what: Single,
-    dimension: int,
-    width: int,
-    key: Sequence[float] = (),
-    value: Sequence[float] = (),
-    query: Sequence[float] = (),
-) -> None:
-    if what != "query":
-        _check(_as_row(key, dimension, "the key"), float_info.max, "the key")
-        _check(_as_row(value, width, "the value"), LARGEST_VALUE, "the value")
-    if what != "insert":
-        _check(_as_row(query, dimension, "the query"), float_info.max, "the query")
+def check_point(key: Sequence[float], dimension: int, value: Sequence[float], width: int) -> None:
+    _check(_as_row(key, dimension, "the key"), float_info.max, "the key")
+    _check(_as_row(value, width, "the value"), LARGEST_VALUE, "the value")
+
+
+def check_query(query: Sequence[float], dimension: int) -> None:
+    _check(_as_row(query, dimension, "the query"), float_info.max, "the query")
 
 
 def _check(array: Array, largest: float, what: str) -> None:

@@ -115,7 +115,7 @@ class Cache(ABC, Generic[Many]):
 
     def insert(self, key: Vector, value: Vector) -> None:
         """File `value` under `key`, at the next position."""
-        self.implementation.single("insert", key, value)
+        self.implementation.insert(key, value)
 
     def query(self, query: Vector) -> tuple[float, ...]:
         """The value that answers: of the key with the highest score, or the mean of the k best
@@ -123,11 +123,11 @@ class Cache(ABC, Generic[Many]):
         """
         if not self.implementation.points:
             raise empty_error()
-        return self.implementation.single("query", query=query)
+        return self.implementation.query(query)
 
     def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
         """One step of causal attention: insert, then query, in one call."""
-        return self.implementation.single("step", key, value, query)
+        return self.implementation.insert_and_query(key, value, query)
 
     # -- many ---------------------------------------------------------------------------------
 

@@ -89,6 +89,7 @@ EXPORT int cache_run(const request *r) {
     request next = *r;
     if (r->rows == 0) return 1;
     if (!is_admitted(r, r->rows * r->steps, r->caches[0]->dimension, r->caches[0]->width)) return 0;
-    for (int64_t i = 0; i < r->rows * r->steps; i++) take_step(r->caches[i / r->steps], &next);
+    for (int64_t row = 0; row < r->rows; row++)
+        for (int64_t i = 0; i < r->steps; i++) take_step(r->caches[row], &next);
     return 1;
 }

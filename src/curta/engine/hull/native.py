@@ -14,11 +14,10 @@ from functools import cache
 from importlib.resources import files
 from itertools import chain
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 
-from curta.engine.hull.admission import Array, Columns, Single, check_single, check_steps
+from curta.engine.hull.admission import Array, Columns, check_point, check_query, check_steps
 from curta.engine.hull.reference import Attended, Vector
 from curta.engine.hull.scan import Answers
 from curta.engine.toolchain import Signatures, build_library, load_functions
@@ -104,27 +103,26 @@ class NativeCache:
         self.run, self.library = library.run, library
         self.handle = library.create(dimension, width, average, k, scale)
         weakref.finalize(self, library.free, self.handle)
-        self._exchange = (c_double * (2 * (dimension + width)))()
-        self._positions, self._weights = (c_int64 * k)(), (c_double * k)(1.0)
-        self._unpack = struct.Struct(f"{width}d").unpack_from
-        self._answer_offset = 8 * (2 * dimension + width)
-        self._single = self._single_steps()
+        self._prepare_single_steps()
 
-    def _single_steps(self) -> dict[Single, tuple[int, Any, int, tuple[int, int]]]:
-        """The address of a request; how its numbers are packed, and where; widths of key and query."""
-        d, point, start = self.dimension, self.dimension + self.width, addressof(self._exchange)
-        self._handles = (c_void_p * 1)(self.handle)
-        insert = {"keys": start, "values": start + 8 * d}
-        query = {"queries": start + 8 * point, "answers": start + self._answer_offset}
-        query |= {"positions": addressof(self._positions), "weights": addressof(self._weights)}
+    def _prepare_single_steps(self) -> None:
+        point, query = self.dimension + self.width, 8 * (self.dimension + self.width)
+        self._query_offset, self._answer_offset = query, query + 8 * self.dimension
+        self._exchange, self._handles = (c_double * (2 * point))(), (c_void_p * 1)(self.handle)
+        self._positions, self._weights = (c_int64 * self.k)(), (c_double * self.k)(1.0)
+        self._pack_point = struct.Struct(f"{point}d").pack_into
+        self._pack_query = struct.Struct(f"{self.dimension}d").pack_into
+        self._pack_step = struct.Struct(f"{point + self.dimension}d").pack_into
+        self._unpack = struct.Struct(f"{self.width}d").unpack_from
+        start = addressof(self._exchange)
+        inserted = {"keys": start, "values": start + 8 * self.dimension}
+        asked = {"queries": start + query, "answers": start + self._answer_offset}
+        asked |= {"positions": addressof(self._positions), "weights": addressof(self._weights)}
         self._requests = [
             Request(addressof(self._handles), 1, 1, 1, **fields)
-            for fields in (insert, query, insert | query)
+            for fields in (inserted, asked, inserted | asked)
         ]
-        pack = [struct.Struct(f"{numbers}d").pack_into for numbers in (point, d, point + d)]
-        offsets, widths = (0, 8 * point, 0), ((d, 0), (0, d), (d, d))
-        steps = zip(map(addressof, self._requests), pack, offsets, widths, strict=True)
-        return dict(zip(("insert", "query", "step"), steps, strict=True))
+        self._insert, self._query, self._step = map(addressof, self._requests)
 
     def vertices(self) -> int:
         return int(self.library.vertices(self.handle))
@@ -132,25 +130,40 @@ class NativeCache:
     def memory_bytes(self) -> int:
         return int(self.library.bytes(self.handle))
 
-    def single(
-        self, what: Single, key: Vector = (), value: Vector = (), query: Vector = ()
-    ) -> tuple[float, ...]:
-        request, pack, offset, widths = self._single[what]
+    def insert(self, key: Vector, value: Vector) -> None:
         try:
-            if (len(key), len(query)) != widths:
-                raise ValueError
-            pack(self._exchange, offset, *key, *value, *query)
-            admitted = self.run(request)
-        except (ValueError, TypeError, struct.error):
+            self._pack_point(self._exchange, 0, *key, *value)
+        except (TypeError, struct.error):
+            check_point(key, self.dimension, value, self.width)
+            raise
+        if len(key) != self.dimension or not self.run(self._insert):
+            check_point(key, self.dimension, value, self.width)
+        self.points += 1
+
+    def query(self, query: Vector) -> tuple[float, ...]:
+        try:
+            self._pack_query(self._exchange, self._query_offset, *query)
+        except (TypeError, struct.error):
+            check_query(query, self.dimension)
+            raise
+        if not self.run(self._query):
+            check_query(query, self.dimension)
+        return self._unpack(self._exchange, self._answer_offset)
+
+    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
+        try:
+            self._pack_step(self._exchange, 0, *key, *value, *query)
+            admitted = len(key) == len(query) == self.dimension and self.run(self._step)
+        except (TypeError, struct.error):
             admitted = False
         if not admitted:
-            check_single(what, self.dimension, self.width, key, value, query)
-        if what != "query":
-            self.points += 1
+            check_point(key, self.dimension, value, self.width)
+            check_query(query, self.dimension)
+        self.points += 1
         return self._unpack(self._exchange, self._answer_offset)
 
     def find(self, query: Vector) -> Attended:
-        value, count = self.single("query", query=query), min(self.k, self.points)
+        value, count = self.query(query), min(self.k, self.points)
         return Attended(value, tuple(self._positions[:count]), tuple(self._weights[:count]))
 
     def steps(self, arrays: Mapping[str, Array], columns: Columns | None = None) -> Answers:

@@ -132,14 +132,14 @@ static place open_layer(onion *o, double x, double y) {
     return place_point(&o->layers[o->used++], x, y);
 }
 
-/* The first layer that would not have the point below it, k if there is none, and its place there. */
+/* The first layer that would not have the point below it, k if there is none, and its place there. Most
+ * points are below all layers: the last one is asked first. */
 static int layer_of(onion *o, int k, double x, double y, place *found) {
     int low = 0, high = o->used;
-    while (low < high) {
-        int middle = (low + high) / 2;
-        place here = place_point(&o->layers[middle], x, y);
-        if (here.where == BELOW) low = middle + 1;
-        else high = middle, *found = here;
+    for (int asked = high - 1; low < high; asked = (low + high) / 2) {
+        place here = place_point(&o->layers[asked], x, y);
+        if (here.where == BELOW) low = asked + 1;
+        else high = asked, *found = here;
     }
     if (low == o->used && low < k) *found = open_layer(o, x, y);
     return low;

@@ -6,8 +6,8 @@ from 0. Everything works in any number of dimensions.
 
 `latest`:  the value of the most recently inserted key among those with the highest score.
 `average`: the mean of the values of all inserted keys with the highest score: the exact sum,
-           rounded, divided by their number. The C adds in pairs of doubles: its sum of m values is
-           off by less than m * 2^-100 times the sum of sizes. Sums of integers below 2^53 are exact.
+           rounded, over their number. The C adds in pairs of doubles: its sum of m values is off
+           by less than m * 2^-100 times the sum of sizes. Sums of integers below 2^53 are exact.
 `top_k`:   the k best by (score, position), higher and later first.
 `attend`:  the mean of their values, weighted by exp(scale * score).
 """

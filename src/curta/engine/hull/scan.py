@@ -19,8 +19,8 @@ from curta.engine.hull.admission import (
     Columns,
     Floats,
     Positions,
-    Single,
-    check_single,
+    check_point,
+    check_query,
     check_steps,
 )
 from curta.engine.hull.reference import Attended, Ties, Vector, attend, hard_maximum
@@ -55,18 +55,21 @@ class ScannedCache:
     def memory_bytes(self) -> int:
         return int(self._keys.nbytes + self._values.nbytes)
 
-    def single(
-        self, what: Single, key: Vector = (), value: Vector = (), query: Vector = ()
-    ) -> tuple[float, ...]:
-        """Insert, query, or both: a `step`."""
-        check_single(what, self.dimension, self.width, key, value, query)
-        if what != "query":
-            self._append(np.array([key], dtype=float), np.array([value], dtype=float))
-        return self.find(query).value if what != "insert" else ()
+    def insert(self, key: Vector, value: Vector) -> None:
+        check_point(key, self.dimension, value, self.width)
+        self._append(np.array([key], dtype=float), np.array([value], dtype=float))
+
+    def query(self, query: Vector) -> tuple[float, ...]:
+        return self.find(query).value
 
     def find(self, query: Vector) -> Attended:
-        check_single("query", self.dimension, self.width, query=query)
+        check_query(query, self.dimension)
         return self._answer(np.array(query, dtype=float), self.points)
+
+    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
+        check_query(query, self.dimension)
+        self.insert(key, value)
+        return self.query(query)
 
     def steps(self, arrays: Mapping[str, Array], columns: Columns | None = None) -> Answers:
         """n steps: insert a key, if there are any, then answer, if there are queries. There may be

@@ -193,23 +193,23 @@ static void remove_vertex(chain *c, cursor v) {
     if (emptied && next != NULL) show(next);
 }
 
-/* The last vertex not right of x, or the place before the first. */
+/* The last vertex not right of x, or the place before the first. How many steps that takes depends on
+ * how full nodes are, and on nothing that a processor would guess wrong. */
 static cursor locate(const chain *c, double x) {
     const node *n = c->root;
-    while (n->height > 0) {
-        int low = 0, high = n->count; /* first[low] <= x or low == 0; x < first[high] */
-        while (high - low > 1) {
-            int middle = (low + high) / 2;
-            if (n->entries[middle].x <= x) low = middle;
-            else high = middle;
+    for (; n->height > 0;) {
+        const entry *e = n->entries;
+        for (int rest = n->count, half; rest > 1; rest -= half) {
+            half = rest / 2;
+            e += e[half].x <= x ? half : 0;
         }
-        n = n->entries[low].child;
+        n = e->child;
     }
-    int low = -1, high = n->count;
-    while (high - low > 1) {
-        int middle = (low + high) / 2;
-        if (n->vertices[middle].x <= x) low = middle;
-        else high = middle;
+    const vertex *v = n->vertices;
+    for (int rest = n->count, half; rest > 1; rest -= half) {
+        half = rest / 2;
+        v += v[half].x <= x ? half : 0;
     }
-    return (cursor){(node *)n, low};
+    int index = (int)(v - n->vertices);
+    return (cursor){(node *)n, n->count > 0 && v->x <= x ? index : index - 1};
 }
