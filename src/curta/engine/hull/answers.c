@@ -44,8 +44,11 @@ static void write_mean(const pool *p, int count, const uint32_t *ids, selection 
     }
 }
 
+/* `position` may be NULL. */
 static void write_answer(const pool *p, int count, const uint32_t *ids, selection s, double *value,
                          int64_t *position) {
+    int64_t latest;
+    if (position == NULL) position = &latest;
     if (p->what == KEEP_SUM) write_mean(p, count, ids, s, value, position);
     else write_latest(p, count, ids, s, value, position);
 }
@@ -271,8 +274,6 @@ static void plane_answer(plane *h, const double *query, selection read, double *
         return;
     }
     uint32_t ids[3];
-    int64_t position;
     int count = tied_records(h, query[0], query[1], ids);
-    write_answer(&h->records, count, ids, read, value, &position);
-    if (positions != NULL) *positions = position;
+    write_answer(&h->records, count, ids, read, value, positions);
 }

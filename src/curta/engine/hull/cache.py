@@ -35,9 +35,9 @@ from curta.engine.hull.admission import (
     check_steps,
     empty_error,
 )
-from curta.engine.hull.native import NativeCache, choose_backend, run
+from curta.engine.hull.native import NativeCache, choose_backend, new_implementation, run
 from curta.engine.hull.reference import Attended, Found, Ties, Vector
-from curta.engine.hull.scan import Answers, ScannedCache
+from curta.engine.hull.scan import Answers, Make
 from curta.errors import HullError
 
 Backend = Literal["auto", "c", "python"]
@@ -83,23 +83,14 @@ class Cache(ABC, Generic[Many]):
     key_width: ClassVar[int] = 2
     """Coordinates of a key."""
 
-    def __init__(
-        self,
-        value_width: int,
-        backend: Backend,
-        average: bool = False,
-        k: int = 1,
-        scale: float = 0.0,
-    ) -> None:
-        self.value_width = value_width
+    def __init__(self, backend: Backend, made: Make) -> None:
+        self.value_width, self.made = made.width, made
         self.backend = choose_backend(backend)
-        self.made_with = self.key_width, value_width, average, k, scale
         self.reset()
 
     def reset(self) -> None:
         """Forget everything and free the memory."""
-        made = NativeCache if self.backend == "c" else ScannedCache
-        self.implementation: NativeCache | ScannedCache = made(*self.made_with)
+        self.implementation = new_implementation(self.backend, self.made)
 
     def __len__(self) -> int:
         """The number of keys inserted, kept or not."""
@@ -176,7 +167,7 @@ class HardMaximumCache(Cache[FoundMany]):
     def __init__(self, value_width: int, ties: Ties = "latest", backend: Backend = "auto") -> None:
         check_options(value_width, ties)
         self.ties = ties
-        super().__init__(value_width, backend, average=ties == "average")
+        super().__init__(backend, Make(self.key_width, value_width, ties == "average"))
 
     def __repr__(self) -> str:
         return (
@@ -257,7 +248,7 @@ class TopKCache(Cache[AttendedMany]):
         if not (math.isfinite(scale) and scale >= 0):
             raise HullError(f"scale={scale!r}: expected a finite number, 0 or more")
         self.k, self.scale = k, float(scale)
-        super().__init__(value_width, backend, k=k, scale=self.scale)
+        super().__init__(backend, Make(2, value_width, k=k, scale=self.scale))
 
     def __repr__(self) -> str:
         return (

@@ -1,39 +1,46 @@
-/* The caches as Python calls them.
- *
- * A cache has keys of two or three coordinates, and answers with the key that scores highest, or with
- * the softmax over the k best.
- */
+/* The caches as Python calls them: points in the plane, in space, or keys that are filed by digits. */
 typedef struct {
+    enum { PLANE, SPACE, FILED } kind;
     int dimension, width, k;
     int64_t points;
-    plane *plane; /* one of these two */
-    space *space;
+    union {
+        plane plane;
+        space space;
+        filed_keys filed;
+    };
 } cache;
 
-EXPORT cache *cache_create(int dimension, int width, int average, int k, double scale) {
+EXPORT cache *cache_create(int dimension, int width, int average, int k, double scale, int filed) {
     policy what = average ? KEEP_SUM : KEEP_LATEST;
     cache *c = checked(calloc(1, sizeof *c));
+    c->kind = filed ? FILED : dimension == 2 ? PLANE : SPACE;
     c->dimension = dimension;
     c->width = width;
     c->k = k;
-    if (dimension == 2)
-        plane_open(c->plane = checked(malloc(sizeof(plane))), width, what, k, scale);
-    else space_open(c->space = checked(malloc(sizeof(space))), width, what);
+    if (c->kind == PLANE) plane_open(&c->plane, width, what, k, scale);
+    if (c->kind == SPACE) space_open(&c->space, width, what);
+    if (c->kind == FILED) filed_open(&c->filed, dimension, width);
     return c;
 }
 
 EXPORT void cache_free(cache *c) {
-    if (c->plane) plane_close(c->plane);
-    else space_close(c->space);
-    free(c->plane), free(c->space), free(c);
+    if (c->kind == PLANE) plane_close(&c->plane);
+    if (c->kind == SPACE) space_close(&c->space);
+    if (c->kind == FILED) filed_close(&c->filed);
+    free(c);
 }
 
 EXPORT int64_t cache_bytes(const cache *c) {
-    return (int64_t)(sizeof *c + (c->plane ? plane_bytes(c->plane) : space_bytes(c->space)));
+    return (int64_t)(c->kind == PLANE   ? plane_bytes(&c->plane)
+                     : c->kind == SPACE ? space_bytes(&c->space)
+                                        : filed_bytes(&c->filed));
 }
 
+/* Points kept. */
 EXPORT int64_t cache_vertices(const cache *c) {
-    return c->plane ? plane_vertices(c->plane) : space_vertices(c->space);
+    return c->kind == PLANE   ? plane_vertices(&c->plane)
+           : c->kind == SPACE ? space_vertices(&c->space)
+                              : c->filed.records.rows.used - 1;
 }
 
 /* n steps of several caches of one kind: step i inserts key i, then answers query i, as attention over
@@ -64,19 +71,30 @@ static int is_admitted(const request *r, int64_t steps, int64_t dimension, int64
     return !r->queries || are_within(DBL_MAX, steps * r->heads * dimension, r->queries);
 }
 
+INLINED void insert(cache *c, int64_t position, const double *key, const double *value) {
+    if (c->kind == PLANE) plane_insert(&c->plane, position, key, value);
+    else if (c->kind == SPACE) space_insert(&c->space, position, key, value);
+    else filed_insert(&c->filed, position, key, value);
+}
+
+INLINED void answer(cache *c, const request *r, selection read) {
+    if (c->kind == PLANE)
+        plane_answer(&c->plane, r->queries, read, r->answers, r->positions, r->weights);
+    else if (c->kind == SPACE)
+        space_answer(&c->space, r->queries, read, r->answers, r->positions);
+    else filed_answer(&c->filed, r->queries, read, r->answers, r->positions);
+}
+
+/* The request begins with what this step is about, then with the next. */
 INLINED void take_step(cache *c, request *r) {
     selection read = {c->width, r->columns};
     if (r->keys) {
-        int64_t position = c->points++;
-        if (c->plane) plane_insert(c->plane, position, r->keys, r->values);
-        else space_insert(c->space, position, r->keys, r->values);
+        insert(c, c->points++, r->keys, r->values);
         r->keys += c->dimension, r->values += c->width;
     }
     for (int64_t j = 0; r->queries && j < r->heads; j++) {
         if (r->reads) read.count = r->reads[j];
-        if (c->plane)
-            plane_answer(c->plane, r->queries, read, r->answers, r->positions, r->weights);
-        else space_answer(c->space, r->queries, read, r->answers, r->positions);
+        answer(c, r, read);
         r->queries += c->dimension, r->answers += read.count;
         if (read.columns) read.columns += read.count;
         if (r->positions) r->positions += c->k;

@@ -136,19 +136,12 @@ static void search_volume(search *f, const tree3d *t, int64_t index) {
         for (int64_t s = 0; s < v->count; s++) consider(f, &t->spots[v->first + s], 0);
         return;
     }
-    int64_t near = index + 1, far = v->right;
-    double near_bound = upper_bound(&t->volumes[near], f->query);
-    double far_bound = upper_bound(&t->volumes[far], f->query);
-    if (far_bound > near_bound) {
-        int64_t swapped = near;
-        near = far;
-        far = swapped;
-        double bound = near_bound;
-        near_bound = far_bound;
-        far_bound = bound;
-    }
-    if (may_reach(f, near_bound)) search_volume(f, t, near);
-    if (may_reach(f, far_bound)) search_volume(f, t, far);
+    int64_t children[2] = {index + 1, v->right};
+    double bounds[2];
+    for (int i = 0; i < 2; i++) bounds[i] = upper_bound(&t->volumes[children[i]], f->query);
+    int better = bounds[1] > bounds[0];
+    if (may_reach(f, bounds[better])) search_volume(f, t, children[better]);
+    if (may_reach(f, bounds[!better])) search_volume(f, t, children[!better]);
 }
 
 static void scale_query(search *f, const double *query) {
@@ -183,7 +176,5 @@ static void space_answer(space *s, const double *query, selection read, double *
         search_space(s, query);
     }
     const id_list *ties = &s->found.ties;
-    int64_t latest;
-    write_answer(&s->records, (int)ties->length, ties->items, read, value, &latest);
-    if (position != NULL) *position = latest;
+    write_answer(&s->records, (int)ties->length, ties->items, read, value, position);
 }

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import weakref
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from ctypes import Structure, addressof, c_double, c_int, c_int64, c_void_p
 from functools import cache
 from importlib.resources import files
@@ -19,7 +19,7 @@ import numpy as np
 
 from curta.engine.hull.admission import Array, Columns, check_point, check_query, check_steps
 from curta.engine.hull.reference import Attended, Vector
-from curta.engine.hull.scan import Answers
+from curta.engine.hull.scan import Answers, Make, ScannedCache
 from curta.engine.toolchain import Signatures, build_library, load_functions
 from curta.errors import CompilerNotFoundError, HullError
 from curta.settings import read_settings
@@ -37,10 +37,11 @@ SOURCE_FILES = (
     "tree3d.c",
     "prune3d.c",
     "forest3d.c",
+    "filed.c",
     "caches.c",
 )
 SIGNATURES: Signatures = {
-    "create": (c_void_p, c_int, c_int, c_int, c_int, c_double),
+    "create": (c_void_p, *4 * [c_int], c_double, c_int),
     "free": (None, c_void_p),
     "bytes": (c_int64, c_void_p),
     "vertices": (c_int64, c_void_p),
@@ -94,14 +95,12 @@ class NativeCache:
     packing numbers is cheaper than passing arguments.
     """
 
-    def __init__(
-        self, dimension: int, width: int, average: bool = False, k: int = 1, scale: float = 0.0
-    ) -> None:
+    def __init__(self, made: Make) -> None:
         library = native_library()
-        self.dimension, self.width, self.k = dimension, width, k
+        self.dimension, self.width, self.k = made.dimension, made.width, made.k
         self.points = 0
         self.run, self.library = library.run, library
-        self.handle = library.create(dimension, width, average, k, scale)
+        self.handle = library.create(*made)
         weakref.finalize(self, library.free, self.handle)
         self._prepare_single_steps()
 
@@ -180,9 +179,8 @@ class NativeCache:
         return answers
 
 
-def addresses(*arrays: Array) -> Iterator[int]:
-    """For C. They hold as long as the caller has the arrays."""
-    return (array.ctypes.data for array in arrays)
+def new_implementation(backend: str, made: Make) -> NativeCache | ScannedCache:
+    return NativeCache(made) if choose_backend(backend) == "c" else ScannedCache(made)
 
 
 def run(caches: Sequence[NativeCache], steps: int, heads: int, arrays: Mapping[str, Array]) -> None:

@@ -37,17 +37,26 @@ class Answers(NamedTuple):
     weights: Floats
 
 
+class Make(NamedTuple):
+    """What a cache is made with: the arguments of cache_create (caches.c)."""
+
+    dimension: int
+    width: int
+    average: bool = False
+    k: int = 1
+    scale: float = 0.0
+    filed: bool = False
+    """Entries by digits, as hull_filed.py says."""
+
+
 class ScannedCache:
     """What `NativeCache` answers, from arrays of all keys that double when full."""
 
-    def __init__(
-        self, dimension: int, width: int, average: bool = False, k: int = 1, scale: float = 0.0
-    ) -> None:
-        self.dimension, self.width = dimension, width
+    def __init__(self, made: Make) -> None:
+        self.dimension, self.width, average, self.k, self.scale, _ = made
         self.ties: Ties = "average" if average else "latest"
-        self.k, self.scale = k, scale
         self.points = 0
-        self._keys, self._values = np.empty((16, dimension)), np.empty((16, width))
+        self._keys, self._values = np.empty((16, self.dimension)), np.empty((16, self.width))
 
     def vertices(self) -> int:
         return self.points
