@@ -1,19 +1,7 @@
 """Attention for narrow heads, from caches that do not look at every key.
 
-Attention with a hard maximum asks: which key has the largest dot product with the query? As a
-function of the direction of the query the answer changes only at the corners of the convex hull of
-the keys, and no key inside the hull is ever the answer. So it is enough to keep the hull, under
-insertion, and to search it by slope. Answers are those of `reference.hard_maximum`, bit for bit
-alike from both backends. In the plane that costs O(log n) per query and O(log n) amortised per
-insertion, whatever the keys. Memory is that of the hull: about n^(1/3) vertices for n random keys
-in a disc, n for keys on a parabola.
-
-Softmax attention is dominated by its largest scores. `TopKCache` finds the k keys with the highest
-scores exactly (ties to the latest) and takes the softmax over them alone; with k at least the
-number of keys that is full softmax attention. topk.c has the structure, nested hulls, and the proof
-that k of them are enough. A query takes O(L log n + k log k), L <= k being the layers it opens; an
-insertion O(log k log n) while the point stays below all k layers, and more when it pushes points
-down from layer to layer: O(k log n) amortised.
+docs/hull.md has the idea and what it costs, plane.c the proof that k nested hulls are enough.
+Answers are those of reference.py, whatever the backend.
 """
 
 from __future__ import annotations
@@ -36,8 +24,8 @@ from curta.engine.hull.admission import (
     empty_error,
 )
 from curta.engine.hull.native import NativeCache, choose_backend, new_implementation, run
-from curta.engine.hull.reference import Attended, Found, Ties, Vector
-from curta.engine.hull.scan import Answers, Make
+from curta.engine.hull.reference import Attended, AttendedMany, Found, Ties, Vector
+from curta.engine.hull.scan import Make
 from curta.errors import HullError
 
 Backend = Literal["auto", "c", "python"]
@@ -49,17 +37,6 @@ class FoundMany(NamedTuple):
 
     values: Floats
     positions: Positions
-
-
-class AttendedMany(NamedTuple):
-    """Answers to n queries: values [n, value_width]; positions and weights [n, k], best first.
-
-    While there are fewer than k keys, the last positions are -1 and their weights 0.
-    """
-
-    values: Floats
-    positions: Positions
-    weights: Floats
 
 
 Many = TypeVar("Many", FoundMany, AttendedMany)
@@ -100,7 +77,7 @@ class Cache(ABC, Generic[Many]):
         raise TypeError("a hull cache cannot be copied or pickled: keep the keys and insert again")
 
     @abstractmethod
-    def _as_many(self, found: Answers) -> Many: ...
+    def _as_many(self, found: AttendedMany) -> Many: ...
 
     # -- one at a time ------------------------------------------------------------------------
 
@@ -175,8 +152,8 @@ class HardMaximumCache(Cache[FoundMany]):
             f"backend={self.backend!r}): {len(self)} keys"
         )
 
-    def _as_many(self, found: Answers) -> FoundMany:
-        return FoundMany(found.answers, found.positions[:, 0])
+    def _as_many(self, found: AttendedMany) -> FoundMany:
+        return FoundMany(found.values, found.positions[:, 0])
 
     def find(self, query: Vector) -> Found:
         """The value, and the position of the latest key with the highest score."""
@@ -211,7 +188,7 @@ class HullCache(HardMaximumCache):
         if wrong:
             raise HullError(f"columns {wrong[0]}: there are {self.value_width} values, from 0 on")
         arrays = self._points(keys, values, queries, len(columns))
-        return self.implementation.steps(arrays, columns).answers
+        return self.implementation.steps(arrays, columns).values
 
 
 class HullCache3D(HardMaximumCache):
@@ -256,8 +233,8 @@ class TopKCache(Cache[AttendedMany]):
             f"backend={self.backend!r}): {len(self)} keys"
         )
 
-    def _as_many(self, found: Answers) -> AttendedMany:
-        return AttendedMany(*found)
+    def _as_many(self, found: AttendedMany) -> AttendedMany:
+        return found
 
     def find(self, query: Vector) -> Attended:
         """The value, and the winners' positions and weights, best first."""

@@ -18,8 +18,8 @@ from types import SimpleNamespace
 import numpy as np
 
 from curta.engine.hull.admission import Array, Columns, check_point, check_query, check_steps
-from curta.engine.hull.reference import Attended, Vector
-from curta.engine.hull.scan import Answers, Make, ScannedCache
+from curta.engine.hull.reference import Attended, AttendedMany, Vector
+from curta.engine.hull.scan import Make, ScannedCache
 from curta.engine.toolchain import Signatures, build_library, load_functions
 from curta.errors import CompilerNotFoundError, HullError
 from curta.settings import read_settings
@@ -77,6 +77,9 @@ def choose_backend(backend: str) -> str:
     return "c"
 
 
+FOUND = ("answers", "positions", "weights")
+
+
 class Request(Structure):
     """`request` in caches.c."""
 
@@ -84,7 +87,7 @@ class Request(Structure):
         ("caches", c_void_p),
         *((name, c_int64) for name in ("rows", "steps", "heads")),
         *((name, c_void_p) for name in ("keys", "values", "queries", "reads", "columns")),
-        *((name, c_void_p) for name in Answers._fields),
+        *((name, c_void_p) for name in FOUND),
     )
 
 
@@ -165,7 +168,7 @@ class NativeCache:
         value, count = self.query(query), min(self.k, self.points)
         return Attended(value, tuple(self._positions[:count]), tuple(self._weights[:count]))
 
-    def steps(self, arrays: Mapping[str, Array], columns: Columns | None = None) -> Answers:
+    def steps(self, arrays: Mapping[str, Array], columns: Columns | None = None) -> AttendedMany:
         n, heads, width = len(next(iter(arrays.values()))), 1, self.width
         given = dict(arrays)
         if columns is not None:
@@ -173,10 +176,10 @@ class NativeCache:
             given["columns"] = np.array([*chain.from_iterable(columns)], dtype=np.int32)
             heads, width = len(columns), len(given["columns"])
         asked = n * heads if "queries" in arrays else 0
-        positions, weights = np.empty((asked, self.k), dtype=np.int64), np.ones((asked, self.k))
-        answers = Answers(np.empty((n, width)), positions, weights)
-        run([self], n, heads, given | answers._asdict())
-        return answers
+        answers, positions = np.empty((n, width)), np.empty((asked, self.k), dtype=np.int64)
+        found = AttendedMany(answers, positions, np.ones((asked, self.k)))
+        run([self], n, heads, given | dict(zip(FOUND, found, strict=True)))
+        return found
 
 
 def new_implementation(backend: str, made: Make) -> NativeCache | ScannedCache:

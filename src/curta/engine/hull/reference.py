@@ -20,7 +20,7 @@ from fractions import Fraction
 from sys import float_info
 from typing import Literal, NamedTuple
 
-from curta.engine.hull.admission import empty_error
+from curta.engine.hull.admission import Floats, Positions, empty_error
 
 Ties = Literal["latest", "average"]
 Vector = Sequence[float]
@@ -40,6 +40,17 @@ class Attended(NamedTuple):
     value: tuple[float, ...]
     positions: tuple[int, ...]
     weights: tuple[float, ...]
+
+
+class AttendedMany(NamedTuple):
+    """Answers to n queries: values [n, value_width]; positions and weights [n, k], best first.
+
+    While there are fewer than k keys, the last positions are -1 and their weights 0.
+    """
+
+    values: Floats
+    positions: Positions
+    weights: Floats
 
 
 def score(key: Vector, query: Vector) -> Fraction:

@@ -23,18 +23,10 @@ from curta.engine.hull.admission import (
     check_query,
     check_steps,
 )
-from curta.engine.hull.reference import Attended, Ties, Vector, attend, hard_maximum
+from curta.engine.hull.reference import Attended, AttendedMany, Ties, Vector, attend, hard_maximum
 
 SLACK = 2.0**-48
 UNDERFLOW_SLACK = 2.0**-1000
-
-
-class Answers(NamedTuple):
-    """Values [n, width of all heads]; positions and weights [n * heads, k], best first."""
-
-    answers: Floats
-    positions: Positions
-    weights: Floats
 
 
 class Make(NamedTuple):
@@ -80,7 +72,7 @@ class ScannedCache:
         self.insert(key, value)
         return self.query(query)
 
-    def steps(self, arrays: Mapping[str, Array], columns: Columns | None = None) -> Answers:
+    def steps(self, arrays: Mapping[str, Array], columns: Columns | None = None) -> AttendedMany:
         """n steps: insert a key, if there are any, then answer, if there are queries. There may be
         several heads, with queries side by side: each reads some `columns` of the values.
         """
@@ -95,9 +87,9 @@ class ScannedCache:
         found = self._answers(queries.reshape(-1, self.dimension), seen)
         if columns is None:
             return found
-        apart = found.answers.reshape(n, heads, self.width)
+        apart = found.values.reshape(n, heads, self.width)
         read = [apart[:, head, list(read)] for head, read in enumerate(columns)]
-        return found._replace(answers=np.concatenate([np.empty((n, 0)), *read], axis=1))
+        return found._replace(values=np.concatenate([np.empty((n, 0)), *read], axis=1))
 
     def _append(self, keys: Floats, values: Floats) -> None:
         end = self.points + len(keys)
@@ -110,7 +102,7 @@ class ScannedCache:
 
     # -- answers ------------------------------------------------------------------------------
 
-    def _answers(self, queries: Floats, seen: Positions) -> Answers:
+    def _answers(self, queries: Floats, seen: Positions) -> AttendedMany:
         """Every query sees the first so many keys."""
         values = np.empty((len(queries), self.width))
         positions = np.full((len(queries), self.k), -1, dtype=np.int64)
@@ -120,7 +112,7 @@ class ScannedCache:
             values[row] = answer.value
             positions[row, : len(answer.positions)] = answer.positions
             weights[row, : len(answer.weights)] = answer.weights
-        return Answers(values, positions, weights)
+        return AttendedMany(values, positions, weights)
 
     def _answer(self, query: Floats, seen: int) -> Attended:
         chosen = self._contenders(query, seen)
