@@ -41,4 +41,4 @@ class FiledKeys:
                 "positive; the compiler makes no such heads"
             )
         arrays = {"keys": keys, "values": values, "queries": queries}
-        return self.implementation.steps(arrays).values
+        return self.implementation.steps(arrays, [range(values.shape[1])]).values

@@ -64,9 +64,8 @@ static int tied_records(const plane *h, double qx, double qy, uint32_t *ids) {
         ids[0] = ranked_at(h, ranking_for(h, qx), 0)->id;
         return 1;
     }
-    cursor best;
     double up = fabs(qy);
-    find_summits(qy > 0.0 ? h->upper.layers : h->lower.layers, 1, qx, up, 0, &best);
+    cursor best = summit(qy > 0.0 ? h->upper.layers : h->lower.layers, qx, up);
     cursor after = successor(best);
     ids[0] = at(best)->mass;
     if (after.leaf == NULL ||

@@ -77,9 +77,6 @@ def choose_backend(backend: str) -> str:
     return "c"
 
 
-FOUND = ("answers", "positions", "weights")
-
-
 class Request(Structure):
     """`request` in caches.c."""
 
@@ -87,7 +84,7 @@ class Request(Structure):
         ("caches", c_void_p),
         *((name, c_int64) for name in ("rows", "steps", "heads")),
         *((name, c_void_p) for name in ("keys", "values", "queries", "reads", "columns")),
-        *((name, c_void_p) for name in FOUND),
+        *((name, c_void_p) for name in ("answers", "positions", "weights")),
     )
 
 
@@ -169,17 +166,21 @@ class NativeCache:
         return Attended(value, tuple(self._positions[:count]), tuple(self._weights[:count]))
 
     def steps(self, arrays: Mapping[str, Array], columns: Columns | None = None) -> AttendedMany:
-        n, heads, width = len(next(iter(arrays.values()))), 1, self.width
+        """As in scan.py; with `columns` there are no positions and weights."""
+        n, heads, width, asked = len(next(iter(arrays.values()))), 1, self.width, 0
         given = dict(arrays)
         if columns is not None:
             given["reads"] = np.array([len(read) for read in columns], dtype=np.int32)
             given["columns"] = np.array([*chain.from_iterable(columns)], dtype=np.int32)
             heads, width = len(columns), len(given["columns"])
-        asked = n * heads if "queries" in arrays else 0
-        answers, positions = np.empty((n, width)), np.empty((asked, self.k), dtype=np.int64)
-        found = AttendedMany(answers, positions, np.ones((asked, self.k)))
-        run([self], n, heads, given | dict(zip(FOUND, found, strict=True)))
-        return found
+        elif "queries" in arrays:
+            asked = n
+        given["answers"] = answers = np.empty((n, width))
+        positions, weights = np.empty((asked, self.k), dtype=np.int64), np.ones((asked, self.k))
+        if asked:
+            given |= {"positions": positions, "weights": weights}
+        run([self], n, heads, given)
+        return AttendedMany(answers, positions, weights)
 
 
 def new_implementation(backend: str, made: Make) -> NativeCache | ScannedCache:

@@ -76,10 +76,11 @@ static int sign_exactly(double a, double b, double c, double d, double e, double
 /* The sign of (a - b) (c - d) - (e - f) (g - h). */
 INLINED int sign_of_difference(double a, double b, double c, double d, double e, double f, double g,
                                double h) {
-    double l = (a - b) * (c - d), r = (e - f) * (g - h), difference = l - r;
-    if (RARELY(!(fabs(difference) > FILTER * (fabs(l) + fabs(r)) + UNDERFLOW_BOUND)))
-        return sign_exactly(a, b, c, d, e, f, g, h);
-    return difference > 0.0 ? 1 : -1;
+    double l = (a - b) * (c - d), r = (e - f) * (g - h);
+    double difference = l - r, bound = FILTER * (fabs(l) + fabs(r)) + UNDERFLOW_BOUND;
+    if (difference > bound) return 1;
+    if (difference < -bound) return -1;
+    return sign_exactly(a, b, c, d, e, f, g, h);
 }
 
 /* The sign of q . (p1 - p2): which of two points scores higher. */
