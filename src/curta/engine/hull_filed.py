@@ -17,33 +17,22 @@ to be asked again and again, so the last one's answer is kept up to date.
 
 from __future__ import annotations
 
-import weakref
-
 import numpy as np
-import numpy.typing as npt
 
 from curta.engine.hull import Backend
-from curta.engine.hull.native import addresses, choose_backend
-from curta.engine.hull.scan import ScannedCache
-from curta.engine.hull_maps import replay_library
+from curta.engine.hull.admission import Floats
+from curta.engine.hull.native import new_implementation
+from curta.engine.hull.scan import Make
 from curta.errors import HullError
-
-Matrix = npt.NDArray[np.float64]
 
 
 class FiledKeys:
-    """One head in C (hull_maps.c); without a compiler, all its keys are compared."""
+    """One head in C (hull/filed.c); without a compiler, all its keys are compared."""
 
     def __init__(self, digits: int, width: int, backend: Backend = "auto") -> None:
-        self.scanned: ScannedCache | None = None
-        if choose_backend(backend) != "c":
-            self.scanned = ScannedCache(digits + 1, width)
-            return
-        self.library = replay_library()
-        self.handle = self.library.filed_create(digits, width)
-        weakref.finalize(self, self.library.filed_free, self.handle)
+        self.implementation = new_implementation(backend, Make(digits + 1, width, filed=True))
 
-    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
+    def steps(self, queries: Floats, keys: Floats, values: Floats) -> Floats:
         """File every position's value under its key; what its query finds."""
         wrong = np.flatnonzero(~(queries[:, -1] > 0.0))
         if len(wrong):
@@ -51,8 +40,5 @@ class FiledKeys:
                 f"the query {queries[wrong[0]].tolist()} has a last component that is not "
                 "positive; the compiler makes no such heads"
             )
-        if self.scanned is not None:
-            return self.scanned.insert_and_query_many(keys, values, queries)[0]
-        found = np.empty_like(values)
-        self.library.filed_steps(self.handle, len(values), *addresses(keys, values, queries, found))
-        return found
+        arrays = {"keys": keys, "values": values, "queries": queries}
+        return self.implementation.steps(arrays, [range(values.shape[1])]).values

@@ -7,20 +7,20 @@ slow, and the definition of what the C computes.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from ctypes import POINTER, c_int64, c_void_p
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from types import SimpleNamespace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
 from curta.engine.hull import Backend
-from curta.engine.hull.native import addresses, choose_backend
+from curta.engine.hull.native import choose_backend
 from curta.engine.toolchain import Signatures, build_library, load_functions
 
 Matrix = npt.NDArray[np.float64]
@@ -97,6 +97,11 @@ def new_maps(model: Model, backend: Backend = "auto") -> NumpyMaps:
 # -- C ------------------------------------------------
 
 
+def addresses(*arrays: np.ndarray[Any, Any]) -> Iterator[int]:
+    """For C. They hold as long as the caller has the arrays."""
+    return (array.ctypes.data for array in arrays)
+
+
 class CMap(ctypes.Structure):
     """`map` in hull_maps.c."""
 
@@ -113,9 +118,6 @@ SIGNATURES: Signatures = {
     "map": (None, ONE, c_void_p, c_int64, c_void_p),
     "gates": (None, ONE, ONE, ONE, c_int64, c_void_p, c_void_p, c_void_p, c_int64),
     "arg_max": (None, ONE, c_void_p, c_int64, c_void_p),
-    "filed_create": (c_void_p, c_int64, c_int64),
-    "filed_free": (None, c_void_p),
-    "filed_steps": (None, c_void_p, c_int64, *4 * [c_void_p]),
 }
 """What hull_maps.c exports, as replay_map and so on."""
 

@@ -110,9 +110,9 @@ def test_mistakes_are_named(backend: Backend) -> None:
     with pytest.raises(HullError, match="scale=nan"):
         TopKCache(1, 1, scale=float("nan"))
     cache = TopKCache(1, 1, backend=backend)
-    with pytest.raises(HullError, match="key 0 has the coordinate nan"):
+    with pytest.raises(HullError, match="the key has the coordinate nan"):
         cache.insert((float("nan"), 0.0), (1.0,))
-    with pytest.raises(HullError, match="value 0 holds inf"):
+    with pytest.raises(HullError, match="the value holds inf"):
         cache.insert((0.0, 0.0), (float("inf"),))
     with pytest.raises(HullError, match="1 keys, 2 queries"):
         cache.insert_and_query_many([(0, 0)], [[1]], [(0, 0), (0, 0)])

@@ -20,14 +20,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from curta.engine.hull.cache import (
-    AttendedMany,
     Backend,
     FoundMany,
     HullCache,
     HullCache3D,
     TopKCache,
 )
-from curta.engine.hull.reference import Attended, Found, Ties
+from curta.engine.hull.reference import Attended, AttendedMany, Found, Ties
 from curta.errors import UserError
 
 if TYPE_CHECKING:

@@ -6,8 +6,9 @@ of fewer than 2^63 of them overflows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from sys import float_info
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,41 +17,34 @@ from curta.errors import HullError
 
 LARGEST_VALUE = 2.0**900
 
+Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Positions = NDArray[np.int64]
 Columns = Sequence[Sequence[int]]
 """Which values every one of several heads reads."""
 
 
-def check_points(keys: Floats, values: Floats) -> None:
-    """Arrays of shape [..., width]; rows are counted through."""
-    check_coordinates(keys, "key")
-    _check(values, LARGEST_VALUE, "value", "holds", "finite numbers of at most 2^900 in size")
+def check_steps(arrays: Mapping[str, Array], heads: int = 1) -> None:
+    """Arrays [..., width] of keys, values and the queries of all heads; those that there are."""
+    if "keys" in arrays:
+        _check(arrays["keys"], float_info.max, "key")
+        _check(arrays["values"], LARGEST_VALUE, "value")
+    if "queries" in arrays:
+        *shape, width = arrays["queries"].shape
+        apart = arrays["queries"].reshape(*shape, heads, width // max(heads, 1))
+        _check(apart, float_info.max, "query")
 
 
-def check_coordinates(vectors: Floats, what: str) -> None:
-    """The same for keys alone, or queries."""
-    _check(vectors, float_info.max, what, "has the coordinate", "finite numbers")
+def check_point(key: Sequence[float], dimension: int, value: Sequence[float], width: int) -> None:
+    _check(_as_row(key, dimension, "the key"), float_info.max, "the key")
+    _check(_as_row(value, width, "the value"), LARGEST_VALUE, "the value")
 
 
-def as_coordinates(numbers: Sequence[float], width: int, what: str) -> Floats:
-    """One key or query as an array of one row."""
-    row = _as_row(numbers, width, f"the {what}")
-    check_coordinates(row[0], f"the {what}")
-    return row
+def check_query(query: Sequence[float], dimension: int) -> None:
+    _check(_as_row(query, dimension, "the query"), float_info.max, "the query")
 
 
-def as_point(
-    key: Sequence[float], key_width: int, value: Sequence[float], value_width: int
-) -> tuple[Floats, Floats]:
-    """One key and its value as arrays of one row each."""
-    key_row = as_coordinates(key, key_width, "key")
-    value_row = _as_row(value, value_width, "the value")
-    check_points(key_row, value_row[0])
-    return key_row, value_row
-
-
-def _check(array: Floats, largest: float, what: str, verb: str, expected: str) -> None:
+def _check(array: Array, largest: float, what: str) -> None:
     """A single vector is called by its name alone, one of several by its number, too."""
     good = np.abs(array) <= largest
     if good.all():
@@ -60,16 +54,19 @@ def _check(array: Floats, largest: float, what: str, verb: str, expected: str) -
         row = int(np.argmin(good.all(axis=1)))
         array, good = array.reshape(good.shape)[row], good[row]
         what = f"{what} {row}"
-    raise HullError(f"{what} {verb} {float(array[~good][0])!r}: expected {expected}")
+    has, expected = "has the coordinate", "finite numbers"
+    if largest == LARGEST_VALUE:
+        has, expected = "holds", "finite numbers of at most 2^900 in size"
+    raise HullError(f"{what} {has} {float(array[~good][0])!r}: expected {expected}")
 
 
 def _as_row(numbers: Sequence[float], width: int, what: str) -> Floats:
     try:
-        row = np.array([[float(number) for number in numbers]])
+        row = np.array([float(number) for number in numbers])
     except (TypeError, ValueError) as error:
         raise HullError(f"{what} {numbers!r} is not a sequence of numbers") from error
-    if row.shape[1] != width:
-        raise HullError(f"{what} {numbers!r} has {row.shape[1]} numbers: expected {width}")
+    if len(row) != width:
+        raise HullError(f"{what} {numbers!r} has {len(row)} numbers: expected {width}")
     return row
 
 

@@ -1,19 +1,7 @@
 """Attention for narrow heads, from caches that do not look at every key.
 
-Attention with a hard maximum asks: which key has the largest dot product with the query? As a
-function of the direction of the query the answer changes only at the corners of the convex hull of
-the keys, and no key inside the hull is ever the answer. So it is enough to keep the hull, under
-insertion, and to search it by slope. Answers are those of `reference.hard_maximum`, bit for bit
-alike from both backends. In the plane that costs O(log n) per query and O(log n) amortised per
-insertion, whatever the keys. Memory is that of the hull: about n^(1/3) vertices for n random keys
-in a disc, n for keys on a parabola.
-
-Softmax attention is dominated by its largest scores. `TopKCache` finds the k keys with the highest
-scores exactly (ties to the latest) and takes the softmax over them alone; with k at least the
-number of keys that is full softmax attention. topk.c has the structure, nested hulls, and the proof
-that k of them are enough. A query takes O(L log n + k log k), L <= k being the layers it opens; an
-insertion O(log k log n) while the point stays below all k layers, and more when it pushes points
-down from layer to layer: O(k log n) amortised.
+docs/hull.md has the idea and what it costs, plane.c the proof that k nested hulls are enough.
+Answers are those of reference.py, whatever the backend.
 """
 
 from __future__ import annotations
@@ -31,14 +19,13 @@ from curta.engine.hull.admission import (
     Floats,
     Positions,
     as_rows,
-    check_coordinates,
-    check_points,
     check_same_length,
+    check_steps,
     empty_error,
 )
-from curta.engine.hull.native import NativeCache, choose_backend, step_rows
-from curta.engine.hull.reference import Attended, Found, Ties, Vector
-from curta.engine.hull.scan import ScannedCache
+from curta.engine.hull.native import NativeCache, choose_backend, new_implementation, run
+from curta.engine.hull.reference import Attended, AttendedMany, Found, Ties, Vector
+from curta.engine.hull.scan import Make
 from curta.errors import HullError
 
 Backend = Literal["auto", "c", "python"]
@@ -50,17 +37,6 @@ class FoundMany(NamedTuple):
 
     values: Floats
     positions: Positions
-
-
-class AttendedMany(NamedTuple):
-    """Answers to n queries: values [n, value_width]; positions and weights [n, k], best first.
-
-    While there are fewer than k keys, the last positions are -1 and their weights 0.
-    """
-
-    values: Floats
-    positions: Positions
-    weights: Floats
 
 
 Many = TypeVar("Many", FoundMany, AttendedMany)
@@ -84,21 +60,14 @@ class Cache(ABC, Generic[Many]):
     key_width: ClassVar[int] = 2
     """Coordinates of a key."""
 
-    def __init__(
-        self,
-        value_width: int,
-        backend: Backend,
-        *,
-        average: bool = False,
-        k: int = 0,
-        scale: float = 0.0,
-    ) -> None:
-        self.value_width = value_width
+    def __init__(self, backend: Backend, made: Make) -> None:
+        self.value_width, self.made = made.width, made
         self.backend = choose_backend(backend)
-        made = NativeCache if self.backend == "c" else ScannedCache
-        self.implementation: NativeCache | ScannedCache = made(
-            self.key_width, value_width, average=average, k=k, scale=scale
-        )
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget everything and free the memory."""
+        self.implementation = new_implementation(self.backend, self.made)
 
     def __len__(self) -> int:
         """The number of keys inserted, kept or not."""
@@ -108,30 +77,56 @@ class Cache(ABC, Generic[Many]):
         raise TypeError("a hull cache cannot be copied or pickled: keep the keys and insert again")
 
     @abstractmethod
-    def _as_many(self, values: Floats, positions: Positions, weights: Floats) -> Many: ...
+    def _as_many(self, found: AttendedMany) -> Many: ...
+
+    # -- one at a time ------------------------------------------------------------------------
+
+    def insert(self, key: Vector, value: Vector) -> None:
+        """File `value` under `key`, at the next position."""
+        self.implementation.insert(key, value)
+
+    def query(self, query: Vector) -> tuple[float, ...]:
+        """The value that answers: of the key with the highest score, or the mean of the k best
+        under the softmax of their scores.
+        """
+        if not self.implementation.points:
+            raise empty_error()
+        return self.implementation.query(query)
+
+    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
+        """One step of causal attention: insert, then query, in one call."""
+        return self.implementation.insert_and_query(key, value, query)
+
+    # -- many ---------------------------------------------------------------------------------
 
     def insert_many(self, keys: ArrayLike, values: ArrayLike) -> None:
         """Insert keys [n, key_width] with values [n, value_width], in order; all or none."""
-        key_rows = as_rows(keys, self.key_width, "keys")
-        value_rows = as_rows(values, self.value_width, "values")
-        check_same_length(keys=key_rows, values=value_rows)
-        self.implementation.insert_many(key_rows, value_rows)
+        self.implementation.steps(self._points(keys, values))
 
     def query_many(self, queries: ArrayLike) -> Many:
         """Answer n queries [n, key_width]."""
         rows = as_rows(queries, self.key_width, "queries")
         if len(rows) and not len(self):
             raise empty_error()
-        return self._as_many(*self.implementation.query_many(rows))
+        return self._as_many(self.implementation.steps({"queries": rows}))
 
     def insert_and_query_many(self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike) -> Many:
         """n steps of causal attention: step i inserts key i, then answers query i."""
-        key_rows = as_rows(keys, self.key_width, "keys")
-        value_rows = as_rows(values, self.value_width, "values")
-        query_rows = as_rows(queries, self.key_width, "queries")
-        check_same_length(keys=key_rows, values=value_rows, queries=query_rows)
-        answers = self.implementation.insert_and_query_many(key_rows, value_rows, query_rows)
-        return self._as_many(*answers)
+        return self._as_many(self.implementation.steps(self._points(keys, values, queries)))
+
+    def _points(
+        self, keys: ArrayLike, values: ArrayLike, queries: ArrayLike | None = None, heads: int = 1
+    ) -> dict[str, Floats]:
+        arrays = {
+            "keys": as_rows(keys, self.key_width, "keys"),
+            "values": as_rows(values, self.value_width, "values"),
+        }
+        if queries is not None:
+            arrays["queries"] = as_rows(queries, self.key_width * heads, "queries")
+        check_same_length(**arrays)
+        return arrays
+
+    # -- memory -------------------------------------------------------------------------------
 
     def hull_vertices(self) -> int:
         """Keys kept: in the plane the corners of the upper hulls and of the lower ones; without a
@@ -142,18 +137,14 @@ class Cache(ABC, Generic[Many]):
         """Memory held."""
         return self.implementation.memory_bytes()
 
-    def reset(self) -> None:
-        """Forget everything and free the memory."""
-        self.implementation.reset()
-
 
 class HardMaximumCache(Cache[FoundMany]):
     """What the caches for 2D and 3D heads have in common."""
 
     def __init__(self, value_width: int, ties: Ties = "latest", backend: Backend = "auto") -> None:
         check_options(value_width, ties)
-        super().__init__(value_width, backend, average=ties == "average")
         self.ties = ties
+        super().__init__(backend, Make(self.key_width, value_width, ties == "average"))
 
     def __repr__(self) -> str:
         return (
@@ -161,26 +152,15 @@ class HardMaximumCache(Cache[FoundMany]):
             f"backend={self.backend!r}): {len(self)} keys"
         )
 
-    def _as_many(self, values: Floats, positions: Positions, weights: Floats) -> FoundMany:
-        return FoundMany(values, positions)
-
-    def insert(self, key: Vector, value: Vector) -> None:
-        """File `value` under `key`, at the next position."""
-        self.implementation.insert(key, value)
-
-    def query(self, query: Vector) -> tuple[float, ...]:
-        """The value of the key with the highest score."""
-        return self.find(query).value
+    def _as_many(self, found: AttendedMany) -> FoundMany:
+        return FoundMany(found.values, found.positions[:, 0])
 
     def find(self, query: Vector) -> Found:
         """The value, and the position of the latest key with the highest score."""
         if not self.implementation.points:
             raise empty_error()
-        return self.implementation.query(query)
-
-    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
-        """One step of causal attention: insert, then query, in one call."""
-        return self.implementation.insert_and_query(key, value, query)
+        found = self.implementation.find(query)
+        return Found(found.value, found.positions[0])
 
 
 class HullCache(HardMaximumCache):
@@ -207,11 +187,8 @@ class HullCache(HardMaximumCache):
         wrong = [read for read in columns if not set(read) <= set(range(self.value_width))]
         if wrong:
             raise HullError(f"columns {wrong[0]}: there are {self.value_width} values, from 0 on")
-        key_rows = as_rows(keys, self.key_width, "keys")
-        value_rows = as_rows(values, self.value_width, "values")
-        query_rows = as_rows(queries, self.key_width * len(columns), "queries")
-        check_same_length(keys=key_rows, values=value_rows, queries=query_rows)
-        return self.implementation.step_heads(key_rows, value_rows, query_rows, columns)
+        arrays = self._points(keys, values, queries, len(columns))
+        return self.implementation.steps(arrays, columns).values
 
 
 class HullCache3D(HardMaximumCache):
@@ -247,8 +224,8 @@ class TopKCache(Cache[AttendedMany]):
         check_k(k)
         if not (math.isfinite(scale) and scale >= 0):
             raise HullError(f"scale={scale!r}: expected a finite number, 0 or more")
-        super().__init__(value_width, backend, k=k, scale=float(scale))
         self.k, self.scale = k, float(scale)
+        super().__init__(backend, Make(2, value_width, k=k, scale=self.scale))
 
     def __repr__(self) -> str:
         return (
@@ -256,32 +233,14 @@ class TopKCache(Cache[AttendedMany]):
             f"backend={self.backend!r}): {len(self)} keys"
         )
 
-    def _as_many(self, values: Floats, positions: Positions, weights: Floats) -> AttendedMany:
-        return AttendedMany(values, positions, weights)
-
-    def insert(self, key: Vector, value: Vector) -> None:
-        """File `value` under `key`, at the next position."""
-        self.insert_many([key], [value])
-
-    def query(self, query: Vector) -> tuple[float, ...]:
-        """The mean of the k winners' values under the softmax of their scores."""
-        return self.find(query).value
+    def _as_many(self, found: AttendedMany) -> AttendedMany:
+        return found
 
     def find(self, query: Vector) -> Attended:
-        """The same with the winners' positions and weights, best first."""
-        return self._single(self.query_many([query]))
-
-    def insert_and_query(self, key: Vector, value: Vector, query: Vector) -> tuple[float, ...]:
-        """One step of causal attention: insert, then query, in one call."""
-        return self._single(self.insert_and_query_many([key], [value], [query])).value
-
-    def _single(self, answers: AttendedMany) -> Attended:
-        count = min(self.k, len(self))
-        return Attended(
-            tuple(answers.values[0].tolist()),
-            tuple(answers.positions[0, :count].tolist()),
-            tuple(answers.weights[0, :count].tolist()),
-        )
+        """The value, and the winners' positions and weights, best first."""
+        if not self.implementation.points:
+            raise empty_error()
+        return self.implementation.find(query)
 
 
 AnyCache = HardMaximumCache | TopKCache
@@ -295,13 +254,12 @@ def step_together(
     Keys and queries [caches, n, key width], values and the answers [caches, n, value width], all
     contiguous. All caches take their steps, or an error is raised and none does.
     """
-    answers = np.empty_like(values)
+    arrays = {"keys": keys, "values": values, "queries": queries}
     native = [c.implementation for c in caches if isinstance(c.implementation, NativeCache)]
     if native:
-        step_rows(native, keys, values, queries, answers)
+        answers = np.empty_like(values)
+        run(native, keys.shape[1], 1, arrays | {"answers": answers})
         return answers
-    check_points(keys, values)
-    check_coordinates(queries, "query")
-    for cache, answer, *steps in zip(caches, answers, keys, values, queries, strict=True):
-        answer[:] = cache.insert_and_query_many(*steps).values
-    return answers
+    check_steps(arrays)
+    rows = zip(caches, keys, values, queries, strict=True)
+    return np.array([cache.insert_and_query_many(*steps).values for cache, *steps in rows])

@@ -10,89 +10,84 @@
 
 typedef enum { BELOW, DUPLICATE, ON_EDGE, OVER_VERTEX, ABOVE } verdict;
 
-/* Where a point lies; `near` becomes the last vertex not right of it. Changes nothing. */
-static verdict place_point(const chain *c, double x, double y, cursor *near) {
-    cursor v = *near = locate(c, x);
-    if (v.leaf == NULL) return ABOVE;
-    if (X(v) == x) return Y(v) == y ? DUPLICATE : Y(v) > y ? BELOW : OVER_VERTEX;
+/* Where a point lies, and the last vertex not right of it. */
+typedef struct {
+    node *leaf;
+    int index;
+    verdict where;
+} place;
+
+static place place_point(const chain *c, double x, double y) {
+    cursor v = locate(c, x);
+    if (v.index < 0) return (place){v.leaf, v.index, ABOVE};
+    const vertex *a = at(v);
+    if (a->x == x) return (place){v.leaf, v.index, a->y == y ? DUPLICATE : a->y > y ? BELOW : OVER_VERTEX};
     cursor after = successor(v);
-    if (after.leaf == NULL) return ABOVE;
-    int side = orientation(X(v), Y(v), X(after), Y(after), x, y);
-    return side < 0 ? BELOW : side == 0 ? ON_EDGE : ABOVE;
+    if (after.leaf == NULL) return (place){v.leaf, v.index, ABOVE};
+    int side = orientation(a->x, a->y, at(after)->x, at(after)->y, x, y);
+    return (place){v.leaf, v.index, side < 0 ? BELOW : side == 0 ? ON_EDGE : ABOVE};
 }
 
-/* Remove the vertices left of the new point that it hides; returns the one that stays next to it
- * and sets `edge` to the mass of points strictly between them. */
-static cursor clear_left(chain *c, pool *p, cursor left, double x, double y, uint32_t *edge) {
-    *edge = NONE;
-    while (left.leaf != NULL) {
-        cursor beyond = predecessor(left);
-        if (beyond.leaf == NULL) return left;
-        int side = orientation(X(beyond), Y(beyond), x, y, X(left), Y(left));
-        if (side > 0) return left;
-        if (side == 0) {
-            *edge = combine(p, EDGE(beyond), MASS(left));
-            remove_vertex(c, left);
-            return beyond;
+static void drop_edge(pool *p, cursor v) {
+    drop(p, at(v)->edge);
+    at(v)->edge = NONE;
+}
+
+/* Remove the vertices that a new one hides on one side; returns where it is then. */
+static cursor clear_side(chain *c, pool *p, cursor new, int right) {
+    for (;;) {
+        cursor near = right ? successor(new) : predecessor(new);
+        if (near.leaf == NULL) return new;
+        cursor beyond = right ? successor(near) : predecessor(near);
+        if (beyond.leaf == NULL) return new;
+        const vertex *a = at(right ? new : beyond), *b = at(right ? beyond : new);
+        int side = orientation(a->x, a->y, b->x, b->y, at(near)->x, at(near)->y);
+        if (side > 0) return new;
+        cursor outer = right ? near : beyond, inner = right ? new : beyond; /* whose edges */
+        if (side < 0) {
+            drop(p, at(near)->mass);
+            drop_edge(p, outer);
         }
-        drop(p, MASS(left));
-        drop(p, EDGE(beyond));
-        EDGE(beyond) = NONE;
-        remove_vertex(c, left);
-        left = beyond;
-    }
-    return left;
-}
-
-/* The same to the right. `right` moves along as vertices disappear under it. */
-static void clear_right(chain *c, pool *p, cursor right, double x, double y, uint32_t *edge) {
-    *edge = NONE;
-    while (right.leaf != NULL) {
-        cursor beyond = successor(right);
-        if (beyond.leaf == NULL) return;
-        int side = orientation(x, y, X(beyond), Y(beyond), X(right), Y(right));
-        if (side > 0) return;
-        uint32_t mass = MASS(right), onward = EDGE(right);
-        cursor next = beyond.leaf == right.leaf ? right : beyond;
-        if (side == 0) {
-            *edge = combine(p, onward, mass);
-            remove_vertex(c, right);
-            return;
-        }
-        drop(p, mass);
-        drop(p, onward);
-        remove_vertex(c, right);
-        right = next;
-    }
-}
-
-/* Take up a point that is not BELOW, with its record; `near` is from place_point. */
-static void keep_point(chain *c, pool *p, verdict where, cursor near, double x, double y,
-                       uint32_t mass) {
-    if (where == DUPLICATE) {
-        MASS(near) = combine(p, MASS(near), mass);
-        return;
-    }
-    if (where == ON_EDGE) {
-        EDGE(near) = combine(p, EDGE(near), mass);
-        return;
-    }
-    uint32_t left_edge, right_edge;
-    cursor left = near;
-    if (where == OVER_VERTEX) {
-        left = predecessor(near);
-        drop(p, MASS(near));
-        drop(p, EDGE(near));
+        at(inner)->edge = side < 0 ? NONE : combine(p, at(outer)->edge, at(near)->mass);
+        new.index -= near.leaf == new.leaf && !right;
         remove_vertex(c, near);
+        if (side == 0) return new;
     }
-    if (left.leaf != NULL) {
-        drop(p, EDGE(left)); /* the edge that the new point rises above */
-        EDGE(left) = NONE;
-        left = clear_left(c, p, left, x, y, &left_edge);
-        EDGE(left) = left_edge;
+}
+
+/* Is there this vertex, and does a point left of it hide it? */
+static int is_hidden(cursor v, double x, double y) {
+    if (v.leaf == NULL) return 0;
+    cursor after = successor(v);
+    return after.leaf != NULL &&
+           orientation(x, y, at(after)->x, at(after)->y, at(v)->x, at(v)->y) < 0;
+}
+
+/* Take up a point that is not BELOW, with its record, at the place where it lies. As a rule it hides
+ * one vertex, and takes its place. */
+static void keep_point(chain *c, pool *p, place here, double x, double y, uint32_t mass) {
+    cursor left = {here.leaf, here.index}, hidden = left;
+    if (here.where == DUPLICATE) {
+        at(left)->mass = combine(p, at(left)->mass, mass);
+        return;
     }
-    cursor right = left.leaf ? successor(left) : (cursor){c->first->count ? c->first : NULL, 0};
-    clear_right(c, p, right, x, y, &right_edge);
-    cursor place = left.leaf ? (cursor){left.leaf, left.index + 1} : (cursor){c->first, 0};
-    insert_vertex(c, place, x, y, mass, right_edge);
+    if (here.where == ON_EDGE) {
+        at(left)->edge = combine(p, at(left)->edge, mass);
+        return;
+    }
+    if (here.where == OVER_VERTEX) left = predecessor(hidden);
+    else hidden = successor(left);
+    if (left.leaf != NULL && left.index >= 0) drop_edge(p, left); /* which the point rises above */
+    cursor new = hidden;
+    if (here.where == OVER_VERTEX || is_hidden(hidden, x, y)) {
+        drop_edge(p, hidden);
+        drop(p, at(hidden)->mass);
+        *at(hidden) = (vertex){x, y, mass, NONE};
+        if (hidden.index <= 1) refresh(hidden.leaf);
+    } else {
+        left.index++;
+        new = insert_vertex(c, left, (vertex){x, y, mass, NONE});
+    }
+    new = clear_side(c, p, new, 1);
+    clear_side(c, p, new, 0);
 }

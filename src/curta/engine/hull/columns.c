@@ -22,10 +22,6 @@ typedef struct {
     column_layout *layout; /* one more than there are columns: its offset is the stride */
 } row_store;
 
-/* Where large blocks of malloc start 16 bytes into a page, as they do in glibc, rows of 16, 32 or 64
- * bytes then lie in one cache line each. */
-enum { ROWS_AT = 48 };
-
 static void rows_open(row_store *s, int columns) {
     memset(s, 0, sizeof *s);
     s->columns = columns;
@@ -35,7 +31,7 @@ static void rows_open(row_store *s, int columns) {
 }
 
 static void rows_close(row_store *s) {
-    if (s->memory != NULL) free(s->memory - ROWS_AT);
+    free(s->memory);
     free(s->layout);
 }
 
@@ -76,8 +72,7 @@ static inline double get(const row_store *s, uint32_t row, int column) {
 }
 
 static void set_capacity(row_store *s, uint32_t capacity, size_t stride) {
-    char *block = s->memory != NULL ? s->memory - ROWS_AT : NULL;
-    s->memory = (char *)checked(realloc(block, ROWS_AT + stride * capacity)) + ROWS_AT;
+    s->memory = checked(realloc(s->memory, stride * capacity));
     s->capacity = capacity;
 }
 

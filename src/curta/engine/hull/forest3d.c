@@ -90,8 +90,8 @@ static void space_insert(space *s, int64_t position, const double *key, const do
     if (s->buffered == BUFFER_CAPACITY) empty_buffer(s);
     spot *new = &s->buffer[s->buffered++];
     memcpy(new->c, key, sizeof new->c);
-    new->mass = new_record(&s->records, position, key[0], key[1], value);
-    add_to(&s->records, &s->all, position, key[0], key[1], value);
+    new->mass = new_record(&s->records, position, key, value);
+    s->all = combine(&s->records, s->all, new_record(&s->records, position, key, value));
 }
 
 /* ---- searching ---- */
@@ -104,7 +104,7 @@ static int dot_sign_3d(const double *q, const double *a, const double *b) {
     if (sum < -bound - UNDERFLOW_BOUND) return -1;
     const double wide[12] = {q[0], a[0],  -q[0], b[0], q[1],  a[1],
                              -q[1], b[1], q[2],  a[2], -q[2], b[2]};
-    return sign_of_wide_products(6, wide);
+    return sign_of_products(6, wide);
 }
 
 static int may_reach(const search *f, double bound) {
@@ -136,19 +136,12 @@ static void search_volume(search *f, const tree3d *t, int64_t index) {
         for (int64_t s = 0; s < v->count; s++) consider(f, &t->spots[v->first + s], 0);
         return;
     }
-    int64_t near = index + 1, far = v->right;
-    double near_bound = upper_bound(&t->volumes[near], f->query);
-    double far_bound = upper_bound(&t->volumes[far], f->query);
-    if (far_bound > near_bound) {
-        int64_t swapped = near;
-        near = far;
-        far = swapped;
-        double bound = near_bound;
-        near_bound = far_bound;
-        far_bound = bound;
-    }
-    if (may_reach(f, near_bound)) search_volume(f, t, near);
-    if (may_reach(f, far_bound)) search_volume(f, t, far);
+    int64_t children[2] = {index + 1, v->right};
+    double bounds[2];
+    for (int i = 0; i < 2; i++) bounds[i] = upper_bound(&t->volumes[children[i]], f->query);
+    int better = bounds[1] > bounds[0];
+    if (may_reach(f, bounds[better])) search_volume(f, t, children[better]);
+    if (may_reach(f, bounds[!better])) search_volume(f, t, children[!better]);
 }
 
 static void scale_query(search *f, const double *query) {

@@ -9,14 +9,12 @@
  * what the apex sees through a triangle of points. The point of the cone farthest beyond its
  * triangle divides it into three. Points strictly inside (apex, triangle) are dropped; the others
  * go on to the cone they seem to be in. A wrong guess costs a point that could have gone, never
- * the other way round: dropping asks for signs that are certain. Where hardly anything goes, as on a
- * sphere, the search gives up.
+ * the other way round: dropping asks for signs that are certain. Where nothing goes, as on a sphere,
+ * the search gives up.
  */
 #define SMALLEST_CONE 16
 #define LARGE_CONE 64 /* a division of so many points that drops none is hopeless */
 #define DEEPEST_CONE 40
-#define WORTHWHILE 16   /* a good division drops one point of so many */
-#define POOR_DIVISIONS 4 /* in a row, before the search gives up */
 #define OCTANTS 8
 
 /* Largest coordinate for which the filter of `side_of_plane` holds. */
@@ -91,12 +89,10 @@ static int64_t divide(pool *p, int cones, const cone *k, spot *spots, int64_t co
     return end;
 }
 
-static int64_t prune_cones(pool *p, int cones, const cone *k, spot *spots, int64_t count, int depth,
-                           int poor);
+static int64_t prune_cones(pool *p, int cones, const cone *k, spot *spots, int64_t count, int depth);
 
 /* The points of one cone, none of them inside; returns how many are kept, at the front. */
-static int64_t prune_cone(pool *p, const cone *k, spot *spots, int64_t count, int depth,
-                          int poor) {
+static int64_t prune_cone(pool *p, const cone *k, spot *spots, int64_t count, int depth) {
     if (count < SMALLEST_CONE || depth == DEEPEST_CONE) return count;
     double turn = rough_side(k->corner[0], k->corner[1], k->corner[2], k->apex);
     double furthest = 0.0;
@@ -113,17 +109,15 @@ static int64_t prune_cone(pool *p, const cone *k, spot *spots, int64_t count, in
     memcpy(tip, spots[0].c, sizeof tip);
     const double *a = k->corner[0], *b = k->corner[1], *c = k->corner[2];
     cone parts[3] = {{k->apex, {a, b, tip}}, {k->apex, {b, c, tip}}, {k->apex, {c, a, tip}}};
-    return 1 + prune_cones(p, 3, parts, spots + 1, count - 1, depth + 1, poor);
+    return 1 + prune_cones(p, 3, parts, spots + 1, count - 1, depth + 1);
 }
 
-static int64_t prune_cones(pool *p, int cones, const cone *k, spot *spots, int64_t count, int depth,
-                           int poor) {
+static int64_t prune_cones(pool *p, int cones, const cone *k, spot *spots, int64_t count, int depth) {
     int64_t sizes[OCTANTS], kept = 0, next = 0;
     int64_t left = divide(p, cones, k, spots, count, sizes);
-    poor = (count - left) * WORTHWHILE < count ? poor + 1 : 0;
-    if (poor == POOR_DIVISIONS || (left == count && count >= LARGE_CONE)) return left;
+    if (left == count && count >= LARGE_CONE) return left;
     for (int g = 0; g < cones; g++) {
-        int64_t stay = prune_cone(p, &k[g], spots + next, sizes[g], depth, poor);
+        int64_t stay = prune_cone(p, &k[g], spots + next, sizes[g], depth);
         memmove(spots + kept, spots + next, sizeof(spot) * (size_t)stay);
         kept += stay;
         next += sizes[g];
@@ -165,5 +159,5 @@ static int64_t prune_spots(pool *p, spot *spots, int64_t count) {
         for (int axis = 0; axis < 3; axis++)
             octants[g].corner[axis] = spots[2 * axis + (g >> axis & 1)].c;
     }
-    return fixed + prune_cones(p, OCTANTS, octants, spots + fixed, count - fixed, 0, 0);
+    return fixed + prune_cones(p, OCTANTS, octants, spots + fixed, count - fixed, 0);
 }

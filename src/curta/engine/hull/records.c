@@ -64,24 +64,25 @@ static inline int64_t position_of(const pool *p, uint32_t id) {
     return (int64_t)field(p, id, POSITION);
 }
 
-static inline void write_value(pool *p, uint32_t id, const double *value) {
-    for (int i = 0; i < p->width; i++) put(&p->rows, id, p->first_value + i, value[i]);
-}
-
-static uint32_t new_record(pool *p, int64_t position, double x, double y, const double *value) {
-    uint32_t id = p->free_head;
-    if (id != NONE) p->free_head = (uint32_t)position_of(p, id);
-    else id = new_row(&p->rows);
+static void write_record(pool *p, uint32_t id, int64_t position, const double *key,
+                         const double *value) {
     put(&p->rows, id, POSITION, (double)position);
     if (p->what == PASS_DOWN) {
-        put(&p->rows, id, AT_X, x);
-        put(&p->rows, id, AT_Y, y);
+        put(&p->rows, id, AT_X, key[0]);
+        put(&p->rows, id, AT_Y, key[1]);
     }
-    write_value(p, id, value);
+    for (int i = 0; i < p->width; i++) put(&p->rows, id, p->first_value + i, value[i]);
     if (p->what == KEEP_SUM) {
         put(&p->rows, id, COUNT, 1.0);
         for (int i = 0; i < p->width; i++) put(&p->rows, id, p->first_value + p->width + i, 0.0);
     }
+}
+
+static uint32_t new_record(pool *p, int64_t position, const double *key, const double *value) {
+    uint32_t id = p->free_head;
+    if (id != NONE) p->free_head = (uint32_t)position_of(p, id);
+    else id = new_row(&p->rows);
+    write_record(p, id, position, key, value);
     return id;
 }
 
