@@ -111,7 +111,7 @@ def places_of(case: Case, on: Sum) -> list[Bounds]:
         first = int(Fraction(low) // step) + 1
         places = {simplify(step * n) for n in range(first, int(Fraction(high) // step) + 1)}
     for found in case.pool.places.get(on, []):
-        whole = {simplify(-(-Fraction(place) // step) * step) for place in found}
+        whole = {simplify(-(-place // step) * step) for place in found}
         inner = {place for place in whole if low < place <= high}
         if len(places | inner) < MOST_PIECES:
             places |= inner

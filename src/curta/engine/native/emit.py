@@ -6,6 +6,7 @@ every sum below 2**53 steps, so nothing overflows; intermediate wrap-around woul
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -84,13 +85,18 @@ def sequence(model: Model, routine: Routine) -> list[str]:
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Values are followed to their operands by recursion: as deep as a model has layers."""
-    limit = sys.getrecursionlimit()
+    """Values are followed to their operands by recursion: as deep as a model has layers. What is
+    made of them has few cycles, and is not searched for any.
+    """
+    limit, collects = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, DEEPEST))
+    gc.disable()
     try:
         yield
     finally:
         sys.setrecursionlimit(limit)
+        if collects:
+            gc.enable()
 
 
 def runtime(name: str) -> str:

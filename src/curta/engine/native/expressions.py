@@ -174,7 +174,7 @@ class Expressions:
         own = self.pool.step(shape.factor)
         factor = "" if shape.factor == ONE else f"({self.text(shape.factor, own, scope)})"
         heights = [integer(height * power_of_two(own - step)) for _, height in shape.jumps]
-        places = [-int(-Fraction(place) // unit) for place, _ in shape.jumps]
+        places = [-(-place // unit) for place, _ in shape.jumps]
         jumps = tuple(zip(places, heights, strict=True))
         by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
         times = f" * {factor}" if factor else ""

@@ -7,6 +7,7 @@ extremes are at bends and ends. And what is known of the sum itself is known.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 
 from curta.compiler.numbers import Number, power_of_two, simplify
@@ -14,7 +15,6 @@ from curta.engine.native.bits import BitFinder, Bits
 from curta.engine.native.values import (
     Bounds,
     Conjunction,
-    Curve,
     Digit,
     Held,
     Pool,
@@ -29,10 +29,6 @@ from curta.engine.native.values import (
 
 MOST_NUMBERS = 6
 """Numbers that the terms of a sum are tried as functions of."""
-
-
-MOST_EVALUATED = 1000
-"""Terms times bends, in one such search."""
 
 
 class Intervals:
@@ -98,15 +94,11 @@ class Intervals:
             case Product(gate, factor):
                 low, high = self.of(gate)
                 return times((max(low, 0), max(high, 0)), self.of(factor))
-            case Steps(argument, jumps, factor):
-                low, high = self.of(argument)
-                level = sum((height for place, height in jumps if place <= low), 0)
-                levels = [level]
-                for place, height in jumps:
-                    if low < place <= high:
-                        level += height
-                        levels.append(level)
-                return times((simplify(min(levels)), simplify(max(levels))), self.of(factor))
+            case Steps(argument, _, factor):
+                places, levels = self.pool.levels(value)
+                first, last = (bisect_right(places, end) for end in self.of(argument))
+                reached = levels[first : last + 1]
+                return times((min(reached), max(reached)), self.of(factor))
             case Held(total):
                 return self.of(total)
             case Conjunction(one, other):
@@ -151,22 +143,12 @@ class Intervals:
     def without(self, total: Sum, number: Sum) -> tuple[Sum, Bounds]:
         """A sum without all that is a function of a number, and the interval of that."""
         slope = proportion(total, number)
-        rest = dict(total.plus(number, -slope).terms if slope else total.terms)
-        low, high = self.of(number)
-        places = {low, high}
-        parts: list[tuple[Number, Curve]] = []
-        for value in list(rest):
-            curve = self.pool.curve(value)
-            if curve is not None and curve.number == number:
-                parts.append((rest.pop(value), curve))
-                places.update(bend for bend in curve.bends if low < bend < high)
-        if not parts or len(places) * len(parts) > MOST_EVALUATED:
-            return total, (0, 0)
-        heights = [
-            slope * place + sum(coefficient * curve.at(place) for coefficient, curve in parts)
-            for place in places
-        ]
-        return Sum(tuple(rest.items())), (min(heights), max(heights))
+        parts, others = list[tuple[ValueId, Number]](), list[tuple[ValueId, Number]]()
+        for term in total.plus(number, -slope).terms if slope else total.terms:
+            curve = self.pool.curve(term[0])
+            (others if curve is None or curve.number != number else parts).append(term)
+        ends = self.pool.ends_between(*self.of(number), slope, tuple(parts)) if parts else None
+        return (total, (0, 0)) if ends is None else (Sum(tuple(others)), ends)
 
 
 def times(a: Bounds, b: Bounds) -> Bounds:

@@ -15,7 +15,7 @@ ids. A value refers to earlier ones only. Some are given, not computed:
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -31,6 +31,8 @@ Rises = tuple[tuple[Number, Number], ...]
 """Places and heights of steps."""
 MOST_BENDS = 200
 """Bends of a function of one number that is looked at in full."""
+MOST_EVALUATED = 1000
+"""Functions of one number times places, where extremes are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +238,7 @@ class Curve:
 
     number: Sum
     bends: tuple[Number, ...]
+    """In their order."""
     at: Callable[[Number], Number]
 
 
@@ -251,6 +254,8 @@ class Pool:
     asked: dict[LookUp, int] = field(default_factory=dict)
     curves: dict[ValueId, Curve | None] = field(default_factory=dict)
     stairs: dict[ValueId, int | None] = field(default_factory=dict)
+    profiles: dict[ValueId, tuple[list[Number], list[Number]]] = field(default_factory=dict)
+    extremes: dict[tuple[object, ...], Bounds | None] = field(default_factory=dict)
     places: dict[Sum, list[set[Number]]] = field(default_factory=dict)
     """Where steps of a number change, by the number: of each, the first value behind every jump."""
 
@@ -292,12 +297,16 @@ class Pool:
         return self.value(Product(gate, factor), self.step(gate) + self.step(factor))
 
     def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
-        grain, places = self.step(argument), [place for place, _ in jumps]
-        assert not argument.added
-        assert all(step_of(place) >= grain for place in places)
-        assert all(before < place for before, place in pairwise(places))
-        step = min(step_of(height) for _, height in jumps) + self.step(factor)
-        return self.value(Steps(argument, jumps, factor), step)
+        steps = Steps(argument, jumps, factor)
+        number = self.known.get(steps)
+        if number is None:
+            grain, places = self.step(argument), [place for place, _ in jumps]
+            assert not argument.added
+            assert all(step_of(place) >= grain for place in places)
+            assert all(before < place for before, place in pairwise(places))
+            step = min(step_of(height) for _, height in jumps) + self.step(factor)
+            number = self.define(steps, step)
+        return Sum(((number, 1),))
 
     def stair_width(self, value: ValueId) -> int | None:
         """Steps of a staircase from 0 on that are as wide as a power of two, by as much."""
@@ -329,16 +338,44 @@ class Pool:
             case Steps(argument, jumps, factor) if factor == ONE and len(jumps) <= MOST_BENDS:
                 scale, number = direction(argument)
                 step = power_of_two(self.step(argument))
-                bends = [divided(p, scale) for place, _ in jumps for p in (place, place - step)]
-                places = [place for place, _ in jumps]
-                levels = list(accumulate((height for _, height in jumps), initial=0))
+                bends = {divided(p, scale) for place, _ in jumps for p in (place, place - step)}
+                places, levels = self.levels(value)
 
                 def level(place: Number) -> Number:
                     return levels[bisect_right(places, scale * place)]
 
-                return Curve(number, tuple(bends), level)
+                return Curve(number, tuple(sorted(bends)), level)
             case _:
                 return None
+
+    def levels(self, value: ValueId) -> tuple[list[Number], list[Number]]:
+        """Where steps change, and what they are before the first place and behind each."""
+        if value not in self.profiles:
+            steps = self.entries[value].definition
+            assert isinstance(steps, Steps)
+            heights = accumulate((height for _, height in steps.jumps), initial=0)
+            self.profiles[value] = [p for p, _ in steps.jumps], [simplify(h) for h in heights]
+        return self.profiles[value]
+
+    def ends_between(
+        self, low: Number, high: Number, slope: Number, parts: tuple[tuple[ValueId, Number], ...]
+    ) -> Bounds | None:
+        """Least and greatest value of functions of one number, added up with a multiple of it; None
+        if there are too many bends to look at.
+        """
+        key = low, high, slope, parts
+        if key not in self.extremes:
+            curves = [(curve, c) for v, c in parts if (curve := self.curve(v)) is not None]
+            places = {low, high}
+            for curve, _ in curves:
+                bends = curve.bends
+                places.update(bends[bisect_right(bends, low) : bisect_left(bends, high)])
+            found = None
+            if len(places) * len(curves) <= MOST_EVALUATED:
+                heights = [slope * p + sum(c * curve.at(p) for curve, c in curves) for p in places]
+                found = min(heights), max(heights)
+            self.extremes[key] = found
+        return self.extremes[key]
 
     def reads(self, value: ValueId) -> Iterator[Sum]:
         """The sums that a value is computed from; queries of tables included."""
@@ -441,12 +478,16 @@ def divided(a: Number, b: Number) -> Number:
 
 def proportion(total: Sum, number: Sum) -> Number:
     """How often a sum contains another, if it contains all its terms equally often; else 0."""
-    coefficients = dict(total.terms)
     first, scale = number.terms[0]
-    slope = divided(coefficients.get(first, 0), scale)
-    if slope and all(coefficients.get(v) == c * slope for v, c in number.terms):
-        return slope
-    return 0
+    found = next((c for v, c in total.terms if v == first), 0)
+    if not found:
+        return 0
+    slope = divided(found, scale)
+    if len(number.terms) > 1:
+        coefficients = dict(total.terms)
+        if any(coefficients.get(v) != c * slope for v, c in number.terms):
+            return 0
+    return slope
 
 
 def scaled(total: Sum, factor: Number) -> Sum:
