@@ -274,8 +274,7 @@ class Case:
     def settled(self, total: Sum) -> Sum:
         """The same, with what is known to be a constant as that."""
         for known, number in self.fixed.items():
-            slope = proportion(total, known) if total.terms else 0
-            if slope:
+            if slope := proportion(total, known):
                 total = total.plus(known, -slope).plus(constant(simplify(slope * number)))
         return total
 

@@ -146,7 +146,7 @@ class Intervals:
         parts, others = list[tuple[ValueId, Number]](), list[tuple[ValueId, Number]]()
         for term in total.plus(number, -slope).terms if slope else total.terms:
             curve = self.pool.curve(term[0])
-            (others if curve is None or curve.number != number else parts).append(term)
+            (others if curve is None or curve.number is not number else parts).append(term)
         ends = self.pool.ends_between(*self.of(number), slope, tuple(parts)) if parts else None
         return (total, (0, 0)) if ends is None else (Sum(tuple(others)), ends)
 

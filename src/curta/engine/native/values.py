@@ -58,7 +58,14 @@ class Sum:
         return Sum(self.terms[1:]) if self.terms and self.terms[0][0] == CONSTANT else self
 
     def plus(self, other: Sum, factor: Number = 1) -> Sum:
-        return sum_of([(self, 1), (other, factor)])
+        total = dict(self.terms)
+        for value, coefficient in other.terms:
+            changed = total.get(value, 0) + factor * coefficient
+            if changed:
+                total[value] = simplify(changed)
+            else:
+                total.pop(value, None)
+        return Sum(tuple(sorted(total.items())))
 
 
 def sum_of(parts: Iterable[tuple[Sum, Number]]) -> Sum:
@@ -253,6 +260,7 @@ class Pool:
     look_ups: list[LookUp] = field(default_factory=list)
     asked: dict[LookUp, int] = field(default_factory=dict)
     curves: dict[ValueId, Curve | None] = field(default_factory=dict)
+    units: dict[Sum, Sum] = field(default_factory=dict)
     stairs: dict[ValueId, int | None] = field(default_factory=dict)
     profiles: dict[ValueId, tuple[list[Number], list[Number]]] = field(default_factory=dict)
     extremes: dict[tuple[object, ...], Bounds | None] = field(default_factory=dict)
@@ -331,12 +339,12 @@ class Pool:
     def _curve(self, value: ValueId) -> Curve | None:
         match self.entries[value].definition:
             case Product(gate, factor) if factor == ONE:
-                scale, number = direction(gate.without_constant)
+                scale, number = self.unit(gate.without_constant)
                 added = gate.added
                 bend = divided(-added, scale)
                 return Curve(number, (bend,), lambda place: max(scale * place + added, 0))
             case Steps(argument, jumps, factor) if factor == ONE and len(jumps) <= MOST_BENDS:
-                scale, number = direction(argument)
+                scale, number = self.unit(argument)
                 step = power_of_two(self.step(argument))
                 bends = {divided(p, scale) for place, _ in jumps for p in (place, place - step)}
                 places, levels = self.levels(value)
@@ -347,6 +355,11 @@ class Pool:
                 return Curve(number, tuple(sorted(bends)), level)
             case _:
                 return None
+
+    def unit(self, total: Sum) -> tuple[Number, Sum]:
+        """The direction of a sum; there is one object for each."""
+        scale, number = direction(total)
+        return scale, self.units.setdefault(number, number)
 
     def levels(self, value: ValueId) -> tuple[list[Number], list[Number]]:
         """Where steps change, and what they are before the first place and behind each."""
