@@ -42,15 +42,15 @@ class Intake:
     entries: list[Block]
 
 
-def intake(routine: Routine, said: set[int]) -> Intake | None:
+def intake(follower: Follower, said: set[int]) -> Intake | None:
     """The cases of tokens that no rule says, if there are any."""
+    routine = follower.routine
     count = max((len(column.entries) for column in columns(routine)), default=0)
     unfiled, tokens = without_filing(routine, [n for n in range(count) if n not in said])
     if not tokens:
         return None
     window, facts = track_facts(routine, range(count))
     facts = Facts(facts.equal, facts.bounds, facts.hits | dict.fromkeys(unfiled, False))
-    follower = Follower(routine)
     classes = [TokenClass(one) for one in families(routine, tokens)]
     resting = resting_totals(routine, [class_facts(routine, one.tokens, facts) for one in classes])
     zeros = dict.fromkeys(resting, ZERO)

@@ -20,7 +20,8 @@ from curta.engine.native.bits import Bits, Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import MOST_DIVISIONS, division, possible, whole_vertex
 from curta.engine.native.classes import class_facts, numbers_over
-from curta.engine.native.routine import Event, Filing, Growth, Routine, Rule
+from curta.engine.native.following import Follower
+from curta.engine.native.routine import Event, Filing, Growth, Rule
 from curta.engine.native.specialise import (
     FEWEST_FOR_SELECTOR,
     Group,
@@ -110,9 +111,9 @@ class Exact(Case):
 class Places(Specialiser):
     """The steps of a routine by places."""
 
-    def __init__(self, routine: Routine) -> None:
-        super().__init__(routine)
-        if self.selector is None or not routine.ring():
+    def __init__(self, follower: Follower) -> None:
+        super().__init__(follower)
+        if self.selector is None or not self.routine.ring():
             raise NotWorthItError
         asked = [one for one in self.pool.reads(self.selector) if one.constant is None]
         totals = [
