@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.compiler.numbers import Number, divided, power_of_two, simplify
 from curta.engine.native.bits import BitFinder, Bits
 from curta.engine.native.values import (
     Bounds,
@@ -23,7 +23,6 @@ from curta.engine.native.values import (
     Sum,
     ValueId,
     direction,
-    divided,
     proportion,
 )
 

@@ -18,11 +18,17 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from itertools import accumulate, pairwise
 
 from curta.compiler.nodes import PositionFeature
-from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify, step_of
+from curta.compiler.numbers import (
+    MANTISSA_BITS,
+    Number,
+    divided,
+    power_of_two,
+    simplify,
+    step_of,
+)
 
 ValueId = int
 CONSTANT: ValueId = -1
@@ -479,14 +485,6 @@ def upright(total: Sum) -> tuple[int, Sum]:
     """(sign, sum) such that total = sign * sum, and sum begins with a positive coefficient."""
     sign = -1 if total.terms and total.terms[0][1] < 0 else 1
     return sign, scaled(total, sign)
-
-
-def divided(a: Number, b: Number) -> Number:
-    if b == 1:
-        return a
-    if isinstance(a, int) and isinstance(b, int) and a % b == 0:
-        return a // b
-    return simplify(Fraction(a) / b)
 
 
 def proportion(total: Sum, number: Sum) -> Number:
