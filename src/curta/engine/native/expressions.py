@@ -97,6 +97,11 @@ class Expressions:
             text += signed(added, size(added), text)
         return text or "0"
 
+    def read(self, total: Sum, scope: Scope) -> list[ValueId]:
+        """The values that the text of a sum names."""
+        rest, _ = self.split(self.put_together(total, scope)[1], scope)
+        return [value for value, _ in rest.terms]
+
     def put_together(self, total: Sum, scope: Scope) -> tuple[list[Part], Sum]:
         """A sum with bits of numbers put together, as far as they are there."""
         if not scope.bits or total.without_constant in scope.names:
