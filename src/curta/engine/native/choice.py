@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two, simplify
-from curta.engine.native.acts import Acts, Block, Compare, Divide, Say
 from curta.engine.native.case import Case
-from curta.engine.native.routine import Rule
+from curta.engine.native.routine import Acts, Block, Compare, Divide, Rule, Say
 from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId, upright
 
 MOST_PIECES = 6

@@ -10,17 +10,24 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from curta.compiler.numbers import Number, divided, power_of_two, simplify
+from curta.compiler.numbers import MANTISSA_BITS, Number, divided, power_of_two, simplify
 from curta.engine.native.bits import BitFinder, Bits
 from curta.engine.native.values import (
     Bounds,
+    Column,
     Conjunction,
     Digit,
+    FetchedKey,
+    FetchedValue,
     Held,
+    Mean,
+    Parameter,
     Pool,
+    PositionValue,
     Product,
     Steps,
     Sum,
+    Total,
     ValueId,
     direction,
     proportion,
@@ -110,11 +117,33 @@ class Intervals:
                 return self.given(value)
 
     def given(self, value: ValueId) -> Bounds:
-        known = self.bounds.get(Sum(((value, 1),)))
-        if isinstance(self.pool.entries[value].definition, Digit):
-            assert known is not None, "a digit without a class"
-            return known
-        return self.pool.bounds_of_given(value)
+        """The interval of a value that is not computed."""
+        pool, entry = self.pool, self.pool.entries[value]
+        match entry.definition:
+            case Digit():
+                return self.bounds[Sum(((value, 1),))]
+            case Column(_, entries):
+                return min(entries), max(entries)
+            case Parameter(_, low, high):
+                return low, high
+            case PositionValue(divisor, modulus, power, offset):
+                most = (pool.max_tokens - 1) // divisor
+                most = min(most, modulus - 1) if modulus else most
+                low, high = -offset, most - offset
+                return (low, high) if power == 1 else (0, max(low * low, high * high))
+            case FetchedValue(number, name):
+                look_up = pool.look_ups[number]
+                member = pool.rows[look_up.rows].members[name]
+                if look_up.nearest:
+                    return member.low, member.high
+                return min(member.low, 0), max(member.high, 0)
+            case FetchedKey(number, unit):
+                return 0, max(pool.rows_behind(number).size, pool.max_tokens, unit)
+            case Total() | Mean():
+                most_steps = power_of_two(MANTISSA_BITS + entry.step)
+                return -most_steps, most_steps
+            case definition:
+                raise AssertionError(f"{definition} is computed")
 
     # -- functions of one number -------------------------------------------------------------
 

@@ -15,13 +15,12 @@ from fractions import Fraction
 from functools import cached_property
 
 from curta.compiler.numbers import Number, power_of_two
-from curta.engine.native.acts import Acts, Block, Divide
 from curta.engine.native.bits import Bits, Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import MOST_DIVISIONS, division, possible, whole_vertex
 from curta.engine.native.classes import class_facts, numbers_over
 from curta.engine.native.following import Follower
-from curta.engine.native.routine import Event, Filing, Growth, Rule
+from curta.engine.native.routine import Acts, Block, Divide, Event, Filing, Growth, Rule
 from curta.engine.native.specialise import (
     FEWEST_FOR_SELECTOR,
     Group,

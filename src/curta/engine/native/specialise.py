@@ -15,16 +15,6 @@ from functools import cached_property
 from itertools import accumulate
 
 from curta.compiler.numbers import Number, power_of_two, simplify
-from curta.engine.native.acts import (
-    Acts,
-    Block,
-    Compare,
-    Divide,
-    GiveUp,
-    Insist,
-    Proceed,
-    Say,
-)
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import chosen, possible
 from curta.engine.native.classes import (
@@ -34,9 +24,24 @@ from curta.engine.native.classes import (
     quiet_stretch,
     token_classes,
 )
-from curta.engine.native.following import Follower, without_repetitions
-from curta.engine.native.intake import Intake, intake
-from curta.engine.native.routine import Check, Event, Filing, Growth, Routine, Rule, read_by
+from curta.engine.native.following import Follower, Intake, intake, without_repetitions
+from curta.engine.native.routine import (
+    Acts,
+    Block,
+    Check,
+    Compare,
+    Divide,
+    Event,
+    Filing,
+    GiveUp,
+    Growth,
+    Insist,
+    Proceed,
+    Routine,
+    Rule,
+    Say,
+    read_by,
+)
 from curta.engine.native.values import (
     ONE,
     ZERO,

@@ -19,16 +19,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, pairwise
+from typing import Any, TypeVar, cast
 
 from curta.compiler.nodes import PositionFeature
-from curta.compiler.numbers import (
-    MANTISSA_BITS,
-    Number,
-    divided,
-    power_of_two,
-    simplify,
-    step_of,
-)
+from curta.compiler.numbers import Number, divided, power_of_two, simplify, step_of
 
 ValueId = int
 CONSTANT: ValueId = -1
@@ -255,6 +249,21 @@ class Curve:
     at: Callable[[Number], Number]
 
 
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def lasting(method: Method) -> Method:
+    """A method of a pool of which every result is kept."""
+
+    def found(pool: Pool, *given: object) -> object:
+        key = (method, *given)
+        if key not in pool.results:
+            pool.results[key] = method(pool, *given)
+        return pool.results[key]
+
+    return cast(Method, found)
+
+
 @dataclass
 class Pool:
     """All values that any case computes, and the look-ups that some of them come from."""
@@ -265,11 +274,9 @@ class Pool:
     rows: list[Rows] = field(default_factory=list)
     look_ups: list[LookUp] = field(default_factory=list)
     asked: dict[LookUp, int] = field(default_factory=dict)
-    curves: dict[ValueId, Curve | None] = field(default_factory=dict)
     units: dict[Sum, Sum] = field(default_factory=dict)
-    stairs: dict[ValueId, int | None] = field(default_factory=dict)
-    profiles: dict[ValueId, tuple[list[Number], list[Number]]] = field(default_factory=dict)
-    extremes: dict[tuple[object, ...], Bounds | None] = field(default_factory=dict)
+    results: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    """Of methods that always return the same."""
     places: dict[Sum, list[set[Number]]] = field(default_factory=dict)
     """Where steps of a number change, by the number: of each, the first value behind every jump."""
 
@@ -322,27 +329,22 @@ class Pool:
             number = self.define(steps, step)
         return Sum(((number, 1),))
 
+    @lasting
     def stair_width(self, value: ValueId) -> int | None:
         """Steps of a staircase from 0 on that are as wide as a power of two, by as much."""
-        if value not in self.stairs:
-            entry = self.entries[value]
-            shape = entry.definition
-            assert isinstance(shape, Steps)
-            unit, height = power_of_two(self.step(shape.argument)), power_of_two(entry.step)
-            width = int(shape.jumps[0][0] // unit)
-            expected = ((n * width * unit, height) for n in range(1, len(shape.jumps) + 1))
-            fits = width > 1 and not width & (width - 1) and shape.factor == ONE
-            fits = fits and all(a == b for a, b in zip(shape.jumps, expected, strict=True))
-            self.stairs[value] = width if fits else None
-        return self.stairs[value]
+        entry = self.entries[value]
+        shape = entry.definition
+        assert isinstance(shape, Steps)
+        unit, height = power_of_two(self.step(shape.argument)), power_of_two(entry.step)
+        width = int(shape.jumps[0][0] // unit)
+        expected = ((n * width * unit, height) for n in range(1, len(shape.jumps) + 1))
+        fits = width > 1 and not width & (width - 1) and shape.factor == ONE
+        fits = fits and all(a == b for a, b in zip(shape.jumps, expected, strict=True))
+        return width if fits else None
 
+    @lasting
     def curve(self, value: ValueId) -> Curve | None:
         """The number that a value is a function of, if it is one."""
-        if value not in self.curves:
-            self.curves[value] = self._curve(value)
-        return self.curves[value]
-
-    def _curve(self, value: ValueId) -> Curve | None:
         match self.entries[value].definition:
             case Product(gate, factor) if factor == ONE:
                 scale, number = self.unit(gate.without_constant)
@@ -367,34 +369,30 @@ class Pool:
         scale, number = direction(total)
         return scale, self.units.setdefault(number, number)
 
+    @lasting
     def levels(self, value: ValueId) -> tuple[list[Number], list[Number]]:
         """Where steps change, and what they are before the first place and behind each."""
-        if value not in self.profiles:
-            steps = self.entries[value].definition
-            assert isinstance(steps, Steps)
-            heights = accumulate((height for _, height in steps.jumps), initial=0)
-            self.profiles[value] = [p for p, _ in steps.jumps], [simplify(h) for h in heights]
-        return self.profiles[value]
+        steps = self.entries[value].definition
+        assert isinstance(steps, Steps)
+        heights = accumulate((height for _, height in steps.jumps), initial=0)
+        return [place for place, _ in steps.jumps], [simplify(height) for height in heights]
 
+    @lasting
     def ends_between(
         self, low: Number, high: Number, slope: Number, parts: tuple[tuple[ValueId, Number], ...]
     ) -> Bounds | None:
         """Least and greatest value of functions of one number, added up with a multiple of it; None
         if there are too many bends to look at.
         """
-        key = low, high, slope, parts
-        if key not in self.extremes:
-            curves = [(curve, c) for v, c in parts if (curve := self.curve(v)) is not None]
-            places = {low, high}
-            for curve, _ in curves:
-                bends = curve.bends
-                places.update(bends[bisect_right(bends, low) : bisect_left(bends, high)])
-            found = None
-            if len(places) * len(curves) <= MOST_EVALUATED:
-                heights = [slope * p + sum(c * curve.at(p) for curve, c in curves) for p in places]
-                found = min(heights), max(heights)
-            self.extremes[key] = found
-        return self.extremes[key]
+        curves = [(curve, c) for v, c in parts if (curve := self.curve(v)) is not None]
+        places = {low, high}
+        for curve, _ in curves:
+            bends = curve.bends
+            places.update(bends[bisect_right(bends, low) : bisect_left(bends, high)])
+        if len(places) * len(curves) > MOST_EVALUATED:
+            return None
+        heights = [slope * p + sum(c * curve.at(p) for curve, c in curves) for p in places]
+        return min(heights), max(heights)
 
     def reads(self, value: ValueId) -> Iterator[Sum]:
         """The sums that a value is computed from; queries of tables included."""
@@ -422,33 +420,6 @@ class Pool:
             for total in self.reads(value):
                 stack.extend(v for v, _ in total.terms)
         return found
-
-    def bounds_of_given(self, value: ValueId) -> Bounds:
-        """The interval of a value that is not computed."""
-        entry = self.entries[value]
-        match entry.definition:
-            case Column(_, entries):
-                return min(entries), max(entries)
-            case Parameter(_, low, high):
-                return low, high
-            case PositionValue(divisor, modulus, power, offset):
-                most = (self.max_tokens - 1) // divisor
-                most = min(most, modulus - 1) if modulus else most
-                low, high = -offset, most - offset
-                return (low, high) if power == 1 else (0, max(low * low, high * high))
-            case FetchedValue(number, name):
-                look_up = self.look_ups[number]
-                member = self.rows[look_up.rows].members[name]
-                if look_up.nearest:
-                    return member.low, member.high
-                return min(member.low, 0), max(member.high, 0)
-            case FetchedKey(number, unit):
-                return 0, max(self.rows_behind(number).size, self.max_tokens, unit)
-            case Total() | Mean():
-                most_steps = power_of_two(MANTISSA_BITS + entry.step)
-                return -most_steps, most_steps
-            case definition:
-                raise AssertionError(f"{definition} is computed")
 
     def rows_behind(self, look_up: int) -> Rows:
         return self.rows[self.look_ups[look_up].rows]
