@@ -48,7 +48,7 @@ SAMPLED_NOW = WINDOW_NOW = 1 << 15
 LESS = 0.05
 """Of a chunk: where code says so much less than when nothing could be added, there is something."""
 MOST_BUILDS = 8
-MORE = 4
+MORE = 2
 """Times the tokens of one build, until there is another."""
 FEW = 8
 """Tokens that are quicker to look at one by one."""
