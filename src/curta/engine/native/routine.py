@@ -176,13 +176,21 @@ class Routine:
     def ring(self) -> int:
         """Rows enough for look-ups by fixed distances, a power of two; 0 if there are others."""
         reach = 0
-        for look_up in self.look_ups.values():
-            if self.pool.rows[look_up.rows].by_position:
-                asked = self.pool.position_shift(look_up.query)
-                if asked is None or -asked > LONGEST_REACH:
-                    return 0
-                reach = max(reach, -asked)
+        for distance in self.distances.values():
+            if distance is None or distance > LONGEST_REACH:
+                return 0
+            reach = max(reach, distance)
         return 1 << reach.bit_length()
+
+    @cached_property
+    def distances(self) -> dict[int, int | None]:
+        """How far back look-ups by position look, if that is fixed."""
+        asked = {
+            number: self.pool.position_shift(look_up.query)
+            for number, look_up in self.look_ups.items()
+            if self.pool.rows[look_up.rows].by_position
+        }
+        return {number: None if shift is None else -shift for number, shift in asked.items()}
 
 
 def read_by(event: Event) -> list[Sum]:
