@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import places_of
+from curta.engine.native.intervals import Intervals
 from curta.engine.native.values import (
     CONSTANT,
     ONE,
@@ -100,7 +101,7 @@ def values(draw: st.DrawFn, pool: Pool, known: list[Sum]) -> Sum:
         return pool.product(argument, factor)
     if kind == "both":
         one, other = known[:2]
-        if all(pool.bounds_of_given(part.terms[0][0])[0] >= 0 for part in (one, other)):
+        if all(Intervals(pool, {}).given(part.terms[0][0])[0] >= 0 for part in (one, other)):
             return pool.value(Conjunction(one, other), 0)
     if kind == "held":
         return pool.value(Held(argument), pool.step(argument))

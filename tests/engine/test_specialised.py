@@ -17,8 +17,8 @@ import curta.engine.native as native
 import curta.engine.native.specialise as specialise
 from curta.compiler import Graph, Model, compile, equals, select
 from curta.engine import Engine, load
+from curta.engine.model_cache import cached_source
 from curta.engine.native import Native, model_to_c
-from curta.engine.native.source_cache import cached_source
 from curta.errors import CertificateError, RegionError
 from curta.gallery import PROGRAMS
 from random_graphs import TOKENS, graphs

@@ -15,6 +15,7 @@ from curta.engine.native import NativeSession
 from curta.engine.native.kit import Kit, Place, program_to_c
 from curta.errors import ProgramError
 from curta.machine import talkers
+from curta.machine.bake import bake, load_baked
 from curta.machine.conversation import Conversation, Figures
 from curta.machine.ids import Ids
 
@@ -171,6 +172,38 @@ def test_code_is_made_in_another_process(
     said, figures = tokens_of(now, mixture)
     np.testing.assert_array_equal(said, general(monkeypatch, mixture))
     assert 0 < figures.placed < figures.generated
+
+
+@pytest.mark.slow
+def test_a_baked_program_goes_over_as_a_prompted_one_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the kit that was made when it was baked."""
+    path = tmp_path / "baked.safetensors"
+    source = tmp_path / "quiet.c"
+    quiet = MIXTURE.replace("#include <stdio.h>", "#define printf(...)")
+    source.write_text(f"#define ROUNDS 1000\n{quiet}")
+    machine = bake(source)
+    machine.save(path)
+    machine.prepare(path)
+    monkeypatch.setenv("CURTA_PLACES", "later")
+    monkeypatch.setattr(hot, "COLD", 5000)
+    monkeypatch.setattr(hot, "SAMPLED", 5000)
+    monkeypatch.setattr(builds, "begin", finished(builds.begin))
+    monkeypatch.setattr(builds, "ModelFile", refused)
+    monkeypatch.setattr(talkers, "CHUNK", 2000)
+    baked = load_baked(path)
+    run = baked.run()
+    assert 0.5 * run.figures.generated < run.figures.placed < run.figures.generated
+    monkeypatch.setattr(NativeSession, "generate", generate_plainly)
+    expected = baked.run()
+    assert expected.figures.placed == 0
+    np.testing.assert_array_equal(run.trace.ids, expected.trace.ids)
+    assert run.exit_code == expected.exit_code == Machine().run(source).exit_code
+
+
+def refused(path: Path, digest: str) -> None:
+    """The model is not asked for again."""
 
 
 def finished(begin):  # type: ignore[no-untyped-def]

@@ -34,6 +34,7 @@ from curta.compiler.numbers import (
     Range,
     ceil_log2,
     distance,
+    divided,
     power_of_two,
     simplify,
     step_of,
@@ -200,7 +201,7 @@ class Slots:
             members = dict(self.work.carriers[carrier].members)
             for member in members:
                 weights.pop(member, None)
-            parts.append((self.held[carrier], simplify(Fraction(weight) / members[wire])))
+            parts.append((self.held[carrier], divided(weight, members[wire])))
         total: Number = 0
         step = STEP_OF_ZERO
         for held, factor in parts:

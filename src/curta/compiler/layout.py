@@ -8,11 +8,10 @@ stay exact, the same part may already write that carrier into the slot.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 
 from curta.compiler.forms import ONE, Form, partial_sums
-from curta.compiler.numbers import Number, fits_float64, simplify
+from curta.compiler.numbers import Number, divided, fits_float64
 from curta.compiler.schedule import Occupancy, Schedule, Windows
 from curta.compiler.tasks import Work
 
@@ -46,7 +45,7 @@ class Layout:
                 continue
             carrier = carrier_of[wire]
             share = dict(self.work.carriers[carrier].members)[wire]
-            weight = simplify(Fraction(coefficient) / share)
+            weight = divided(coefficient, share)
             if weights.setdefault(self.slot[carrier], weight) != weight:
                 name = self.work.circuit.graph.name_of(wire)
                 raise AssertionError(f"{name}: a carrier is read in unequal proportions")

@@ -270,6 +270,7 @@ def describe_plan(layout: Layout, layers: tuple[LayerPlan, ...]) -> Plan:
     """What every slot, head, hidden unit and output rule is for, as JSON."""
     graph = layout.work.circuit.graph
     schedule = layout.schedule
+    final = written(layout)
     return {
         "vocabulary": list(graph.tokens),
         "stops": sorted(graph.stops),
@@ -288,7 +289,7 @@ def describe_plan(layout: Layout, layers: tuple[LayerPlan, ...]) -> Plan:
             }
             for layer in layers
         ],
-        "slots": [describe_slot(layout, carrier) for carrier in range(len(layout.slot))],
+        "slots": [describe_slot(layout, carrier, final) for carrier in range(len(layout.slot))],
         "guards": describe_guards(layout),
         "families": [list(rule.tokens) for rule in layout.work.outputs],
     }
@@ -336,7 +337,7 @@ def name_of_value(circuit: Circuit, node: int, operation: Retrieve | Mean) -> st
     return circuit.graph.name_of(node)
 
 
-def describe_slot(layout: Layout, carrier: int) -> dict[str, Any]:
+def describe_slot(layout: Layout, carrier: int, final: dict[int, int]) -> dict[str, Any]:
     """One carrier: where it is, when, and the wires that it is the sum of."""
     circuit = layout.work.circuit
     members = layout.work.carriers[carrier].members
@@ -352,7 +353,7 @@ def describe_slot(layout: Layout, carrier: int) -> dict[str, Any]:
                 "node": wire,
                 "weight": as_json(weight),
                 "kind": type(circuit.graph.operations[wire]).__name__,
-                "written": written(layout, wire),
+                "written": final.get(wire, 0),
                 **describe_range(circuit.ranges[wire]),
             }
             for wire, weight in members
@@ -362,12 +363,11 @@ def describe_slot(layout: Layout, carrier: int) -> dict[str, Any]:
     }
 
 
-def written(layout: Layout, wire: int) -> int:
-    """The sublayer after which a wire is in its final state."""
-    for task, start in zip(layout.work.tasks, layout.schedule.start, strict=True):
-        if task.node == wire and task.kind != "guard":
-            return start + task.delay
-    return 0
+def written(layout: Layout) -> dict[int, int]:
+    """The sublayer after which a wire is in its final state, if a task writes it."""
+    tasks = zip(layout.work.tasks, layout.schedule.start, strict=True)
+    found = [(task.node, start + task.delay) for task, start in tasks if task.kind != "guard"]
+    return dict(reversed(found))
 
 
 def describe_guards(layout: Layout) -> list[dict[str, Any]]:

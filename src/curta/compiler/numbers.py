@@ -29,6 +29,8 @@ STEP_OF_ZERO = 64
 
 def exact(value: object) -> Number:
     """The given number as an exact dyadic one: an int, float or Fraction, or NumPy's."""
+    if type(value) is int and abs(value) < LARGEST:
+        return value
     if isinstance(value, int | np.integer | np.bool_):
         number: Number = int(value)
     elif isinstance(value, float | np.floating | Fraction):
@@ -76,6 +78,14 @@ def simplify(value: Number) -> Number:
     if type(value) is int or value.denominator != 1:
         return value
     return value.numerator
+
+
+def divided(a: Number, b: Number) -> Number:
+    if b == 1:
+        return a
+    if isinstance(a, int) and isinstance(b, int) and a % b == 0:
+        return a // b
+    return simplify(Fraction(a) / b)
 
 
 def step_of(value: Number) -> int:

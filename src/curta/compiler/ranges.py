@@ -30,6 +30,7 @@ from curta.compiler.numbers import (
     Number,
     Range,
     common_factor,
+    divided,
     power_of_two,
     simplify,
     step_of,
@@ -159,7 +160,7 @@ class RangeAnalysis:
         if condition not in self._directions:
             terms, beta = self._flat(condition)
             alpha = common_factor(c for _, c in terms)
-            u = tuple((index, simplify(Fraction(c) / alpha)) for index, c in terms)
+            u = tuple((index, divided(c, alpha)) for index, c in terms)
             self._directions[condition] = u, alpha, beta
         return self._directions[condition]
 

@@ -35,9 +35,9 @@ from curta.compiler.numbers import (
     Number,
     ceil_log2,
     common_factor,
+    divided,
     fits_float64,
     power_of_two,
-    simplify,
 )
 
 
@@ -209,7 +209,7 @@ def split_by_exactness(circuit: Circuit, group: list[tuple[Wire, Number]]) -> li
     that mask a look-up: these may be large, and their sum small. Else one per wire.
     """
     unit = common_factor(coefficient for _, coefficient in group)
-    members = tuple((wire, simplify(Fraction(c) / unit)) for wire, c in group)
+    members = tuple((wire, divided(c, unit)) for wire, c in group)
     if fits_float64(*partial_sums(circuit, members)):
         return [Carrier(members)]
     parts: dict[object, list[tuple[Wire, Number]]] = {}

@@ -25,8 +25,8 @@ import numpy as np
 from curta.engine import builds
 from curta.engine.base import Ids
 from curta.engine.builds import ENOUGH, KITS, Made, Numbers, Request, Sample
+from curta.engine.model_cache import SOURCES
 from curta.engine.native.kit import Place
-from curta.engine.native.source_cache import SOURCES
 from curta.engine.toolchain import LIBRARIES
 from curta.errors import CurtaError
 from curta.settings import read_settings
@@ -48,22 +48,14 @@ SAMPLED_NOW = WINDOW_NOW = 1 << 15
 LESS = 0.05
 """Of a chunk: where code says so much less than when nothing could be added, there is something."""
 MOST_BUILDS = 8
+MORE = 2
+"""Times the tokens of one build, until there is another."""
 FEW = 8
 """Tokens that are quicker to look at one by one."""
 SCATTER = 7919
 """So that samples are taken in all parts of chunks."""
-PASSED_ON = (
-    "program",
-    "has_looked",
-    "sample",
-    "missing",
-    "length",
-    "share",
-    "builds",
-    "process",
-    "code",
-    "is_sampled",
-)
+KEPT_BACK = ("workshop", "session", "now", "is_attached")
+"""Of a sequence on its way; all else goes on in the next."""
 
 
 def kit_key(source: str) -> str | None:
@@ -171,6 +163,8 @@ class Warming:
         """What the run began with."""
         self.sample = Sample()
         self.builds = self.length = 0
+        self.next = 0 if self.now else COLD
+        """How many tokens it has to have said before it is worth a compiler's time."""
         self.share = 0.0
         """The part of the latest chunk that code for places said."""
         self.is_attached = self.is_sampled = False
@@ -224,7 +218,7 @@ class Warming:
     def wants_sample(self) -> bool:
         if self.process is not None or self.builds >= MOST_BUILDS or not self.missing:
             return False
-        return self.now or self.length >= COLD
+        return self.length >= self.next
 
     @property
     def wanted(self) -> int:
@@ -268,6 +262,7 @@ class Warming:
         elif self.is_sampled:
             self.is_sampled = False
             self.builds += 1
+            self.next = MORE * self.length
             if self.now:
                 with suppress(CurtaError):
                     self.arrived(builds.make(self.request, lambda: self.session.engine.model))
@@ -328,7 +323,7 @@ class Warming:
         if sys.is_finalizing():  # there is none
             return
         numbers = self.sample.numbers
-        state = {name: self.__dict__[name] for name in PASSED_ON}
+        state = {name: one for name, one in self.__dict__.items() if name not in KEPT_BACK}
         if self.workshop.parted is not None:
             self.workshop.parted.stop()
         self.workshop.parted = Parted(state, numbers, self.fields_of(numbers))

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Unpack
 
 from curta import __version__
-from curta.compiler import Model, load_model
+from curta.compiler import Model, compile, load_model
 from curta.compiler.compile import OnPass
 from curta.compiler.model import file_notes
 from curta.compiler.serialize import identity as identity_of
@@ -179,10 +179,12 @@ class BakedMachine:
         return base64.b64encode(self.program.to_bytes()).decode("ascii")
 
     def prepare(self, path: str | Path) -> None:
-        """Make and keep the native code for a file that this was saved to.
+        """Make and keep the native code for a file that this was saved to, and what code that knows
+        the program is put together from.
 
         The first run of the file would do it, but would have to read the weights first.
         """
+        from curta.engine.native import Native
         from curta.machine.weights import load_weights, weights_key
 
         before = identity(path)
@@ -190,7 +192,9 @@ class BakedMachine:
             raise FileError(f"{path} holds another program; save this one to it first")
         key = weights_key((), file_digest(path).encode())
         if identity(path) == before:
-            load_weights("native", key, vocabulary(()), lambda: self.model)
+            engine = load_weights("native", key, vocabulary(()), lambda: self.model)
+            assert isinstance(engine, Native)
+            engine.make_kit()
 
 
 def bake(
@@ -203,7 +207,6 @@ def bake(
     **options: Unpack[LoadOptions],
 ) -> BakedMachine:
     """Weights that run this program and no other; with `library`, ones to be instantiated."""
-    from curta.engine.model_cache import compile_cached
     from curta.machine.computer import build
 
     machine = Machine(extensions=extensions)
@@ -220,7 +223,7 @@ def bake(
             f"{MOST_BAKED:,} can be baked; run it from the prompt (curta run)"
         )
     loaded = LoadedProgram.from_core(stored, Operations(machine.extensions).names)
-    model = compile_cached(build(machine.extensions, stored.instructions), MOST_TOKENS, on_pass)
+    model = compile(build(machine.extensions, stored.instructions), MOST_TOKENS, on_pass)
     baked = replace(loaded, baked=True)
     return BakedMachine(baked, name, lambda: model, level, machine.extensions, proved=proved)
 

@@ -17,10 +17,9 @@ from typing import Any
 from curta.compiler import Model
 from curta.compiler.compile import OnPass
 from curta.compiler.serialize import identity
-from curta.engine import LEVELS, Engine, Level, load
-from curta.engine.model_cache import compile_cached
-from curta.engine.native import Library, Native, source_cache
-from curta.engine.native.source_cache import NATIVE
+from curta.engine import LEVELS, Engine, Level, load, model_cache
+from curta.engine.model_cache import NATIVE, compile_cached
+from curta.engine.native import Library, Native
 from curta.errors import UserError
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.parts.operations import Extension, Operations
@@ -28,7 +27,7 @@ from curta.machine.vocabulary import vocabulary
 from curta.store import key_of, sources_digest
 
 SOURCES = (
-    *source_cache.SOURCES,
+    *model_cache.SOURCES,
     *("engine/base.py", "machine/parts/*.py", "machine/wasm/*.py", "machine/weights.py"),
     *(
         f"machine/{name}.py"

@@ -15,8 +15,8 @@ import numpy as np
 from curta.compiler.model import Model
 from curta.compiler.numbers import power_of_two
 from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
+from curta.engine.model_cache import cached_source
 from curta.engine.native.emit import model_to_c, model_to_kit
-from curta.engine.native.source_cache import cached_source
 from curta.engine.toolchain import Signatures, build_library, load_functions
 from curta.errors import RegionError, UserError
 from curta.settings import read_settings

@@ -168,10 +168,12 @@ def joined(parts: list[Part]) -> list[Part]:
         for j, (other, below) in enumerate(parts):
             if i == j:
                 continue
-            scale = Fraction(power_of_two(bits.low - below.low))
-            rest = parts[: min(i, j)] + parts[min(i, j) + 1 : max(i, j)] + parts[max(i, j) + 1 :]
-            if bits.low == below.high and weight == other * scale:
-                return joined([*rest, (other, replace(below, high=bits.high))])
-            if bits.high == below.high and bits.low > below.low and weight == -other * scale:
-                return joined([*rest, (other, replace(below, high=bits.low))])
+            sign, high = 1, bits.high
+            if bits.high == below.high and bits.low > below.low:
+                sign, high = -1, bits.low
+            elif bits.low != below.high:
+                continue
+            if weight == sign * other * power_of_two(bits.low - below.low):
+                rest = [part for n, part in enumerate(parts) if n not in (i, j)]
+                return joined([*rest, (other, replace(below, high=high))])
     return parts

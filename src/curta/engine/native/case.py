@@ -12,12 +12,14 @@ Evaluation is by demand: the factor of a gate that cannot open is never looked a
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from operator import itemgetter
 from typing import Self
 
-from curta.compiler.numbers import Number, common_factor, power_of_two, simplify, step_of
+from curta.compiler.numbers import Number, common_factor, divided, power_of_two, simplify, step_of
 from curta.engine.native.intervals import Intervals
 from curta.engine.native.shapes import jumps_of, staircase_of
 from curta.engine.native.values import (
@@ -36,11 +38,11 @@ from curta.engine.native.values import (
     ValueId,
     constant,
     direction,
-    divided,
     proportion,
     scaled,
 )
 
+place_of = itemgetter(0)
 MOST_COMPOSED = 64
 """Jumps of a function of one number that is put together from others."""
 FEWEST_FOR_TABLE = 8
@@ -271,8 +273,7 @@ class Case:
     def settled(self, total: Sum) -> Sum:
         """The same, with what is known to be a constant as that."""
         for known, number in self.fixed.items():
-            slope = proportion(total, known) if total.terms else 0
-            if slope:
+            if slope := proportion(total, known):
                 total = total.plus(known, -slope).plus(constant(simplify(slope * number)))
         return total
 
@@ -342,8 +343,9 @@ class Case:
             if case is not self:
                 argument = case.sum(argument)
         low, high = case.range(argument)
-        base = sum((height for place, height in jumps if place <= low), 0)
-        inner = tuple((place, height) for place, height in jumps if low < place <= high)
+        first, last = (bisect_right(jumps, end, key=place_of) for end in (low, high))
+        base = sum(height for _, height in jumps[:first])
+        inner = jumps[first:last]
         if not inner:
             return scaled(factor, base)
         added = argument.added
@@ -351,7 +353,7 @@ class Case:
         unit = power_of_two(self.pool.step(argument))
         heights: dict[Number, Number] = {}
         for place, height in inner:
-            value = simplify(-(Fraction(added - place) // unit) * unit)
+            value = simplify(-((added - place) // unit) * unit)
             heights[value] = heights.get(value, 0) + height
         inner = tuple((value, height) for value, height in heights.items() if height)
         if not inner:
@@ -420,5 +422,7 @@ class Case:
     def in_units(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...]) -> Sum:
         """Steps as a multiple of steps of whole heights: one value, however it is scaled."""
         height = common_factor(h for _, h in jumps)
+        if height == 1:
+            return self.pool.steps(argument, jumps, ONE)
         units = tuple((place, divided(h, height)) for place, h in jumps)
         return scaled(self.pool.steps(argument, units, ONE), height)

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two, simplify
-from curta.engine.native.acts import Acts, Block, Compare, Divide, Say
 from curta.engine.native.case import Case
-from curta.engine.native.routine import Rule
+from curta.engine.native.routine import Acts, Block, Compare, Divide, Rule, Say
 from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId, upright
 
 MOST_PIECES = 6
@@ -111,7 +110,7 @@ def places_of(case: Case, on: Sum) -> list[Bounds]:
         first = int(Fraction(low) // step) + 1
         places = {simplify(step * n) for n in range(first, int(Fraction(high) // step) + 1)}
     for found in case.pool.places.get(on, []):
-        whole = {simplify(-(-Fraction(place) // step) * step) for place in found}
+        whole = {simplify(-(-place // step) * step) for place in found}
         inner = {place for place in whole if low < place <= high}
         if len(places | inner) < MOST_PIECES:
             places |= inner

@@ -91,12 +91,7 @@ def track_facts(routine: Routine, tokens: Sequence[int]) -> tuple[int, Facts]:
     """How far back look-ups by position go, and what they find if all tokens are these."""
     pool = routine.pool
     position = pool.known.get(POSITION)
-    shifts = {
-        number: pool.position_shift(look_up.query)
-        for number, look_up in routine.look_ups.items()
-        if pool.rows[look_up.rows].by_position
-    }
-    distances = {n: -shift for n, shift in shifts.items() if shift is not None and shift <= 0}
+    distances = {n: far for n, far in routine.distances.items() if far is not None and far >= 0}
     window = max(distances.values(), default=0)
     equal: dict[int, Sum] = {}
     bounds: dict[Sum, Bounds] = {}

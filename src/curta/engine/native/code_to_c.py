@@ -10,21 +10,25 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two, simplify
-from curta.engine.native.acts import (
-    Act,
-    Block,
-    Compare,
-    Divide,
-    GiveUp,
-    Insist,
-    Next,
-    Proceed,
-    Say,
-)
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import score_range, whole_vertex
 from curta.engine.native.expressions import Scope, literal
-from curta.engine.native.routine import Check, Filing, Growth, Routine, Rule
+from curta.engine.native.routine import (
+    Act,
+    Block,
+    Check,
+    Compare,
+    Divide,
+    Filing,
+    GiveUp,
+    Growth,
+    Insist,
+    Next,
+    Proceed,
+    Routine,
+    Rule,
+    Say,
+)
 from curta.engine.native.tables import comment, storage_type
 from curta.engine.native.values import CONSTANT, Sum, ValueId
 from curta.engine.native.values_to_c import ValuesWriter

@@ -6,6 +6,7 @@ every sum below 2**53 steps, so nothing overflows; intermediate wrap-around woul
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -18,11 +19,12 @@ from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.cases_to_c import CasesWriter, class_tables
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, integer
+from curta.engine.native.following import Follower
 from curta.engine.native.kit import Kit
 from curta.engine.native.places import Places
 from curta.engine.native.places_to_c import PlacesWriter
 from curta.engine.native.routine import Routine
-from curta.engine.native.specialise import NotWorthItError, specialised
+from curta.engine.native.specialise import NotWorthItError, Specialiser
 from curta.engine.native.streams_to_c import StreamsWriter
 from curta.engine.native.symbolic import weights_to_routine
 from curta.engine.native.tables import array_to_c, comment, tables_of, track_type
@@ -60,7 +62,7 @@ def model_to_kit(
     """
     with deep_recursion(), suppress(NotWorthItError):
         routine = weights_to_routine(model)
-        writer = PlacesWriter(Places(routine), model.plan["stops"])
+        writer = PlacesWriter(Places(Follower(routine)), model.plan["stops"])
         if kit is None:
             tables = class_tables(routine, writer.places.classes)
             kit = writer.bare_kit([*sequence(model, routine), tables])
@@ -84,13 +86,18 @@ def sequence(model: Model, routine: Routine) -> list[str]:
 
 @contextmanager
 def deep_recursion() -> Iterator[None]:
-    """Values are followed to their operands by recursion: as deep as a model has layers."""
-    limit = sys.getrecursionlimit()
+    """Values are followed to their operands by recursion: as deep as a model has layers. What is
+    made of them has few cycles, and is not searched for any.
+    """
+    limit, collects = sys.getrecursionlimit(), gc.isenabled()
     sys.setrecursionlimit(max(limit, DEEPEST))
+    gc.disable()
     try:
         yield
     finally:
         sys.setrecursionlimit(limit)
+        if collects:
+            gc.enable()
 
 
 def runtime(name: str) -> str:
@@ -104,10 +111,10 @@ def steps(model: Model, routine: Routine, *, specialise: bool) -> list[str]:
         return [StreamsWriter(routine).functions()]
     if specialise:
         with suppress(CannotSpecialiseError, NotWorthItError):
-            places = None
-            plan = specialised(routine)
+            places, follower = None, Follower(routine)
+            plan = Specialiser(follower).plan()
             with suppress(NotWorthItError):
-                places = Places(routine)
+                places = Places(follower)
             writer = CasesWriter(plan, model.plan["stops"], places)
             return ["#define CASES\n", writer.class_tables(), writer.functions()]
     return [CodeWriter(routine).functions()]

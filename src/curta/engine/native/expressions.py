@@ -97,6 +97,11 @@ class Expressions:
             text += signed(added, size(added), text)
         return text or "0"
 
+    def read(self, total: Sum, scope: Scope) -> list[ValueId]:
+        """The values that the text of a sum names."""
+        rest, _ = self.split(self.put_together(total, scope)[1], scope)
+        return [value for value, _ in rest.terms]
+
     def put_together(self, total: Sum, scope: Scope) -> tuple[list[Part], Sum]:
         """A sum with bits of numbers put together, as far as they are there."""
         if not scope.bits or total.without_constant in scope.names:
@@ -174,7 +179,7 @@ class Expressions:
         own = self.pool.step(shape.factor)
         factor = "" if shape.factor == ONE else f"({self.text(shape.factor, own, scope)})"
         heights = [integer(height * power_of_two(own - step)) for _, height in shape.jumps]
-        places = [-int(-Fraction(place) // unit) for place, _ in shape.jumps]
+        places = [-(-place // unit) for place, _ in shape.jumps]
         jumps = tuple(zip(places, heights, strict=True))
         by = "" if heights[0] == 1 else f"{literal(heights[0])} * "
         times = f" * {factor}" if factor else ""

@@ -7,32 +7,34 @@ extremes are at bends and ends. And what is known of the sum itself is known.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Mapping
 
-from curta.compiler.numbers import Number, power_of_two, simplify
+from curta.compiler.numbers import MANTISSA_BITS, Number, divided, power_of_two, simplify
 from curta.engine.native.bits import BitFinder, Bits
 from curta.engine.native.values import (
     Bounds,
+    Column,
     Conjunction,
-    Curve,
     Digit,
+    FetchedKey,
+    FetchedValue,
     Held,
+    Mean,
+    Parameter,
     Pool,
+    PositionValue,
     Product,
     Steps,
     Sum,
+    Total,
     ValueId,
     direction,
-    divided,
     proportion,
 )
 
 MOST_NUMBERS = 6
 """Numbers that the terms of a sum are tried as functions of."""
-
-
-MOST_EVALUATED = 1000
-"""Terms times bends, in one such search."""
 
 
 class Intervals:
@@ -98,15 +100,11 @@ class Intervals:
             case Product(gate, factor):
                 low, high = self.of(gate)
                 return times((max(low, 0), max(high, 0)), self.of(factor))
-            case Steps(argument, jumps, factor):
-                low, high = self.of(argument)
-                level = sum((height for place, height in jumps if place <= low), 0)
-                levels = [level]
-                for place, height in jumps:
-                    if low < place <= high:
-                        level += height
-                        levels.append(level)
-                return times((simplify(min(levels)), simplify(max(levels))), self.of(factor))
+            case Steps(argument, _, factor):
+                places, levels = self.pool.levels(value)
+                first, last = (bisect_right(places, end) for end in self.of(argument))
+                reached = levels[first : last + 1]
+                return times((min(reached), max(reached)), self.of(factor))
             case Held(total):
                 return self.of(total)
             case Conjunction(one, other):
@@ -119,11 +117,33 @@ class Intervals:
                 return self.given(value)
 
     def given(self, value: ValueId) -> Bounds:
-        known = self.bounds.get(Sum(((value, 1),)))
-        if isinstance(self.pool.entries[value].definition, Digit):
-            assert known is not None, "a digit without a class"
-            return known
-        return self.pool.bounds_of_given(value)
+        """The interval of a value that is not computed."""
+        pool, entry = self.pool, self.pool.entries[value]
+        match entry.definition:
+            case Digit():
+                return self.bounds[Sum(((value, 1),))]
+            case Column(_, entries):
+                return min(entries), max(entries)
+            case Parameter(_, low, high):
+                return low, high
+            case PositionValue(divisor, modulus, power, offset):
+                most = (pool.max_tokens - 1) // divisor
+                most = min(most, modulus - 1) if modulus else most
+                low, high = -offset, most - offset
+                return (low, high) if power == 1 else (0, max(low * low, high * high))
+            case FetchedValue(number, name):
+                look_up = pool.look_ups[number]
+                member = pool.rows[look_up.rows].members[name]
+                if look_up.nearest:
+                    return member.low, member.high
+                return min(member.low, 0), max(member.high, 0)
+            case FetchedKey(number, unit):
+                return 0, max(pool.rows_behind(number).size, pool.max_tokens, unit)
+            case Total() | Mean():
+                most_steps = power_of_two(MANTISSA_BITS + entry.step)
+                return -most_steps, most_steps
+            case definition:
+                raise AssertionError(f"{definition} is computed")
 
     # -- functions of one number -------------------------------------------------------------
 
@@ -151,22 +171,12 @@ class Intervals:
     def without(self, total: Sum, number: Sum) -> tuple[Sum, Bounds]:
         """A sum without all that is a function of a number, and the interval of that."""
         slope = proportion(total, number)
-        rest = dict(total.plus(number, -slope).terms if slope else total.terms)
-        low, high = self.of(number)
-        places = {low, high}
-        parts: list[tuple[Number, Curve]] = []
-        for value in list(rest):
-            curve = self.pool.curve(value)
-            if curve is not None and curve.number == number:
-                parts.append((rest.pop(value), curve))
-                places.update(bend for bend in curve.bends if low < bend < high)
-        if not parts or len(places) * len(parts) > MOST_EVALUATED:
-            return total, (0, 0)
-        heights = [
-            slope * place + sum(coefficient * curve.at(place) for coefficient, curve in parts)
-            for place in places
-        ]
-        return Sum(tuple(rest.items())), (min(heights), max(heights))
+        parts, others = list[tuple[ValueId, Number]](), list[tuple[ValueId, Number]]()
+        for term in total.plus(number, -slope).terms if slope else total.terms:
+            curve = self.pool.curve(term[0])
+            (others if curve is None or curve.number is not number else parts).append(term)
+        ends = self.pool.ends_between(*self.of(number), slope, tuple(parts)) if parts else None
+        return (total, (0, 0)) if ends is None else (Sum(tuple(others)), ends)
 
 
 def times(a: Bounds, b: Bounds) -> Bounds:

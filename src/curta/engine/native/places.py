@@ -15,12 +15,12 @@ from fractions import Fraction
 from functools import cached_property
 
 from curta.compiler.numbers import Number, power_of_two
-from curta.engine.native.acts import Acts, Block, Divide
 from curta.engine.native.bits import Bits, Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import MOST_DIVISIONS, division, possible, whole_vertex
 from curta.engine.native.classes import class_facts, numbers_over
-from curta.engine.native.routine import Event, Filing, Growth, Routine, Rule
+from curta.engine.native.following import Follower
+from curta.engine.native.routine import Acts, Block, Divide, Event, Filing, Growth, Rule
 from curta.engine.native.specialise import (
     FEWEST_FOR_SELECTOR,
     Group,
@@ -110,9 +110,9 @@ class Exact(Case):
 class Places(Specialiser):
     """The steps of a routine by places."""
 
-    def __init__(self, routine: Routine) -> None:
-        super().__init__(routine)
-        if self.selector is None or not routine.ring():
+    def __init__(self, follower: Follower) -> None:
+        super().__init__(follower)
+        if self.selector is None or not self.routine.ring():
             raise NotWorthItError
         asked = [one for one in self.pool.reads(self.selector) if one.constant is None]
         totals = [
@@ -288,11 +288,10 @@ class Places(Specialiser):
 
     def looking_back(self, moment: Moment) -> dict[ValueId, Sum]:
         """What look-ups by fixed distances find at the token after a moment."""
-        distances = self.distances()
         known = {v for total in moment.case.facts.equal.values() for v, _ in total.terms}
         found = {}
         for value, entry in enumerate(self.pool.entries):
-            distance = self.distance_of(value, distances)
+            distance = self.distance_of(value)
             if 1 <= distance <= len(moment.taken) and isinstance(entry.definition, FetchedValue):
                 number, name = entry.definition.look_up, entry.definition.member
                 filed = self.pool.rows_behind(number).members[name].total
@@ -307,19 +306,12 @@ class Places(Specialiser):
             v == CONSTANT or isinstance(self.pool.definition(v), Parameter) for v, _ in total.terms
         )
 
-    def distances(self) -> dict[int, int]:
-        """How far back look-ups by position look."""
-        shifts = {
-            number: self.pool.position_shift(look_up.query)
-            for number, look_up in self.routine.look_ups.items()
-            if self.pool.rows[look_up.rows].by_position
-        }
-        return {n: -shift for n, shift in shifts.items() if shift is not None}
-
-    def distance_of(self, value: ValueId, distances: dict[int, int]) -> int:
+    def distance_of(self, value: ValueId) -> int:
         """How far back a value was filed; 0 if it is of this token, or no such value."""
         definition = self.pool.entries[value].definition
-        return distances.get(definition.look_up, 0) if isinstance(definition, FetchedValue) else 0
+        if not isinstance(definition, FetchedValue):
+            return 0
+        return self.routine.distances.get(definition.look_up) or 0
 
     def moved(self, moment: Moment, grown: Sum) -> Moment:
         """The same once the place has moved on."""

@@ -23,14 +23,13 @@ from dataclasses import replace
 from functools import cached_property
 
 from curta.compiler.numbers import Number
-from curta.engine.native.acts import Act, Acts, Block, Divide
 from curta.engine.native.bits import Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, Scope, integer
 from curta.engine.native.kit import Kit
 from curta.engine.native.places import MOST_TOKENS, Change, Moment, Places
-from curta.engine.native.routine import Check, Filing, Growth, Rule
+from curta.engine.native.routine import Act, Acts, Block, Check, Divide, Filing, Growth, Rule
 from curta.engine.native.specialise import Group, NotWorthItError
 from curta.engine.native.tables import array_to_c, storage_type
 from curta.engine.native.values import (

@@ -1,7 +1,8 @@
 """What one step does, in order, over a pool of values.
 
 Totals grow, rows are filed, promises are checked, and at the end a token is chosen. Everything else
-is computed because one of these reads it.
+is computed because one of these reads it. What is left of that in a case are acts: in order, in
+blocks that end with a choice.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from curta.compiler.numbers import Number
+from curta.engine.native.case import Case
 from curta.engine.native.values import (
     CONSTANT,
+    Bounds,
     FetchedKey,
     FetchedValue,
     LookUp,
@@ -77,6 +80,63 @@ class Rule:
 
 
 @dataclass(frozen=True)
+class Say:
+    """The best token of one rule is said."""
+
+    rule: Rule
+
+
+@dataclass(frozen=True)
+class Compare:
+    """The best of several rules is said."""
+
+    rules: tuple[Rule, ...]
+
+
+@dataclass(frozen=True)
+class Divide:
+    """Branches by the interval that a sum is in; together they cover all that it can be."""
+
+    on: Sum
+    branches: tuple[tuple[Bounds, Block], ...]
+
+
+@dataclass(frozen=True)
+class Proceed:
+    """The rest is that of a group of classes."""
+
+    group: int
+
+
+@dataclass(frozen=True)
+class Insist:
+    """The rest is for steps in which a look-up finds a row; others are left to the general code."""
+
+    look_up: int
+
+
+@dataclass(frozen=True)
+class GiveUp:
+    """The step is left to the general code, which takes the token in from the start."""
+
+
+@dataclass(frozen=True)
+class Next:
+    """The token is taken in: the next one."""
+
+
+Act = Growth | Filing | Check | Say | Compare | Divide | Proceed | Insist | GiveUp | Next
+Acts = list[tuple[Case, Act]]
+
+
+@dataclass(frozen=True)
+class Block:
+    """Acts in order, each with what is known at it; the last leads elsewhere or says a token."""
+
+    acts: tuple[tuple[Case, Act], ...]
+
+
+@dataclass(frozen=True)
 class Routine:
     """All that one step does."""
 
@@ -116,13 +176,21 @@ class Routine:
     def ring(self) -> int:
         """Rows enough for look-ups by fixed distances, a power of two; 0 if there are others."""
         reach = 0
-        for look_up in self.look_ups.values():
-            if self.pool.rows[look_up.rows].by_position:
-                asked = self.pool.position_shift(look_up.query)
-                if asked is None or -asked > LONGEST_REACH:
-                    return 0
-                reach = max(reach, -asked)
+        for distance in self.distances.values():
+            if distance is None or distance > LONGEST_REACH:
+                return 0
+            reach = max(reach, distance)
         return 1 << reach.bit_length()
+
+    @cached_property
+    def distances(self) -> dict[int, int | None]:
+        """How far back look-ups by position look, if that is fixed."""
+        asked = {
+            number: self.pool.position_shift(look_up.query)
+            for number, look_up in self.look_ups.items()
+            if self.pool.rows[look_up.rows].by_position
+        }
+        return {number: None if shift is None else -shift for number, shift in asked.items()}
 
 
 def read_by(event: Event) -> list[Sum]:

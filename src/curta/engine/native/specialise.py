@@ -15,16 +15,6 @@ from functools import cached_property
 from itertools import accumulate
 
 from curta.compiler.numbers import Number, power_of_two, simplify
-from curta.engine.native.acts import (
-    Acts,
-    Block,
-    Compare,
-    Divide,
-    GiveUp,
-    Insist,
-    Proceed,
-    Say,
-)
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import chosen, possible
 from curta.engine.native.classes import (
@@ -34,9 +24,24 @@ from curta.engine.native.classes import (
     quiet_stretch,
     token_classes,
 )
-from curta.engine.native.following import Follower, without_repetitions
-from curta.engine.native.intake import Intake, intake
-from curta.engine.native.routine import Check, Event, Filing, Growth, Routine, Rule, read_by
+from curta.engine.native.following import Follower, Intake, intake, without_repetitions
+from curta.engine.native.routine import (
+    Acts,
+    Block,
+    Check,
+    Compare,
+    Divide,
+    Event,
+    Filing,
+    GiveUp,
+    Growth,
+    Insist,
+    Proceed,
+    Routine,
+    Rule,
+    Say,
+    read_by,
+)
 from curta.engine.native.values import (
     ONE,
     ZERO,
@@ -83,11 +88,6 @@ class Plan:
     """The cases of a prompt's tokens."""
 
 
-def specialised(routine: Routine) -> Plan:
-    """The cases of a step, if there is a selector: then most of the general code is idle."""
-    return Specialiser(routine).plan()
-
-
 @dataclass(frozen=True)
 class Work:
     """What a step still has to do."""
@@ -124,18 +124,19 @@ class TakenIn:
 
 
 class Specialiser:
-    def __init__(self, routine: Routine) -> None:
-        self.routine = routine
+    """The cases of a step, if there is a selector: then most of the general code is idle."""
+
+    def __init__(self, follower: Follower) -> None:
+        self.follower = follower
+        self.routine = routine = follower.routine
         self.pool = routine.pool
         self.classes = token_classes(routine)
-        said = sorted({token for one in self.classes for token in one.tokens})
-        self.quiet = quiet_stretch(routine, said)
-        self.intake = intake(routine, set(said))
+        self.tokens = sorted({token for one in self.classes for token in one.tokens})
+        self.quiet = quiet_stretch(routine, self.tokens)
         self.selector = selector(routine)
         if self.selector is None and FEWEST_QUESTIONS > 0:
             raise NotWorthItError
         self.leaves = 0
-        self.follower = Follower(routine)
         self.border = self.first_that_reads(self.selector)
 
     def first_that_reads(self, value: ValueId | None) -> int:
@@ -147,6 +148,7 @@ class Specialiser:
         return len(self.routine.events)
 
     def plan(self) -> Plan:
+        prompts = intake(self.follower, set(self.tokens))
         taken = self.taken_in()
         signatures = list(taken.signatures)
         numbers = {signature: n for n, signature in enumerate(dict.fromkeys(signatures))}
@@ -160,7 +162,7 @@ class Specialiser:
             self.classes,
             entries,
             self.divided(self.groups(taken)),
-            self.intake,
+            prompts,
         )
 
     def taken_in(self) -> TakenIn:

@@ -15,14 +15,14 @@ ids. A value refers to earlier ones only. Some are given, not computed:
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from itertools import accumulate, pairwise
+from typing import Any, TypeVar, cast
 
 from curta.compiler.nodes import PositionFeature
-from curta.compiler.numbers import MANTISSA_BITS, Number, power_of_two, simplify, step_of
+from curta.compiler.numbers import Number, divided, power_of_two, simplify, step_of
 
 ValueId = int
 CONSTANT: ValueId = -1
@@ -31,6 +31,8 @@ Rises = tuple[tuple[Number, Number], ...]
 """Places and heights of steps."""
 MOST_BENDS = 200
 """Bends of a function of one number that is looked at in full."""
+MOST_EVALUATED = 1000
+"""Functions of one number times places, where extremes are looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,14 @@ class Sum:
         return Sum(self.terms[1:]) if self.terms and self.terms[0][0] == CONSTANT else self
 
     def plus(self, other: Sum, factor: Number = 1) -> Sum:
-        return sum_of([(self, 1), (other, factor)])
+        total = dict(self.terms)
+        for value, coefficient in other.terms:
+            changed = total.get(value, 0) + factor * coefficient
+            if changed:
+                total[value] = simplify(changed)
+            else:
+                total.pop(value, None)
+        return Sum(tuple(sorted(total.items())))
 
 
 def sum_of(parts: Iterable[tuple[Sum, Number]]) -> Sum:
@@ -236,7 +245,23 @@ class Curve:
 
     number: Sum
     bends: tuple[Number, ...]
+    """In their order."""
     at: Callable[[Number], Number]
+
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def lasting(method: Method) -> Method:
+    """A method of a pool of which every result is kept."""
+
+    def found(pool: Pool, *given: object) -> object:
+        key = (method, *given)
+        if key not in pool.results:
+            pool.results[key] = method(pool, *given)
+        return pool.results[key]
+
+    return cast(Method, found)
 
 
 @dataclass
@@ -249,8 +274,9 @@ class Pool:
     rows: list[Rows] = field(default_factory=list)
     look_ups: list[LookUp] = field(default_factory=list)
     asked: dict[LookUp, int] = field(default_factory=dict)
-    curves: dict[ValueId, Curve | None] = field(default_factory=dict)
-    stairs: dict[ValueId, int | None] = field(default_factory=dict)
+    units: dict[Sum, Sum] = field(default_factory=dict)
+    results: dict[tuple[object, ...], Any] = field(default_factory=dict)
+    """Of methods that always return the same."""
     places: dict[Sum, list[set[Number]]] = field(default_factory=dict)
     """Where steps of a number change, by the number: of each, the first value behind every jump."""
 
@@ -292,53 +318,81 @@ class Pool:
         return self.value(Product(gate, factor), self.step(gate) + self.step(factor))
 
     def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
-        grain, places = self.step(argument), [place for place, _ in jumps]
-        assert not argument.added
-        assert all(step_of(place) >= grain for place in places)
-        assert all(before < place for before, place in pairwise(places))
-        step = min(step_of(height) for _, height in jumps) + self.step(factor)
-        return self.value(Steps(argument, jumps, factor), step)
+        steps = Steps(argument, jumps, factor)
+        number = self.known.get(steps)
+        if number is None:
+            grain, places = self.step(argument), [place for place, _ in jumps]
+            assert not argument.added
+            assert all(step_of(place) >= grain for place in places)
+            assert all(before < place for before, place in pairwise(places))
+            step = min(step_of(height) for _, height in jumps) + self.step(factor)
+            number = self.define(steps, step)
+        return Sum(((number, 1),))
 
+    @lasting
     def stair_width(self, value: ValueId) -> int | None:
         """Steps of a staircase from 0 on that are as wide as a power of two, by as much."""
-        if value not in self.stairs:
-            entry = self.entries[value]
-            shape = entry.definition
-            assert isinstance(shape, Steps)
-            unit, height = power_of_two(self.step(shape.argument)), power_of_two(entry.step)
-            width = int(shape.jumps[0][0] // unit)
-            expected = ((n * width * unit, height) for n in range(1, len(shape.jumps) + 1))
-            fits = width > 1 and not width & (width - 1) and shape.factor == ONE
-            fits = fits and all(a == b for a, b in zip(shape.jumps, expected, strict=True))
-            self.stairs[value] = width if fits else None
-        return self.stairs[value]
+        entry = self.entries[value]
+        shape = entry.definition
+        assert isinstance(shape, Steps)
+        unit, height = power_of_two(self.step(shape.argument)), power_of_two(entry.step)
+        width = int(shape.jumps[0][0] // unit)
+        expected = ((n * width * unit, height) for n in range(1, len(shape.jumps) + 1))
+        fits = width > 1 and not width & (width - 1) and shape.factor == ONE
+        fits = fits and all(a == b for a, b in zip(shape.jumps, expected, strict=True))
+        return width if fits else None
 
+    @lasting
     def curve(self, value: ValueId) -> Curve | None:
         """The number that a value is a function of, if it is one."""
-        if value not in self.curves:
-            self.curves[value] = self._curve(value)
-        return self.curves[value]
-
-    def _curve(self, value: ValueId) -> Curve | None:
         match self.entries[value].definition:
             case Product(gate, factor) if factor == ONE:
-                scale, number = direction(gate.without_constant)
+                scale, number = self.unit(gate.without_constant)
                 added = gate.added
                 bend = divided(-added, scale)
                 return Curve(number, (bend,), lambda place: max(scale * place + added, 0))
             case Steps(argument, jumps, factor) if factor == ONE and len(jumps) <= MOST_BENDS:
-                scale, number = direction(argument)
+                scale, number = self.unit(argument)
                 step = power_of_two(self.step(argument))
-                bends = [divided(p, scale) for place, _ in jumps for p in (place, place - step)]
-                places = [place for place, _ in jumps]
-                levels = list(accumulate((height for _, height in jumps), initial=0))
+                bends = {divided(p, scale) for place, _ in jumps for p in (place, place - step)}
+                places, levels = self.levels(value)
 
                 def level(place: Number) -> Number:
                     return levels[bisect_right(places, scale * place)]
 
-                return Curve(number, tuple(bends), level)
+                return Curve(number, tuple(sorted(bends)), level)
             case _:
                 return None
+
+    def unit(self, total: Sum) -> tuple[Number, Sum]:
+        """The direction of a sum; there is one object for each."""
+        scale, number = direction(total)
+        return scale, self.units.setdefault(number, number)
+
+    @lasting
+    def levels(self, value: ValueId) -> tuple[list[Number], list[Number]]:
+        """Where steps change, and what they are before the first place and behind each."""
+        steps = self.entries[value].definition
+        assert isinstance(steps, Steps)
+        heights = accumulate((height for _, height in steps.jumps), initial=0)
+        return [place for place, _ in steps.jumps], [simplify(height) for height in heights]
+
+    @lasting
+    def ends_between(
+        self, low: Number, high: Number, slope: Number, parts: tuple[tuple[ValueId, Number], ...]
+    ) -> Bounds | None:
+        """Least and greatest value of functions of one number, added up with a multiple of it; None
+        if there are too many bends to look at.
+        """
+        curves = [(curve, c) for v, c in parts if (curve := self.curve(v)) is not None]
+        places = {low, high}
+        for curve, _ in curves:
+            bends = curve.bends
+            places.update(bends[bisect_right(bends, low) : bisect_left(bends, high)])
+        if len(places) * len(curves) > MOST_EVALUATED:
+            return None
+        heights = [slope * p + sum(c * curve.at(p) for curve, c in curves) for p in places]
+        return min(heights), max(heights)
 
     def reads(self, value: ValueId) -> Iterator[Sum]:
         """The sums that a value is computed from; queries of tables included."""
@@ -366,33 +420,6 @@ class Pool:
             for total in self.reads(value):
                 stack.extend(v for v, _ in total.terms)
         return found
-
-    def bounds_of_given(self, value: ValueId) -> Bounds:
-        """The interval of a value that is not computed."""
-        entry = self.entries[value]
-        match entry.definition:
-            case Column(_, entries):
-                return min(entries), max(entries)
-            case Parameter(_, low, high):
-                return low, high
-            case PositionValue(divisor, modulus, power, offset):
-                most = (self.max_tokens - 1) // divisor
-                most = min(most, modulus - 1) if modulus else most
-                low, high = -offset, most - offset
-                return (low, high) if power == 1 else (0, max(low * low, high * high))
-            case FetchedValue(number, name):
-                look_up = self.look_ups[number]
-                member = self.rows[look_up.rows].members[name]
-                if look_up.nearest:
-                    return member.low, member.high
-                return min(member.low, 0), max(member.high, 0)
-            case FetchedKey(number, unit):
-                return 0, max(self.rows_behind(number).size, self.max_tokens, unit)
-            case Total() | Mean():
-                most_steps = power_of_two(MANTISSA_BITS + entry.step)
-                return -most_steps, most_steps
-            case definition:
-                raise AssertionError(f"{definition} is computed")
 
     def rows_behind(self, look_up: int) -> Rows:
         return self.rows[self.look_ups[look_up].rows]
@@ -431,22 +458,18 @@ def upright(total: Sum) -> tuple[int, Sum]:
     return sign, scaled(total, sign)
 
 
-def divided(a: Number, b: Number) -> Number:
-    if b == 1:
-        return a
-    if isinstance(a, int) and isinstance(b, int) and a % b == 0:
-        return a // b
-    return simplify(Fraction(a) / b)
-
-
 def proportion(total: Sum, number: Sum) -> Number:
     """How often a sum contains another, if it contains all its terms equally often; else 0."""
-    coefficients = dict(total.terms)
     first, scale = number.terms[0]
-    slope = divided(coefficients.get(first, 0), scale)
-    if slope and all(coefficients.get(v) == c * slope for v, c in number.terms):
-        return slope
-    return 0
+    found = next((c for v, c in total.terms if v == first), 0)
+    if not found:
+        return 0
+    slope = divided(found, scale)
+    if len(number.terms) > 1:
+        coefficients = dict(total.terms)
+        if any(coefficients.get(v) != c * slope for v, c in number.terms):
+            return 0
+    return slope
 
 
 def scaled(total: Sum, factor: Number) -> Sum:

@@ -40,13 +40,18 @@ class ValuesWriter:
         """Parameters and bodies of functions that several blocks may call."""
 
     def needed(self, case: Case, totals: list[Sum], scope: Scope) -> list[str]:
-        """The definitions of all values that these sums read, if they are not there yet."""
+        """The definitions of all values that these sums read, if they are not there yet.
+
+        What has been defined may change how a sum is written, and so what it reads.
+        """
         lines: list[str] = []
-        for total in totals:
-            rest, _ = self.expressions.split(total, scope)
-            for value, _ in rest.terms:
-                if value != CONSTANT and value not in scope.defined:
-                    self.define(case, value, scope, lines)
+        before = -1
+        while before != len(scope.defined):
+            before = len(scope.defined)
+            for total in totals:
+                for value in self.expressions.read(total, scope):
+                    if value not in scope.defined:
+                        self.define(case, value, scope, lines)
         return lines
 
     def named(self, case: Case, total: Sum, scope: Scope) -> list[str]:
