@@ -60,8 +60,10 @@ def test_a_data_set_is_there_when_it_is_whole(
 
 
 def test_ranges_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["delegate", "data", "--out", str(tmp_path / "d"), "--digits", "few"]) == 2
-    assert "write a range as in 1..4" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        main(["delegate", "data", "--out", str(tmp_path / "d"), "--digits", "few"])
+    assert stop.value.code == 2
+    assert "--digits few: write a range as in 1..10" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")

@@ -68,7 +68,7 @@ def test_the_list_has_a_line_for_everything(capsys: Capture) -> None:
         (["run", "addition", "--format", "plain", "--positions", "coupled"], "use reversed"),
         (["run", "missing.py"], "missing.py: there is no such file"),
         (["run"], "NAME"),
-        (["run", "addition", "--log", "paper"], "invalid choice: 'paper'"),
+        (["run", "addition", "--log", "paper"], "--log paper: one of tensorboard, wandb"),
         (["resume", "nowhere"], "nowhere: there is no such run"),
         (["evaluate", "nowhere", "--digits", "1..3"], "nowhere: there is no such run"),
         (["evaluate", "nowhere", "--steps", "1"], "there is no option --steps"),
@@ -366,12 +366,12 @@ def test_without_jax_there_is_a_line(capsys: Capture, monkeypatch: pytest.Monkey
     )
     code, out, err = run(capsys, "list")
     assert (code, out) == (2, "")
-    assert err == "curta: curta learn needs jax: pip install 'curta[learn]'\n"
+    assert err == "curta: curta learn list needs jax: pip install 'curta[learn]'\n"
 
 
 def test_the_command_line_does_not_import_jax() -> None:
     code = (
         "import sys\nfor name in ('jax', 'torch', 'matplotlib'): sys.modules[name] = None\n"
-        "from curta.app.command_line import parser\nparser()\n"
+        "from curta.app.command_line import read\nread('learn run', ['addition'])\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

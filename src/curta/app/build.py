@@ -7,43 +7,102 @@ import json
 import shutil
 import sys
 import traceback
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING, Literal
 
 from curta.app.gallery import find_program
-from curta.compiler import Graph, Model
-from curta.compiler.compile import DEFAULT_MAX_TOKENS
-from curta.compiler.numbers import short
-from curta.engine.model_cache import compile_cached
 from curta.errors import CurtaError, UserError
+from curta.options import option, word
+from curta.terminal import write_json
+
+if TYPE_CHECKING:
+    from curta.compiler import Graph, Model
 
 MACHINE = "machine"
 """The name that stands for the machine's fixed weights, which `curta run` keeps in its cache."""
 
 
-def run(name: str, emit: str, output: str, max_tokens: int | None) -> None:
-    """Compile the program and write the file or folder."""
-    graph, default = find_graph(name)
-    model = compile_cached(graph, default if max_tokens is None else max_tokens)
-    path = Path(output)
-    try:
-        if emit == "safetensors":
-            model.save(path)
-        elif emit == "c":
-            from curta.engine.native import model_to_c
+@dataclass(frozen=True)
+class Options:
+    """Compile a program and write it to a file.
 
-            path.write_text(model_to_c(model), encoding="utf-8")
-        else:
-            write_torch(model, path)
+    name:       a program of the gallery, FILE.py with a function build() that returns a Graph, or
+                machine: the weights with which curta run runs any program
+    output:     a file; a folder for torch
+    emit:       the model file; the C that the native engine compiles; or a folder with the model
+                file and a PyTorch module that needs nothing of curta
+    max_tokens: the length to certify (the program's)
+    json:       what was made, as JSON
+    """
+
+    name: str = word("NAME")
+    output: str = option(short="-o", metavar="OUT")
+    emit: Literal["safetensors", "c", "torch"] = "safetensors"
+    max_tokens: int | None = None
+    json: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was made.
+
+    output:        where it is
+    layers, width: of the model
+    layer_weights: that are not zero
+    certificate:   what is proved about it
+    """
+
+    output: str
+    layers: int
+    width: int
+    layer_weights: int
+    certificate: str
+
+
+def run(options: Options) -> int:
+    """Compile the program and write the file or folder."""
+    from curta.engine.model_cache import compile_cached
+
+    graph, default = find_graph(options.name)
+    model = compile_cached(graph, default if options.max_tokens is None else options.max_tokens)
+    try:
+        write(model, options.emit, Path(options.output))
     except OSError as error:
-        raise UserError(f"cannot write {output}: {error.strerror}; choose another place") from error
+        raise UserError(
+            f"cannot write {options.output}: {error.strerror}; choose another place"
+        ) from error
     layers, width = len(model.plan["layers"]), model.plan["width"]
-    print(f"{output}: {layers} layers, width {width}, {model.nonzero_weights:,} layer weights")
-    print(model.certificate)
+    report = Report(options.output, layers, width, model.nonzero_weights, str(model.certificate))
+    if options.json:
+        write_json(report)
+        return 0
+    print(
+        f"{report.output}: {layers} layers, width {width}, {report.layer_weights:,} layer weights"
+    )
+    print(report.certificate)
+    return 0
+
+
+def write(model: Model, emit: str, path: Path) -> None:
+    """The model in the form that is asked for."""
+    if emit == "safetensors":
+        model.save(path)
+    elif emit == "torch":
+        write_torch(model, path)
+    else:
+        from curta.engine.native import model_to_c
+
+        path.write_text(model_to_c(model), encoding="utf-8")
 
 
 def find_graph(name: str) -> tuple[Graph, int]:
     """The machine, a graph of the gallery, or the one that a Python file builds."""
+    from curta.compiler import Graph
+    from curta.compiler.compile import DEFAULT_MAX_TOKENS
+    from curta.compiler.numbers import short
+
     if name == MACHINE:
         from curta.machine.computer import build
         from curta.machine.instructions import MOST_TOKENS

@@ -1,0 +1,107 @@
+"""`curta disasm`: WebAssembly beside core instructions beside tokens, or proofs of functions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from curta.app.screen import Screen
+from curta.errors import UserError
+from curta.machine.request import Source
+from curta.terminal import write_json
+
+if TYPE_CHECKING:
+    from curta.machine.proof import Verdict
+
+
+@dataclass(frozen=True)
+class Options(Source):
+    """Show WebAssembly beside core instructions beside tokens. Of a baked program there are core
+    instructions only.
+
+    library: as for --invoke: no main, all functions exported
+    proof:   show instead, function by function, that the core instructions do what the WebAssembly
+             does, and what that rests on; the exit code is 1 if one does not
+    json:    with --proof, as JSON
+    """
+
+    library: bool = False
+    proof: bool = False
+    json: bool = False
+
+
+@dataclass(frozen=True)
+class Function:
+    """One of them.
+
+    name:         in the module
+    start:        where it begins, in core instructions
+    instructions: that it has
+    lemmas:       that its proof rests on
+    refused:      why it is not proved
+    """
+
+    name: str
+    start: int
+    instructions: int
+    lemmas: tuple[str, ...]
+    refused: str | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What is proved.
+
+    proved:    so many functions
+    functions: each of them
+    """
+
+    proved: int
+    functions: tuple[Function, ...]
+
+
+def run(options: Options) -> int:
+    """Print the listing, or the proofs."""
+    from curta.machine import requested
+    from curta.machine.listing import disassembly
+    from curta.machine.load import load_program, prove_program
+    from curta.machine.run import DEFAULT_LIMITS
+    from curta.machine.toolchain import read_program, split_flags
+    from curta.machine.wasm import decode
+
+    if options.json and not options.proof:
+        raise UserError("--json: a listing has no figures; give it with --proof")
+    if requested.is_baked(options):
+        if options.proof:
+            raise UserError(
+                "--proof: the module of a baked program is not known; give what was baked"
+            )
+        print(*disassembly(requested.baked_machine(options, "native").program, None), sep="\n")
+        return 0
+    content = read_program(
+        options.program,
+        split_flags(options.cflags),
+        library=options.library,
+        watcher=Screen().watcher,
+    )
+    pages, extensions = DEFAULT_LIMITS.max_memory, requested.extensions_of(options.extension)
+    if options.proof:
+        return show_proof(prove_program(content, pages, extensions), as_json=options.json)
+    program = load_program(content, pages, extensions, prove=False)
+    print(*disassembly(program, decode(content)), sep="\n")
+    return 0
+
+
+def show_proof(verdicts: tuple[Verdict, ...], *, as_json: bool) -> int:
+    """Function by function; 1 if one is not proved."""
+    from curta.machine.listing import proof_lines
+
+    refused = sum(one.refused is not None for one in verdicts)
+    functions = (
+        Function(one.name, one.start, one.instructions, one.lemmas, one.refused) for one in verdicts
+    )
+    if as_json:
+        write_json(Report(len(verdicts) - refused, tuple(functions)))
+    else:
+        print(*proof_lines(verdicts), sep="\n")
+    return int(refused > 0)
