@@ -66,6 +66,7 @@ EXTRAS = {
     "learn": ("jax", "equinox", "optax", "jaxtyping", "matplotlib", "pyarrow"),
     "delegate": ("torch", "transformers", "peft", "accelerate"),
     "web": ("starlette", "uvicorn"),
+    "dev": ("wasmtime",),
 }
 """What has to be importable for an extra to count as installed."""
 

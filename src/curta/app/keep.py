@@ -15,7 +15,7 @@ from curta.machine import requested
 from curta.machine.conversation import Host, Input
 from curta.machine.kept.file import KeptRun
 from curta.machine.kept.journal import command
-from curta.machine.kept.keeping import Handed, Ready, create, figures, play, results
+from curta.machine.kept.keeping import Handed, Ready, figures, play, results
 from curta.machine.kept.output import output_file, refuse_own_output
 from curta.machine.run import host_of
 
@@ -36,18 +36,16 @@ def run_and_keep(options: Options, stdin: Input) -> int:
     refuse_own_output(options.keep)
     machine = requested.machine_of(options, options.level, screen.building)
     settings = requested.run_options(options, stdin) | screen.told
-    ready, name = requested.ready(options, machine, settings)
-    invocations = requested.invocations(options, ready)
     screen.draw("keeping the input")
-    with create(
+    kept, ready = requested.keep(
+        options,
+        machine,
         options.keep,
-        ready,
-        name,
         settings,
-        invocations,
         keeps_tokens=options.keep_tokens,
         output=output_file(),
-    ) as kept:
+    )
+    with kept:
         return Playing(kept, ready, screen, host_of(settings)).finish(options, options.max_tokens)
 
 

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from curta.errors import UserError
@@ -13,11 +16,26 @@ from curta.machine.bake import SUFFIX, BakedMachine, load_baked
 from curta.machine.conversation import Conversation, Host, Input, Limits
 from curta.machine.extensions import Extension, find_extension
 from curta.machine.instance import Instance
-from curta.machine.kept.file import Invocation
-from curta.machine.kept.keeping import Ready, library_invocations, run_invocations
+from curta.machine.kept.file import KeptRun
+from curta.machine.kept.journal import is_journal
+from curta.machine.kept.keeping import (
+    Ready,
+    create,
+    library_invocations,
+    play,
+    run_invocations,
+)
+from curta.machine.kept.resume import ready_for
 from curta.machine.machine import Machine
 from curta.machine.request import Loading, Request, Source
-from curta.machine.run import LoadOptions, MachineLevel, RunOptions, TalkOptions, program_name
+from curta.machine.run import (
+    LoadOptions,
+    MachineLevel,
+    RunOptions,
+    TalkOptions,
+    host_of,
+    program_name,
+)
 from curta.machine.toolchain import split_flags
 from curta.machine.values import parse_number, show
 
@@ -115,13 +133,65 @@ def ready(request: Request, machine: SomeMachine, options: RunOptions) -> tuple[
     return replace(made, extensions=request.extension), name
 
 
-def invocations(request: Request, ready: Ready) -> tuple[Invocation, ...]:
-    """What is to be invoked, for a run that is kept."""
+def keep(
+    request: Request,
+    machine: SomeMachine,
+    path: str | Path,
+    options: RunOptions,
+    *,
+    keeps_tokens: bool = False,
+    output: tuple[int, int, int] | None = None,
+) -> tuple[KeptRun, Ready]:
+    """The file for a run that is about to begin, and what it begins with."""
+    made, name = ready(request, machine, options)
     if request.invoke is None:
-        return run_invocations(ready.program)
-    instance = Instance(Conversation(ready.talker, ready.program, Host(), Limits()))
-    _, patterns = instance.patterns(request.invoke, numbers(request, instance))
-    return library_invocations(ready.program, request.invoke, patterns)
+        invoked = run_invocations(made.program)
+    else:
+        instance = Instance(Conversation(made.talker, made.program, Host(), Limits()))
+        _, patterns = instance.patterns(request.invoke, numbers(request, instance))
+        invoked = library_invocations(made.program, request.invoke, patterns)
+    kept = create(path, made, name, options, invoked, keeps_tokens=keeps_tokens, output=output)
+    return kept, made
+
+
+@contextmanager
+def kept_run(
+    request: Request, weights: str | None, told: RunOptions, on_pass: Callable[[str], object]
+) -> Iterator[tuple[KeptRun, Ready, Sequence[Extension]]]:
+    """A run to be verified: one that was kept, or one that is made now, and kept as long."""
+    path = request.program[0]
+    if is_journal(path):
+        refuse_what_is_decided(request)
+        with KeptRun.open(path) as kept:
+            names = request.extension or kept.beginning.extensions
+            extensions = extensions_of(names)
+            again = ready_for(kept, "native", extensions, weights)
+            yield kept, replace(again, extensions=names), extensions
+        return
+    with tempfile.TemporaryDirectory(prefix="curta-") as folder:
+        path = os.path.join(folder, "run.curta")
+        with request.opened() as stdin:
+            machine = machine_of(request, "native", on_pass)
+            options = run_options(request, stdin) | told
+            kept, made = keep(request, machine, path, options)
+            with kept:
+                play(kept, made, host_of(options))
+        with KeptRun.open(path) as kept:
+            yield kept, made, extensions_of(request.extension)
+
+
+def refuse_what_is_decided(request: Request) -> None:
+    """What was said when a kept run was begun is not said again."""
+    given = [
+        f"--{name.replace('_', '-')}"
+        for name in ("invoke", "stdin", "stdin_file", "env", "seed", "max_memory", "cflags")
+        if getattr(request, name) not in (None, "", ())
+    ]
+    if words := [*given, *request.program[1:], *request.arguments]:
+        raise UserError(
+            f"{' '.join(words)}: {request.program[0]} is a run that was kept, and that was decided "
+            "when it was begun; leave it out"
+        )
 
 
 def results(request: Request, instance: Instance) -> list[str]:
