@@ -173,7 +173,11 @@ def _short_digest(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What lies on a shelf."""
+    """What lies on a shelf.
+
+    shelf:        its name
+    files, bytes: what there is
+    """
 
     shelf: str
     files: int

@@ -1,4 +1,4 @@
-"""What commands say beside their results: how far they are, and figures for scripts."""
+"""What commands show: output as it comes, how far they are, figures for people or scripts."""
 
 from __future__ import annotations
 
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from rich.progress import TaskID
 
 SECONDS_BETWEEN_LINES = 10.0
+QUIET_SECONDS = 1.0
+"""How long a program may be silent before progress is shown."""
+BETWEEN_SECONDS = 0.2
 
 
 def is_terminal() -> bool:
@@ -24,6 +27,15 @@ def is_terminal() -> bool:
 def write_json(report: Any, file: TextIO | None = None) -> None:
     """A report as one line: its fields by their names."""
     print(json.dumps(dataclasses.asdict(report), default=str), file=file)
+
+
+def show(report: Any, *, as_json: bool) -> int:
+    """What came of a command, for people or for scripts; its exit code."""
+    if as_json:
+        write_json(report)
+    else:
+        print(report)
+    return 0
 
 
 @contextmanager
@@ -83,3 +95,62 @@ class Progress:
         if self.bar is None and self.lines:
             self.last_line = time.monotonic()
             print(line, file=sys.stderr, flush=True)
+
+
+class Screen:
+    """Where a program's output goes, and a line that is written over while there is none."""
+
+    def __init__(self, *, show_output: bool = True) -> None:
+        self.reached: Any = None
+        self.show_output = show_output
+        self.line = ""
+        self.heard = self.drawn = time.perf_counter()
+        self.terminal = is_terminal()
+
+    def write(self, content: bytes) -> None:
+        self.pass_on(sys.stdout, content)
+
+    def write_error(self, content: bytes) -> None:
+        self.pass_on(sys.stderr, content)
+
+    def pass_on(self, stream: Any, content: bytes) -> None:
+        """Bytes as they are, at once."""
+        self.clear()
+        self.heard = time.perf_counter()
+        if not self.show_output:
+            return
+        raw = getattr(stream, "buffer", None)
+        if raw is None:
+            stream.write(content.decode(errors="replace"))
+        else:
+            stream.flush()
+            raw.write(content)
+        stream.flush()
+
+    def progress(self, figures: object) -> None:
+        self.reached = figures
+        if time.perf_counter() - self.heard > QUIET_SECONDS:
+            self.draw(str(figures))
+
+    def begin(self, what: str) -> None:
+        """Something that takes long begins."""
+        self.drawn = 0.0
+        self.draw(what)
+
+    def warned(self, text: str) -> None:
+        self.clear()
+        print(text, file=sys.stderr)
+
+    def draw(self, line: str) -> None:
+        """Write the line over the last one."""
+        now = time.perf_counter()
+        if not self.terminal or now - self.drawn < BETWEEN_SECONDS:
+            return
+        self.drawn = now
+        print("\r" + line.ljust(len(self.line)), end="", file=sys.stderr, flush=True)
+        self.line = line
+
+    def clear(self) -> None:
+        if self.line:
+            print("\r" + " " * len(self.line) + "\r", end="", file=sys.stderr, flush=True)
+            self.line = ""

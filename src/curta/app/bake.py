@@ -7,12 +7,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from curta.app.inspect import ModelFigures
 from curta.app.save_trace import check_model_file
-from curta.app.screen import Screen
 from curta.errors import CurtaError
 from curta.machine.request import Loading
 from curta.options import option
-from curta.terminal import Progress, write_json
+from curta.terminal import Progress, Screen, show
 
 
 @dataclass(frozen=True)
@@ -36,19 +36,24 @@ class Report:
 
     file, name:        where it is, and what it is called
     core_instructions: of the program
-    layers, width, bytes: of the model
+    bytes:             of the file
     seconds:           that it took
-    certificate:       what is proved about it
+    model:             that is the program
     """
 
     file: str
     name: str
     core_instructions: int
-    layers: int
-    width: int
     bytes: int
     seconds: float
-    certificate: str
+    model: ModelFigures
+
+    def __str__(self) -> str:
+        return (
+            f"{self.file}: {self.name} as weights: {self.core_instructions:,} core instructions in "
+            f"{self.model.layers} layers of width {self.model.width}, "
+            f"{self.bytes / 2**20:,.0f} MiB ({self.seconds:.1f} s)\n{self.model.certificate}"
+        )
 
 
 def run(options: Options) -> int:
@@ -72,29 +77,14 @@ def run(options: Options) -> int:
             library=options.library,
             extensions=requested.extensions_of(options.extension),
             on_pass=begin,
-            **(requested.load_options(options) | {"watcher": Screen().watcher}),
+            **(requested.load_options(options) | requested.told(Screen())),
         )
         begin("file")
         baked.save(output)
         begin("native")
         with suppress(CurtaError):  # without a C compiler, other levels run it
             baked.prepare(output)
-    report = Report(
-        str(output),
-        baked.name,
-        len(baked.program),
-        len(baked.model.plan["layers"]),
-        baked.model.plan["width"],
-        output.stat().st_size,
-        time.perf_counter() - started,
-        str(baked.model.certificate),
-    )
-    if options.json:
-        write_json(report)
-        return 0
-    print(
-        f"{report.file}: {report.name} as weights: {report.core_instructions:,} core instructions "
-        f"in {report.layers} layers of width {report.width}, {report.bytes / 2**20:,.0f} MiB "
-        f"({report.seconds:.1f} s)\n{report.certificate}"
-    )
-    return 0
+    size, seconds = output.stat().st_size, time.perf_counter() - started
+    model = ModelFigures.of(baked.model)
+    report = Report(str(output), baked.name, len(baked.program), size, seconds, model)
+    return show(report, as_json=options.json)

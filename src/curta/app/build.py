@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from curta.app.gallery import find_program
+from curta.app.inspect import ModelFigures
 from curta.errors import UserError
 from curta.options import option, word
-from curta.terminal import write_json
+from curta.terminal import show
 
 if TYPE_CHECKING:
     from curta.compiler import Graph, Model
@@ -44,17 +44,17 @@ class Options:
 class Report:
     """What was made.
 
-    output:        where it is
-    layers, width: of the model
-    layer_weights: that are not zero
-    certificate:   what is proved about it
+    output: where it is
+    model:  that is there
     """
 
     output: str
-    layers: int
-    width: int
-    layer_weights: int
-    certificate: str
+    model: ModelFigures
+
+    def __str__(self) -> str:
+        size = f"{self.model.layers} layers, width {self.model.width}"
+        weights = f"{self.model.layer_weights:,} layer weights"
+        return f"{self.output}: {size}, {weights}\n{self.model.certificate}"
 
 
 def run(options: Options) -> int:
@@ -69,16 +69,7 @@ def run(options: Options) -> int:
         raise UserError(
             f"cannot write {options.output}: {error.strerror}; choose another place"
         ) from error
-    layers, width = len(model.plan["layers"]), model.plan["width"]
-    report = Report(options.output, layers, width, model.nonzero_weights, str(model.certificate))
-    if options.json:
-        write_json(report)
-        return 0
-    print(
-        f"{report.output}: {layers} layers, width {width}, {report.layer_weights:,} layer weights"
-    )
-    print(report.certificate)
-    return 0
+    return show(Report(options.output, ModelFigures.of(model)), as_json=options.json)
 
 
 def write(model: Model, emit: str, path: Path) -> None:
@@ -96,6 +87,7 @@ def write(model: Model, emit: str, path: Path) -> None:
 def find_graph(name: str) -> tuple[Graph, int]:
     """The machine, a graph of the gallery, or the one that a Python file builds."""
     from curta.compiler.compile import DEFAULT_MAX_TOKENS
+    from curta.gallery import find_program
     from curta.gallery.own import own_graph
 
     if name == MACHINE:

@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from curta.errors import UserError
 from curta.options import word
-from curta.terminal import write_json
+from curta.settings import read_settings
+from curta.store import SHELVES, Contents, clear, contents
+from curta.terminal import show
 
 
 @dataclass(frozen=True)
@@ -26,51 +28,35 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Shelf:
-    """Things of one kind.
-
-    shelf:        its name
-    files, bytes: what lies there
-    """
-
-    shelf: str
-    files: int
-    bytes: int
-
-
-@dataclass(frozen=True)
 class Report:
     """What is kept.
 
     folder:  where
-    shelves: those that were asked for
+    shelves: those that were asked for, with what lies there
     cleared: whether all of it was removed behind that
     """
 
     folder: str
-    shelves: tuple[Shelf, ...]
+    shelves: tuple[Contents, ...]
     cleared: bool
+
+    def __str__(self) -> str:
+        lines = (
+            f"  {one.shelf:<16}{one.files:>7,} files {one.bytes / 1e6:>9,.1f} MB  "
+            f"{SHELVES[one.shelf]}"
+            for one in self.shelves
+        )
+        names = ", ".join(one.shelf for one in self.shelves)
+        return "\n".join([self.folder, *lines, *([f"cleared {names}"] if self.cleared else [])])
 
 
 def run(options: Options) -> int:
     """A line for each shelf."""
-    from curta.settings import read_settings
-    from curta.store import SHELVES, clear, contents
-
     shelves = options.shelf or tuple(SHELVES)
     for name in set(shelves) - set(SHELVES):
         raise UserError(f"there is no shelf {name!r}: give some of {', '.join(SHELVES)}")
-    there = [Shelf(one.shelf, one.files, one.bytes) for one in contents() if one.shelf in shelves]
-    report = Report(str(read_settings().cache_directory), tuple(there), options.clear)
+    there = tuple(one for one in contents() if one.shelf in shelves)
     if options.clear:
         clear(*shelves)
-    if options.json:
-        write_json(report)
-        return 0
-    print(report.folder)
-    for one in report.shelves:
-        size = f"{one.files:>7,} files {one.bytes / 1e6:>9,.1f} MB"
-        print(f"  {one.shelf:<16}{size}  {SHELVES[one.shelf]}")
-    if report.cleared:
-        print("cleared" if not options.shelf else f"cleared {', '.join(shelves)}")
-    return 0
+    folder = str(read_settings().cache_directory)
+    return show(Report(folder, there, options.clear), as_json=options.json)

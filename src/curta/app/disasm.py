@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from curta.app.screen import Screen
 from curta.errors import UserError
 from curta.machine.request import Source
-from curta.terminal import write_json
+from curta.terminal import Screen, write_json
 
 if TYPE_CHECKING:
     from curta.machine.proof import Verdict
@@ -82,7 +81,7 @@ def run(options: Options) -> int:
         options.program,
         split_flags(options.cflags),
         library=options.library,
-        watcher=Screen().watcher,
+        watcher=requested.told(Screen())["watcher"],
     )
     pages, extensions = DEFAULT_LIMITS.max_memory, requested.extensions_of(options.extension)
     if options.proof:

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from curta.app.commands import EXTRAS
 from curta.errors import CurtaError, UserError
-from curta.terminal import write_json
+from curta.terminal import show
 
 OPTIONAL = {
     "torch": "level plain, and PyTorch modules",
@@ -67,15 +67,15 @@ class Report:
     well: bool
     checks: tuple[Check, ...]
 
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.checks))
+
 
 def run(options: Options) -> int:
     """A line for each thing."""
     checks = tuple(looked_for())
     report = Report(all(one.there for one in checks if one.needed), checks)
-    if options.json:
-        write_json(report)
-    else:
-        print(*checks, sep="\n")
+    show(report, as_json=options.json)
     return 0 if report.well else 2
 
 

@@ -68,7 +68,7 @@ class Report:
 def tell_end(
     shown: Shown,
     level: str,
-    figures: Figures,
+    figures: Figures | None,
     elapsed: float,
     code: int,
     failure: ProgramError | None,
@@ -78,6 +78,9 @@ def tell_end(
     if failure is not None:
         what = "trap" if isinstance(failure, Trap) else "curta"
         print(f"{what}: {failure}{hint}", file=sys.stderr)
+    from curta.machine.conversation import Figures
+
+    figures = figures or Figures()
     seconds = max(figures.seconds, 1e-9)
     report = Report(
         level,

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Literal
 
 from curta.app.figures import Shown
 from curta.app.save_trace import SaveTrace
-from curta.app.screen import Screen
-from curta.errors import UserError
 from curta.options import option, word
+from curta.terminal import Screen
 
 if TYPE_CHECKING:
     from curta.gallery.program import Program
@@ -65,7 +64,7 @@ class Report:
 
 def run(options: Options) -> int:
     """Without a name, one line per program; else compile it, feed the input, show the answer."""
-    from curta.gallery import PROGRAMS
+    from curta.gallery import PROGRAMS, find_program
 
     if options.name is not None:
         return answer(options, find_program(options.name))
@@ -74,14 +73,6 @@ def run(options: Options) -> int:
         print(f"{name:<{width}}  {program.summary}")
     print("\ncurta gallery NAME [INPUT]; for example: curta gallery parity 10110")
     return 0
-
-
-def find_program(name: str) -> Program:
-    from curta.gallery import PROGRAMS
-
-    if name not in PROGRAMS:
-        raise UserError(f"no program {name!r} in the gallery; there are: {', '.join(PROGRAMS)}")
-    return PROGRAMS[name]
 
 
 def answer(options: Options, program: Program) -> int:

@@ -30,18 +30,15 @@ class Options:
 
 
 @dataclass(frozen=True)
-class Report:
+class ModelFigures:
     """How large a model is, and what is proved about it.
 
-    file:           that was read
     layers, width, heads, hidden_units, tokens: of the model
     layer_weights:  that are not zero
     certificate:    what is proved
     bounds_checked: for that
-    verified:       whether the graph was compiled again, to the same weights
     """
 
-    file: str
     layers: int
     width: int
     heads: int
@@ -50,54 +47,65 @@ class Report:
     layer_weights: int
     certificate: str
     bounds_checked: int
+
+    @staticmethod
+    def of(model: Model) -> ModelFigures:
+        layers = model.plan["layers"]
+        return ModelFigures(
+            len(layers),
+            model.plan["width"],
+            sum(len(layer["heads"]) for layer in layers),
+            sum(len(layer["units"]) for layer in layers),
+            len(model.plan["vocabulary"]),
+            model.nonzero_weights,
+            str(model.certificate),
+            model.certificate.bounds_checked,
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a file holds.
+
+    file:     that was read
+    model:    that is in it
+    verified: whether the graph was compiled again, to the same weights
+    """
+
+    file: str
+    model: ModelFigures
     verified: bool
 
 
 def run(options: Options) -> int:
-    """Print the model's plan and certificate; with `verify`, prove them again first."""
+    """Print the model's plan and certificate; with `verify`, prove them again."""
     from rich.console import Console
 
     from curta.compiler import load_model
     from curta.compiler.verify import verify
 
     model = load_model(options.file)
-    if options.json:
-        if options.verify:
-            verify(model)
-        write_json(reported(options, model))
-        return 0
-    console = Console(highlight=False, markup=False, emoji=False)  # names hold anything
-    show_summary(console, model, reported(options, model))
-    console.print(layers_table(model))
-    console.print(slots_table(model))
-    show_certificate(console, model)
+    figures = ModelFigures.of(model)
+    if not options.json:
+        console = Console(highlight=False, markup=False, emoji=False)  # names hold anything
+        show_summary(console, options.file, model, figures)
+        console.print(layers_table(model))
+        console.print(slots_table(model))
+        show_certificate(console, model)
     if options.verify:
         verify(model)
-        console.print("verified: the graph compiles to these weights, bit for bit")
+    if options.json:
+        write_json(Report(options.file, figures, options.verify))
+    elif options.verify:
+        print("verified: the graph compiles to these weights, bit for bit")
     return 0
 
 
-def reported(options: Options, model: Model) -> Report:
-    layers = model.plan["layers"]
-    return Report(
-        options.file,
-        len(layers),
-        model.plan["width"],
-        sum(len(layer["heads"]) for layer in layers),
-        sum(len(layer["units"]) for layer in layers),
-        len(model.plan["vocabulary"]),
-        model.nonzero_weights,
-        str(model.certificate),
-        model.certificate.bounds_checked,
-        options.verify,
-    )
-
-
-def show_summary(console: Console, model: Model, report: Report) -> None:
+def show_summary(console: Console, file: str, model: Model, figures: ModelFigures) -> None:
     console.print(
-        f"{report.file}: {report.layers} layers, width {report.width}, {report.heads} heads, "
-        f"{report.hidden_units} hidden units, {report.tokens} tokens, "
-        f"{report.layer_weights:,} layer weights that are not zero"
+        f"{file}: {figures.layers} layers, width {figures.width}, {figures.heads} heads, "
+        f"{figures.hidden_units} hidden units, {figures.tokens} tokens, "
+        f"{figures.layer_weights:,} layer weights that are not zero"
     )
     schedule = model.plan["schedule"]
     console.print(

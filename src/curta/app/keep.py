@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 from curta.app.entry import INTERRUPTED
 from curta.app.figures import tell_end
-from curta.app.screen import Screen
 from curta.errors import LimitError, ProgramError, Trap, UserError
 from curta.machine import requested
 from curta.machine.conversation import Host, Input
@@ -18,6 +17,7 @@ from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import Handed, Ready, figures, play, results
 from curta.machine.kept.output import output_file, refuse_own_output
 from curta.machine.run import host_of
+from curta.terminal import Screen
 
 if TYPE_CHECKING:
     from curta.app.figures import Shown
@@ -34,8 +34,8 @@ def run_and_keep(options: Options, stdin: Input) -> int:
         raise UserError("--keep: give the file that the run is to be kept in a name")
     screen = Screen()
     refuse_own_output(options.keep)
-    machine = requested.machine_of(options, options.level, screen.building)
-    settings = requested.run_options(options, stdin) | screen.told
+    machine = requested.machine_of(options, options.level, screen)
+    settings = requested.run_options(options, stdin) | requested.told(screen)
     screen.draw("keeping the input")
     kept, ready = requested.keep(
         options,
@@ -93,7 +93,7 @@ class Playing:
             "" if failure is None or isinstance(failure, Trap) else self.hint(failure, max_tokens)
         )
         level = self.ready.level
-        return tell_end(shown, level, reached or screen.figures, elapsed, code, failure, hint)
+        return tell_end(shown, level, reached or screen.reached, elapsed, code, failure, hint)
 
     def hint(self, failure: ProgramError | None, max_tokens: int | None) -> str:
         """How a run goes on that did not come to its end."""

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from curta.app.figures import Report, Shown
 from curta.machine.request import LevelName, StandardInput
 from curta.options import option, word
-
-if TYPE_CHECKING:
-    from curta.machine.kept.file import KeptRun
+from curta.terminal import Screen
 
 __all__ = ["Options", "Report", "run"]
 
@@ -44,10 +40,9 @@ class Options(Shown, StandardInput):
 def run(options: Options) -> int:
     """Go on with a kept run."""
     from curta.app.keep import Playing, results_text
-    from curta.app.screen import Screen
     from curta.machine.conversation import Host
     from curta.machine.kept.file import KeptRun, Kind
-    from curta.machine.kept.output import output_there, refuse_own_output
+    from curta.machine.kept.output import described, output_there, refuse_own_output
     from curta.machine.kept.resume import check_is_of_use, ready_for
     from curta.machine.requested import extensions_of
 
@@ -66,21 +61,3 @@ def run(options: Options) -> int:
         host = Host(stdin, screen.write, screen.write_error, screen.progress)
         more = there - handed[Kind.OUTPUT]
         return Playing(kept, ready, screen, host, handed, more).finish(options, options.max_tokens)
-
-
-def described(kept: KeptRun, handed: int) -> Iterator[str]:
-    """Where the run is, and what is left out because it was done before."""
-    from curta.machine.kept.file import Kind
-    from curta.machine.kept.keeping import is_regular
-
-    yield f"{kept.path}: {'at' if kept.ending else 'from'} {kept.state}"
-    if handed:
-        is_all = handed == kept.streams[Kind.OUTPUT].length
-        rest = " (--whole writes them, too)" if is_all else ""
-        yield f"{handed:,} bytes of output were written before and are skipped{rest}"
-    read = kept.streams[Kind.INPUT].length
-    if read and not kept.input_ended:
-        yield f"{read:,} bytes of input were read before, standard input gives what follows"
-    is_file = sys.stdin is not None and is_regular(sys.stdin.buffer)
-    if kept.input_ended and not kept.ending and is_file:
-        yield "all of its input is kept, standard input is not read"

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from curta.app.figures import Report, Shown, tell_end
 from curta.app.save_trace import SaveTrace
-from curta.app.screen import Screen
 from curta.errors import ProgramError, UserError
 from curta.machine.request import LevelName, Request
 from curta.options import option
+from curta.terminal import Screen
 
 if TYPE_CHECKING:
     from curta.machine.conversation import Conversation, Input
@@ -75,7 +75,7 @@ def run_with(options: Options, stdin: Input) -> int:
     screen.clear()
     for conversation in conversations:  # none if the program could not be loaded
         write_down(options, conversation)
-    return tell_end(options, options.level, screen.figures, elapsed, code, failure)
+    return tell_end(options, options.level, screen.reached, elapsed, code, failure)
 
 
 def converse(
@@ -84,8 +84,8 @@ def converse(
     """From the program's beginning to its end; its exit code."""
     from curta.machine import requested
 
-    machine = requested.machine_of(options, options.level, screen.building)
-    settings = requested.run_options(options, stdin) | screen.told
+    machine = requested.machine_of(options, options.level, screen)
+    settings = requested.run_options(options, stdin) | requested.told(screen)
     settings["on_start"] = conversations.append
     settings["keep_trace"] = options.trace or options.save_trace is not None
     instance: Instance = requested.begin(options, machine, settings)

@@ -9,11 +9,10 @@ from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
-from curta.app.screen import Screen
 from curta.errors import UserError
 from curta.machine.request import Replay, ReplayLevel, Request
 from curta.options import option
-from curta.terminal import write_json
+from curta.terminal import Screen, write_json
 
 if TYPE_CHECKING:
     from curta.machine.kept.file import KeptRun
@@ -91,7 +90,7 @@ def run(options: Options) -> int:
         return line
 
     try:
-        run = kept_run(options, options.weights, screen.told, screen.building)
+        run = kept_run(options, options.weights, screen)
         with run as (kept, ready, extensions):
             say(f"run: {words.of_run(kept)}")
             plan = jobs.planned(replay, kept, ready, options.chapter_tokens)

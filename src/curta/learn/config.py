@@ -25,7 +25,8 @@ class Sampling:
     equal:       all operands of a problem have the same number of digits
     carries:     the first two operands have each possible number of carries as likely
     priming:     digits of the few long examples mixed in
-    priming_examples, priming_share: how many different ones there are, and how often they come
+    priming_examples: how many different ones there are
+    priming_share: how often they come
     curriculum:  steps over which the upper end of `digits` grows from its lower end
     test_share:  the part of all problems that is never trained on
     mirrored:    a+b and b+a may lie on different sides of that split, as in most papers; if not,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -36,8 +36,9 @@ from curta.machine.run import (
     host_of,
     program_name,
 )
-from curta.machine.toolchain import split_flags
+from curta.machine.toolchain import Watcher, split_flags
 from curta.machine.values import parse_number, show
+from curta.terminal import QUIET_SECONDS, Screen
 
 SomeMachine = Machine | BakedMachine
 
@@ -62,6 +63,22 @@ def run_options(request: Request, stdin: Input) -> RunOptions:
     }
     options.update(load_options(request))  # type: ignore[typeddict-item]
     return options
+
+
+def told(screen: Screen) -> RunOptions:
+    """Have a screen show what a run says of itself."""
+
+    def compiling(seconds: float) -> None:
+        hint = "" if seconds < 3 else " (the first time, libraries too: half a minute or so)"
+        if seconds > QUIET_SECONDS / 2:
+            screen.draw(f"compiling{hint} {seconds:.0f} s")
+
+    return {
+        "on_stdout": screen.write,
+        "on_stderr": screen.write_error,
+        "on_progress": screen.progress,
+        "watcher": Watcher(compiling, screen.warned),
+    }
 
 
 def assignment(text: str) -> tuple[str, str]:
@@ -100,14 +117,16 @@ def baked_machine(request: Source, level: MachineLevel) -> BakedMachine:
     return load_baked(first, level, extensions_of(request.extension), prove=prove)
 
 
-def machine_of(
-    request: Source, level: MachineLevel, on_pass: Callable[[str], object]
-) -> SomeMachine:
-    """The machine that runs the program; `on_pass` is told what is made ready."""
+def machine_of(request: Source, level: MachineLevel, screen: Screen) -> SomeMachine:
+    """The machine that runs the program; the screen shows what is made ready."""
+
+    def prepare(what: str) -> None:
+        screen.begin(f"preparing the machine, the first time: {what}")
+
     if not is_baked(request):
-        return Machine(level, extensions=extensions_of(request.extension), on_pass=on_pass)
+        return Machine(level, extensions=extensions_of(request.extension), on_pass=prepare)
     machine = baked_machine(request, level)
-    on_pass("reading the weights")
+    screen.begin("reading the weights")
     return machine
 
 
@@ -156,7 +175,7 @@ def keep(
 
 @contextmanager
 def kept_run(
-    request: Request, weights: str | None, told: RunOptions, on_pass: Callable[[str], object]
+    request: Request, weights: str | None, screen: Screen
 ) -> Iterator[tuple[KeptRun, Ready, Sequence[Extension]]]:
     """A run to be verified: one that was kept, or one that is made now, and kept as long."""
     path = request.program[0]
@@ -171,8 +190,8 @@ def kept_run(
     with tempfile.TemporaryDirectory(prefix="curta-") as folder:
         path = os.path.join(folder, "run.curta")
         with request.opened() as stdin:
-            machine = machine_of(request, "native", on_pass)
-            options = run_options(request, stdin) | told
+            machine = machine_of(request, "native", screen)
+            options = run_options(request, stdin) | told(screen)
             kept, made = keep(request, machine, path, options)
             with kept:
                 play(kept, made, host_of(options))

@@ -8,7 +8,7 @@ from pathlib import Path
 from curta.delegate.data.mix import Mix
 from curta.errors import DataError
 from curta.options import option
-from curta.terminal import write_json
+from curta.terminal import show
 
 
 @dataclass(frozen=True)
@@ -46,6 +46,14 @@ class Report:
     dropped: dict[str, int]
     card: str
 
+    def __str__(self) -> str:
+        lines = []
+        for name, counts in self.parts.items():
+            kinds = ", ".join(f"{kind} {count:,}" for kind, count in counts.items())
+            lines.append(f"{name}: {sum(counts.values()):,} ({kinds})")
+        lines += [f"left out: {count:,} times {why}" for why, count in self.dropped.items()]
+        return "\n".join([*lines, f"card: {self.card}"])
+
 
 def run(options: Options) -> int:
     """Draw, convert, write, and say what there is."""
@@ -67,13 +75,4 @@ def run(options: Options) -> int:
     card.write_card(made, folder)
     parts = {name: dict(mix.counts(part).most_common()) for name, part in made.parts.items()}
     report = Report(parts, dict(made.dropped), str(folder / "README.md"))
-    if options.json:
-        write_json(report)
-        return 0
-    for name, counts in report.parts.items():
-        kinds = ", ".join(f"{kind} {count:,}" for kind, count in counts.items())
-        print(f"{name}: {sum(counts.values()):,} ({kinds})")
-    for why, count in report.dropped.items():
-        print(f"left out: {count:,} times {why}")
-    print(f"card: {report.card}")
-    return 0
+    return show(report, as_json=options.json)

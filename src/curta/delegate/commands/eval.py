@@ -9,7 +9,7 @@ from fractions import Fraction
 from curta.delegate.options import Calculating
 from curta.errors import CalculatorError
 from curta.options import word
-from curta.terminal import spinning, write_json
+from curta.terminal import show, spinning
 
 LONG = 80
 """Characters of an expression that an error repeats."""
@@ -47,6 +47,12 @@ class Result:
     fraction: str | None = None
     error: str | None = None
 
+    def __str__(self) -> str:
+        if self.error is not None:
+            return f"error: {self.error}"
+        exactly = f"; exactly {self.fraction}" if self.fraction else ""
+        return f"{self.text}" if self.exact else f"{self.text}  (rounded{exactly})"
+
 
 @dataclass(frozen=True)
 class Report:
@@ -56,6 +62,9 @@ class Report:
     """
 
     results: tuple[Result, ...]
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.results))
 
 
 def run(options: Options) -> int:
@@ -76,18 +85,8 @@ def run(options: Options) -> int:
         else:
             fraction = None if outcome.exact else short_fraction(outcome.value)
             results.append(Result(expression, outcome.text, outcome.exact, fraction))
-    if options.json:
-        write_json(Report(tuple(results)))
-    else:
-        print(*map(in_words, results), sep="\n")
+    show(Report(tuple(results)), as_json=options.json)
     return 2 if any(result.error for result in results) else 0
-
-
-def in_words(result: Result) -> str:
-    if result.error is not None:
-        return f"error: {result.error}"
-    exactly = f"; exactly {result.fraction}" if result.fraction else ""
-    return f"{result.text}" if result.exact else f"{result.text}  (rounded{exactly})"
 
 
 def short(expression: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from curta.delegate.training.config import GrpoConfig, TrainingConfig
 from curta.errors import DataError
 from curta.options import option
-from curta.terminal import Progress, write_json
+from curta.terminal import Progress, show
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,11 @@ class Report:
     begun_with: str | None
     validation: float | None
 
+    def __str__(self) -> str:
+        begun = f", begun with {self.begun_with}" if self.begun_with else ""
+        measured = f"loss on valid.jsonl: {self.validation:.4f}\n" if self.validation else ""
+        return f"{measured}adapter: {self.adapter} (base model {self.model}{begun})"
+
 
 def run(options: Options) -> int:
     """Train, with a bar, and say where the adapter is."""
@@ -74,14 +79,7 @@ def run(options: Options) -> int:
     begun_with = options.second_stage.adapter or None
     loss = None if begun_with else last_validation(Path(options.out))
     report = Report(options.out, options.model, begun_with, loss)
-    if first and options.json:
-        write_json(report)
-    elif first:
-        if report.validation is not None:
-            print(f"loss on valid.jsonl: {report.validation:.4f}")
-        begun = f", begun with {begun_with}" if begun_with else ""
-        print(f"adapter: {report.adapter} (base model {report.model}{begun})")
-    return 0
+    return show(report, as_json=options.json) if first else 0
 
 
 def fine_tune(

@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from curta.learn.commands.report import Report
 from curta.learn.options import of_evaluation
 from curta.options import Choices, chosen_of, word
+
+__all__ = ["Options", "Report", "run"]
 
 
 @dataclass(frozen=True)

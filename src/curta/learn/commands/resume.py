@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from curta.learn.commands.report import Report
 from curta.learn.commands.run import Logger
 from curta.options import word
+
+__all__ = ["Options", "Report", "run"]
 
 
 @dataclass(frozen=True)

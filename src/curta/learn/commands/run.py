@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Literal
 
 from curta.errors import ExperimentError
+from curta.learn.commands.report import Report
 from curta.learn.options import for_commands
 from curta.options import Choices, chosen_of, option, word
 
 Logger = Literal["tensorboard", "wandb"]
+
+__all__ = ["Options", "Report", "run"]
 
 
 @dataclass(frozen=True)

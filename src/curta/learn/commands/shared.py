@@ -9,11 +9,11 @@ import platform
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from curta.errors import ExperimentError
 from curta.learn import catalogue, recipes, runs
+from curta.learn.commands.report import Claim, Report, Run
 from curta.learn.experiment import Experiment
 from curta.learn.folder import RunFolder
 from curta.learn.models.transformer import Transformer
@@ -130,46 +130,6 @@ def picked_model(run: str, seed: int | None) -> tuple[RunFolder, Transformer, in
 
 
 # -- what came of them ---------------------------------------------
-
-
-@dataclass(frozen=True)
-class Run:
-    """One of the runs.
-
-    name:    of its folder
-    figures: of its evaluation, by their names: means over seeds
-    """
-
-    name: str
-    figures: dict[str, float]
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A number that was published.
-
-    what:      it is
-    published: there
-    ours:      what it is here
-    """
-
-    what: str
-    published: str
-    ours: str
-
-
-@dataclass(frozen=True)
-class Report:
-    """What came of runs.
-
-    runs:   each of them
-    claims: of a recipe
-    report: the page
-    """
-
-    runs: tuple[Run, ...]
-    claims: tuple[Claim, ...]
-    report: str | None
 
 
 def summarise(path: Path, *, as_json: bool) -> int:

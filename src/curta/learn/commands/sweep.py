@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from curta.learn.commands.report import Report
 from curta.options import option, word
+
+__all__ = ["Options", "Report", "run"]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,11 @@ import fcntl
 import os
 import stat
 import sys
+from collections.abc import Iterator
 
 from curta.errors import UserError
 from curta.machine.kept.file import KeptRun, Kind
+from curta.machine.kept.keeping import is_regular
 
 
 def output_file() -> tuple[int, int, int] | None:
@@ -65,3 +67,18 @@ def holds(number: int, kept: KeptRun, start: int, length: int, last: bytes) -> b
             return same and file.read(behind) == last[:behind]
     except OSError:
         return True
+
+
+def described(kept: KeptRun, handed: int) -> Iterator[str]:
+    """Where the run is, and what is left out because it was done before."""
+    yield f"{kept.path}: {'at' if kept.ending else 'from'} {kept.state}"
+    if handed:
+        is_all = handed == kept.streams[Kind.OUTPUT].length
+        rest = " (--whole writes them, too)" if is_all else ""
+        yield f"{handed:,} bytes of output were written before and are skipped{rest}"
+    read = kept.streams[Kind.INPUT].length
+    if read and not kept.input_ended:
+        yield f"{read:,} bytes of input were read before, standard input gives what follows"
+    is_file = sys.stdin is not None and is_regular(sys.stdin.buffer)
+    if kept.input_ended and not kept.ending and is_file:
+        yield "all of its input is kept, standard input is not read"
