@@ -31,7 +31,7 @@ def generated() -> str:
 
 
 def section(name: str, module: ModuleType) -> Iterator[str]:
-    options = options_of(module.Options)
+    options = sorted(options_of(module.Options), key=lambda one: not one.is_word)
     yield f"\n## curta {name}\n"
     yield f"    {usage(f'curta {name}', options)}\n"
     yield escaped(" ".join(described_by(module.Options)[0].split()))

@@ -159,7 +159,7 @@ class Reader:
 def usage(program: str, options: Sequence[Option]) -> str:
     """What has to be given, and where options may stand."""
     needed = [one for one in options if not one.is_word and one.default is MISSING]
-    parts = [program, *(written(one) for one in needed), "[options]"]
+    parts = [program, *(f"{one.names[0]} {one.placeholder}" for one in needed), "[options]"]
     for one in options:
         if one.is_word:
             several = f"{one.metavar} ..." if one.is_many else one.metavar

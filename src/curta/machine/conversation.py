@@ -38,6 +38,7 @@ from curta.machine.ledger import new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
 from curta.machine.program import INITIALISE, Segment
+from curta.machine.request import DEFAULT_PAGES
 from curta.machine.talkers import NOTHING, Talker
 from curta.machine.trace import Trace
 from curta.machine.vocabulary import NEAR
@@ -134,7 +135,7 @@ class Limits:
     """None is no limit."""
     chapter_tokens: int | None = None
     """After so many behind its opening a chapter ends; None goes by the length of the opening."""
-    max_memory: int = 16384
+    max_memory: int = DEFAULT_PAGES
     """Pages of 64 KiB: 1 GiB."""
     keep_trace: bool = True
     keep_output: bool = True

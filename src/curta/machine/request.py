@@ -20,6 +20,8 @@ from curta.options import option, rest, word
 if TYPE_CHECKING:
     from curta.machine.conversation import Input
 
+DEFAULT_PAGES = 16_384
+"""1 GiB."""
 LevelName = Literal["native", "hull", "plain", "evaluate", "reference"]
 """As `MachineLevel` in `run.py`."""
 ReplayLevel = Literal["plain", "hull"]
@@ -61,11 +63,11 @@ class Loading(Source):
     """How it is made ready.
 
     unproved:   even if it is not proved that the program does what its WebAssembly does
-    max_memory: of 64 KiB (16384, 1 GiB)
+    max_memory: pages of 64 KiB, the most that the program's memory grows to
     """
 
     unproved: bool = False
-    max_memory: int | None = option(None, metavar="PAGES")
+    max_memory: int = option(DEFAULT_PAGES, metavar="PAGES")
 
 
 @dataclass(frozen=True)

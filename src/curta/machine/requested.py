@@ -38,6 +38,7 @@ from curta.machine.run import (
 )
 from curta.machine.toolchain import Watcher, split_flags
 from curta.machine.values import parse_number, show
+from curta.options import options_of
 from curta.terminal import QUIET_SECONDS, Screen
 
 SomeMachine = Machine | BakedMachine
@@ -45,10 +46,11 @@ SomeMachine = Machine | BakedMachine
 
 def load_options(request: Loading) -> LoadOptions:
     """How the program is made ready."""
-    options: LoadOptions = {"cflags": split_flags(request.cflags), "prove": not request.unproved}
-    if request.max_memory is not None:
-        options["max_memory"] = request.max_memory
-    return options
+    return {
+        "cflags": split_flags(request.cflags),
+        "prove": not request.unproved,
+        "max_memory": request.max_memory,
+    }
 
 
 def run_options(request: Request, stdin: Input) -> RunOptions:
@@ -97,6 +99,16 @@ def extensions_of(names: tuple[str, ...]) -> list[Extension]:
         sys.path.pop(0)
 
 
+def given(request: Source, *names: str) -> list[str]:
+    """Those of some options that are not as they are by default."""
+    configuration: Any = type(request)
+    return [
+        option.flag
+        for option in options_of(configuration)
+        if option.name in names and getattr(request, option.name) != option.default
+    ]
+
+
 def is_baked(request: Source) -> bool:
     """Is the program a model file, by its name?"""
     return request.program[0].lower().endswith(SUFFIX)
@@ -107,12 +119,11 @@ def baked_machine(request: Source, level: MachineLevel) -> BakedMachine:
     first = request.program[0]
     if len(request.program) > 1:
         raise UserError(f"{first} is a whole program; name no other file")
-    for name in ("cflags", "max_memory"):
-        if getattr(request, name, None):
-            raise UserError(
-                f"--{name.replace('_', '-')}: {first} is in the weights, and that was decided when "
-                "it was baked; give it to `curta bake`"
-            )
+    for flag in given(request, "cflags", "max_memory"):
+        raise UserError(
+            f"{flag}: {first} is in the weights, and that was decided when it was baked; give it "
+            "to `curta bake`"
+        )
     prove = not getattr(request, "unproved", False)
     return load_baked(first, level, extensions_of(request.extension), prove=prove)
 
@@ -201,12 +212,9 @@ def kept_run(
 
 def refuse_what_is_decided(request: Request) -> None:
     """What was said when a kept run was begun is not said again."""
-    given = [
-        f"--{name.replace('_', '-')}"
-        for name in ("invoke", "stdin", "stdin_file", "env", "seed", "max_memory", "cflags")
-        if getattr(request, name) not in (None, "", ())
-    ]
-    if words := [*given, *request.program[1:], *request.arguments]:
+    decided = ("invoke", "stdin", "stdin_file", "env", "seed", "max_memory", "cflags")
+    words = [*given(request, *decided), *request.program[1:], *request.arguments]
+    if words:
         raise UserError(
             f"{' '.join(words)}: {request.program[0]} is a run that was kept, and that was decided "
             "when it was begun; leave it out"
