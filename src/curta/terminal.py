@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
@@ -29,13 +30,22 @@ def write_json(report: Any, file: TextIO | None = None) -> None:
     print(json.dumps(dataclasses.asdict(report), default=str), file=file)
 
 
-def show(report: Any, *, as_json: bool) -> int:
-    """What came of a command, for people or for scripts; its exit code."""
-    if as_json:
-        write_json(report)
-    else:
-        print(report)
-    return 0
+@dataclass(frozen=True, kw_only=True)
+class AsJson:
+    """What came of a command, for people or for scripts.
+
+    json: the figures, as JSON in one line
+    """
+
+    json: bool = False
+
+    def show(self, report: Any) -> int:
+        """Write a report; the exit code of a command that is done."""
+        if self.json:
+            write_json(report)
+        else:
+            print(report)
+        return 0
 
 
 @contextmanager

@@ -12,22 +12,20 @@ from curta.app.save_trace import check_model_file
 from curta.errors import CurtaError
 from curta.machine.request import Loading
 from curta.options import option
-from curta.terminal import Progress, Screen, show
+from curta.terminal import AsJson, Progress, Screen
 
 
 @dataclass(frozen=True)
-class Options(Loading):
+class Options(AsJson, Loading):
     """Compile a program into weights of its own: a transformer that is this program. curta run OUT
     needs no program in the prompt, and takes the same input, arguments and options.
 
     output:  the model file
     library: as for --invoke: no main, all functions exported
-    json:    what was made, as JSON
     """
 
     output: str = option(short="-o", metavar="OUT.safetensors")
     library: bool = False
-    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -87,4 +85,4 @@ def run(options: Options) -> int:
     size, seconds = output.stat().st_size, time.perf_counter() - started
     model = ModelFigures.of(baked.model)
     report = Report(str(output), baked.name, len(baked.program), size, seconds, model)
-    return show(report, as_json=options.json)
+    return options.show(report)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Literal
 from curta.app.inspect import ModelFigures
 from curta.errors import UserError
 from curta.options import option, word
-from curta.terminal import show
+from curta.terminal import AsJson
 
 if TYPE_CHECKING:
     from curta.compiler import Graph, Model
@@ -21,7 +21,7 @@ MACHINE = "machine"
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Compile a program and write it to a file.
 
     name:       a program of the gallery, FILE.py with a function build() that returns a Graph, or
@@ -30,14 +30,12 @@ class Options:
     emit:       the model file; the C that the native engine compiles; or a folder with the model
                 file and a PyTorch module that needs nothing of curta
     max_tokens: the length to certify (the program's)
-    json:       what was made, as JSON
     """
 
     name: str = word("NAME")
     output: str = option(short="-o", metavar="OUT")
     emit: Literal["safetensors", "c", "torch"] = "safetensors"
     max_tokens: int | None = None
-    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,7 @@ def run(options: Options) -> int:
         raise UserError(
             f"cannot write {options.output}: {error.strerror}; choose another place"
         ) from error
-    return show(Report(options.output, ModelFigures.of(model)), as_json=options.json)
+    return options.show(Report(options.output, ModelFigures.of(model)))
 
 
 def write(model: Model, emit: str, path: Path) -> None:

@@ -8,23 +8,21 @@ from curta.errors import UserError
 from curta.options import word
 from curta.settings import read_settings
 from curta.store import SHELVES, Contents, clear, contents
-from curta.terminal import show
+from curta.terminal import AsJson
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Show what is kept to save time, or clear it. All that curta can make again is kept in one
     folder (CURTA_CACHE, or the user's cache directory). Removing it costs time and nothing else.
     What is not used for 60 days goes by itself.
 
     shelf: only these
     clear: remove what is there
-    json:  what is there, as JSON
     """
 
     shelf: tuple[str, ...] = word("SHELF", ())
     clear: bool = False
-    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,4 +57,4 @@ def run(options: Options) -> int:
     if options.clear:
         clear(*shelves)
     folder = str(read_settings().cache_directory)
-    return show(Report(folder, there, options.clear), as_json=options.json)
+    return options.show(Report(folder, there, options.clear))

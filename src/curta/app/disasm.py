@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING
 
 from curta.errors import UserError
 from curta.machine.request import Source
-from curta.terminal import Screen, write_json
+from curta.terminal import AsJson, Screen, write_json
 
 if TYPE_CHECKING:
     from curta.machine.proof import Verdict
 
 
 @dataclass(frozen=True)
-class Options(Source):
+class Options(AsJson, Source):
     """Show WebAssembly beside core instructions beside tokens. Of a baked program there are core
     instructions only.
 
     library: as for --invoke: no main, all functions exported
     proof:   show instead, function by function, that the core instructions do what the WebAssembly
              does, and what that rests on; the exit code is 1 if one does not
-    json:    with --proof, as JSON
     """
 
     library: bool = False
     proof: bool = False
-    json: bool = False
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 from curta.app.commands import EXTRAS
 from curta.errors import CurtaError, UserError
-from curta.terminal import show
+from curta.terminal import AsJson
 
 OPTIONAL = {
     "torch": "level plain, and PyTorch modules",
@@ -23,14 +23,10 @@ OPTIONAL = {
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Say what is there of all that curta can use, what is missing, and what to do about it. The
     exit code is 2 if something is missing without which curta run cannot run C.
-
-    json: as JSON
     """
-
-    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +71,7 @@ def run(options: Options) -> int:
     """A line for each thing."""
     checks = tuple(looked_for())
     report = Report(all(one.there for one in checks if one.needed), checks)
-    show(report, as_json=options.json)
+    options.show(report)
     return 0 if report.well else 2
 
 

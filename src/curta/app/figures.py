@@ -7,24 +7,22 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from curta.errors import ProgramError, Trap
-from curta.terminal import write_json
+from curta.terminal import AsJson, write_json
 
 if TYPE_CHECKING:
     from curta.machine.conversation import Figures
 
 
 @dataclass(frozen=True)
-class Shown:
+class Shown(AsJson):
     """What is said about a run, on the standard error.
 
-    stats: the figures
-    json:  the figures as JSON: the same as --stats json
+    stats: the figures; --json is the same as --stats json
     """
 
     stats: Literal["text", "json", "none"] = "text"
-    json: bool = False
 
-    def show(self, line: str, report: Any) -> None:
+    def tell(self, line: str, report: Any) -> None:
         """The figures, as they are asked for."""
         if self.json or self.stats == "json":
             write_json(report, sys.stderr)
@@ -97,5 +95,5 @@ def tell_end(
         code,
         None if failure is None else str(failure),
     )
-    shown.show(str(figures), report)
+    shown.tell(str(figures), report)
     return code if 0 <= code < 256 else 1

@@ -105,7 +105,7 @@ def answer(options: Options, program: Program) -> int:
         print(f"{program.name}: {text!r}")
     print(program.decode(said))
     report = Report(options.level, len(prompt), len(said), ready - started, finished - ready)
-    options.show(str(report), report)
+    options.tell(str(report), report)
     return 0
 
 

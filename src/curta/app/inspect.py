@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from curta.options import word
-from curta.terminal import write_json
+from curta.terminal import AsJson, write_json
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,17 +16,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Show what a model file computes, where, and what is proved about it.
 
     file:   of curta build, or curta bake
     verify: compile the graph again and compare every weight
-    json:   the figures, as JSON
     """
 
     file: str = word("FILE.safetensors")
     verify: bool = False
-    json: bool = False
 
 
 @dataclass(frozen=True)

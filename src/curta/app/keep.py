@@ -89,23 +89,18 @@ class Playing:
             return INTERRUPTED
         screen.clear()
         elapsed = time.perf_counter() - started
-        hint = (
-            "" if failure is None or isinstance(failure, Trap) else self.hint(failure, max_tokens)
-        )
-        level = self.ready.level
-        return tell_end(shown, level, reached or screen.reached, elapsed, code, failure, hint)
-
-    def hint(self, failure: ProgramError | None, max_tokens: int | None) -> str:
-        """How a run goes on that did not come to its end."""
-        limit = max_tokens or self.kept.beginning.max_tokens
-        more = 2 * limit if limit is not None and isinstance(failure, LimitError) else None
-        return f"; {how_to_go_on(self.kept, more)}"
+        hint = ""
+        if failure is not None and not isinstance(failure, Trap):
+            limit = max_tokens or kept.beginning.max_tokens
+            more = 2 * limit if limit is not None and isinstance(failure, LimitError) else None
+            hint = f"; {how_to_go_on(kept, more)}"
+        level, reached = self.ready.level, reached or screen.reached
+        return tell_end(shown, level, reached, elapsed, code, failure, hint)
 
 
 def how_to_go_on(kept: KeptRun, max_tokens: int | None = None) -> str:
-    resume = command("resume", kept.path)
-    if max_tokens is not None:
-        resume += f" --max-tokens {max_tokens}"
+    more = "" if max_tokens is None else f" --max-tokens {max_tokens}"
+    resume = command("resume", kept.path) + more
     return f"kept up to {kept.state}: `{resume}` goes on from there"
 
 

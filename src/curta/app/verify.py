@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from curta.errors import UserError
 from curta.machine.request import Replay, ReplayLevel, Request
 from curta.options import option
-from curta.terminal import Screen, write_json
+from curta.terminal import AsJson, Screen, write_json
 
 if TYPE_CHECKING:
     from curta.machine.kept.file import KeptRun
@@ -25,19 +25,17 @@ ESTIMATED = 0.02
 
 
 @dataclass(frozen=True)
-class Options(Request):
+class Options(AsJson, Request):
     """Check a run: PROG is a file as for curta run, which is run once, or a run that was kept
     (curta run --keep). Another level of the engine replays the conversation and has to say every
     token that the machine said, and wasmtime, if it is installed, has to write the same and to end
     the same way. The first difference is named, and the exit code is 1.
 
     weights: where the weights of a kept run are now
-    json:    what was compared, as JSON
     """
 
     replay: Replay = field(default_factory=Replay)
     weights: str | None = option(None, metavar="FILE")
-    json: bool = False
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from pathlib import Path
 from curta.delegate.data.mix import Mix
 from curta.errors import DataError
 from curta.options import option
-from curta.terminal import show
+from curta.terminal import AsJson
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Make a data set of questions with calls: from templates (whose tests are of other kinds than
     the training) and, if given, from annotated sets. train.jsonl, valid.jsonl and test.jsonl as
     chat messages, and a card with counts and plots.
@@ -22,7 +22,6 @@ class Options:
     calc_x:         add a set of Calc-X, a file or a name on the Hub, as MU-NLPC/Calc-ape210k; can
                     be given repeatedly
     most_annotated: so many examples of each of these sets, the shortest answers first (all)
-    json:           what there is, as JSON
     """
 
     out: str = option(metavar="FOLDER")
@@ -30,7 +29,6 @@ class Options:
     gsm8k: str | None = option(None, metavar="FILE")
     calc_x: tuple[str, ...] = option((), metavar="SET")
     most_annotated: int | None = None
-    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,4 +73,4 @@ def run(options: Options) -> int:
     card.write_card(made, folder)
     parts = {name: dict(mix.counts(part).most_common()) for name, part in made.parts.items()}
     report = Report(parts, dict(made.dropped), str(folder / "README.md"))
-    return show(report, as_json=options.json)
+    return options.show(report)

@@ -9,7 +9,7 @@ from fractions import Fraction
 from curta.delegate.options import Calculating
 from curta.errors import CalculatorError
 from curta.options import word
-from curta.terminal import show, spinning
+from curta.terminal import AsJson, spinning
 
 LONG = 80
 """Characters of an expression that an error repeats."""
@@ -18,16 +18,13 @@ WORKING = {"machine": "the transformer computes; before its first run it is comp
 
 
 @dataclass(frozen=True)
-class Options(Calculating):
+class Options(AsJson, Calculating):
     """Evaluate expressions: whole numbers, decimals, + - * / // % ^, parentheses, comparisons,
     functions; exactly wherever there is an exact answer. Rounded results say so. One line each; -
     reads lines of standard input.
-
-    json: results as JSON
     """
 
     expressions: tuple[str, ...] = word("EXPRESSION", dashes=True)
-    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -85,7 +82,7 @@ def run(options: Options) -> int:
         else:
             fraction = None if outcome.exact else short_fraction(outcome.value)
             results.append(Result(expression, outcome.text, outcome.exact, fraction))
-    show(Report(tuple(results)), as_json=options.json)
+    options.show(Report(tuple(results)))
     return 2 if any(result.error for result in results) else 0
 
 

@@ -9,11 +9,11 @@ from pathlib import Path
 from curta.delegate.evaluation.suites import Sources
 from curta.errors import DataError
 from curta.options import option
-from curta.terminal import Progress, write_json
+from curta.terminal import AsJson, Progress, write_json
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Measure how often models are right, and what goes wrong. Asks systems the same questions: the
     model with each adapter and its calls answered by each backend, adapters trained without calls
     (--inline), and the model as it is (--untrained). With none of these it is the model itself that
@@ -30,7 +30,6 @@ class Options:
     max_new_tokens: of an answer
     device:    as cpu or cuda:1 (a GPU if there is one)
     out:       the folder where it lies
-    json:      the figures, as JSON
     """
 
     model: str = option(metavar="NAME")
@@ -44,7 +43,6 @@ class Options:
     max_new_tokens: int = 400
     device: str | None = None
     out: str = option("evaluation", metavar="FOLDER")
-    json: bool = False
 
     def __post_init__(self) -> None:
         for name in ("batch", "max_new_tokens"):

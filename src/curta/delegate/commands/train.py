@@ -11,11 +11,11 @@ from typing import Any, Literal
 from curta.delegate.training.config import GrpoConfig, TrainingConfig
 from curta.errors import DataError
 from curta.options import option
-from curta.terminal import Progress, show
+from curta.terminal import AsJson, Progress
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Fine-tune an adapter on a data set with calls. First stage: supervised fine-tuning of a
     low-rank adapter. Killed, it goes on from its last checkpoint with the same command, to the same
     adapter. Second stage, with --stage grpo --adapter FOLDER: the adapter answers the questions
@@ -26,7 +26,6 @@ class Options:
     model: on the Hub, or a folder
     data:  from curta delegate data
     out:   a folder
-    json:  where the adapter is, as JSON
     """
 
     model: str = option(metavar="NAME")
@@ -35,7 +34,6 @@ class Options:
     stage: Literal["sft", "grpo"] = "sft"
     first_stage: TrainingConfig = field(default_factory=TrainingConfig)
     second_stage: GrpoConfig = field(default_factory=GrpoConfig)
-    json: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,7 +77,7 @@ def run(options: Options) -> int:
     begun_with = options.second_stage.adapter or None
     loss = None if begun_with else last_validation(Path(options.out))
     report = Report(options.out, options.model, begun_with, loss)
-    return show(report, as_json=options.json) if first else 0
+    return options.show(report) if first else 0
 
 
 def fine_tune(

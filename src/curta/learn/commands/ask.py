@@ -7,25 +7,23 @@ from dataclasses import dataclass
 
 from curta.errors import ExperimentError
 from curta.options import word
-from curta.terminal import write_json
+from curta.terminal import AsJson, write_json
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Ask a trained model something, and see how sure it is of each token.
 
     folder: of the run
     prompt: as the format writes it: 57+24=
     seed:   which of the models (the first)
     loops:  as often (as in training)
-    json:   the answer, as JSON
     """
 
     folder: str = word("RUN")
     prompt: str = word("PROMPT")
     seed: int | None = None
     loops: int | None = None
-    json: bool = False
 
 
 @dataclass(frozen=True)

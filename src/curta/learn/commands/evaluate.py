@@ -8,21 +8,20 @@ from pathlib import Path
 from curta.learn.commands.report import Report
 from curta.learn.options import of_evaluation
 from curta.options import Choices, chosen_of, word
+from curta.terminal import AsJson
 
 __all__ = ["Options", "Report", "run"]
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Measure a run again: other lengths, other numbers of loops. What is not given is as the run's
     experiment has it. evaluation.json and report.html are written anew.
 
     folder: of the run
-    json:   the main figures, as JSON
     """
 
     folder: str = word("RUN")
-    json: bool = False
     choices: Choices = chosen_of(of_evaluation)
 
 

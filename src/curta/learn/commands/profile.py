@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 from curta.errors import ExperimentError
 from curta.learn.options import for_commands
 from curta.options import Choices, chosen_of, option, word
-from curta.terminal import write_json
+from curta.terminal import AsJson, write_json
 
 if TYPE_CHECKING:
     from curta.learn.experiment import Experiment
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Time a training step: compiling, memory, arithmetic, how far from the roofline. NAME is a
     recipe (its first experiment; recipe:experiment for another), a task, or a file with a task,
     with any options of an experiment. Layers are compiled one after the other and scanned, and both
@@ -26,14 +26,12 @@ class Options:
     preset:  of a recipe: smoke, small or full
     repeats: steps to time
     output:  also a page, with a plot
-    json:    the figures, as JSON
     """
 
     called: str = word("NAME")
     preset: str = option("small", metavar="PRESET")
     repeats: int = 20
     output: str | None = option(None, short="-o", metavar="OUT.html")
-    json: bool = False
     choices: Choices = chosen_of(for_commands)
 
 

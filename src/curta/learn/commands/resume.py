@@ -8,22 +8,21 @@ from pathlib import Path
 from curta.learn.commands.report import Report
 from curta.learn.commands.run import Logger
 from curta.options import word
+from curta.terminal import AsJson
 
 __all__ = ["Options", "Report", "run"]
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Go on with a run that was stopped, a recipe's or a sweep's, from its last checkpoint.
 
     folder: of the run
     log:    send the metrics there as well
-    json:   the main figures, as JSON
     """
 
     folder: str = word("RUN")
     log: Logger | None = None
-    json: bool = False
 
 
 def run(options: Options) -> int:

@@ -10,6 +10,7 @@ from curta.errors import ExperimentError
 from curta.learn.commands.report import Report
 from curta.learn.options import for_commands
 from curta.options import Choices, chosen_of, option, word
+from curta.terminal import AsJson
 
 Logger = Literal["tensorboard", "wandb"]
 
@@ -17,7 +18,7 @@ __all__ = ["Options", "Report", "run"]
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Train, evaluate, and write a run folder with a report. NAME is a recipe, a task, or a file
     with a task. Any option of an experiment can be given: --format reversed --positions coupled
     --model looped --train-digits 1..10 --test-digits 1..60 --seeds 4 --steps 5000. A recipe's own
@@ -26,14 +27,12 @@ class Options:
     preset:  of a recipe: smoke, small or full
     out:     the folder (runs/NAME-TIMESTAMP)
     log:     send the metrics there as well
-    json:    the main figures, as JSON
     """
 
     called: str = word("NAME")
     preset: str = option("small", metavar="PRESET")
     out: str | None = option(None, metavar="DIR")
     log: Logger | None = None
-    json: bool = False
     choices: Choices = chosen_of(for_commands)
 
 

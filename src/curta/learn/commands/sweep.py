@@ -7,12 +7,13 @@ from pathlib import Path
 
 from curta.learn.commands.report import Report
 from curta.options import option, word
+from curta.terminal import AsJson
 
 __all__ = ["Options", "Report", "run"]
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """Run every combination of some options, or random ones. FILE.toml has a table [base] with
     options of all runs, and [grid] with lists of values, or [random] with runs = N and lists or
     {low, high, log}.
@@ -20,13 +21,11 @@ class Options:
     file:    what varies
     cluster: through Ray, all at once
     out:     the folder (runs/FILE-TIMESTAMP); one that is there is gone on with
-    json:    the main figures, as JSON
     """
 
     file: str = word("FILE.toml")
     cluster: bool = False
     out: str | None = option(None, metavar="DIR")
-    json: bool = False
 
 
 def run(options: Options) -> int:

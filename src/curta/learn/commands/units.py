@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from curta.options import option
-from curta.terminal import Progress, write_json
+from curta.terminal import AsJson, Progress, write_json
 
 if TYPE_CHECKING:
     from curta.learn.units.training import Evaluation
@@ -18,7 +18,7 @@ WIDTH = 120
 
 
 @dataclass(frozen=True)
-class Options:
+class Options(AsJson):
     """The benchmark of arithmetic units: how often NAC, NALU, NAU, NMU, NSR and plain networks find
     a rule. Trains them on sums, products, comparisons and loops, many seeds of each, and counts
     those that are right far outside of the trained range.
@@ -26,13 +26,11 @@ class Options:
     preset: smoke, small or full
     seed:   of all random draws
     output: also a page, with plots
-    json:   the figures, as JSON
     """
 
     preset: str = option("small", metavar="PRESET")
     seed: int = 0
     output: str | None = option(None, short="-o", metavar="OUT.html")
-    json: bool = False
 
 
 @dataclass(frozen=True)
