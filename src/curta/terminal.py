@@ -91,7 +91,7 @@ class Progress:
         if self.bar is not None:
             self.bar.stop()
 
-    def show(self, name: str, done: int, total: int, words: str = "") -> None:
+    def show(self, name: str, done: float, total: float, words: str = "") -> None:
         """How far a thing is; as a line if the last one is a while ago, or this is its end."""
         if self.bar is not None:
             if name not in self.tasks:

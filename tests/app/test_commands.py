@@ -276,7 +276,7 @@ def test_the_doctor_finds_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setenv("CURTA_CC", "no-such-compiler")
     monkeypatch.setenv("CURTA_CACHE", "/proc/nowhere")
     monkeypatch.setattr("curta.engine.toolchain.find_zig", lambda: None)
-    monkeypatch.setattr("curta.app.doctor.find_spec", lambda name: None)
+    monkeypatch.setattr("curta.app.doctor.is_installed", lambda name: False)
     monkeypatch.setattr("webbrowser.get", no_browser)
     code, out, _ = said(capsys, "doctor")
     assert code == 2
@@ -291,7 +291,7 @@ def test_the_doctor_finds_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsy
     for name, words in (
         ("torch", "pip install 'curta[torch]'"),
         ("learn", "pip install 'curta[learn]'"),
-        ("browser", "open them on another machine"),
+        ("browser", "open reports on another machine"),
     ):
         assert lines[name].startswith("missing ")
         assert words in lines[name]

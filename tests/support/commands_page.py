@@ -75,6 +75,8 @@ def kind_text(kind: Any) -> str:
     arguments = get_args(kind)
     if get_origin(kind) in (Union, UnionType):
         return f"{kind_text(arguments[0])}, or null"
+    if get_origin(kind) is Literal:
+        return " or ".join(arguments)
     if get_origin(kind) is tuple:
         return f"list of {kind_text(arguments[0])}"
     if get_origin(kind) is dict:

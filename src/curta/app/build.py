@@ -50,9 +50,7 @@ class Report:
     model: ModelFigures
 
     def __str__(self) -> str:
-        size = f"{self.model.layers} layers, width {self.model.width}"
-        weights = f"{self.model.layer_weights:,} layer weights"
-        return f"{self.output}: {size}, {weights}\n{self.model.certificate}"
+        return f"{self.output}: {self.model}\n{self.model.certificate}"
 
 
 def run(options: Options) -> int:

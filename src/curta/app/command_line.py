@@ -10,10 +10,10 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from io import TextIOWrapper
-from typing import Any, NoReturn
+from typing import Any
 
-from curta.app.commands import COMMANDS, GROUPS, find, listed, missing_packages, module_of
-from curta.errors import CurtaError, ModuleError, ProgramError, UserError
+from curta.app.commands import COMMANDS, GROUPS, check_packages, find, listed, module_of
+from curta.errors import CurtaError, ModuleError, ProgramError
 
 SUMMARY = "Language models that compute exactly."
 HELP, VERSION = ("-h", "--help"), "--version"
@@ -52,13 +52,6 @@ def read(name: str, words: Sequence[str]) -> tuple[Callable[[Any], int], Any]:
     return module.run, parse(name, module.Options, words)
 
 
-def check_packages(name: str) -> None:
-    """Raise an error that says what to install."""
-    if missing := missing_packages(name):
-        extras, packages = ",".join(sorted(set(missing.values()))), ", ".join(sorted(missing))
-        raise UserError(f"curta {name} needs {packages}: pip install 'curta[{extras}]'")
-
-
 def located(error: CurtaError, options: Any) -> str:
     """The message; what is wrong inside of a module is said to be in its file."""
     files: Sequence[str] = getattr(options, "program", ())
@@ -67,6 +60,8 @@ def located(error: CurtaError, options: Any) -> str:
 
 def show_help(group: str, words: Sequence[str]) -> int:
     """What there is; an error if it is something else that was asked for."""
+    from curta.app.parser import likely, refuse
+
     first = words[0] if words else ""
     program = f"curta {group}".strip()
     if first == VERSION and not group:
@@ -79,15 +74,7 @@ def show_help(group: str, words: Sequence[str]) -> int:
             print(f"  {name:12} {summary}")
         print(f"\n{program} COMMAND --help says more")
     else:
-        refuse(program, first, listed(group))
+        near = likely(first, listed(group))
+        what = f"there is no command {first}" if first else "COMMAND is missing"
+        refuse(program, what + (f": did you mean {near}?" if near else ""))
     return 0
-
-
-def refuse(program: str, word: str, names: dict[str, str]) -> NoReturn:
-    from difflib import get_close_matches
-
-    what = f"there is no command {word}" if word else "COMMAND is missing"
-    near = get_close_matches(word, names, n=1)
-    hint = f": did you mean {near[0]}?" if near else ""
-    print(f"{program}: {what}{hint} (see {program} --help)", file=sys.stderr)
-    raise SystemExit(2)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from curta.errors import UserError
+
 COMMANDS = {
     "run": "run a program of C, C++ or WebAssembly inside the transformer",
     "resume": "go on with a run that was kept",
@@ -97,12 +99,18 @@ def find(words: Sequence[str]) -> tuple[str, Sequence[str]]:
     return group, rest
 
 
-def missing_packages(name: str) -> dict[str, str]:
-    """Packages of a command that are not installed, and the extras that they come with."""
+def check_packages(name: str) -> None:
+    """Raise an error that says what to install, if packages of a command are missing."""
     extras = NEEDED.get(name) or NEEDED.get(name.partition(" ")[0], ())
-    if not extras:
-        return {}
-    from importlib.util import find_spec
-
     needed = {package: extra for extra in reversed(extras) for package in EXTRAS[extra]}
-    return {package: extra for package, extra in needed.items() if find_spec(package) is None}
+    missing = sorted(package for package in needed if not is_installed(package))
+    if missing:
+        wanted = ",".join(sorted({needed[package] for package in missing}))
+        packages = ", ".join(missing)
+        raise UserError(f"curta {name} needs {packages}: pip install 'curta[{wanted}]'")
+
+
+def is_installed(package: str) -> bool:
+    from importlib import util
+
+    return util.find_spec(package) is not None

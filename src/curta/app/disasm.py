@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from curta.errors import UserError
 from curta.machine.request import Source
 from curta.terminal import AsJson, Screen, write_json
-
-if TYPE_CHECKING:
-    from curta.machine.proof import Verdict
 
 
 @dataclass(frozen=True)
@@ -28,39 +24,21 @@ class Options(AsJson, Source):
 
 
 @dataclass(frozen=True)
-class Function:
-    """One of them.
-
-    name:         in the module
-    start:        where it begins, in core instructions
-    instructions: that it has
-    lemmas:       that its proof rests on
-    refused:      why it is not proved
-    """
-
-    name: str
-    start: int
-    instructions: int
-    lemmas: tuple[str, ...]
-    refused: str | None
-
-
-@dataclass(frozen=True)
 class Report:
     """What is proved.
 
-    proved:    so many functions
-    functions: each of them
+    proved:  functions, and the lemmas that their proofs rest on
+    refused: other functions, and why they are not proved
     """
 
-    proved: int
-    functions: tuple[Function, ...]
+    proved: dict[str, tuple[str, ...]]
+    refused: dict[str, str]
 
 
 def run(options: Options) -> int:
     """Print the listing, or the proofs."""
     from curta.machine import requested
-    from curta.machine.listing import disassembly
+    from curta.machine.listing import disassembly, proof_lines
     from curta.machine.load import load_program, prove_program
     from curta.machine.run import DEFAULT_LIMITS
     from curta.machine.toolchain import read_program, split_flags
@@ -83,22 +61,14 @@ def run(options: Options) -> int:
     )
     pages, extensions = DEFAULT_LIMITS.max_memory, requested.extensions_of(options.extension)
     if options.proof:
-        return show_proof(prove_program(content, pages, extensions), as_json=options.json)
+        verdicts = prove_program(content, pages, extensions)
+        refused = {one.name: one.refused for one in verdicts if one.refused is not None}
+        proved = {one.name: one.lemmas for one in verdicts if one.refused is None}
+        if options.json:
+            write_json(Report(proved, refused))
+        else:
+            print(*proof_lines(verdicts), sep="\n")
+        return int(bool(refused))
     program = load_program(content, pages, extensions, prove=False)
     print(*disassembly(program, decode(content)), sep="\n")
     return 0
-
-
-def show_proof(verdicts: tuple[Verdict, ...], *, as_json: bool) -> int:
-    """Function by function; 1 if one is not proved."""
-    from curta.machine.listing import proof_lines
-
-    refused = sum(one.refused is not None for one in verdicts)
-    functions = (
-        Function(one.name, one.start, one.instructions, one.lemmas, one.refused) for one in verdicts
-    )
-    if as_json:
-        write_json(Report(len(verdicts) - refused, tuple(functions)))
-    else:
-        print(*proof_lines(verdicts), sep="\n")
-    return int(refused > 0)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from importlib.util import find_spec
+from functools import partial
+from importlib.metadata import version
 
-from curta.app.commands import EXTRAS
+from curta.app.commands import EXTRAS, is_installed
 from curta.errors import CurtaError, UserError
 from curta.terminal import AsJson
 
@@ -77,80 +77,71 @@ def run(options: Options) -> int:
 
 def looked_for() -> Iterator[Check]:
     """What is needed, then what makes more possible."""
-    yield compiler()
-    yield zig()
-    yield cache()
-    yield packaged()
+    yield check("C compiler", compiler, needed=True)
+    yield check("zig", zig, "pip install ziglang", needed=True)
+    yield check("cache", cache, "set CURTA_CACHE to another folder", needed=True)
+    yield check("weights", weights, "the first run makes them, in a minute or two")
     for extra, use in OPTIONAL.items():
-        yield packages(extra, use)
-    yield browser()
+        yield check(extra, partial(packages, extra, use), f"pip install 'curta[{extra}]'")
+    yield check("browser", browser, "open reports on another machine; each is one file")
 
 
-def compiler() -> Check:
+def check(name: str, look: Callable[[], str], remedy: str = "", *, needed: bool = False) -> Check:
+    """What `look` finds; it raises an error if it does not."""
+    try:
+        return Check(name, needed, True, look())
+    except (CurtaError, OSError) as error:
+        return Check(name, needed, False, str(error), remedy)
+
+
+def compiler() -> str:
     from curta.engine.toolchain import compiler_version, find_compiler
 
-    try:
-        found = find_compiler()
-        return Check("C compiler", True, True, f"{found.description}, {compiler_version(found)}")
-    except (CurtaError, OSError) as error:
-        return Check("C compiler", True, False, str(error))
+    found = find_compiler()
+    return f"{found.description}, {compiler_version(found)}"
 
 
-def zig() -> Check:
+def zig() -> str:
     from curta.engine.toolchain import find_zig
 
-    found, remedy = find_zig(), "pip install ziglang"
-    if found is None:
-        return Check("zig", True, False, "C and C++ are not compiled to WebAssembly", remedy)
-    return Check("zig", True, True, f"{importlib.metadata.version('ziglang')} ({found.folder})")
+    if (found := find_zig()) is None:
+        raise UserError("C and C++ are not compiled to WebAssembly")
+    return f"{version('ziglang')} ({found.folder})"
 
 
-def cache() -> Check:
+def cache() -> str:
     """It can be written, or everything is made again every time."""
     from curta.settings import read_settings
     from curta.store import contents
 
-    try:
-        folder = read_settings().cache_directory
-        folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryFile(dir=folder):
-            size = sum(one.bytes for one in contents())
-        return Check("cache", True, True, f"{folder}, {size / 1e6:,.0f} MB")
-    except (UserError, OSError) as error:
-        return Check("cache", True, False, str(error), "set CURTA_CACHE to another folder")
+    folder = read_settings().cache_directory
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryFile(dir=folder):
+        return f"{folder}, {sum(one.bytes for one in contents()) / 1e6:,.0f} MB"
 
 
-def packaged() -> Check:
-    """Weights are found if they were made by the sources that are here."""
+def weights() -> str:
+    """They are found if they were made by the sources that are here."""
     from curta.engine.native.source_cache import NATIVE
     from curta.machine.weights import weights_key
-    from curta.store import PACKAGED
 
-    key = weights_key()
-    if (PACKAGED / NATIVE.name / f"{key}.xz").is_file():
-        return Check("weights", False, True, "the machine's come with curta")
-    if NATIVE.has(key):
-        return Check("weights", False, True, "the machine's are in the cache")
-    found = "the machine's are not those of these sources"
-    return Check("weights", False, False, found, "the first run makes them, in a minute or two")
+    if not NATIVE.has(weights_key()):
+        raise UserError("the machine's, as these sources make them, are not there")
+    return "the machine's came with curta, or are in the cache"
 
 
-def packages(extra: str, use: str) -> Check:
-    """Whether all of an extra can be imported; nothing is."""
+def packages(extra: str, use: str) -> str:
+    """All of an extra; nothing is imported."""
     names = EXTRAS[extra]
-    missing = [name for name in names if find_spec(name) is None]
-    if missing:
-        remedy = f"pip install 'curta[{extra}]'"
-        return Check(extra, False, False, f"{use} ({', '.join(missing)})", remedy)
-    versions = (f"{name} {importlib.metadata.version(name)}" for name in names)
-    return Check(extra, False, True, f"{use} ({', '.join(versions)})")
+    if missing := [name for name in names if not is_installed(name)]:
+        raise UserError(f"{use} ({', '.join(missing)})")
+    return f"{use} ({', '.join(f'{name} {version(name)}' for name in names)})"
 
 
-def browser() -> Check:
+def browser() -> str:
     import webbrowser
 
     try:
-        return Check("browser", False, True, f"for reports ({webbrowser.get().name})")
-    except webbrowser.Error:
-        remedy = "open them on another machine; each is one file"
-        return Check("browser", False, False, "reports are pages", remedy)
+        return f"for reports ({webbrowser.get().name})"
+    except webbrowser.Error as error:
+        raise UserError("reports are pages") from error

@@ -46,6 +46,13 @@ class ModelFigures:
     certificate: str
     bounds_checked: int
 
+    def __str__(self) -> str:
+        return (
+            f"{self.layers} layers, width {self.width}, {self.heads} heads, "
+            f"{self.hidden_units} hidden units, {self.tokens} tokens, "
+            f"{self.layer_weights:,} layer weights that are not zero"
+        )
+
     @staticmethod
     def of(model: Model) -> ModelFigures:
         layers = model.plan["layers"]
@@ -86,7 +93,12 @@ def run(options: Options) -> int:
     figures = ModelFigures.of(model)
     if not options.json:
         console = Console(highlight=False, markup=False, emoji=False)  # names hold anything
-        show_summary(console, options.file, model, figures)
+        console.print(f"{options.file}: {figures}")
+        schedule = model.plan["schedule"]
+        console.print(
+            f"schedule: {schedule['method']} (at most {schedule['peak']} slots in use, "
+            f"none below {schedule['lower_bound']})"
+        )
         console.print(layers_table(model))
         console.print(slots_table(model))
         show_certificate(console, model)
@@ -97,19 +109,6 @@ def run(options: Options) -> int:
     elif options.verify:
         print("verified: the graph compiles to these weights, bit for bit")
     return 0
-
-
-def show_summary(console: Console, file: str, model: Model, figures: ModelFigures) -> None:
-    console.print(
-        f"{file}: {figures.layers} layers, width {figures.width}, {figures.heads} heads, "
-        f"{figures.hidden_units} hidden units, {figures.tokens} tokens, "
-        f"{figures.layer_weights:,} layer weights that are not zero"
-    )
-    schedule = model.plan["schedule"]
-    console.print(
-        f"schedule: {schedule['method']} (at most {schedule['peak']} slots in use, "
-        f"none below {schedule['lower_bound']})"
-    )
 
 
 def layers_table(model: Model) -> Table:

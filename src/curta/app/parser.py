@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING
 from typing import Any, NoReturn
 
@@ -77,7 +77,7 @@ class Reader:
         if name not in self.known and name[:2] in self.known and not name.startswith("--"):
             name, equals, text = word[:2], "=", word[2:]  # -oFILE
         if name not in self.known:
-            meant = self.likely(word)
+            meant = self.meant(word)
             self.error(f"there is no option {name}" + (f": did you mean {meant}?" if meant else ""))
         option = self.known[name]
         if option.is_flag:
@@ -131,7 +131,7 @@ class Reader:
     def warn_of_misspelt(self, words: Sequence[str]) -> None:
         """Options of somebody else that were perhaps meant for curta; they get them even so."""
         for word in words:
-            if meant := self.likely(word):
+            if meant := self.meant(word):
                 name = word.partition("=")[0]
                 print(
                     f"{self.program}: {name} is given to the program; did you mean {meant}? "
@@ -139,18 +139,27 @@ class Reader:
                     file=sys.stderr,
                 )
 
-    def likely(self, word: str) -> str | None:
+    def meant(self, word: str) -> str | None:
         """The option of curta's that this word is nearly, but not quite."""
         name = word.partition("=")[0]
-        if not word.startswith("--") or name in self.known:
-            return None
-        from difflib import get_close_matches
-
-        return next(iter(get_close_matches(name, self.known, n=1, cutoff=NEARLY)), None)
+        is_name = word.startswith("--") and name not in self.known
+        return likely(name, self.known) if is_name else None
 
     def error(self, message: str) -> NoReturn:
-        print(f"{self.program}: {message} (see {self.program} --help)", file=sys.stderr)
-        raise SystemExit(2)
+        refuse(self.program, message)
+
+
+def likely(word: str, names: Iterable[str]) -> str | None:
+    """The name that a word is nearly."""
+    from difflib import get_close_matches
+
+    return next(iter(get_close_matches(word, names, n=1, cutoff=NEARLY)), None)
+
+
+def refuse(program: str, message: str) -> NoReturn:
+    """An error in one line, like all others."""
+    print(f"{program}: {message} (see {program} --help)", file=sys.stderr)
+    raise SystemExit(2)
 
 
 # -- help ---------------------------------------------

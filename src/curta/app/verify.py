@@ -4,24 +4,17 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from dataclasses import dataclass, field, replace
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
 
 from curta.errors import UserError
 from curta.machine.request import Replay, ReplayLevel, Request
+from curta.machine.verify.compared import Compared
 from curta.options import option
-from curta.terminal import AsJson, Screen, write_json
+from curta.terminal import AsJson, Progress, Screen, write_json
 
-if TYPE_CHECKING:
-    from curta.machine.kept.file import KeptRun
-    from curta.machine.kept.keeping import Ready
-    from curta.machine.verify.jobs import Compared, Plan
-
-BAR = 24
-ESTIMATED = 0.02
-"""Before so much is done, the start of the processes is most of the time."""
+STEPS = 100
+"""Of the bar that shows how much is compared."""
 
 
 @dataclass(frozen=True)
@@ -42,27 +35,17 @@ class Options(AsJson, Request):
 class Report:
     """What was compared and is the same.
 
-    run:      how long the conversation is
-    level:    who replayed it
-    chapters: that the run has, as far as they are complete
-    replayed_chapters: of these
-    spoken:   tokens that the machine said, each of which the level says, too
-    read:     tokens that the level read
-    parts:    that it read them in
-    seconds:  that it took
+    run:         how long the conversation is
+    chapters:    that it has, as far as they are complete
+    compared:    with another level
     on_wasmtime: whether wasmtime did the same
-    wasmtime: what it did, or why that was not compared
-    verdict:  verified, and what that does not cover
+    wasmtime:    what it did, or why that was not compared
+    verdict:     verified, and what that does not cover
     """
 
     run: str
-    level: str
     chapters: int
-    replayed_chapters: int
-    spoken: int
-    read: int
-    parts: int
-    seconds: float
+    compared: Compared
     on_wasmtime: bool
     wasmtime: str
     verdict: str
@@ -73,8 +56,10 @@ def run(options: Options) -> int:
     # What NumPy multiplies here is small: several threads on it only wait for one another. It looks
     # at this once, when imported. (PyTorch has the whole sequence at once, and takes all cores.)
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    from curta.machine.processes import work_of
     from curta.machine.requested import kept_run
     from curta.machine.verify import jobs, on_wasmtime, words
+    from curta.machine.verify.chapters import NAMES
 
     if options.chapter_tokens is not None and options.chapter_tokens < 1:
         raise UserError(f"--chapter-tokens {options.chapter_tokens}: expected at least 1")
@@ -97,26 +82,19 @@ def run(options: Options) -> int:
             if kept.ending is not None and plan.is_whole(kept):
                 screen.draw("wasmtime")
                 agreed, elsewhere = on_wasmtime.compare_kept(kept, ready, extensions)
-            compared = replayed(screen, kept, ready, plan)
+            screen.clear()
+            name, work = NAMES[plan.level], work_of(ready, plan.level)
+            with Progress(lines=False) as progress:
+                progress.show(name, 0, STEPS, "tokens are compared")
+                compared = jobs.verify_run(
+                    kept, ready, plan, work, lambda share: progress.show(name, share * STEPS, STEPS)
+                )
             say(words.of_tokens(compared, plan, kept))
             say(f"wasmtime: {elsewhere}")
             verdict = say(words.verdict(kept, plan, on_wasmtime=agreed))
             if options.json:
-                write_json(
-                    Report(
-                        words.of_run(kept),
-                        compared.level,
-                        jobs.complete_chapters(kept),
-                        len(plan.chapters),
-                        compared.spoken,
-                        compared.tokens,
-                        compared.parts,
-                        compared.seconds,
-                        agreed,
-                        elsewhere,
-                        verdict,
-                    )
-                )
+                length, chapters = words.of_run(kept), jobs.complete_chapters(kept)
+                write_json(Report(length, chapters, compared, agreed, elsewhere, verdict))
     finally:
         screen.clear()
     return 0
@@ -131,23 +109,3 @@ def level_there_is(asked: ReplayLevel | None) -> ReplayLevel | None:
         raise UserError(f"softmax attention (level 'plain') needs PyTorch: {remedy}")
     print(f"without PyTorch, hull caches stand in for softmax ({remedy})", file=sys.stderr)
     return "hull"
-
-
-def replayed(screen: Screen, kept: KeptRun, ready: Ready, plan: Plan) -> Compared:
-    """Compare the tokens of the run with another level's."""
-    from curta.machine.processes import work_of
-    from curta.machine.verify.chapters import NAMES
-    from curta.machine.verify.jobs import verify_run
-
-    name = NAMES[plan.level]
-    screen.draw(f"loading {name}")
-    started = time.perf_counter()
-
-    def progress(share: float) -> None:
-        passed = time.perf_counter() - started
-        is_known = share >= ESTIMATED or (passed > 20 and share > 0)
-        left = f", about {passed / share - passed:,.0f} s left" if is_known else ""
-        bar = ("#" * round(BAR * share)).ljust(BAR, ".")
-        screen.draw(f"{name} [{bar}] {share:4.0%}, {passed:,.0f} s{left}")
-
-    return verify_run(kept, ready, plan, work_of(ready, plan.level), progress)

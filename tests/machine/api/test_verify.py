@@ -33,10 +33,11 @@ from curta.machine.ids import (
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Run
+from curta.machine.request import ReplayLevel
 from curta.machine.talkers import NativeTalker
 from curta.machine.verify import jobs as verify_jobs
 from curta.machine.verify import on_wasmtime
-from curta.machine.verify.chapters import Part, ReplayLevel, check_part, spoken_by_machine
+from curta.machine.verify.chapters import Part, check_part, spoken_by_machine
 from curta.machine.verify.jobs import Checked
 from curta.machine.verify.on_wasmtime import (
     Outcome,

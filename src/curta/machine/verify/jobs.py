@@ -22,8 +22,9 @@ from curta.machine.kept.file import KeptRun
 from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import Ready, segments
 from curta.machine.processes import Work, prepared, processes
-from curta.machine.request import Replay
-from curta.machine.verify.chapters import Length, Part, ReplayLevel, check_part, read_chapter
+from curta.machine.request import Replay, ReplayLevel
+from curta.machine.verify.chapters import Length, Part, check_part, read_chapter
+from curta.machine.verify.compared import Compared
 
 SOFTMAX_TOKENS = 20_000
 """Softmax looks at all pairs of tokens: up to here that is a matter of a minute."""
@@ -49,22 +50,6 @@ class Checked:
     read: int
     spoken: int = 0
     error: CurtaError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What was found to be the same."""
-
-    level: ReplayLevel
-    chapters: int
-    parts: int
-    tokens: int
-    """That the level read, openings of parts included."""
-    said: int
-    """Tokens of the run, openings not included."""
-    spoken: int
-    """How many of them the machine said: those were compared."""
-    seconds: float
 
 
 # -- what is read ---------------------------------------------

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from curta.machine.kept.file import KeptRun
 from curta.machine.kept.keeping import figures
 from curta.machine.verify.chapters import NAMES
-from curta.machine.verify.jobs import Compared, Plan, complete_chapters, missed
+from curta.machine.verify.compared import Compared
+from curta.machine.verify.jobs import Plan, complete_chapters, missed
 
 
 def of_run(kept: KeptRun) -> str:
