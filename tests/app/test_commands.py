@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from commands_page import MARK, PAGE, differences, generated, modules
+from curta import __version__
 from curta.app.command_line import main
 from curta.app.commands import COMMANDS, EXTRAS, GROUPS, NEEDED, ROOMS, listed, module_of
 from curta.app.parser import parse
@@ -144,6 +145,11 @@ def test_ways_to_write_options() -> None:
         "--out=-f --max-t=1000 x",
     ):
         assert parse("build", options, words.split()) == wanted
+    assert parse("build", options, ["-1", "-o", "f"]).name == "-1"  # a number is no option
+
+
+def test_the_version(capsys: Capture) -> None:
+    assert said(capsys, "--version") == (0, f"curta {__version__}\n", "")
 
 
 # -- JSON ---------------------------------------------

@@ -19,6 +19,7 @@ from curta.options import Option, build, converted, described, described_by, opt
 HELP = ("-h", "--help")
 NEARLY = 0.8
 """How much of two words has to agree (by difflib) for one to be a misspelling of the other."""
+NUMBER = re.compile(r"-\.?\d")
 MINUS = re.compile(r"-(?!-)|-+[\d.(]")
 """What begins like an option and is none where words may begin with a dash."""
 COLUMN, WIDTH = 26, 100
@@ -67,7 +68,7 @@ class Reader:
         if not word.startswith("-") or word == "-":
             return False
         theirs = self.rest is not None and bool(self.words)
-        is_word = theirs or (self.dashes and MINUS.match(word))
+        is_word = theirs or NUMBER.match(word) or (self.dashes and MINUS.match(word))
         return word.partition("=")[0] in self.known or not is_word
 
     def take(self, word: str, left: Iterator[str]) -> None:
