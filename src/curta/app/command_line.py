@@ -60,8 +60,6 @@ def located(error: CurtaError, options: Any) -> str:
 
 def show_help(group: str, words: Sequence[str]) -> int:
     """What there is; an error if it is something else that was asked for."""
-    from curta.app.parser import likely, refuse
-
     first = words[0] if words else ""
     program = f"curta {group}".strip()
     if first == VERSION and not group:
@@ -74,6 +72,8 @@ def show_help(group: str, words: Sequence[str]) -> int:
             print(f"  {name:12} {summary}")
         print(f"\n{program} COMMAND --help says more")
     else:
+        from curta.app.parser import likely, refuse
+
         near = likely(first, listed(group))
         what = f"there is no command {first}" if first else "COMMAND is missing"
         refuse(program, what + (f": did you mean {near}?" if near else ""))
