@@ -10,7 +10,9 @@ import pytest
 
 pytest.importorskip("peft")
 
+from commands_page import differences
 from curta.app.command_line import main
+from curta.delegate.commands import evaluate
 from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
 from curta.terminal import Progress
@@ -61,6 +63,11 @@ def test_all_systems_at_once(
     before = (out / "answers.jsonl").read_bytes()
     assert main(command) == 0
     assert (out / "answers.jsonl").read_bytes() == before
+    capsys.readouterr()
+    assert main([*command, "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert list(differences(evaluate.Report, figures)) == []
+    assert [one["counts"]["templates"] for one in figures["systems"]] == [4] * 5
     assert main([*command, "--seed", "1"]) == 2
     assert "another evaluation lies there" in capsys.readouterr().err
 
