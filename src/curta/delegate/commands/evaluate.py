@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from curta.delegate.evaluation.suites import Sources
 from curta.errors import DataError
 from curta.options import option
 from curta.terminal import AsJson, Progress, write_json
+
+if TYPE_CHECKING:
+    from curta.delegate.evaluation.figures import Figures
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,7 @@ def run(options: Options) -> int:
     """Ask, judge, and say how it went."""
     from curta.delegate import models
     from curta.delegate.evaluation.record import Config, Folder
-    from curta.delegate.evaluation.report import counted, plain_rows, write_report
+    from curta.delegate.evaluation.report import plain_rows, write_report
     from curta.delegate.evaluation.running import evaluate
     from curta.delegate.evaluation.suites import questions
     from curta.delegate.evaluation.systems import opener, systems
@@ -121,24 +126,27 @@ def run(options: Options) -> int:
         )
     figures = write_report(folder, config, asked, answers)
     if options.json:
-        found = []
-        for one in figures.systems:
-            shares = counted(figures, one)
-            found.append(
-                System(
-                    one.name,
-                    {name: share.value for name, share in shares.items()},
-                    {name: share.count for name, share in shares.items()},
-                    figures.speed(one.name) or None,
-                )
-            )
-        write_json(Report(tuple(found), str(folder.report_file)))
+        write_json(Report(tuple(summaries(figures)), str(folder.report_file)))
         return 0
     for row in plain_rows(figures):
         name, *rest = row.items()
         print("\n".join([name[1], *(f"  {what:12} {value}" for what, value in rest)]))
     print(f"report: {folder.report_file}")
     return 0
+
+
+def summaries(figures: Figures) -> Iterator[System]:
+    """What was counted, system by system."""
+    from curta.delegate.evaluation.report import counted
+
+    for one in figures.systems:
+        shares = counted(figures, one)
+        yield System(
+            one.name,
+            {name: share.value for name, share in shares.items()},
+            {name: share.count for name, share in shares.items()},
+            figures.speed(one.name) or None,
+        )
 
 
 def words(given: str) -> list[str]:
