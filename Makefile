@@ -38,3 +38,4 @@ bench:
 	$(BIN)/python bench/learn.py
 	$(BIN)/python bench/calculator.py
 	$(BIN)/python bench/interception.py
+	$(BIN)/python bench/commands.py

@@ -25,11 +25,11 @@ from rich.table import Table
 from torch import Tensor
 
 from curta.engine.hull import CausalAttention, attach
+from curta.learn.config import Sampling
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.export import torch_module
 from curta.learn.export.write import export
 from curta.learn.models.config import ModelConfig
-from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.loop import Report, train
 from curta.learn.training.state import TrainingState, of_seed

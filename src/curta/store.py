@@ -173,7 +173,11 @@ def _short_digest(path: Path) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What lies on a shelf."""
+    """What lies on a shelf.
+
+    shelf:        its name
+    files, bytes: what there is
+    """
 
     shelf: str
     files: int
@@ -219,7 +223,8 @@ def prune(most_bytes: int = MOST_BYTES, longest_unused: float = LONGEST_UNUSED) 
 
 
 def _files(shelf: str) -> Iterator[tuple[Path, os.stat_result]]:
-    for path in (read_settings().cache_directory / shelf).rglob("*"):
-        with suppress(OSError):
-            if path.is_file():
+    for folder, _, names in os.walk(read_settings().cache_directory / shelf):
+        for name in names:
+            path = Path(folder, name)
+            with suppress(OSError):
                 yield path, path.stat()

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
+from commands_page import differences
+from curta.app import bake
 from curta.app.command_line import main
 
 Capture = pytest.CaptureFixture[str]
@@ -45,7 +48,11 @@ def said(capsys: Capture, *arguments: str) -> tuple[int, str, str]:
 
 @pytest.mark.slow  # two minutes of compiling; the README's commands bake and run by default
 def test_a_baked_program_does_what_the_prompted_one_does(folder: Path, capsys: Capture) -> None:
-    code, out, err = said(capsys, "bake", "upper.c", "-o", "upper.safetensors")
+    arguments = ("bake", "upper.c", "-o", "upper.safetensors")
+    code, figures, err = said(capsys, *arguments, "--json")
+    assert (code, err) == (0, "")
+    assert list(differences(bake.Report, json.loads(figures))) == []
+    code, out, err = said(capsys, *arguments)
     assert (code, err) == (0, "")
     assert out.startswith("upper.safetensors: upper.c as weights: ")
     assert "exact for sequences of up to 67,108,864 tokens" in out

@@ -10,10 +10,11 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from curta.app.calc_commands import BACKENDS, MODEL
 from curta.app.command_line import main
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.backends import NAMES
+from curta.delegate.commands.eval import Options
+from curta.options import options_of
 
 
 def test_results_are_lines_and_rounded_ones_say_so(capsys: pytest.CaptureFixture[str]) -> None:
@@ -85,7 +86,7 @@ def test_a_question_is_answered_by_a_model(
     words = ["calc", "what is", "1+1?", "--model", "some/model", "--adapter", "there"]
     computed: list[object] = []
     monkeypatch.setattr(
-        "curta.app.calc.Calculator",
+        "curta.delegate.calculator.Calculator",
         lambda name, *, device: computed.append((name, device)) or Calculator(name),
     )
     assert main([*words, "--max-new-tokens", "12", "--device", "cpu"]) == 0
@@ -98,12 +99,8 @@ def test_a_question_is_answered_by_a_model(
 
 
 def test_the_backends_are_those_of_the_calculator() -> None:
-    assert set(BACKENDS) == set(NAMES)
-
-
-def test_the_model_is_one_that_a_package_has() -> None:
-    models = pytest.importorskip("curta.delegate.models")
-    assert MODEL == models.SMOLLM2
+    (backend,) = [option for option in options_of(Options) if option.name == "backend"]
+    assert backend.choices == NAMES
 
 
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from commands_page import differences
 from curta.app.command_line import main
+from curta.delegate.commands import train
 from curta.delegate.data import mix
 from curta.delegate.data.example import Example
 from curta.errors import DataError
@@ -60,8 +62,10 @@ def test_a_data_set_is_there_when_it_is_whole(
 
 
 def test_ranges_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["delegate", "data", "--out", str(tmp_path / "d"), "--digits", "few"]) == 2
-    assert "write a range as in 1..4" in capsys.readouterr().err
+    with pytest.raises(SystemExit) as stop:
+        main(["delegate", "data", "--out", str(tmp_path / "d"), "--digits", "few"])
+    assert stop.value.code == 2
+    assert "--digits few: write a range as in 1..10" in capsys.readouterr().err
 
 
 @pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
@@ -83,6 +87,10 @@ def test_an_adapter_is_trained_and_loads_again(
     assert "adapter: " in said.out
     assert "loss on valid.jsonl: " in said.out
     assert "left out" not in said.err
+    assert main(["delegate", "train", *trained, "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert list(differences(train.Report, report)) == []
+    assert f"loss on valid.jsonl: {report['validation']:.4f}" in said.out
     held = json.loads((Path(out) / "training.json").read_text())
     assert held["source"] == "folder, float32"
     assert "4/4 loss" in said.err

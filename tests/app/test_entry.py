@@ -45,7 +45,7 @@ def test_an_interruption_of_a_command(
     def interrupted(_: object) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("curta.app.command_line.run_gallery", interrupted)
+    monkeypatch.setattr("curta.app.gallery.run", interrupted)
     monkeypatch.setattr(sys, "argv", ["curta", "gallery"])
     assert entry.main() == 130
     assert capsys.readouterr().err == "curta: interrupted\n"

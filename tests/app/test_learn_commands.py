@@ -18,8 +18,11 @@ import pytest
 from safetensors.numpy import load_file
 
 pytest.importorskip("jax")
+from commands_page import differences
 from curta.app.command_line import main
 from curta.learn import profile
+from curta.learn.commands import profile as profile_command
+from curta.learn.commands import units as unit_command
 from curta.learn.evaluation.walks import walk_accuracy
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.folder import RunFolder
@@ -68,7 +71,7 @@ def test_the_list_has_a_line_for_everything(capsys: Capture) -> None:
         (["run", "addition", "--format", "plain", "--positions", "coupled"], "use reversed"),
         (["run", "missing.py"], "missing.py: there is no such file"),
         (["run"], "NAME"),
-        (["run", "addition", "--log", "paper"], "invalid choice: 'paper'"),
+        (["run", "addition", "--log", "paper"], "--log paper: one of tensorboard, wandb"),
         (["resume", "nowhere"], "nowhere: there is no such run"),
         (["evaluate", "nowhere", "--digits", "1..3"], "nowhere: there is no such run"),
         (["evaluate", "nowhere", "--steps", "1"], "there is no option --steps"),
@@ -295,6 +298,9 @@ def test_a_profile(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPa
     code, said, err = run(capsys, *words.split(), "-o", str(out))
     assert code == 0, err
     assert jax.config.jax_enable_compilation_cache == before
+    code, figures, _ = run(capsys, *words.split(), "--json")
+    assert list(differences(profile_command.Report, json.loads(figures))) == []
+    assert json.loads(figures)["profile"]["parameters"] > 0
     for name in ("parameters", "compile time", "step time", "steps/s", "intensity", "forward"):
         (line,) = [line for line in said.splitlines() if line.startswith(f"{name}  ")]
         assert line.strip() != name
@@ -324,6 +330,9 @@ def test_the_benchmark_of_units(
     assert "arithmetic, linear: 20/20 steps" in err
     assert "success over 2 seeds after 20 steps" in said
     assert f"report: {out}" in said
+    _, figures, _ = run(capsys, "units", "--seed", "3", "--json")
+    assert list(differences(unit_command.Report, json.loads(figures))) == []
+    assert json.loads(figures)["benchmarks"]["arithmetic"][0]["unit"] == "linear"
     page = out.read_text()
     assert "preset small, seed 3" in page
     assert page.count("<svg") == 1
@@ -366,12 +375,12 @@ def test_without_jax_there_is_a_line(capsys: Capture, monkeypatch: pytest.Monkey
     )
     code, out, err = run(capsys, "list")
     assert (code, out) == (2, "")
-    assert err == "curta: curta learn needs jax: pip install 'curta[learn]'\n"
+    assert err == "curta: curta learn list needs jax: pip install 'curta[learn]'\n"
 
 
 def test_the_command_line_does_not_import_jax() -> None:
     code = (
         "import sys\nfor name in ('jax', 'torch', 'matplotlib'): sys.modules[name] = None\n"
-        "from curta.app.command_line import parser\nparser()\n"
+        "from curta.app.command_line import read\nread('learn run', ['addition'])\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -24,7 +24,7 @@ from tiny_runs import TINY, tiny, tiny_run
 STOPPED = """
 import os, sys, time
 from pathlib import Path
-from curta.app.learn_cache import keep_compiled_programs
+from curta.learn.commands.shared import keep_compiled_programs
 from curta.learn.folder import RunFolder
 from curta.learn import runs
 keep_compiled_programs()

@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 
 from curta.errors import ExperimentError
+from curta.learn.config import Sampling
 from curta.learn.language import Rows
 from curta.learn.numbers import Number
 from curta.learn.problem import Problem, numbers_in
-from curta.learn.sampling import Part, Sampler, Sampling, balanced_carries, in_test
+from curta.learn.sampling import Part, Sampler, balanced_carries, in_test
 from curta.learn.statistics import check_split, problems_in, statistics
 from learn_texts import FAST_COMPILE, language
 

@@ -9,8 +9,8 @@ import tempfile
 from functools import cache
 from pathlib import Path
 
-from curta.app.learn_cache import keep_compiled_programs
 from curta.learn import runs
+from curta.learn.commands.shared import keep_compiled_programs
 from curta.learn.experiment import EvaluationConfig, Experiment
 from curta.learn.folder import RunFolder
 from curta.learn.models.config import ModelConfig

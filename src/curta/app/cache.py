@@ -2,38 +2,59 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 
-from curta.app.parser import Parser
 from curta.errors import UserError
+from curta.options import word
 from curta.settings import read_settings
-from curta.store import SHELVES, clear, contents
+from curta.store import SHELVES, Contents, clear, contents
+from curta.terminal import AsJson
 
 
-def add_cache(commands: argparse._SubParsersAction[Parser]) -> None:
-    cache = commands.add_parser(
-        "cache",
-        help="show what is kept to save time, or clear it",
-        description="All that curta can make again is kept in one folder (CURTA_CACHE, or the "
-        "user's cache directory). Removing it costs time and nothing else. What is not used for 60 "
-        "days goes by itself.",
-    )
-    cache.add_argument("shelf", nargs="*", metavar="SHELF", help="only these")
-    cache.add_argument("--clear", action="store_true", help="remove what is there")
-    cache.set_defaults(command=show_cache)
+@dataclass(frozen=True)
+class Options(AsJson):
+    """Show what is kept to save time, or clear it. All that curta can make again is kept in one
+    folder (CURTA_CACHE, or the user's cache directory). Removing it costs time and nothing else.
+    What is not used for 60 days goes by itself.
+
+    shelf: only these
+    clear: remove what is there
+    """
+
+    shelf: tuple[str, ...] = word("SHELF", ())
+    clear: bool = False
 
 
-def show_cache(options: argparse.Namespace) -> int:
+@dataclass(frozen=True)
+class Report:
+    """What is kept.
+
+    folder:  where
+    shelves: those that were asked for, with what lies there
+    cleared: whether all of it was removed behind that
+    """
+
+    folder: str
+    shelves: tuple[Contents, ...]
+    cleared: bool
+
+    def __str__(self) -> str:
+        lines = (
+            f"  {one.shelf:<16}{one.files:>7,} files {one.bytes / 1e6:>9,.1f} MB  "
+            f"{SHELVES[one.shelf]}"
+            for one in self.shelves
+        )
+        names = ", ".join(one.shelf for one in self.shelves)
+        return "\n".join([self.folder, *lines, *([f"cleared {names}"] if self.cleared else [])])
+
+
+def run(options: Options) -> int:
     """A line for each shelf."""
-    shelves = options.shelf or list(SHELVES)
+    shelves = options.shelf or tuple(SHELVES)
     for name in set(shelves) - set(SHELVES):
         raise UserError(f"there is no shelf {name!r}: give some of {', '.join(SHELVES)}")
-    print(read_settings().cache_directory)
-    for found in contents():
-        if found.shelf in shelves:
-            size = f"{found.files:>7,} files {found.bytes / 1e6:>9,.1f} MB"
-            print(f"  {found.shelf:<16}{size}  {SHELVES[found.shelf]}")
+    there = tuple(one for one in contents() if one.shelf in shelves)
     if options.clear:
         clear(*shelves)
-        print("cleared" if not options.shelf else f"cleared {', '.join(shelves)}")
-    return 0
+    folder = str(read_settings().cache_directory)
+    return options.show(Report(folder, there, options.clear))

@@ -2,49 +2,93 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import shlex
-import sys
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
 
-from curta.app.save_trace import check_save_trace
-from curta.engine import Engine, load
-from curta.engine.model_cache import compile_cached
-from curta.engine.trace_file import save_trace
-from curta.errors import UserError
-from curta.gallery import PROGRAMS
-from curta.gallery.program import Program
+from curta.app.figures import Shown
+from curta.app.save_trace import SaveTrace
+from curta.options import option, word
+from curta.terminal import Screen
+
+if TYPE_CHECKING:
+    from curta.gallery.program import Program
+
+SECONDS_BEFORE_PROGRESS = 2
 
 
-def show_list() -> None:
-    """One line per program, with an input to try."""
+@dataclass(frozen=True)
+class Options(Shown, SaveTrace):
+    """Without NAME: list the worked programs. With NAME: compile it into a transformer, and let
+    that transformer answer INPUT (by default the program's example).
+
+    level:          exact arithmetic, PyTorch softmax, hull caches, or generated C
+    tokens:         print the tokens as they are said
+    max_new_tokens: say so many tokens at most (to the stop)
+    """
+
+    name: str | None = word("NAME", None)
+    input: str | None = word("INPUT", None)
+    level: Literal["evaluate", "plain", "hull", "native"] = "native"
+    tokens: bool = False
+    max_new_tokens: int | None = option(None)
+
+
+@dataclass(frozen=True)
+class Report:
+    """The figures of a run.
+
+    level:            who said it
+    prompt_tokens:    that were given
+    tokens:           that were said
+    prepare_seconds:  until the first could be said
+    generate_seconds: from there on
+    """
+
+    level: str
+    prompt_tokens: int
+    tokens: int
+    prepare_seconds: float
+    generate_seconds: float
+
+    def __str__(self) -> str:
+        rate = (self.prompt_tokens + self.tokens) / max(self.generate_seconds, 1e-9)
+        return (
+            f"{self.prompt_tokens} + {self.tokens} tokens at level {self.level}, "
+            f"{self.generate_seconds:.3f} s ({rate:,.0f} tok/s), prepared in "
+            f"{self.prepare_seconds:.3f} s"
+        )
+
+
+def run(options: Options) -> int:
+    """Without a name, one line per program; else compile it, feed the input, show the answer."""
+    from curta.gallery import PROGRAMS, find_program
+
+    if options.name is not None:
+        return answer(options, find_program(options.name))
     width = max(map(len, PROGRAMS))
     for name, program in PROGRAMS.items():
         print(f"{name:<{width}}  {program.summary}")
     print("\ncurta gallery NAME [INPUT]; for example: curta gallery parity 10110")
+    return 0
 
 
-def find_program(name: str) -> Program:
-    if name not in PROGRAMS:
-        raise UserError(f"no program {name!r} in the gallery; there are: {', '.join(PROGRAMS)}")
-    return PROGRAMS[name]
+def answer(options: Options, program: Program) -> int:
+    from curta.engine import load
+    from curta.engine.model_cache import compile_cached
+    from curta.engine.trace_file import save_trace
 
-
-def run(options: argparse.Namespace) -> int:
-    """Compile (or fetch) the program, feed the input, show the answer and the figures."""
-    check_save_trace(options)
-    program = find_program(options.name)
+    options.check_save_trace(options.level)
     text = program.cases[0].input if options.input is None else options.input
     prompt = program.encode(text)
     started = time.perf_counter()
     engine = load(compile_cached(program.build(), program.max_tokens), options.level)
     ready = time.perf_counter()
     said: list[str] = []
-    tokens = engine.generate(prompt, options.max_new_tokens)
     try:
-        for token in with_progress(tokens):
+        for token in with_progress(engine.generate(prompt, options.max_new_tokens)):
             said.append(token)
             if options.tokens:
                 print(token, end=" ", flush=True)
@@ -52,55 +96,25 @@ def run(options: argparse.Namespace) -> int:
         finished = time.perf_counter()
         if options.save_trace is not None:
             note = shlex.join(["curta", "gallery", program.name, text])
-            write_trace(options.save_trace, engine, prompt, said, note)
+            given = [1] * len(prompt) + [0] * len(said)
+            ids = engine.encode([*prompt, *said])
+            save_trace(options.save_trace, engine.model, ids, given, note=note)
     if options.tokens:
         print()
     if options.input is None:
         print(f"{program.name}: {text!r}")
     print(program.decode(said))
-    show_figures(options, len(prompt), len(said), ready - started, finished - ready)
+    report = Report(options.level, len(prompt), len(said), ready - started, finished - ready)
+    options.tell(str(report), report)
     return 0
 
 
-def write_trace(
-    path: str, engine: Engine, prompt: Sequence[str], said: Sequence[str], note: str
-) -> None:
-    """The prompt was given; the model said the rest."""
-    given = [1] * len(prompt) + [0] * len(said)
-    save_trace(path, engine.model, engine.encode([*prompt, *said]), given, note=note)
-
-
 def with_progress(tokens: Iterable[str]) -> Iterator[str]:
-    """Count the tokens on a terminal once a run takes longer than two seconds."""
-    started = shown = time.perf_counter()
+    """Count the tokens on a terminal once a run takes long."""
+    screen, started = Screen(), time.perf_counter()
     for count, token in enumerate(tokens, 1):
         yield token
-        if count % 4096 == 0 and sys.stderr.isatty():
-            now = time.perf_counter()
-            if now - started > 2 and now - shown > 0.2:
-                shown = now
-                rate = count / (now - started)
-                print(f"\r{count:,} tokens, {rate:,.0f} tok/s", end="", file=sys.stderr, flush=True)
-    if shown > started:
-        print("\r" + " " * 60 + "\r", end="", file=sys.stderr)
-
-
-def show_figures(
-    options: argparse.Namespace, prompt: int, said: int, preparing: float, generating: float
-) -> None:
-    if options.stats == "json":
-        figures = {
-            "level": options.level,
-            "prompt_tokens": prompt,
-            "tokens": said,
-            "prepare_seconds": preparing,
-            "generate_seconds": generating,
-        }
-        print(json.dumps(figures), file=sys.stderr)
-        return
-    rate = (prompt + said) / max(generating, 1e-9)
-    print(
-        f"{prompt} + {said} tokens at level {options.level}, {generating:.3f} s "
-        f"({rate:,.0f} tok/s), prepared in {preparing:.3f} s",
-        file=sys.stderr,
-    )
+        passed = time.perf_counter() - started if count % 4096 == 0 else 0
+        if passed > SECONDS_BEFORE_PROGRESS:
+            screen.draw(f"{count:,} tokens, {count / passed:,.0f} tok/s")
+    screen.clear()

@@ -2,46 +2,119 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.table import Table
+from curta.options import word
+from curta.terminal import AsJson, write_json
 
-from curta.compiler import Model, load_model
-from curta.compiler.verify import verify as prove_again
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
-
-def run(path: str, *, verify: bool = False) -> None:
-    """Print the model's plan and certificate; with `verify`, prove them again first."""
-    model = load_model(path)
-    console = Console(highlight=False, markup=False, emoji=False)  # names hold anything
-    show_summary(console, path, model)
-    console.print(layers_table(model))
-    console.print(slots_table(model))
-    show_certificate(console, model)
-    if verify:
-        prove_again(model)
-        console.print("verified: the graph compiles to these weights, bit for bit")
+    from curta.compiler import Model
 
 
-def show_summary(console: Console, path: str, model: Model) -> None:
-    plan = model.plan
-    units = sum(len(layer["units"]) for layer in plan["layers"])
-    heads = sum(len(layer["heads"]) for layer in plan["layers"])
-    console.print(
-        f"{path}: {len(plan['layers'])} layers, width {plan['width']}, {heads} heads, "
-        f"{units} hidden units, {len(plan['vocabulary'])} tokens, "
-        f"{model.nonzero_weights:,} layer weights that are not zero"
-    )
-    schedule = plan["schedule"]
-    console.print(
-        f"schedule: {schedule['method']} (at most {schedule['peak']} slots in use, "
-        f"none below {schedule['lower_bound']})"
-    )
+@dataclass(frozen=True)
+class Options(AsJson):
+    """Show what a model file computes, where, and what is proved about it.
+
+    file:   of curta build, or curta bake
+    verify: compile the graph again and compare every weight
+    """
+
+    file: str = word("FILE.safetensors")
+    verify: bool = False
+
+
+@dataclass(frozen=True)
+class ModelFigures:
+    """How large a model is, and what is proved about it.
+
+    layers, width, heads, hidden_units, tokens: of the model
+    layer_weights:  that are not zero
+    certificate:    what is proved
+    bounds_checked: for that
+    """
+
+    layers: int
+    width: int
+    heads: int
+    hidden_units: int
+    tokens: int
+    layer_weights: int
+    certificate: str
+    bounds_checked: int
+
+    def __str__(self) -> str:
+        return (
+            f"{self.layers} layers, width {self.width}, {self.heads} heads, "
+            f"{self.hidden_units} hidden units, {self.tokens} tokens, "
+            f"{self.layer_weights:,} layer weights that are not zero"
+        )
+
+    @staticmethod
+    def of(model: Model) -> ModelFigures:
+        layers = model.plan["layers"]
+        return ModelFigures(
+            len(layers),
+            model.plan["width"],
+            sum(len(layer["heads"]) for layer in layers),
+            sum(len(layer["units"]) for layer in layers),
+            len(model.plan["vocabulary"]),
+            model.nonzero_weights,
+            str(model.certificate),
+            model.certificate.bounds_checked,
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a file holds.
+
+    file:     that was read
+    model:    that is in it
+    verified: whether the graph was compiled again, to the same weights
+    """
+
+    file: str
+    model: ModelFigures
+    verified: bool
+
+
+def run(options: Options) -> int:
+    """Print the model's plan and certificate; with `verify`, prove them again."""
+    from rich.console import Console
+
+    from curta.compiler import load_model
+    from curta.compiler.verify import verify
+
+    model = load_model(options.file)
+    figures = ModelFigures.of(model)
+    if not options.json:
+        console = Console(highlight=False, markup=False, emoji=False)  # names hold anything
+        console.print(f"{options.file}: {figures}")
+        schedule = model.plan["schedule"]
+        console.print(
+            f"schedule: {schedule['method']} (at most {schedule['peak']} slots in use, "
+            f"none below {schedule['lower_bound']})"
+        )
+        console.print(layers_table(model))
+        console.print(slots_table(model))
+        show_certificate(console, model)
+    if options.verify:
+        verify(model)
+    if options.json:
+        write_json(Report(options.file, figures, options.verify))
+    elif options.verify:
+        print("verified: the graph compiles to these weights, bit for bit")
+    return 0
 
 
 def layers_table(model: Model) -> Table:
     """Which head does what, layer by layer."""
+    from rich.table import Table
+
     table = Table("layer", "part", "computes", "how", title="Layers", title_justify="left")
     for number, layer in enumerate(model.plan["layers"]):
         for head in layer["heads"]:
@@ -67,6 +140,8 @@ def describe_head(head: dict[str, Any]) -> str:
 
 def slots_table(model: Model) -> Table:
     """What is where in the residual stream, and when."""
+    from rich.table import Table
+
     table = Table(
         "slot", "periods", "holds", "up to", title="Residual stream", title_justify="left"
     )

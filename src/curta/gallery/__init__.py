@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 
+from curta.errors import UserError
 from curta.gallery.counterparts import COUNTERPARTS
 from curta.gallery.program import Case, Program
 
@@ -76,4 +77,12 @@ class Gallery(Mapping[str, Program]):
 
 PROGRAMS: Mapping[str, Program] = Gallery()
 
-__all__ = ["COUNTERPARTS", "NAMES", "PROGRAMS", "Case", "Gallery", "Program"]
+
+def find_program(name: str) -> Program:
+    """The program of this name, or an error that says which there are."""
+    if name not in NAMES:
+        raise UserError(f"no program {name!r} in the gallery; there are: {', '.join(NAMES)}")
+    return PROGRAMS[name]
+
+
+__all__ = ["COUNTERPARTS", "NAMES", "PROGRAMS", "Case", "Gallery", "Program", "find_program"]

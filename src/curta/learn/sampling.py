@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import Literal
 
@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import Array, Bool, Int, UInt32
 
 from curta.errors import ExperimentError
+from curta.learn.config import Sampling
 from curta.learn.keys import HASHED, mix, new_key
 from curta.learn.language import Language, Rows
 from curta.learn.numbers import Number, places_of, significant
@@ -29,57 +30,6 @@ Part = Literal["train", "test", "all"]
 
 TRIES = 64
 """Draws until a problem counts as not to be found."""
-
-
-@dataclass(frozen=True)
-class Sampling:
-    """The distribution of problems.
-
-    digits:      operands have between so many digits, each number of digits as likely as others
-    values:      instead, operands are uniform in this range
-    operands:    how many there are, for tasks that take more or fewer
-    equal:       all operands of a problem have the same number of digits
-    carries:     the first two operands have each possible number of carries as likely
-    priming:     digits of the few long examples mixed in
-    priming_examples, priming_share: how many different ones there are, and how often they come
-    curriculum:  steps over which the upper end of `digits` grows from its lower end
-    test_share:  the part of all problems that is never trained on
-    mirrored:    a+b and b+a may lie on different sides of that split, as in most papers; if not,
-                 questions that differ only in the order of their numbers lie on the same
-    """
-
-    digits: tuple[int, int] = (1, 10)
-    values: tuple[int, int] | None = None
-    operands: tuple[int, int] | None = None
-    equal: bool = False
-    carries: bool = False
-    priming: tuple[int, int] | None = None
-    priming_examples: int = 50
-    priming_share: float = 0.1
-    curriculum: int = 0
-    test_share: float = 0.05
-    mirrored: bool = True
-
-    def __post_init__(self) -> None:
-        for name in ("digits", "values", "operands", "priming"):
-            given = getattr(self, name)
-            least = 0 if name == "values" else 1
-            if given is not None and not least <= given[0] <= given[1]:
-                raise ExperimentError(
-                    f"{name} = {given[0]}..{given[1]}: a range goes from {least} or more upwards"
-                )
-        if self.carries and self.values is not None:
-            raise ExperimentError(
-                f"carries with values = {self.values[0]}..{self.values[1]}: carries are balanced "
-                "for operands drawn by digits; leave one of the two out"
-            )
-        for name, least in (("priming_examples", 1), ("curriculum", 0)):
-            if getattr(self, name) < least:
-                raise ExperimentError(f"{name} = {getattr(self, name)}: must be at least {least}")
-        if not 0 <= self.test_share < 1:
-            raise ExperimentError(f"test_share = {self.test_share}: must be at least 0, below 1")
-        if not 0 <= self.priming_share < 1:
-            raise ExperimentError(f"priming_share = {self.priming_share}: at least 0, below 1")
 
 
 class Sampler:

@@ -30,8 +30,9 @@ from curta.errors import ExperimentError
 from curta.learn import runs
 from curta.learn.experiment import Experiment
 from curta.learn.folder import RunFolder, make, safe
-from curta.learn.options import shown, with_options
+from curta.learn.options import with_options
 from curta.learn.runs import Listener
+from curta.options import shown
 
 FIGURES = ("exact.test", "exact.ood", "exact.longer", "length@0.95", "loss.test")
 

@@ -38,6 +38,7 @@ from curta.machine.ledger import new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
 from curta.machine.program import INITIALISE, Segment
+from curta.machine.request import DEFAULT_PAGES
 from curta.machine.talkers import NOTHING, Talker
 from curta.machine.trace import Trace
 from curta.machine.vocabulary import NEAR
@@ -87,6 +88,29 @@ class Figures:
     def generated(self) -> int:
         return self.tokens - self.prompt_tokens
 
+    @property
+    def length(self) -> str:
+        """How long the conversation is, and who said what, in words."""
+        if self.chapters == 1:
+            return f"{self.tokens:,} tokens ({self.prompt_tokens:,} of them the program)"
+        remedy = "; fewer with longer ones" if 2 * self.prompt_tokens > self.tokens else ""
+        return (
+            f"{self.tokens:,} tokens ({self.prompt_tokens:,} of them openings of "
+            f"{self.chapters:,} chapters{remedy})"
+        )
+
+    def __str__(self) -> str:
+        seconds = max(self.seconds, 1e-9)
+        tokens, instructions = self.tokens / seconds, self.instructions / seconds
+        known = ""
+        if self.placed:
+            known = f"; {self.placed / self.generated:.0%} by code that knows the program"
+        return (
+            f"{self.length} in {self.seconds:.2f} s, {tokens:,.0f} tok/s; "
+            f"{self.instructions:,} core instructions, {instructions:,.0f} a second; "
+            f"{self.memory_bytes / 2**20:,.1f} MiB{known}"
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Host:
@@ -111,7 +135,7 @@ class Limits:
     """None is no limit."""
     chapter_tokens: int | None = None
     """After so many behind its opening a chapter ends; None goes by the length of the opening."""
-    max_memory: int = 16384
+    max_memory: int = DEFAULT_PAGES
     """Pages of 64 KiB: 1 GiB."""
     keep_trace: bool = True
     keep_output: bool = True

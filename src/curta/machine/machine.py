@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from functools import cache, cached_property
 from pathlib import Path
 from threading import Thread
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 from weakref import WeakValueDictionary
 
 from curta.engine import Engine
@@ -24,9 +24,7 @@ from curta.machine.instance import Instance
 from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.load import load_program
 from curta.machine.loaded import LoadedProgram
-from curta.machine.many import Given, Many, Outcome, checked, run_many
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.processes import work_of
 from curta.machine.program import Segment
 from curta.machine.run import (
     DEFAULT_LIMITS,
@@ -47,6 +45,9 @@ from curta.machine.run import (
 )
 from curta.machine.talkers import ReferenceTalker, Talker
 from curta.machine.toolchain import Watcher, read_program
+
+if TYPE_CHECKING:
+    from curta.machine.many import Given, Outcome
 
 LOADING = LoadOptions.__annotations__
 LOOKS = 0.1
@@ -136,6 +137,9 @@ class Machine:
         Trap, say), in their order, as inputs are read. Traces are not kept unless that is asked
         for. In a script the call stands behind `if __name__ == "__main__":`.
         """
+        from curta.machine.many import Many, checked, run_many
+        from curta.machine.processes import work_of
+
         if self.level == "reference":
             raise UserError("level 'reference' has no weights; take another level")
         ready = self.ready(program, **options)

@@ -5,7 +5,6 @@ The same for a program that the prompt says, and for one that the weights are.
 
 from __future__ import annotations
 
-import difflib
 import io
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -105,6 +104,8 @@ def check_options(options: Mapping[str, object], known: type) -> None:
     names = known.__annotations__
     for name in options:
         if name not in names:
+            import difflib
+
             close = difflib.get_close_matches(name, names, 1, 0.4)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise TypeError(f"unexpected option {name!r}{hint} (there are {', '.join(names)})")

@@ -13,7 +13,8 @@ from random_programs import programs
 from test_backends import BY_HAND
 
 from curta.delegate.calculator import Calculator
-from curta.delegate.calculator.backends import Kernel, kernel
+from curta.delegate.calculator.backends import kernel
+from curta.delegate.calculator.backends.float64 import Kernel
 from curta.delegate.calculator.backends.packed import pack
 from curta.delegate.calculator.operations import TABLE
 from curta.delegate.calculator.program import Apply, Program

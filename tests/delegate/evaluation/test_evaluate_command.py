@@ -10,11 +10,12 @@ import pytest
 
 pytest.importorskip("peft")
 
+from commands_page import differences
 from curta.app.command_line import main
-from curta.app.delegate_evaluate import Lines
-from curta.delegate.evaluation.running import Progress
+from curta.delegate.commands import evaluate
 from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
+from curta.terminal import Progress
 from tiny_language_models import chat_tokenizer, model
 
 # peft asks transformers for something that has another name by now.
@@ -62,6 +63,11 @@ def test_all_systems_at_once(
     before = (out / "answers.jsonl").read_bytes()
     assert main(command) == 0
     assert (out / "answers.jsonl").read_bytes() == before
+    capsys.readouterr()
+    assert main([*command, "--json"]) == 0
+    figures = json.loads(capsys.readouterr().out)
+    assert list(differences(evaluate.Report, figures)) == []
+    assert [one["counts"]["templates"] for one in figures["systems"]] == [4] * 5
     assert main([*command, "--seed", "1"]) == 2
     assert "another evaluation lies there" in capsys.readouterr().err
 
@@ -91,24 +97,31 @@ def test_the_model_itself(place: Path, tmp_path: Path, capsys: pytest.CaptureFix
     assert "model: 6/6" in captured.err
 
 
+def code_of(words: list[str]) -> int:
+    try:
+        return main(words)
+    except SystemExit as stop:
+        return int(stop.code or 0)
+
+
 @pytest.mark.parametrize(
     ("given", "why"),
     [
         (["--suite", "gsm8k"], "--suite gsm8k: give its file with --gsm8k"),
         (["--batch", "0"], "--batch 0: must be at least 1"),
         (["--max-new-tokens", "0"], "--max-new-tokens 0: must be at least 1"),
-        (["--digits", "many"], "write a range as in 1..4"),
+        (["--digits", "many"], "write a range as in 1..10"),
     ],
 )
 def test_mistakes(given: list[str], why: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["delegate", "evaluate", "--model", "m", *given]) == 2
+    assert code_of(["delegate", "evaluate", "--model", "m", *given]) == 2
     assert why in capsys.readouterr().err
 
 
 def test_lines_now_and_then(capsys: pytest.CaptureFixture[str]) -> None:
-    lines = Lines()
-    for done in range(1, 6):
-        lines.show(Progress("s", done, 5))
+    with Progress() as progress:
+        for done in range(1, 6):
+            progress.show("s", done, 5)
     written = capsys.readouterr().err.splitlines()
     assert written[0] == "s: 1/5"
     assert written[-1].startswith("s: 5/5")
@@ -120,7 +133,7 @@ def test_nothing_is_no_choice(
     option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     asked = ["delegate", "evaluate", "--model", "any", "--out", str(tmp_path / "e")]
-    assert main([*asked, option, ""]) == 2
+    assert code_of([*asked, option, ""]) == 2
     assert f"{option}: name at least one" in capsys.readouterr().err
     (tmp_path / "none.jsonl").write_text("")
     nothing = ["--suite", "gsm8k", "--gsm8k", str(tmp_path / "none.jsonl")]

@@ -184,7 +184,7 @@ def test_published_sets() -> None:
 
 SCRIPT = """
 import sys
-import curta.app.delegate_evaluate
+import curta.delegate.commands.evaluate
 import curta.delegate.evaluation.report
 heavy = {"torch", "transformers", "jax", "matplotlib", "lm_eval"} & set(sys.modules)
 assert not heavy, heavy

@@ -9,7 +9,6 @@ import socket
 import subprocess
 import sys
 import urllib.request
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -17,8 +16,7 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("uvicorn")
 
-from curta.app.command_line import main, parser
-from curta.app.serve_command import LIMITS
+from curta.app.command_line import main, read
 from curta.delegate.serving.limits import Limits
 from curta.errors import UserError
 from tiny_language_models import chat_tokenizer, model
@@ -26,28 +24,20 @@ from tiny_language_models import chat_tokenizer, model
 SCRIPT = "import sys; from curta.app.entry import main; sys.exit(main())"
 IMPORTS = """
 import sys
-import curta.app.command_line, curta.app.serve, curta.delegate.serving.limits
+import curta.app.command_line, curta.delegate.commands.serve
 heavy = {"torch", "transformers", "starlette", "uvicorn"} & set(sys.modules)
 assert not heavy, heavy
 """
 
 
-def test_options_have_the_limits_own_defaults() -> None:
-    options = parser().parse_args(["serve", "--model", "m"])
-    for name, _, default, _ in LIMITS:
-        field = name.replace("-", "_")
-        assert getattr(options, field) == default == getattr(Limits(), field)
-
-
-def test_all_limits_but_one_are_options() -> None:
-    options = {name.replace("-", "_") for name, *_ in LIMITS}
-    assert {field.name for field in fields(Limits)} - options == {"prompt_step"}
-    with pytest.raises(UserError, match=r"^prompt_step 0: must be 1 or more"):
+def test_limits_are_options() -> None:
+    _, options = read("serve", ["--model", "m", "--queue", "3"])
+    assert options.limits == Limits(queue=3)
+    with pytest.raises(UserError, match=r"^--prompt-step 0: must be 1 or more"):
         Limits(prompt_step=0)
 
 
 def test_the_calculator_computes_on_the_models_device(monkeypatch: pytest.MonkeyPatch) -> None:
-    import curta.app.serve
     from curta.delegate import calculator, models
 
     asked: list[object] = []
@@ -60,13 +50,9 @@ def test_the_calculator_computes_on_the_models_device(monkeypatch: pytest.Monkey
         "Calculator",
         lambda name, *, device: asked.append((name, device)) or exact,
     )
-    options = parser().parse_args(
-        ["serve", "--model", "m", "--backend", "torch", "--device", "cpu"]
-    )
-    made = curta.app.serve.engine(options, Limits())
-    made.stop()
+    _, options = read("serve", ["--model", "m", "--backend", "torch", "--device", "cpu"])
+    assert options.generator().calculator is exact
     assert asked == [("torch", "cpu")]
-    assert made.generator.calculator is exact
 
 
 @pytest.mark.parametrize(

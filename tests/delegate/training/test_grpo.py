@@ -212,7 +212,7 @@ def test_the_command_goes_on_with_an_adapter(
     words += [f"--adapter={first_stage / 'adapter'}", "--steps=1", "--group=2", "--right=2"]
     assert main([*words, "--max-new-tokens=4"]) == 0
     said = capsys.readouterr()
-    assert "training 1/1 reward" in said.err
+    assert "training: 1/1 reward" in said.err
     assert f"adapter: {tmp_path / 'out'}" in said.out
     held = json.loads((tmp_path / "out" / "training.json").read_text())
     assert (held["right"], held["group"], held["max_new_tokens"]) == (2.0, 2, 4)

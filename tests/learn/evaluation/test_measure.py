@@ -15,6 +15,7 @@ import pytest
 from jaxtyping import Array
 
 from curta.errors import ExperimentError
+from curta.learn.config import Sampling
 from curta.learn.evaluation.decode import generate
 from curta.learn.evaluation.intervals import share
 from curta.learn.evaluation.judging import Judge, Tally
@@ -27,7 +28,7 @@ from curta.learn.keys import new_key
 from curta.learn.language import Rows
 from curta.learn.numbers import Number, number, to_integer
 from curta.learn.problem import Problem
-from curta.learn.sampling import Sampling, uniform_digits
+from curta.learn.sampling import uniform_digits
 from slow import all_but
 from tiny_runs import TINY, tiny, tiny_run
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from curta.errors import ExperimentError
+from curta.learn.config import Sampling
 from curta.learn.evaluation import measure
 from curta.learn.evaluation.judging import Tally
 from curta.learn.evaluation.measure import Evaluation
@@ -27,7 +28,6 @@ from curta.learn.evaluation.walks import (
 )
 from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.report import parts
-from curta.learn.sampling import Sampling
 from curta.learn.tasks.steps import DigitStep, MachineStep
 from curta.learn.training.loop import train
 from curta.learn.training.state import of_seed

@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 from curta.engine.hull import CausalAttention, attach
 from curta.errors import ExperimentError
 from curta.learn import catalogue
+from curta.learn.config import Sampling
 from curta.learn.evaluation.decode import generate
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.export import torch_module
@@ -27,7 +28,6 @@ from curta.learn.models.config import ModelConfig
 from curta.learn.models.transformer import Transformer
 from curta.learn.positions.base import Positions
 from curta.learn.reading import read
-from curta.learn.sampling import Sampling
 from curta.learn.training.state import new_model
 from filled_models import filled
 from written_rows import written_rows

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from jaxtyping import Array
 
+from curta.learn.config import Sampling
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.inside.look import look, seen
 from curta.learn.inside.probes import ablate_heads
@@ -18,7 +19,6 @@ from curta.learn.language import Rows
 from curta.learn.models.config import ModelConfig
 from curta.learn.models.transformer import Transformer
 from curta.learn.reading import read
-from curta.learn.sampling import Sampling
 from curta.learn.training.state import new_model
 
 

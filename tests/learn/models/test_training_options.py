@@ -10,10 +10,10 @@ import pytest
 
 from curta.errors import ExperimentError
 from curta.learn.alphabet import PAUSE
+from curta.learn.config import Sampling
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.models.config import ModelConfig
 from curta.learn.reading import read
-from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.objective import collapse, cross_entropy, loss_weights, objective
 from curta.learn.training.state import new_model

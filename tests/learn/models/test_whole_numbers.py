@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from curta.errors import ExperimentError, TokenError
+from curta.learn.config import Sampling
 from curta.learn.evaluation.decode import generate
 from curta.learn.evaluation.exact import generated_right, teacher_forced
 from curta.learn.evaluation.measure import evaluate
@@ -16,7 +17,6 @@ from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.language import Rows
 from curta.learn.models.config import ModelConfig
 from curta.learn.models.fourier import FourierNumbers, Numbers
-from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.loop import train
 from curta.learn.training.state import new_model, new_state, of_seed

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from curta.errors import ExperimentError
 from curta.learn import catalogue
+from curta.learn.config import Sampling
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.formats.base import Format
 from curta.learn.keys import new_key
@@ -23,7 +24,6 @@ from curta.learn.positions.causal import check_causal
 from curta.learn.positions.compose import LIMIT
 from curta.learn.positions.relative import Alibi, Buckets, Fire, Rope
 from curta.learn.reading import Reading, read
-from curta.learn.sampling import Sampling
 
 SHAPE = Shape(width=8, heads=2, head_width=4, longest=20)
 

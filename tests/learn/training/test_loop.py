@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from curta.errors import DivergedError, ExperimentError
+from curta.learn.config import Sampling
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.keys import new_key
 from curta.learn.models.config import ModelConfig
-from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.devices import Devices
 from curta.learn.training.loop import Report, check_models, train

@@ -164,7 +164,7 @@ def test_the_machine_needs_no_torch_and_no_solver() -> None:
     code = (
         "import sys\n"
         "from curta import Machine\n"
-        "import curta.app.machine\n"
+        "import curta.app.run\n"
         f"Machine('reference').run({str(EXAMPLES / 'queens.c')!r})\n"
         "print([name for name in ('torch', 'scipy', 'highspy', 'jax', 'rich') "
         "if name in sys.modules])\n"

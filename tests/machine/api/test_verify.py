@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from curta import Machine
-from curta.app import machine_verify
+from curta.app import verify
 from curta.app.command_line import main
 from curta.engine import Engine, Level, load
 from curta.engine.base import NOT_ASKED
@@ -33,9 +33,11 @@ from curta.machine.ids import (
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Run
+from curta.machine.request import ReplayLevel
 from curta.machine.talkers import NativeTalker
 from curta.machine.verify import jobs as verify_jobs
-from curta.machine.verify.chapters import Part, ReplayLevel, check_part, spoken_by_machine
+from curta.machine.verify import on_wasmtime
+from curta.machine.verify.chapters import Part, check_part, spoken_by_machine
 from curta.machine.verify.jobs import Checked
 from curta.machine.verify.on_wasmtime import (
     Outcome,
@@ -212,8 +214,8 @@ def same_weights(engines: dict[Level, Engine], monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.usefixtures("same_weights")
 def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine_verify, "run_on_wasmtime", lambda *_: Outcome(b"hi\n", b"", 0))
-    monkeypatch.setattr(machine_verify, "wasmtime_is_there", lambda: True)
+    monkeypatch.setattr(on_wasmtime, "run_on_wasmtime", lambda *_: Outcome(b"hi\n", b"", 0))
+    monkeypatch.setattr(on_wasmtime, "wasmtime_is_there", lambda: True)
     assert main(["verify", file]) == 0
     first, second, third, last = capsys.readouterr().out.splitlines()
     assert re.fullmatch(r"run: [\d,]+ tokens \([\d,]+ of them the program\); .*", first)
@@ -225,13 +227,13 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
         return Checked(one.first, len(one.said), len(one), 3)
 
     monkeypatch.setattr(verify_jobs, "check", nothing)
-    monkeypatch.setattr(machine_verify, "run_on_wasmtime", lambda *_: Outcome(b"ho\n", b"", 0))
+    monkeypatch.setattr(on_wasmtime, "run_on_wasmtime", lambda *_: Outcome(b"ho\n", b"", 0))
     assert main(["verify", file]) == 1
     said = capsys.readouterr()
     assert "the output differs at byte 1" in said.err
     assert "verified" not in said.out
 
-    monkeypatch.setattr(machine_verify, "wasmtime_is_there", lambda: False)
+    monkeypatch.setattr(on_wasmtime, "wasmtime_is_there", lambda: False)
     assert main(["verify", file]) == 0
     said_words = capsys.readouterr().out
     assert "wasmtime: not compared, it is not installed (pip install wasmtime)" in said_words
@@ -258,7 +260,7 @@ def test_the_command_on_a_tampered_conversation(
 
     untouched = NativeTalker.talk
     monkeypatch.setattr(NativeTalker, "talk", tampered)
-    monkeypatch.setattr(machine_verify, "wasmtime_is_there", lambda: False)
+    monkeypatch.setattr(on_wasmtime, "wasmtime_is_there", lambda: False)
     for level in ("plain", "hull"):
         assert main(["verify", file, "--level", level]) == 1
         said = capsys.readouterr()
@@ -292,7 +294,7 @@ def test_what_wasmtime_does_not_know_is_not_compared(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch, end: str
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
-    monkeypatch.setattr(machine_verify, "wasmtime_is_there", lambda: True)
+    monkeypatch.setattr(on_wasmtime, "wasmtime_is_there", lambda: True)
     path = tmp_path / "native.wat"
     path.write_text(
         f"""(module (import "curta" "write" (func $write (param i32 i32)))
@@ -350,12 +352,12 @@ def test_a_program_with_the_c_library(
 def test_without_pytorch_there_are_hull_caches(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(machine_verify, "find_spec", lambda name: None)
-    assert machine_verify.level_there_is(None) == "hull"
+    monkeypatch.setattr(verify, "find_spec", lambda name: None)
+    assert verify.level_there_is(None) == "hull"
     assert "pip install 'curta[torch]'" in capsys.readouterr().err
-    assert machine_verify.level_there_is("hull") == "hull"
+    assert verify.level_there_is("hull") == "hull"
     with pytest.raises(UserError, match="needs PyTorch"):
-        machine_verify.level_there_is("plain")
+        verify.level_there_is("plain")
 
 
 class Live(io.RawIOBase):

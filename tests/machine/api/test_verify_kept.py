@@ -38,10 +38,10 @@ from curta.machine.processes import Work
 from curta.machine.prompt import decode_prompt
 from curta.machine.verify import jobs
 from curta.machine.verify.chapters import Part, check_part, read_chapter, spoken_by_machine
+from curta.machine.verify.compared import Compared
 from curta.machine.verify.jobs import (
     Checked,
     Cluster,
-    Compared,
     Plan,
     check,
     complete_chapters,

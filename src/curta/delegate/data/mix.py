@@ -30,12 +30,15 @@ TRIES = 20
 class Mix:
     """What a data set consists of.
 
-    train, valid, test: examples from templates in each part
-    negatives:          their share: questions without anything to compute
-    arithmetic:         the share of bare calculations
-    mistakes:           the share of calls that fail, and of questions that have no answer
-    digits:             how long numbers are that may be of any length, fewest and most
-    annotated:          examples of annotated sets, for training, beside those of templates
+    train:      examples from templates for training
+    valid:      for validation
+    test:       of the test templates
+    negatives:  the share of questions without anything to compute
+    arithmetic: the share of bare calculations
+    mistakes:   the share of calls that fail and are written again, and of questions that have no
+                answer; 0.04 is a good one
+    digits:     how long numbers are that may be of any length, fewest and most
+    seed:       the same seed makes the same set
     """
 
     train: int = 8_000

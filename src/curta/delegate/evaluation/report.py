@@ -16,6 +16,7 @@ from curta.delegate.evaluation.figures import Figures, Judged
 from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.running import Answers
 from curta.delegate.evaluation.suites import NEGATIVES, Question
+from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import WRONG
 from curta.pages.html import (
     Html,
@@ -34,6 +35,10 @@ EXAMPLES = 3
 
 CALL = re.compile(rf"&lt;&lt;calc:(?:[^\n]*?&gt;&gt;(?: = (?:{FAILURE}|{RESULT}))?|[^\n]*)")
 MISSING = "–"
+
+
+ALWAYS = ("format", "valid calls", "false calls", "with digits")
+"""What is counted of every system beside its right answers."""
 
 
 def write_report(
@@ -322,19 +327,25 @@ def plain_rows(figures: Figures) -> list[Mapping[str, str]]:
     """The main table for a terminal, a row for each system."""
     rows: list[Mapping[str, str]] = []
     for one in figures.systems:
-        speed, calls = figures.speed(one.name), one.backend is not None
-        shares: dict[str, Share | None] = {
-            **{suite: figures.accuracy(one.name, suite) for suite in figures.computing},
-            "format": figures.format(one.name),
-            "valid calls": figures.valid(one.name) if calls else None,
-            "false calls": figures.false_calls(one.name) if calls else None,
-            "with digits": figures.false_calls(one.name, with_digits=True) if calls else None,
-        }
+        speed, shares = figures.speed(one.name), counted(figures, one)
+        names = [*figures.computing, *ALWAYS]
         rows.append(
             {
                 "system": one.name,
-                **{name: str(it) if it and it.count else MISSING for name, it in shares.items()},
+                **{name: str(shares.get(name, MISSING)) for name in names},
                 "tokens/s": f"{speed:,.1f}" if speed else MISSING,
             }
         )
     return rows
+
+
+def counted(figures: Figures, system: System) -> dict[str, Share]:
+    """Whatever was counted of a system."""
+    name = system.name
+    shares = {suite: figures.accuracy(name, suite) for suite in figures.computing}
+    shares["format"] = figures.format(name)
+    if system.backend is not None:
+        shares["valid calls"] = figures.valid(name)
+        shares["false calls"] = figures.false_calls(name)
+        shares["with digits"] = figures.false_calls(name, with_digits=True)
+    return {what: share for what, share in shares.items() if share.count}

@@ -75,12 +75,14 @@ class Question:
 class Sources:
     """Where questions come from.
 
-    data:         a folder made by `curta delegate data`: its test questions, or, if digits are
-                  given, questions drawn anew; none of its training questions is asked
-    gsm8k, svamp: their files
-    digits:       of the longest number in questions that are drawn anew; 1 to 4 if not given
-    count:        questions of a suite, at most; without, all of a file, or DRAWN of templates
-    negatives:    questions with nothing to compute; without, a quarter as many as of templates
+    data:      a folder made by `curta delegate data`: its test questions, or, if digits are given,
+               questions drawn anew; none of its training questions is asked
+    gsm8k:     test.jsonl of GSM8K
+    svamp:     SVAMP.json
+    digits:    of the longest number in questions that are drawn anew (1..4)
+    count:     questions of a suite, at most (all of files, 200 drawn anew)
+    negatives: questions with nothing to compute (a quarter as many as of templates)
+    seed:      the same seed asks the same questions
     """
 
     data: Path | None = None

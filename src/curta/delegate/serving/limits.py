@@ -10,7 +10,7 @@ from curta.errors import UserError
 
 @dataclass(frozen=True)
 class Limits:
-    """What a server allows; each but `prompt_step` is an option of `curta serve`.
+    """What a server allows.
 
     most_tokens: written for one choice, answers of calls included
     time_limit:  seconds from a request's arrival to its end
@@ -32,8 +32,6 @@ class Limits:
             value = getattr(self, field.name)
             lowest = 0 if field.name == "queue" else 1
             option = f"--{field.name.replace('_', '-')}"
-            if field.name == "prompt_step":
-                option = field.name
             if field.name == "time_limit":
                 if not 0 < value < math.inf:
                     raise UserError(f"{option} {value}: must be above 0, and finite")

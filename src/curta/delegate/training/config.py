@@ -4,30 +4,84 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 from curta.delegate.interception.protocol import Protocol
 from curta.errors import DataError
+from curta.options import option
 
 Mode = Literal["full", "mlp"]
 Precision = Literal["float32", "bfloat16"]
 
 
 @dataclass(frozen=True)
-class TrainingConfig:
+class Updates:
+    """What both stages of training can be told.
+
+    steps:         updates
+    batch:         conversations in a pass; questions in the second stage
+    accumulate:    passes in an update
+    learning_rate: at its highest
+    warmup:        updates in which it grows; then it falls by a cosine
+    clip:          the longest that gradients may be
+    precision:     of the model's weights
+    seed:          the same seed trains the same adapter
+    checkpoint:    updates between two checkpoints
+    """
+
+    steps: int = 3_000
+    batch: int = 1
+    accumulate: int = 1
+    learning_rate: float = 2e-5
+    warmup: int = 100
+    clip: float = 1.0
+    precision: Precision = "float32"
+    seed: int = 0
+    checkpoint: int = 200
+
+    def __post_init__(self) -> None:
+        check_least(self, 1, "steps", "batch", "accumulate", "checkpoint")
+        check_positive(self, "learning_rate")
+        check_named(self, precision=Precision)
+
+
+def check_least(config: Updates, least: int, *names: str) -> None:
+    for name in names:
+        if not least <= getattr(config, name) < math.inf:
+            raise DataError(f"{name} = {getattr(config, name)}: must be at least {least}")
+
+
+def check_positive(config: Updates, *names: str) -> None:
+    for name in names:
+        if not 0 < getattr(config, name) < math.inf:
+            raise DataError(f"{name} = {getattr(config, name)}: must be above 0, and finite")
+
+
+def check_named(config: Updates, **allowed: Any) -> None:
+    for name, kind in allowed.items():
+        if getattr(config, name) not in get_args(kind):
+            raise DataError(
+                f"{name} = {getattr(config, name)!r}: one of {', '.join(get_args(kind))}"
+            )
+
+
+@dataclass(frozen=True)
+class TrainingConfig(Updates):
     """Defaults are those of the text that the method comes from (a 2 B model on one A100).
 
     mode:        full: adapters on all linear layers of the blocks; mlp: on feed-forward layers and
                  ordinary attention only, so that linear attention stays as it is
     last_blocks: only so many of the last blocks; all of them with 0
-    rank, alpha, dropout: of the adapters; they are scaled by alpha / rank
-    steps, batch, accumulate: updates; conversations in a pass; passes in an update
-    warmup:      updates in which the learning rate grows; then it falls by a cosine
-    longest:     tokens of a conversation, in the longer of its forms: with calls, or written out
-    calls:       answers with calls; without, the same answers written out by the model itself
-    open, close: the markers around a call
-    special_tokens: the markers are tokens of their own; new ones begin as the mean of all others
-    checkpoint:  updates between two checkpoints
+    rank:        of the adapters
+    alpha:       they are scaled by alpha / rank
+    dropout:     of the adapters
+    longest:     tokens of a conversation, in the longer of its forms: with calls, or written out;
+                 longer ones are left out
+    calls:       the same answers, written out without calls: what a calculator is compared with
+    open:        what a call begins with
+    close:       what a call ends with
+    special_tokens: the markers of a call are tokens of their own; new ones begin as the mean of all
+                 others
     """
 
     mode: Mode = "full"
@@ -35,34 +89,18 @@ class TrainingConfig:
     rank: int = 32
     alpha: int = 64
     dropout: float = 0.0
-    steps: int = 3_000
-    batch: int = 1
-    accumulate: int = 1
-    learning_rate: float = 2e-5
-    warmup: int = 100
-    clip: float = 1.0
     longest: int = 2_048
     calls: bool = True
     open: str = Protocol.open
     close: str = Protocol.close
     special_tokens: bool = False
-    precision: Precision = "float32"
-    seed: int = 0
-    checkpoint: int = 200
 
     def __post_init__(self) -> None:
-        for name in ("rank", "alpha", "steps", "batch", "accumulate", "longest", "checkpoint"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} = {getattr(self, name)}: must be at least 1")
-        if not 0 < self.learning_rate < math.inf:
-            raise DataError(f"learning_rate = {self.learning_rate}: must be above 0, and finite")
+        super().__post_init__()
+        check_least(self, 1, "rank", "alpha", "longest")
         if not 0 <= self.dropout < 1:
             raise DataError(f"dropout = {self.dropout}: must be at least 0, below 1")
-        for name, allowed in (("mode", Mode), ("precision", Precision)):
-            if getattr(self, name) not in get_args(allowed):
-                raise DataError(
-                    f"{name} = {getattr(self, name)!r}: one of {', '.join(get_args(allowed))}"
-                )
+        check_named(self, mode=Mode)
         for name in ("open", "close"):
             if not getattr(self, name) or any(c.isspace() for c in getattr(self, name)):
                 raise DataError(f"{name} = {getattr(self, name)!r}: some characters, no spaces")
@@ -80,3 +118,47 @@ class TrainingConfig:
             return (step + 1) / self.warmup
         done = (step - self.warmup) / max(1, self.steps - self.warmup)
         return 0.5 * (1 + math.cos(math.pi * min(1.0, done)))
+
+
+@dataclass(frozen=True)
+class GrpoConfig(Updates):
+    """How an adapter is improved by what its own answers are worth.
+
+    adapter:        the folder of the adapter that it begins with
+    group:          answers to each question
+    max_new_tokens: tokens of an answer, results of calls among them
+    temperature:    of the answers that are drawn
+    pull:           weight of staying near the first stage's adapter (KL)
+    right:          reward of the right answer
+    valid:          reward of calls that are answered
+    rejected:       what calls that fail cost
+    unneeded:       what calls that nobody needs cost
+    """
+
+    adapter: str = option("", metavar="FOLDER")
+    group: int = 8
+    max_new_tokens: int = 256
+    temperature: float = 1.0
+    pull: float = 0.0
+    right: float = 1.0
+    valid: float = 0.1
+    rejected: float = 0.2
+    unneeded: float = 0.2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_least(self, 1, "max_new_tokens")
+        if self.group < 2:
+            raise DataError(f"group = {self.group}: at least 2 answers, which are compared")
+        check_positive(self, "temperature")
+        check_least(self, 0, "pull", "right", "valid", "rejected", "unneeded")
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """What each judge's word counts."""
+        return {
+            "right": self.right,
+            "valid": self.valid,
+            "rejected": -self.rejected,
+            "unneeded": -self.unneeded,
+        }

@@ -32,7 +32,7 @@ from curta.delegate.markers import read_markers, write_markers
 from curta.delegate.models import with_trained_adapter
 from curta.delegate.training.adapter import in_precision
 from curta.delegate.training.card import write_card
-from curta.delegate.training.config import Precision
+from curta.delegate.training.config import GrpoConfig
 from curta.delegate.training.kept import note
 from curta.delegate.training.order import batches
 from curta.delegate.training.rewards import JUDGES, Asked, Judge
@@ -45,62 +45,6 @@ try:
     from trl.trainer.grpo_trainer import GRPOTrainer
 except ImportError as error:
     raise UserError("--stage grpo needs TRL 1.16 or later: pip install 'curta[grpo]'") from error
-
-
-@dataclass(frozen=True)
-class GrpoConfig:
-    """How an adapter is improved.
-
-    adapter:          the folder of the adapter that it begins with
-    steps, batch, accumulate: updates; questions in a pass; passes in an update
-    group:            answers to a question
-    max_new_tokens:   tokens of an answer, results of calls among them
-    pull:             weight of the distance from the first adapter (KL)
-    right, valid, rejected, unneeded: what is added to an answer's worth, or taken from it
-    checkpoint:       updates between two checkpoints
-    """
-
-    adapter: str = ""
-    steps: int = 3_000
-    batch: int = 1
-    accumulate: int = 1
-    group: int = 8
-    max_new_tokens: int = 256
-    temperature: float = 1.0
-    learning_rate: float = 2e-5
-    warmup: int = 100
-    clip: float = 1.0
-    pull: float = 0.0
-    right: float = 1.0
-    valid: float = 0.1
-    rejected: float = 0.2
-    unneeded: float = 0.2
-    precision: Precision = "float32"
-    seed: int = 0
-    checkpoint: int = 200
-
-    def __post_init__(self) -> None:
-        for name in ("steps", "batch", "accumulate", "max_new_tokens", "checkpoint"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} = {getattr(self, name)}: must be at least 1")
-        if self.group < 2:
-            raise DataError(f"group = {self.group}: at least 2 answers, which are compared")
-        for name in ("learning_rate", "temperature"):
-            if not 0 < getattr(self, name) < math.inf:
-                raise DataError(f"{name} = {getattr(self, name)}: must be above 0, and finite")
-        for name in ("pull", "right", "valid", "rejected", "unneeded"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise DataError(f"{name} = {getattr(self, name)}: must be at least 0, and finite")
-
-    @property
-    def weights(self) -> dict[str, float]:
-        """What each judge's word counts."""
-        return {
-            "right": self.right,
-            "valid": self.valid,
-            "rejected": -self.rejected,
-            "unneeded": -self.unneeded,
-        }
 
 
 @dataclass(frozen=True)

@@ -16,11 +16,12 @@ import numpy as np
 from jaxtyping import Array, Bool, Int
 
 from curta.errors import ExperimentError
+from curta.learn.config import Sampling
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
 from curta.learn.numbers import Number, places_of
 from curta.learn.problem import Problem, numbers_in
-from curta.learn.sampling import TRIES, Part, Sampler, Sampling, in_test
+from curta.learn.sampling import TRIES, Part, Sampler, in_test
 
 Sizes = tuple[int, ...]
 """Digits of each operand."""

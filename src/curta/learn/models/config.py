@@ -16,6 +16,7 @@ class ModelConfig:
     """A decoder-only transformer.
 
     width, layers, heads, feedforward: its size; heads have width / heads features, or head_width
+    head_width:  of each head (width / heads)
     norm:        before each half layer, after its addition, or nowhere
     activation:  gelu, relu, or gated (silu(Ax) * Bx), bilinear (Ax * Bx)
     tied:        the readout is the transposed embedding

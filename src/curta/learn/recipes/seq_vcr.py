@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from curta.learn.config import Sampling
 from curta.learn.experiment import EvaluationConfig, Experiment
 from curta.learn.models.config import ModelConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.sampling import Sampling
 from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(

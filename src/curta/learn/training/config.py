@@ -18,16 +18,20 @@ Precision = Literal["float32", "bfloat16"]
 class TrainingConfig:
     """How a model is trained.
 
-    steps, batch:  updates, and rows in each
-    optimiser, learning_rate, momentum, weight_decay, clip: of Optax; clip is a norm, 0 for none
-    schedule:      of the learning rate behind `warmup` steps: constant, or down to a hundredth
+    steps:         updates
+    batch:         rows in each
+    optimiser, learning_rate, momentum, weight_decay: of Optax
+    clip:          the largest norm of a gradient, 0 for none
+    warmup:        steps in which the learning rate grows
+    schedule:      of the learning rate behind them: constant, or down to a hundredth
     loss:          answer (what follows the prompt), tokens (all up to the end), row (fill, too)
     progressive:   weight of the loss behind a random number of loops, fewer than all
     variance, covariance: weights of the two terms of Seq-VCR (there 1 and 0.004), on what is behind
                    the layers; 0 for none
     accumulate:    parts into which a batch is cut, to save memory
     precision:     of the forward and backward pass; parameters stay float32
-    seeds, seed:   models trained at once, and the first of their seeds
+    seeds:         models trained at once
+    seed:          of the first of them
     devices:       how many to use, 0 for all: seeds are spread over them, or else rows
     chunk:         steps between two looks from outside
     checkpoint:    steps between two checkpoints

@@ -41,7 +41,7 @@ from curta.machine.run import (
 )
 from curta.machine.talkers import Talker
 from curta.machine.trace import Trace
-from curta.machine.values import from_words, to_words, word_count
+from curta.machine.values import from_words, show, to_number, to_words, word_count
 
 READ_AHEAD = 1 << 16
 WRITTEN_TOGETHER, SECONDS_TOGETHER = 1 << 16, 0.02
@@ -434,6 +434,17 @@ def kept_run(kept: KeptRun, ready: Ready, ending: Ending) -> Run:
     trace = Trace(ready.program.tokens)
     trace.append(tokens_from_bytes(said))
     return Run(output, errors, ending.code, figures(ending), trace)
+
+
+def results(kept: KeptRun, ready: Ready) -> list[str]:
+    """What the last function returned, as text, once the run is at its end."""
+    if kept.ending is None:
+        return []
+    types = ready.program.entries[kept.beginning.invocations[-1].name].results
+    patterns = kept.ending.results
+    if len(types) != len(patterns):
+        return []
+    return [show(to_number(*pair)) for pair in zip(patterns, types, strict=True)]
 
 
 def figures(ending: Ending) -> Figures:

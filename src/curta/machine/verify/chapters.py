@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -38,10 +37,10 @@ from curta.machine.ledger import Ledger, new_ledger
 from curta.machine.listing import instruction_text
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
+from curta.machine.request import ReplayLevel
 from curta.machine.trace import counters
 from curta.machine.vocabulary import DIGIT, NEAR
 
-ReplayLevel = Literal["plain", "hull"]
 NAMES: dict[ReplayLevel, str] = {"plain": "the plain softmax model", "hull": "the hull level"}
 SHOWN = 8
 TOKENS_AT_ONCE = 1 << 16

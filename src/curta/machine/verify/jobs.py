@@ -19,10 +19,15 @@ from typing import Any, Protocol
 
 from curta.errors import CurtaError, ProgramError, UserError
 from curta.machine.kept.file import KeptRun
+from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import Ready, segments
 from curta.machine.processes import Work, prepared, processes
-from curta.machine.verify.chapters import Length, Part, ReplayLevel, check_part, read_chapter
+from curta.machine.request import Replay, ReplayLevel
+from curta.machine.verify.chapters import Length, Part, check_part, read_chapter
+from curta.machine.verify.compared import Compared
 
+SOFTMAX_TOKENS = 20_000
+"""Softmax looks at all pairs of tokens: up to here that is a matter of a minute."""
 AHEAD = 2
 """Parts for each process that are waiting or being checked."""
 TOLD_SECONDS = 0.5
@@ -45,22 +50,6 @@ class Checked:
     read: int
     spoken: int = 0
     error: CurtaError | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """What was found to be the same."""
-
-    level: ReplayLevel
-    chapters: int
-    parts: int
-    tokens: int
-    """That the level read, openings of parts included."""
-    said: int
-    """Tokens of the run, openings not included."""
-    spoken: int
-    """How many of them the machine said: those were compared."""
-    seconds: float
 
 
 # -- what is read ---------------------------------------------
@@ -110,6 +99,32 @@ def said_tokens(kept: KeptRun, first: int, numbers: Sequence[int]) -> int:
     ends += [kept.ending.tokens] if kept.ending is not None else []
     begins = [first, *(mark.chapter.start + mark.chapter.opening for mark in kept.marks)]
     return sum(ends[number - 1] - begins[number - 1] for number in numbers)
+
+
+def planned(replay: Replay, kept: KeptRun, ready: Ready, chapter_tokens: int | None) -> Plan:
+    """Softmax for a run that is short enough, hull caches for others: all of it."""
+    chapters = complete_chapters(kept)
+    if not chapters:
+        raise UserError(
+            f"{kept.path}: the run did not come to the end of its first chapter, so there is "
+            f"nothing to verify yet; `{command('resume', kept.path)}` goes on with it"
+        )
+    opening = kept.chapters(ready.program, segments(kept.beginning))[0].opening
+    numbers = drawn(chapters, replay.sample)
+    total, most = said_tokens(kept, opening, numbers), None
+    if replay.tokens is not None and replay.tokens < total + opening:
+        most = replay.tokens - opening
+        if most <= 0:
+            raise UserError(
+                f"the prompt alone, which holds the program, has {opening:,} tokens, so that among "
+                f"the first {replay.tokens:,} there is nothing to compare: --tokens "
+                f"{opening + 1_000} or more"
+            )
+    level: ReplayLevel = replay.level or (
+        "plain" if min(total, most or total) + opening <= SOFTMAX_TOKENS else "hull"
+    )
+    length = part_length(level, chapter_tokens)
+    return Plan(level, length, numbers, most, opening, replay.jobs, replay.cluster)
 
 
 # -- who checks ---------------------------------------------
@@ -244,6 +259,10 @@ class Plan:
     """Of the run: its prompt."""
     jobs: int = 1
     on_cluster: bool = False
+
+    def is_whole(self, kept: KeptRun) -> bool:
+        """Whether it is all of a run."""
+        return len(self.chapters) == complete_chapters(kept)
 
 
 def verify_run(

@@ -8,14 +8,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from curta.errors import VerifyError
+from curta.errors import ProgramError, VerifyError
+from curta.machine.instance import START
 from curta.machine.instructions import WORD
+from curta.machine.kept.file import KeptRun, Kind
+from curta.machine.kept.keeping import Ready, results
 from curta.machine.library import NATIVES, WASI_MODULES
 from curta.machine.parts.operations import Extension
 from curta.machine.run import CONSTRUCTORS
-from curta.machine.values import Number, show
+from curta.machine.values import Number, show, to_number
 from curta.machine.wasm.decode import decode
 
+SURROUNDINGS = ("clock_time_get", "clock_res_get", "random_get")
+"""What wasmtime answers from the outside world, and the machine does not."""
 FIRST_REFUSED_CODE = 126
 """wasmtime takes no exit code from here on: it traps, and does not say which one it was."""
 AS_TERMINALS = """
@@ -205,3 +210,66 @@ def _first_byte(what: str, one: bytes, other: bytes) -> str:
     place = next((n for n in range(shorter) if one[n] != other[n]), shorter)
     shown, expected = (text[place : place + 32] or "its end" for text in (one, other))
     return f"the {what} differs at byte {place:,}: here {shown!r}, on wasmtime {expected!r}"
+
+
+# -- a kept run ---------------------------------------------
+
+
+def compare_kept(kept: KeptRun, ready: Ready, extensions: Sequence[Extension]) -> tuple[bool, str]:
+    """Whether a run at its end could be compared, and what was found to be the same, or why not."""
+    beginning = kept.beginning
+    if not beginning.module:
+        return False, "not compared, it runs no weights"
+    if not wasmtime_is_there():
+        return False, "not compared, it is not installed (pip install wasmtime)"
+    if unknown := unknown_to_wasmtime(beginning.module, extensions):
+        return False, f"not compared, it has no {', '.join(unknown)}"
+    ours = outcome_of(kept, ready)
+    theirs = run_on_wasmtime(
+        beginning.module,
+        [beginning.name, *beginning.arguments],
+        beginning.environment,
+        kept.streams[Kind.INPUT].read(0, kept.streams[Kind.INPUT].length),
+        extensions,
+        call_of(kept, ready),
+    )
+    try:
+        compare_outcomes(ours, theirs)
+    except ProgramError as error:
+        asked = [name for name in SURROUNDINGS if name.encode() in beginning.module]
+        if not asked:
+            raise
+        hint = f"{error}; the program may ask for {', '.join(asked)}, which wasmtime answers freely"
+        raise type(error)(hint) from error
+    return True, in_words(ours, theirs)
+
+
+def outcome_of(kept: KeptRun, ready: Ready) -> Outcome:
+    """What a run did, as far as one sees it from outside."""
+    ending = kept.ending
+    assert ending is not None, "the run is at its end"
+    reason, where = ending.trap
+    trap = f"{reason} ({where})" if where else reason
+    streams = (kept.streams[kind] for kind in (Kind.OUTPUT, Kind.ERRORS))
+    output, errors = (stream.read(0, stream.length) for stream in streams)
+    return Outcome(output, errors, ending.code, trap, tuple(results(kept, ready)))
+
+
+def call_of(kept: KeptRun, ready: Ready) -> Call | None:
+    """The function that was invoked, with numbers as wasmtime takes them: integers are signed."""
+    last = kept.beginning.invocations[-1]
+    if last.name == START:
+        return None
+    types = ready.program.entries[last.name].parameters
+    pairs = zip(last.patterns, types, strict=True)
+    return Call(last.name, tuple(to_number(pattern, type_) for pattern, type_ in pairs))
+
+
+def in_words(ours: Outcome, theirs: Outcome) -> str:
+    """What was found to be the same."""
+    same = f"the same output ({len(ours.stdout):,} bytes), errors ({len(ours.stderr):,} bytes)"
+    if ours.exit_code is None:
+        return f"{same}, and a trap too ({theirs.trap}; here: {ours.trap})"
+    if ours.results:
+        return f"{same} and result{'s'[len(ours.results) < 2 :]} {' '.join(ours.results)}"
+    return f"{same} and exit code {ours.exit_code}"

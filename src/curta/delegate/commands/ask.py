@@ -1,0 +1,65 @@
+"""`curta calc ask`: a language model that calls the calculator."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from curta.delegate.options import Answering
+from curta.errors import DataError
+from curta.options import word
+
+if TYPE_CHECKING:
+    from curta.delegate.interception.events import Event
+
+
+@dataclass(frozen=True)
+class Options(Answering):
+    """Ask a language model; what it calls is evaluated while it writes. curta calc QUESTION is
+    short for this.
+
+    max_new_tokens: of the answer
+    """
+
+    question: tuple[str, ...] = word("QUESTION")
+    max_new_tokens: int = 256
+
+
+def run(options: Options) -> int:
+    """The answer as it comes; calls in colour where there is a terminal."""
+    if options.max_new_tokens < 1:
+        raise DataError(f"--max-new-tokens {options.max_new_tokens}: at least 1")
+    question = " ".join(options.question)
+    if not question.strip():
+        raise DataError("there is no question")
+    generator = options.generator()
+    chats = getattr(generator.tokenizer, "chat_template", None) is not None
+    prompt = [{"role": "user", "content": question}] if chats else f"{question}\n"
+    put = coloured() if sys.stdout.isatty() else plain
+    for event in generator.stream(prompt, max_new_tokens=options.max_new_tokens):
+        put(event)
+    print()
+    return 0
+
+
+def plain(event: Event) -> None:
+    """The text and nothing else."""
+    print(event.text, end="", flush=True)
+
+
+def coloured() -> Callable[[Event], None]:
+    """Calls and their answers in colours; what was refused in red."""
+    from rich.console import Console
+    from rich.text import Text
+
+    from curta.delegate.interception.events import CallRejected, CallResult, CallStarted
+
+    console: Any = Console(highlight=False, soft_wrap=True)
+    styles = {CallStarted: "cyan", CallResult: "bold cyan", CallRejected: "red"}
+
+    def put(event: Event) -> None:
+        console.print(Text(event.text, styles.get(type(event), "")), end="")
+
+    return put

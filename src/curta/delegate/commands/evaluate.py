@@ -1,0 +1,169 @@
+"""`curta delegate evaluate`: how often models are right, and what goes wrong."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from curta.delegate.evaluation.suites import Sources
+from curta.errors import DataError
+from curta.options import option
+from curta.terminal import AsJson, Progress, write_json
+
+if TYPE_CHECKING:
+    from curta.delegate.evaluation.figures import Figures
+
+
+@dataclass(frozen=True)
+class Options(AsJson):
+    """Measure how often models are right, and what goes wrong. Asks systems the same questions: the
+    model with each adapter and its calls answered by each backend, adapters trained without calls
+    (--inline), and the model as it is (--untrained). With none of these it is the model itself that
+    calls. Writes answers, figures and report.html; killed, it goes on with the same command.
+
+    model:     on the Hub, or a folder
+    adapter:   from curta delegate train; can be given repeatedly
+    inline:    an adapter trained with --no-calls; calls are not intercepted
+    untrained: the model without adapter and calls, too
+    backend:   who computes calls: exact, torch, kernel, machine
+    suite:     what is asked: templates (kinds that training does not have), trained (those that it
+               has, drawn anew), gsm8k, svamp
+    batch:     questions in a pass
+    max_new_tokens: of an answer
+    device:    as cpu or cuda:1 (a GPU if there is one)
+    out:       the folder where it lies
+    """
+
+    model: str = option(metavar="NAME")
+    adapter: tuple[str, ...] = option((), metavar="[NAME=]FOLDER")
+    inline: tuple[str, ...] = option((), metavar="[NAME=]FOLDER")
+    untrained: bool = False
+    backend: str = option("exact", metavar="A,B")
+    suite: str = option("templates", metavar="A,B")
+    sources: Sources = field(default_factory=Sources)
+    batch: int = 16
+    max_new_tokens: int = 400
+    device: str | None = None
+    out: str = option("evaluation", metavar="FOLDER")
+
+    def __post_init__(self) -> None:
+        for name in ("batch", "max_new_tokens"):
+            if getattr(self, name) < 1:
+                option = f"--{name.replace('_', '-')}"
+                raise DataError(f"{option} {getattr(self, name)}: must be at least 1")
+        for name in ("suite", "backend"):
+            if not words(getattr(self, name)):
+                raise DataError(f"--{name}: name at least one")
+
+
+@dataclass(frozen=True)
+class System:
+    """Who was asked.
+
+    name:   what it is called
+    shares: by what is counted (the suites, format, valid calls, false calls): the share
+    counts: of how many
+    tokens_per_second: that it wrote
+    """
+
+    name: str
+    shares: dict[str, float]
+    counts: dict[str, int]
+    tokens_per_second: float | None
+
+
+@dataclass(frozen=True)
+class Report:
+    """How it went.
+
+    systems: each of them
+    report:  the page
+    """
+
+    systems: tuple[System, ...]
+    report: str
+
+
+def run(options: Options) -> int:
+    """Ask, judge, and say how it went."""
+    from curta.delegate import models
+    from curta.delegate.evaluation.record import Config, Folder
+    from curta.delegate.evaluation.report import plain_rows, write_report
+    from curta.delegate.evaluation.running import evaluate
+    from curta.delegate.evaluation.suites import questions
+    from curta.delegate.evaluation.systems import opener, systems
+
+    asked = questions(words(options.suite), options.sources)
+    if not asked:
+        raise DataError("there are no questions: see --suite, --count and the files given")
+    config = Config(
+        systems(
+            options.model,
+            adapters=options.adapter,
+            inline=options.inline,
+            backends=words(options.backend),
+            untrained=options.untrained,
+            origin=models.origin(options.model),
+        ),
+        max_new_tokens=options.max_new_tokens,
+        batch=options.batch,
+        seed=options.sources.seed,
+    )
+    folder, rate = Folder(Path(options.out)), Rate()
+    opened = opener(options.max_new_tokens, options.device)
+    with Progress() as progress:
+        answers = evaluate(
+            config,
+            asked,
+            folder,
+            opened,
+            on_progress=lambda one: progress.show(
+                one.system, one.done, one.total, rate.of(one.system, one.done)
+            ),
+        )
+    figures = write_report(folder, config, asked, answers)
+    if options.json:
+        write_json(Report(tuple(summaries(figures)), str(folder.report_file)))
+        return 0
+    for row in plain_rows(figures):
+        name, *rest = row.items()
+        print("\n".join([name[1], *(f"  {what:12} {value}" for what, value in rest)]))
+    print(f"report: {folder.report_file}")
+    return 0
+
+
+def summaries(figures: Figures) -> Iterator[System]:
+    """What was counted, system by system."""
+    from curta.delegate.evaluation.report import counted
+
+    for one in figures.systems:
+        shares = counted(figures, one)
+        yield System(
+            one.name,
+            {name: share.value for name, share in shares.items()},
+            {name: share.count for name, share in shares.items()},
+            figures.speed(one.name) or None,
+        )
+
+
+def words(given: str) -> list[str]:
+    """`a,b`"""
+    return [word.strip() for word in given.split(",") if word.strip()]
+
+
+class Rate:
+    """Questions a second, since a system began or went on."""
+
+    def __init__(self) -> None:
+        self.begun: dict[str, tuple[int, float]] = {}
+
+    def of(self, system: str, done: int) -> str:
+        """In words; nothing at the first one."""
+        now = time.monotonic()
+        first, begun = self.begun.setdefault(system, (done, now))
+        if first == done or now == begun:
+            return ""
+        return f"{(done - first) / (now - begun):.2f} questions/s"

@@ -1,0 +1,54 @@
+"""Who answers, and what computes: the choices that several commands have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from curta.options import option
+
+if TYPE_CHECKING:
+    from curta.delegate.interception.generator import CalcGenerator
+
+SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
+
+
+@dataclass(frozen=True)
+class Calculating:
+    """What evaluates expressions.
+
+    backend: exact; kernel and torch, compiled code and PyTorch, in float64, where every result
+             counts as rounded; machine, rationals by a program that the transformer executes
+    device:  as cpu or cuda:1, for the backends kernel and torch (cpu), and for the model if there
+             is one (a GPU if there is one)
+    """
+
+    backend: Literal["exact", "torch", "kernel", "machine"] = "exact"
+    device: str | None = None
+
+
+@dataclass(frozen=True)
+class Answering(Calculating):
+    """A language model, and how it calls.
+
+    model:       on the Hub, or a folder
+    adapter:     from curta delegate train
+    constrained: inside of a call, only what can become an expression may be written
+    """
+
+    model: str = option(SMOLLM2, metavar="NAME")
+    adapter: str | None = option(None, metavar="FOLDER")
+    constrained: bool = False
+
+    def generator(self) -> CalcGenerator:
+        """The model, loaded, with everything around it."""
+        from pathlib import Path
+
+        from curta.delegate import calculator, models
+        from curta.delegate.interception.generator import CalcGenerator
+
+        adapter = Path(self.adapter) if self.adapter else None
+        models.warn_untaught(self.model, adapter)
+        model, tokenizer = models.load(self.model, adapter=adapter, device=self.device)
+        computes = calculator.Calculator(self.backend, device=self.device)
+        return CalcGenerator(model, tokenizer, calculator=computes, constrained=self.constrained)

@@ -1,0 +1,173 @@
+"""What several commands do: show how runs go, and what came of them."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import os
+import platform
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from curta.errors import ExperimentError
+from curta.learn import catalogue, recipes, runs
+from curta.learn.commands.report import Claim, Report, Run
+from curta.learn.experiment import Experiment
+from curta.learn.folder import RunFolder
+from curta.learn.models.transformer import Transformer
+from curta.learn.options import with_options
+from curta.learn.recipes import units
+from curta.learn.runs import Listener, RecipeFolder
+from curta.learn.tasks.base import Task
+from curta.learn.training.loop import Report as Chunk
+from curta.options import Choices
+from curta.settings import read_settings
+from curta.terminal import Progress, write_json
+
+SHOWN = ("exact.test", "exact.ood", "exact.trained", "exact.longer", "length@0.95", "loss.test")
+SECONDS_WORTH_KEEPING = 0.2
+
+
+# -- while they go ---------------------------------------------
+
+
+def keep_compiled_programs() -> None:
+    """Let JAX keep them in curta's cache, unless the user has told it where to.
+
+    Compiling takes longer than most of what is run, and a program from the cache is the one that
+    was compiled, so runs stay the same bit for bit.
+    """
+    if "JAX_COMPILATION_CACHE_DIR" in os.environ:
+        return
+    import jax
+
+    place = read_settings().cache_directory / "learn" / machine()
+    update: Callable[[str, object], None] = jax.config.update
+    update("jax_compilation_cache_dir", str(place))
+    update("jax_persistent_cache_min_compile_time_secs", SECONDS_WORTH_KEEPING)
+
+
+def machine() -> str:
+    """Names the processor: a cache that several machines share holds programs for each."""
+    file = Path("/proc/cpuinfo")
+    flags = ""
+    if file.is_file():
+        lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
+        flags = next((line for line in lines if line.startswith(("flags", "Features"))), "")
+    named = f"{platform.machine()} {platform.processor()} {flags}"
+    return hashlib.sha256(named.encode()).hexdigest()[:12]
+
+
+@contextmanager
+def listening() -> Iterator[Listener]:
+    """Shows what runs say about themselves."""
+    with Progress() as progress:
+        name = ""
+
+        def begins(folder: RunFolder) -> None:
+            nonlocal name
+            name = folder.name
+            steps = folder.experiment.training.steps
+            progress.say(f"{name}: {steps} steps, in {folder.path}")
+            if progress.bar is not None:
+                progress.show(name, 0, steps, "compiling")
+
+        def trains(chunk: Chunk, experiment: Experiment) -> None:
+            loss = sum(chunk.loss) / len(chunk.loss)
+            exact = sum(chunk.exact) / len(chunk.exact)
+            words = f"loss {loss:.4f}  exact {exact:.2%}  {chunk.steps_per_second:.3g} steps/s"
+            progress.show(name, chunk.step, experiment.training.steps, words)
+
+        def evaluates(done: int, total: int) -> None:
+            progress.show(f"{name} evaluation", done, total)
+
+        yield Listener(begins=begins, trains=trains, evaluates=evaluates)
+
+
+@contextmanager
+def resumable(path: Path) -> Iterator[None]:
+    """Says after an interruption how to go on."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        print(f"to go on from the last checkpoint: curta learn resume {path}", file=sys.stderr)
+        raise
+
+
+# -- what is asked for ---------------------------------------------
+
+
+def experiment_of(name: str, choices: Choices) -> Experiment:
+    """A task by its name or file, with the user's choices."""
+    known = [*recipes.recipes(), units.NAME, *catalogue.parts(Task)]  # type: ignore[type-abstract]
+    stem = name.partition("(")[0].strip()
+    if stem not in known and not stem.endswith(".py"):
+        near = difflib.get_close_matches(stem, known, 1)
+        hint = f"did you mean {near[0]}?" if near else "see curta learn list"
+        raise ExperimentError(f"no recipe or task is called {name!r}: {hint}")
+    experiment = with_options(Experiment(name=Path(stem).stem, task=name), choices)
+    runs.check(experiment)
+    return experiment
+
+
+def picked_model(run: str, seed: int | None) -> tuple[RunFolder, Transformer, int]:
+    """One of the models of a run: that of the seed, or the first."""
+    from curta.learn.training.state import picked
+
+    (folder, *more) = runs.runs_in(Path(run))
+    if more:
+        names = ", ".join(one.name for one in (folder, *more))
+        raise ExperimentError(f"{run} holds several runs, choose one of them: {names}")
+    training = folder.experiment.training
+    seed = training.seed if seed is None else seed
+    if not training.seed <= seed < training.seed + training.seeds:
+        raise ExperimentError(
+            f"--seed {seed}: the run has {training.seed} to {training.seed + training.seeds - 1}"
+        )
+    return folder, picked(folder.models(), seed - training.seed), seed
+
+
+# -- what came of them ---------------------------------------------
+
+
+def summarise(path: Path, *, as_json: bool) -> int:
+    """The main figures of each run, what was published beside ours, and where the report is."""
+    from curta.learn.report.page import ours
+    from curta.learn.report.parts import written
+
+    folders = runs.runs_in(path)
+    found = {one.name: (one.evaluation or {}).get("summary", {}) for one in folders}
+    recipe = RecipeFolder.open(path) if RecipeFolder.at(path) else None
+    claims = tuple(
+        Claim(one.what, one.published, ours(folders, one.measure))
+        for one in (recipe.recipe.claims if recipe else ())
+    )
+    report = path / "report.html"
+    page = str(report) if report.is_file() else None
+    if as_json:
+        made = (
+            Run(run, {name: one["value"] for name, one in figures.items()})
+            for run, figures in found.items()
+        )
+        write_json(Report(tuple(made), claims, page))
+        return 0
+    for run, figures in found.items():
+        names = [name for name in figures if name in SHOWN or name.startswith("walk.")]
+        print(f"{run}: " + ", ".join(f"{name} {written(figures, name)}" for name in names))
+    if recipe:
+        rows: list[tuple[str, ...]] = [("", "published", f"ours ({recipe.preset})")]
+        rows += [(one.what, one.published, one.ours) for one in claims]
+        print(*columns(rows, indent=2), sep="\n")
+    if page:
+        print(f"report: {page}")
+    return 0
+
+
+def columns(rows: list[tuple[str, ...]], *, indent: int = 0) -> Iterator[str]:
+    """Columns of words; the last one is as wide as it is."""
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
+    for *cells, last in rows:
+        padded = (f"{cell:{width}}" for cell, width in zip(cells, widths, strict=True))
+        yield " " * indent + "  ".join([*padded, last]).rstrip()
