@@ -31,7 +31,7 @@ from curta.compiler import (
 from curta.compiler.nodes import Linear
 from curta.engine import LEVELS, load
 from curta.engine.evaluate import GraphSession
-from curta.engine.native import model_to_c
+from curta.engine.native.emit import model_to_c
 from curta.errors import CertificateError, GraphError, RegionError
 
 

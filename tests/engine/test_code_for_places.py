@@ -17,7 +17,8 @@ import pytest
 from curta.compiler import Graph, Model, Node, at_least, back, compile, equals, large_table
 from curta.engine import builds, hot, load
 from curta.engine.builds import ModelFile, Request
-from curta.engine.native import Native, NativeSession, model_to_c, model_to_kit, specialise
+from curta.engine.native import Native, NativeSession, specialise
+from curta.engine.native.emit import model_to_c, model_to_kit
 from curta.engine.native.kit import Kit
 
 LENGTH = 80

@@ -19,7 +19,7 @@ import curta.engine.native as native
 from agreement import agreed, carrying, kept, said_by
 from curta.compiler import Graph, Model, Node, compile, equals
 from curta.engine import load
-from curta.engine.native import model_to_c
+from curta.engine.native.emit import model_to_c
 from curta.errors import CertificateError, CompilerNotFoundError, CurtaError, RegionError
 from random_graphs import TOKENS, graphs
 

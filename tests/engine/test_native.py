@@ -15,7 +15,8 @@ import pytest
 
 from curta.compiler import Graph, Model, compile
 from curta.engine import LEVELS, load
-from curta.engine.native import CHUNK, NativeSession, model_to_c
+from curta.engine.native import CHUNK, NativeSession
+from curta.engine.native.emit import model_to_c
 from curta.errors import RegionError, UserError
 
 SAID = tuple("abcdefgh")

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from curta.compiler import Graph, compile, count_reached, equals, function_table
 from curta.engine import load
-from curta.engine.native import model_to_c
+from curta.engine.native.emit import model_to_c
 from curta.engine.native.shapes import jumps_of, staircase_of
 
 bends = st.lists(st.tuples(st.integers(-20, 20), st.integers(-5, 5)), min_size=1, max_size=8)

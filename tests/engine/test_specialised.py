@@ -18,7 +18,8 @@ import curta.engine.native.specialise as specialise
 from curta.compiler import Graph, Model, compile, equals, select
 from curta.engine import Engine, load
 from curta.engine.model_cache import cached_source
-from curta.engine.native import Native, model_to_c
+from curta.engine.native import Native
+from curta.engine.native.emit import model_to_c
 from curta.errors import CertificateError, RegionError
 from curta.gallery import PROGRAMS
 from random_graphs import TOKENS, graphs

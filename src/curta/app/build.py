@@ -75,7 +75,7 @@ def write(model: Model, emit: str, path: Path) -> None:
     elif emit == "torch":
         write_torch(model, path)
     else:
-        from curta.engine.native import model_to_c
+        from curta.engine.native.emit import model_to_c
 
         path.write_text(model_to_c(model), encoding="utf-8")
 

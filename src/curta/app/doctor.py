@@ -122,7 +122,7 @@ def cache() -> str:
 
 def weights() -> str:
     """They are found if they were made by the sources that are here."""
-    from curta.engine.native.source_cache import NATIVE
+    from curta.engine.model_cache import NATIVE
     from curta.machine.weights import weights_key
 
     if not NATIVE.has(weights_key()):

@@ -211,7 +211,7 @@ def make(request: Request, model: Callable[[], Model]) -> Made | None:
     """Compile code for the places that are hot, and keep it; None if nothing can be added."""
     kit = read_kit(request.kit)
     if kit is None or missing(kit, places_of(request, kit)):
-        from curta.engine.native import model_to_kit
+        from curta.engine.native.emit import model_to_kit
 
         def wanted(kit: Kit) -> list[int]:
             return missing(kit, places_of(request, kit))

@@ -17,7 +17,7 @@ from curta.compiler import compile
 from curta.engine.builds import KITS
 from curta.engine.hot import kit_key
 from curta.engine.model_cache import MODELS, NATIVE, model_key
-from curta.engine.native import model_to_c, model_to_kit
+from curta.engine.native.emit import model_to_c, model_to_kit
 from curta.machine.computer import build
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.weights import weights_key, with_facts

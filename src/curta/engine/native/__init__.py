@@ -16,7 +16,6 @@ from curta.compiler.model import Model
 from curta.compiler.numbers import power_of_two
 from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
 from curta.engine.model_cache import cached_source
-from curta.engine.native.emit import model_to_c, model_to_kit
 from curta.engine.toolchain import Signatures, build_library, load_functions
 from curta.errors import RegionError, UserError
 from curta.settings import read_settings
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from curta.engine.builds import ModelFile
     from curta.engine.hot import Warming, Workshop
 
-__all__ = ["CHUNK", "Library", "Native", "NativeSession", "model_to_c", "model_to_kit"]
+__all__ = ["CHUNK", "Library", "Native", "NativeSession"]
 
 CHUNK = 1 << 16
 """Tokens generated between two looks at Python."""
@@ -33,6 +32,13 @@ CHUNK = 1 << 16
 FLAGS = ("-fwrapv", "-lm")
 LARGE = 1_000_000
 """Characters of a source that would take a compiler too long with all of its optimisations."""
+
+
+def written_c(model: Model, **choices: bool) -> str:
+    """What writes the C is not imported where it is kept: a second run starts sooner."""
+    from curta.engine.native.emit import model_to_c
+
+    return model_to_c(model, **choices)
 
 
 class Native(Engine):
@@ -45,7 +51,7 @@ class Native(Engine):
 
     def __init__(self, model: Model, *, specialise: bool = True) -> None:
         super().__init__(model)
-        source = cached_source(model, specialise, lambda: model_to_c(model, specialise=specialise))
+        source = cached_source(model, specialise, lambda: written_c(model, specialise=specialise))
         self.library = Library(source)
 
     @cached_property
@@ -61,6 +67,7 @@ class Native(Engine):
         """Have a kit made for this model, and kept."""
         from curta.engine.builds import KITS
         from curta.engine.hot import kit_key
+        from curta.engine.native.emit import model_to_kit
 
         kit = model_to_kit(self.model)
         if kit is not None:
@@ -72,7 +79,7 @@ class Native(Engine):
     def residuals(self, ids: Sequence[int]) -> Residuals:
         """From a second library that also reports the residual stream."""
         prompt = self.check_prompt(ids)
-        library = Library(model_to_c(self.model, residuals=True))
+        library = Library(written_c(self.model, residuals=True))
         session = NativeSession(self, library)
         periods, width = 2 * len(self.model.plan["layers"]) + 1, self.model.plan["width"]
         streams = np.zeros((len(prompt), periods, width))
