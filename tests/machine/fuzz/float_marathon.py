@@ -9,10 +9,10 @@ what is wrong in one row is not made up for in another. Results are compared by 
 they differ, by row.
 
 Operands of a round are neighbours: exponents about one place, which is anywhere, or (of products
-and quotients) about the places whose product is about 1 or at an end of the range; zeros, infinities, NaNs and
-subnormal numbers lie among them. A root is that of a pair's exclusive or: the second table has
-fractions and the lowest bit of an exponent. That the kinds of fraction are those that make ties and carries,
-test_float_graph measures.
+and quotients) about the places whose product is about 1 or at an end of the range; zeros,
+infinities, NaNs and subnormal numbers lie among them. A root is that of a pair's exclusive or: the
+second table has fractions and the lowest bit of an exponent. That the kinds of fraction are those
+that make ties and carries, test_float_graph measures.
 """
 
 from __future__ import annotations
