@@ -14,17 +14,22 @@ import numpy as np
 import pytest
 
 import float_cases
+from curta.machine.float_digits import missing_digits
 from curta.machine.float_words import FLOATS
 from curta.machine.wasm.floats import F32, F64, Format
 from float_cases import DECISIONS
 from float_draws import Words, numbers, pairs, powers, singly, special, wide_singles
+from float_quotient_draws import quotients, roots
 from float_unit import (
     ARITHMETIC,
+    BY_DIGITS,
     FORMATS,
     FloatUnit,
+    as_words,
     computed,
     converted,
     halves,
+    joined,
     numbers_of,
     packed,
     sources_of,
@@ -40,17 +45,26 @@ MEASURED = 40_000
 """Pairs whose cases are counted."""
 
 
+COMPARED = 500
+"""Pairs of a batch whose digits are compared."""
+
+
 @cache
 def unit() -> FloatUnit:
-    return FloatUnit.built("high", "low", "single", "less", "equal")
+    return FloatUnit.built("high", "low", "single", "less", "equal", "wanted")
 
 
-def batches(count: int | None) -> Iterator[tuple[int, np.random.Generator]]:
-    """Their sizes: one of the default suite, or all."""
+@cache
+def digit_unit() -> FloatUnit:
+    return FloatUnit.built("wanted", "left", "divisor", "is_last")
+
+
+def batches(count: int | None, part: int = 1) -> Iterator[tuple[int, np.random.Generator]]:
+    """Their sizes: one of the default suite, or all; or a part of these."""
     if count is not None:
-        yield count, np.random.default_rng(20261124)
+        yield count // part, np.random.default_rng(20261124)
         return
-    for seed in range(SLOW):
+    for seed in range(SLOW // part):
         yield BATCH, np.random.default_rng((20261125, seed))
 
 
@@ -124,6 +138,74 @@ def test_promote(count: int | None) -> None:
         assert_same(found, converted(F32, F64, x), x)
 
 
+def quotient_operands(
+    of: str, name: str, size: int, rng: np.random.Generator
+) -> tuple[Words, Words, list[Numbers], list[str]]:
+    """A root's operand is there twice; and the sources and kinds of the instruction."""
+    form = FORMATS[of]
+    x, y = quotients(form, size, rng)
+    if name == "sqrt":
+        x = y = roots(form, size, rng)
+    return x, y, sources_of(form, x, y, rng), [BY_DIGITS[name][0], *["of_singles"] * (form is F32)]
+
+
+def after_digits(
+    of: str, sources: list[Numbers], kinds: list[str], scratch: list[Numbers]
+) -> tuple[Numbers, Words]:
+    """Which want further ones; and the results."""
+    single = ["gives_single"] * (of == "f32")
+    found = unit().of(sources, *kinds, *single, scratch=scratch)
+    result = as_words(found["single"]) if of == "f32" else joined(found["high"], found["low"])
+    return found["wanted"], result
+
+
+@pytest.mark.parametrize("count", ALL)
+@pytest.mark.parametrize("name", BY_DIGITS)
+@pytest.mark.parametrize("of", FORMATS)
+def test_quotients_and_roots(of: str, name: str, count: int | None) -> None:
+    """Digit by digit, and then the result; the digits are those that float_digits says."""
+    for size, rng in batches(count, part=4):
+        x, y, sources, kinds = quotient_operands(of, name, size, rng)
+        said = digit_unit().digits(sources, *kinds)
+        wanted, found = after_digits(of, sources, kinds, said)
+        assert not wanted.any()
+        assert_same(found, computed(FORMATS[of], BY_DIGITS[name][1], x, y), x, y)
+        for at in range(min(size, COMPARED)):
+            assert_digits(of, name, [column[at] for column in sources], said, at)
+
+
+def assert_digits(of: str, name: str, words: list[int], said: list[Numbers], at: int) -> None:
+    operation = f"{of}_{name}" if of == "f32" else f"{of}_{name}_high"
+    intended = missing_digits(operation, [int(word) for word in words], [0] * len(said))
+    found = [int(digit[at]) for digit in reversed(said)]
+    assert found == (intended or [0] * len(said)), words
+
+
+@pytest.mark.parametrize("name", BY_DIGITS)
+@pytest.mark.parametrize("of", FORMATS)
+def test_no_digits_lead_to_a_wrong_result(of: str, name: str) -> None:
+    """Those of another quotient, right ones of which one is changed, and right ones: the result is
+    right, or digits are wanted."""
+    rng = np.random.default_rng(7)
+    x, y, sources, kinds = quotient_operands(of, name, 600, rng)
+    intended = computed(FORMATS[of], BY_DIGITS[name][1], x, y)
+    right = digit_unit().digits(sources, *kinds)
+    others = [rng.integers(0, 256, len(x)) for _ in right]
+    tries = {"right": right, "of another": [np.roll(one, 1) for one in right], "any": others}
+    tries["none"] = [0 * one for one in right]
+    for place in range(len(right)):
+        for change in (-1, 1):
+            changed = np.clip(right[place] + change, 0, 255)
+            tries[f"{change} at {place}"] = [*right[:place], changed, *right[place + 1 :]]
+    are_right = set()
+    for how, digits in tries.items():
+        wanted, found = after_digits(of, sources, kinds, digits)
+        assert_same(np.where(wanted == 1, intended, found), intended, x, y)
+        are_right |= {(how, is_wanted) for is_wanted in wanted.tolist()}
+    assert {("right", 0), ("-1 at 0", 0), ("-1 at 0", 1), ("1 at 0", 1), ("any", 1)} <= are_right
+    assert ("right", 1) not in are_right
+
+
 def test_a_wrong_result_is_seen() -> None:
     rng = np.random.default_rng(1)
     x, y = pairs(F64, 500, rng)
@@ -135,11 +217,14 @@ def test_a_wrong_result_is_seen() -> None:
 # -- NumPy beside the meaning of the operations ---------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ARITHMETIC)
+@pytest.mark.parametrize("name", [*ARITHMETIC, *BY_DIGITS])
 @pytest.mark.parametrize("of", FORMATS)
 def test_meaning_of_arithmetic(of: str, name: str) -> None:
-    form, (_, compute) = FORMATS[of], ARITHMETIC[name]
-    x, y = pairs(form, 3000, np.random.default_rng(2))
+    rng, form = np.random.default_rng(2), FORMATS[of]
+    if name in ARITHMETIC:
+        (x, y), compute = pairs(form, 3000, rng), ARITHMETIC[name][1]
+    else:
+        (x, y, *_), compute = quotient_operands(of, name, 3000, rng), BY_DIGITS[name][1]
     intended = computed(form, compute, x, y).tolist()
     for one, other, bits in zip(x.tolist(), y.tolist(), intended, strict=True):
         assert meant(of, name, one, other) == bits
@@ -236,6 +321,51 @@ def test_products_that_are_drawn(of: str) -> None:
     wanted |= {("length", n) for n in range(form.precision, 2 * form.precision + 1)}
     wanted |= {("lost", n) for n in range(1, form.precision)}
     assert_covers(found, wanted)
+
+
+@pytest.mark.parametrize("of", FORMATS)
+def test_quotients_that_are_drawn(of: str) -> None:
+    """Each way of rounding; next to the middle on both sides, at both ends too; subnormal results
+    with each number of bits. A quotient that is no subnormal number is never halfway."""
+    form, rng = FORMATS[of], np.random.default_rng(8)
+    drawn = quotients(form, MEASURED, rng)
+    found = set(float_cases.of_quotients(form, *(column.tolist() for column in drawn)))
+    wanted: set[float_cases.Case] = {("rounded", one, "subnormal") for one in DECISIONS}
+    for end in ("normal", "too large"):
+        wanted |= {("rounded", DECISIONS[n], end) for n in (0, 1, 4)}
+    wanted |= {("rounded", one, "zero") for one in DECISIONS[1:3]}
+    for end in ("normal", "subnormal", "too large"):
+        wanted |= {("next to the middle", above, end) for above in (True, False)}
+    wanted |= {("next to a power", side) for side in ("above", "below")}
+    wanted |= {("subnormal operands", n) for n in range(4)}
+    wanted |= {("lost", n) for n in range(1, form.precision + 1)}
+    assert_covers(found, wanted)
+    assert not {("rounded", one, "normal") for one in DECISIONS[2:4]} & found
+
+
+@pytest.mark.parametrize("of", FORMATS)
+def test_roots_that_are_drawn(of: str) -> None:
+    form, rng = FORMATS[of], np.random.default_rng(9)
+    found = set(float_cases.of_roots(form, roots(form, MEASURED, rng).tolist()))
+    wanted: set[float_cases.Case] = {("rounded", DECISIONS[n], "normal") for n in (0, 1, 4)}
+    wanted |= {("next to the middle", above, "normal") for above in (True, False)}
+    wanted |= {("next to a power", side) for side in ("above", "below")}
+    wanted |= {("subnormal operands", some) for some in (True, False)}
+    wanted |= {("odd exponent", odd) for odd in range(2)}
+    assert_covers(found, wanted)
+
+
+@pytest.mark.parametrize("name", BY_DIGITS)
+def test_digits_that_are_drawn(name: str) -> None:
+    """At each place all ones and none, and more where the one before was too small."""
+    x, y, *_ = quotient_operands("f64", name, MEASURED, np.random.default_rng(10))
+    found = set()
+    for one, other in zip(x.tolist(), y.tolist(), strict=True):
+        words = [n >> shift & 2**32 - 1 for shift in (32, 0) for n in (one, other)]
+        digits = missing_digits(f"f64_{name}_high", words, [0] * 8)
+        found |= {(place, min(digit, 128)) for place, digit in enumerate(digits)}
+    assert {(place, digit) for place in range(1, 8) for digit in (0, 127)} <= found
+    assert {(place, 128) for place in (0, 2, 3, 4, 5)} <= found
 
 
 @pytest.mark.parametrize("of", FORMATS)

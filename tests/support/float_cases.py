@@ -1,7 +1,10 @@
-"""What happens in a sum, a product or a number to be packed, from its exact value: for coverage."""
+"""What happens in a sum, a product, a quotient, a root or a number to be packed, from its exact
+value: for coverage.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 
 from curta.machine.wasm.floats import Format
@@ -89,3 +92,56 @@ def of_packs(form: Format, numbers: Iterable[int], powers: Iterable[int]) -> Ite
             yield "rounded", *how
             yield "length", number.bit_length(), how[1]
             yield "power", power
+
+
+SEEN = 200
+"""Bits of a quotient or a root that are looked at; of those below, whether there are any."""
+
+
+def of_quotients(form: Format, x: Iterable[int], y: Iterable[int]) -> Iterator[Case]:
+    for pattern, other in zip(x, y, strict=True):
+        one, two = exact(form, pattern), exact(form, other)
+        if one is None or two is None or not one[0] or not two[0]:
+            continue
+        number, rest = divmod(abs(one[0]) << SEEN, abs(two[0]))
+        yield "subnormal operands", subnormal(form, one[0]) + 2 * subnormal(form, two[0])
+        yield from of_results(form, number, rest, one[1] - two[1] - SEEN)
+
+
+def of_roots(form: Format, x: Iterable[int]) -> Iterator[Case]:
+    for pattern in x:
+        one = exact(form, pattern)
+        if one is None or one[0] <= 0:
+            continue
+        odd = one[1] % 2
+        whole = one[0] << 2 * SEEN + odd
+        number = math.isqrt(whole)
+        yield "subnormal operands", subnormal(form, one[0])
+        yield "odd exponent", odd
+        yield from of_results(form, number, whole - number**2, (one[1] - odd) // 2 - SEEN)
+
+
+def of_results(form: Format, number: int, rest: int, power: int) -> Iterator[Case]:
+    """How it is rounded; how near to the middle it lies, and on which side."""
+    number, power = 2 * number + (rest > 0), power - 1
+    how = rounding(form, number, power)
+    yield "rounded", *how
+    below = number.bit_length() - form.precision
+    if how[1] == "subnormal":
+        below = form.least - power
+        yield "lost", min(below - (number.bit_length() - form.precision), form.precision)
+    away = number % (1 << below) - (1 << below - 1)
+    if abs(away) >> below - form.precision + 8 == 0 and away:
+        yield "next to the middle", away > 0, how[1]
+    if how[1] == "normal" and how[0] != "exact":
+        fraction = (number >> below) % (1 << form.precision - 1)
+        yield (
+            "next to a power",
+            ("above", "between", "below")[
+                (fraction > 2) + (fraction > (1 << form.precision - 1) - 3)
+            ],
+        )
+
+
+def subnormal(form: Format, number: int) -> bool:
+    return abs(number) < 1 << form.precision - 1

@@ -136,7 +136,7 @@ def computed(form: Format, compute: Compute, x: Words, y: Words) -> Words:
     bits = result.view(INTEGERS[form.bits]).astype(np.uint64)
     invalid = np.uint64(form.sign | form.quiet_nan)
     bits = np.where(are_nan(form, bits), invalid, bits)
-    for operand in (x,) if y is None else (y, x):
+    for operand in (y, x):
         bits = np.where(are_nan(form, operand), operand | np.uint64(form.quiet_nan), bits)
     return bits
 

@@ -25,7 +25,7 @@ ROWS = {
 }
 EXCHANGED = {"operands": (0, 1), "high and low word": (0, 2), "low words": (2, 3)}
 OTHER = {"high": "low", "low": "high", "lt": "le", "le": "lt", "eq": "le", "add": "sub"}
-OTHER |= {"sub": "add", "mul": "add"}
+OTHER |= {"sub": "add", "mul": "div", "div": "mul", "sqrt": "div"}
 
 
 def other_name(name: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Sums, differences and products by the weights beside wasmtime's, by the hundred million:
+"""Arithmetic on floats by the weights beside wasmtime's, by the hundred million:
 
     python tests/machine/fuzz/float_marathon.py f64.add 100000000
 
@@ -8,10 +8,11 @@ their two sums: four core instructions. After each row the sums are turned by a 
 what is wrong in one row is not made up for in another. Results are compared by these sums; where
 they differ, by row.
 
-Operands of a round are neighbours: exponents about one place, which is anywhere, or (of products)
-about the places whose product is about 1 or at an end of the range; zeros, infinities, NaNs and
-subnormal numbers lie among them. That the kinds of fraction are those that make ties and carries,
-test_float_graph measures.
+Operands of a round are neighbours: exponents about one place, which is anywhere, or (of products
+and quotients) about the places whose product is about 1 or at an end of the range; zeros,
+infinities, NaNs and subnormal numbers lie among them. A root is that of a pair's exclusive or: the
+second table has fractions and the lowest bit of an exponent. That the kinds of fraction are those
+that make ties and carries, test_float_graph measures.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ SPECIAL = 16
 """One operand in so many is a zero, an infinity, a NaN, or at the edge."""
 REPORT_SECONDS = 30.0
 TYPES = {"f32": F32, "f64": F64}
+OPERATIONS = ("add", "sub", "mul", "div", "sqrt")
 
 
 def module_text(kind: str, operation: str, first: Words, second: Words) -> str:
@@ -72,6 +74,9 @@ def module_text(kind: str, operation: str, first: Words, second: Words) -> str:
 def step(kind: str, bits: str, operation: str, column: int) -> str:
     """One pair's words are added to the sums; which of the two comes first alternates."""
     operands = ["(local.get $x)", f"(local.get $y{column})"][:: 1 if column % 2 else -1]
+    if operation.endswith("sqrt"):
+        both = " ".join(f"({bits}.reinterpret_{kind} {operand})" for operand in operands)
+        operands = [f"({kind}.reinterpret_{bits} ({bits}.xor {both}))"]
     result = f"({bits}.reinterpret_{kind} ({operation} {' '.join(operands)}))"
     if kind == "f32":
         name = "low" if column % 4 < 2 else "high"
@@ -89,11 +94,15 @@ def table_bytes(table: Words, size: int) -> bytes:
 def tables(form: Format, operation: str, rng: Random) -> tuple[Words, Words]:
     """The operands of a round."""
     middle = int(rng.choice([rng.integers(0, top(form)), 1, top(form) - 1]))
-    other = middle
-    if operation == "mul":
-        bias = top(form) // 2
+    other, bias = middle, top(form) // 2
+    if operation in ("mul", "div"):
         ends = [bias, -form.precision // 2, top(form) - 1]
         other = int(rng.choice(ends)) + bias - middle
+    if operation == "div":
+        other = 2 * bias - other
+    if operation == "sqrt":
+        first = table(form, middle, ROWS, rng) & np.uint64(form.sign - 1)
+        return first, fractions(form.precision, COLUMNS, rng)
     return tuple(table(form, at, count, rng) for at, count in ((middle, ROWS), (other, COLUMNS)))  # type: ignore[return-value]
 
 
@@ -146,7 +155,7 @@ def run_round(machine: Machine, name: str, seed: tuple[int, int]) -> str | None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    names = [f"{kind}.{name}" for kind in TYPES for name in ("add", "sub", "mul")]
+    names = [f"{kind}.{name}" for kind in TYPES for name in OPERATIONS]
     parser.add_argument("operation", choices=names)
     parser.add_argument("pairs", type=int)
     parser.add_argument("--seed", type=int, default=1)

@@ -11,7 +11,7 @@ from curta import Machine
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("operation", ["add", "sub", "mul"])
+@pytest.mark.parametrize("operation", float_marathon.OPERATIONS)
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 def test_a_round(machine: Machine, kind: str, operation: str) -> None:
     assert float_marathon.run_round(machine, f"{kind}.{operation}", (2, 0)) is None

@@ -43,10 +43,6 @@ def main() -> None:
     for operation in OPERATIONS:
         if operation.name.startswith(prefix):
             operands = near(operation, SAMPLE, np.random.default_rng(1))
-            if operation.name.endswith("sqrt"):
-                operands = [column & np.uint64((1 << 63) - 1) for column in operands]
-                if operation.name == "f32.sqrt":
-                    operands = [column & np.uint64(0x7FFFFFFF) for column in operands]
             instructions, operations = measure(harness, operation, operands)
             print(f"{operation.name:24} {instructions:12.1f} {operations:10.1f}")
 

@@ -59,57 +59,8 @@ HOST = """(module
   (func (export "funnel_shr") (param i32 i32 i32) (result i32)
     (i32.wrap_i64 (i64.shr_u (call $pair (local.get 0) (local.get 1))
       (i64.extend_i32_u (i32.and (local.get 2) (i32.const 31))))))
-  (func $nearest (param $number i64) (param $exponent i32) (param $bits i32) (param $least i32)
-    (result i64) (local $power i32) (local $place i32) (local $below i32) (local $rest i64)
-    (if (i64.eqz (local.get $number)) (then (return (i64.const 0))))
-    (local.set $power (i32.sub (local.get $exponent) (i32.const 1075)))
-    ;; What is so large is infinite, what is so small 0, and no sum below wraps around.
-    (if (i32.gt_s (local.get $exponent) (i32.const 2100))
-      (then (local.set $power (i32.const 1025))))
-    (if (i32.lt_s (local.get $exponent) (i32.const -925))
-      (then (local.set $power (i32.const -2000))))
-    ;; The last place is 2^place.
-    (local.set $place (i32.sub (i32.sub (i32.add (local.get $power) (i32.const 64))
-      (i32.wrap_i64 (i64.clz (local.get $number)))) (local.get $bits)))
-    (if (i32.lt_s (local.get $place) (local.get $least))
-      (then (local.set $place (local.get $least))))
-    (local.set $below (i32.sub (local.get $place) (local.get $power)))
-    (if (i32.gt_s (local.get $below) (i32.const 64)) (then (return (i64.const 0))))
-    (if (i32.le_s (local.get $below) (i32.const 0))
-      (then (local.set $number (i64.shl (local.get $number)
-        (i64.extend_i32_u (i32.sub (i32.const 0) (local.get $below))))))
-      (else
-        (local.set $rest (i64.shl (local.get $number)
-          (i64.extend_i32_u (i32.sub (i32.const 64) (local.get $below)))))
-        (local.set $number (i64.shr_u (i64.shr_u (local.get $number)
-          (i64.extend_i32_u (i32.sub (local.get $below) (i32.const 1)))) (i64.const 1)))
-        ;; Half of the last place, and a little more or an odd number, rounds up.
-        (local.set $number (i64.add (local.get $number) (i64.extend_i32_u (i64.gt_u
-          (i64.or (local.get $rest) (i64.and (local.get $number) (i64.const 1)))
-          (i64.const 0x8000000000000000)))))))
-    (i64.add (local.get $number) (i64.shl
-      (i64.extend_i32_s (i32.sub (local.get $place) (local.get $least)))
-      (i64.extend_i32_u (i32.sub (local.get $bits) (i32.const 1))))))
-  (func $double (param i32 i32 i32 i32) (result i64) (local i64)
-    (local.set 4 (call $nearest (call $pair (local.get 0) (local.get 2)) (local.get 1)
-      (i32.const 53) (i32.const -1074)))
-    (if (i64.gt_u (local.get 4) (i64.const 0x7ff0000000000000))
-      (then (local.set 4 (i64.const 0x7ff0000000000000))))
-    (i64.or (local.get 4) (i64.shl (i64.extend_i32_u (i32.shr_u (local.get 3) (i32.const 31)))
-      (i64.const 63))))
-  (func (export "f64_pack_high") (param i32 i32 i32 i32) (result i32)
-    (i32.wrap_i64 (i64.shr_u
-      (call $double (local.get 0) (local.get 1) (local.get 2) (local.get 3)) (i64.const 32))))
-  (func (export "f64_pack_low") (param i32 i32 i32 i32) (result i32)
-    (i32.wrap_i64 (call $double (local.get 0) (local.get 1) (local.get 2) (local.get 3))))
-  (func (export "f32_pack") (param i32 i32 i32 i32) (result i32) (local i64)
-    (local.set 4 (call $nearest (call $pair (local.get 0) (local.get 2)) (local.get 1)
-      (i32.const 24) (i32.const -149)))
-    (if (i64.gt_u (local.get 4) (i64.const 0x7f800000))
-      (then (local.set 4 (i64.const 0x7f800000))))
-    (i32.or (i32.wrap_i64 (local.get 4)) (i32.and (local.get 3) (i32.const 0x80000000))))
   (func (export "trap") (param i32) (throw $trap (local.get 0))))"""
-"""The natives of the library, exactly; a test has those that pack beside float_words.py."""
+"""The natives of the library, exactly."""
 
 _SLOT = "(i32.add (i32.shl (local.get $i) (i32.const 3)) (i32.const {base}))"
 

@@ -27,8 +27,8 @@ class Operation:
 
 _I64_BINARY = "add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u rotl rotr"
 _I64_COMPARE = "eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u"
-_FLOAT_BINARY = "div min max"
-_FLOAT_UNARY = "sqrt ceil floor trunc nearest"
+_FLOAT_BINARY = "min max"
+_FLOAT_UNARY = "ceil floor trunc nearest"
 
 
 def _family(prefix: str, names: str, operands: tuple[str, ...], result: str) -> list[Operation]:

@@ -9,7 +9,6 @@ library makes the one that wasmtime makes there.
 from __future__ import annotations
 
 import platform
-import random
 from functools import cache
 
 import numpy as np
@@ -17,12 +16,10 @@ import numpy.typing as npt
 import pytest
 
 pytest.importorskip("wasmtime")
-import wasmtime
 from runtime_harness import CAPACITY, Harness, Words
 from runtime_operands import edge_grid, edges, random_operands, uniform
 from runtime_operations import OPERATIONS, Operation
 
-from curta.machine.float_words import FLOATS
 from curta.machine.runtime.build import ARITHMETIC
 
 X86_64 = platform.machine().lower() in ("x86_64", "amd64")
@@ -95,30 +92,9 @@ def test_library_gives_what_wasmtime_gives_in_full(operation: Operation) -> None
 
 
 def test_a_wrong_result_is_seen() -> None:
-    operation = next(item for item in OPERATIONS if item.name == "f64.div")
+    operation = next(item for item in OPERATIONS if item.name == "f64.min")
     operands = uniform(operation, 100, np.random.default_rng(1))
     outcome = harness().run(operation, operands)
     assert not differences(operation, outcome.library, outcome.native).any()
     outcome.library[57] ^= np.uint64(1)
     assert np.flatnonzero(differences(operation, outcome.library, outcome.native)).tolist() == [57]
-
-
-@pytest.mark.parametrize("name", ["f64_pack_high", "f64_pack_low", "f32_pack"])
-def test_the_host_packs_as_the_machine_does(name: str) -> None:
-    """Numbers of all lengths, ties and their neighbours among them, at every kind of exponent."""
-    store = harness().store
-    pack = harness().host.exports(store)[name]
-    assert isinstance(pack, wasmtime.Func)
-    numbers, meaning = random.Random(name), FLOATS[name][1]
-    for exponent in (*range(-80, 2200, 7), 2**31 - 1, 2**31, 2**32 - 926, 2**32 - 925):
-        for _ in range(12):
-            number = numbers.getrandbits(numbers.randrange(1, 65)) | numbers.randrange(2)
-            number &= ~0 << numbers.randrange(64) | numbers.randrange(2)
-            sign = numbers.choice([0, 1, 2**31, 2**32 - 1])
-            words = number >> 32, exponent % 2**32, number % 2**32, sign
-            intended = meaning(words[0], words[1], words[2], words[3])
-            assert pack(store, *map(signed_word, words)) % 2**32 == intended, words
-
-
-def signed_word(word: int) -> int:
-    return word - (1 << 32) if word >> 31 else word

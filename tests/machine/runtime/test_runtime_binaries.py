@@ -13,10 +13,7 @@ from curta.machine.runtime import build
 
 LIBRARIES = {library.name: library for library in build.LIBRARIES}
 NATIVE = {
-    "arithmetic": {
-        *("mul_high", "trap", "funnel_shl", "funnel_shr", "add3", "sub3", "carry"),
-        *("f64_pack_high", "f64_pack_low", "f32_pack"),
-    },
+    "arithmetic": {"mul_high", "trap", "funnel_shl", "funnel_shr", "add3", "sub3", "carry"},
     "bulk": {"trap", "peek8", "peek32", "poke32"},
     "wasi": {
         *("write", "read", "argument", "environ", "exit", "load_state", "store_state"),

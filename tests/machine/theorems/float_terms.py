@@ -1,4 +1,5 @@
-"""The functions of parts/floats.py run on terms of bit vectors in place of nodes.
+"""The functions of the float unit (parts/floats.py, quotients.py and what they are made of) run on
+terms of bit vectors in place of nodes.
 
 A `Number` is a signed term of 64 bits and the interval it lies in. Sums and gates are those of the
 graph; `select`, `split_top` and what else is made of them stand here as what they mean, which
@@ -14,13 +15,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+import pytest
 import z3
+from proving import prove
 
-from curta.machine.parts import floats
+from curta.machine.parts import float_operands, floats, limbs, quotients
+from curta.machine.parts.float_operands import Kind, Unpacked
+from curta.machine.parts.limbs import LIMB
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.words import Word
 
 WIDTH = 64
+LONG = 192
+"""Bits that whole magnitudes have room in."""
 Bits = z3.BitVecRef
 
 
@@ -149,6 +156,10 @@ def at_most(x: Number, place: int) -> Number:
     return 1 - at_least(x, place + 1)
 
 
+def equals(x: Number, place: int) -> Number:
+    return at_least(x, place) - at_least(x, place + 1)
+
+
 def both(*conditions: Number) -> Number:
     graph = conditions[0].graph
     if any(one.is_known and one.low == 0 for one in conditions):
@@ -189,7 +200,8 @@ def both_numbers(a: Number | int, b: Number | int) -> tuple[Number, Number]:
     return graph.node(a), graph.node(b)
 
 
-def select(condition: Number, then: Number, otherwise: Number) -> Number:
+def select(condition: Number, then: Number | int, otherwise: Number | int) -> Number:
+    then, otherwise = condition.graph.node(then), condition.graph.node(otherwise)
     if condition.is_known:
         return then if condition.low == 1 else otherwise
     low, high = min(then.low, otherwise.low), max(then.high, otherwise.high)
@@ -205,9 +217,12 @@ def count_reached(x: Number, thresholds: Iterable[int]) -> Number:
 
 
 def function_table(x: Number, values: Sequence[int]) -> Number:
-    """Asked for one place in each case, or for places beyond the last one."""
-    assert x.is_known or x.low >= len(values) - 1
-    return x.graph.constant(values[min(max(x.low, 0), len(values) - 1)])
+    """The value at a place, or at the nearest one that there is."""
+    first, last = (min(max(place, 0), len(values) - 1) for place in (x.low, x.high))
+    found = x.graph.constant(values[first])
+    for place in range(first + 1, last + 1):
+        found = select(at_least(x, place), values[place], found)
+    return found
 
 
 def split_top(x: Number, bits: int, top: int) -> tuple[Number, Number]:
@@ -223,11 +238,24 @@ def split_top(x: Number, bits: int, top: int) -> tuple[Number, Number]:
 MEANINGS = {
     one.__name__: one
     for one in (
-        *(at_least, at_most, both, either, differ, clamp, maximum, minimum, select),
+        *(at_least, at_most, equals, both, either, differ, clamp, maximum, minimum, select),
         *(count_reached, function_table, split_top),
     )
 }
-assert set(MEANINGS) <= set(vars(floats))
+UNIT_MODULES = (floats, float_operands, limbs, quotients)
+assert set(MEANINGS) == set(MEANINGS) & {name for one in UNIT_MODULES for name in vars(one)}
+
+
+def replace_everywhere(monkeypatch: pytest.MonkeyPatch, name: str, by: object) -> None:
+    """In all parts of the unit that use it."""
+    for module in UNIT_MODULES:
+        if hasattr(module, name):
+            monkeypatch.setattr(module, name, by)
+
+
+def use_meanings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, intended in MEANINGS.items():
+        replace_everywhere(monkeypatch, name, intended)
 
 
 # -- words ----------------------------------------------------------------------------------------
@@ -251,3 +279,52 @@ def joined(high: Number, low: Number) -> Bits:
 def word(number: Number) -> Bits:
     number.graph.debts.append(z3.LShR(number.bits, 32) == 0)
     return z3.Extract(31, 0, number.bits)
+
+
+# -- claims ---------------------------------------------------------------------------------------
+
+
+def kind(graph: Terms, *names: str) -> Kind:
+    return Kind(**{name: graph.constant(int(name in names)) for name in Kind.__dataclass_fields__})  # type: ignore[arg-type]
+
+
+def prove_with_debts(graph: Terms, claim: z3.BoolRef, *assumed: z3.BoolRef) -> None:
+    """One after the other: each is small."""
+    claims = claim.children() if z3.is_and(claim) else [claim]
+    for one in [*claims, *graph.debts]:
+        prove(one, *assumed, *graph.facts)
+
+
+def long(bits: Bits) -> Bits:
+    return z3.ZeroExt(LONG - bits.size(), bits)
+
+
+def value(limbs: Sequence[Number]) -> Bits:
+    """Of numbers that are shown to be limbs (`are_limbs`)."""
+    return long(z3.Concat(*[z3.Extract(LIMB - 1, 0, limb.bits) for limb in reversed(limbs)]))
+
+
+def are_limbs(limbs: tuple[Number, ...]) -> z3.BoolRef:
+    return z3.And([z3.ULT(limb.bits, 1 << LIMB) for limb in limbs])
+
+
+def of_bits(graph: Terms, name: str, *sizes: int) -> tuple[Number, ...]:
+    """Unknown limbs of so many bits."""
+    return tuple(graph.given(z3.BitVec(f"{name}{n}", size)) for n, size in enumerate(sizes))
+
+
+def as_bits(truth: z3.BoolRef, width: int = LONG) -> Bits:
+    """1 or 0."""
+    return z3.If(truth, z3.BitVecVal(1, width), z3.BitVecVal(0, width))
+
+
+def operand(limbs: tuple[Number, ...], exponent: Number, sign: Number) -> Unpacked:
+    nothing = sign.graph.constant(0)
+    return Unpacked(sign, exponent, nothing, limbs, *[nothing] * 4, (nothing, nothing))  # type: ignore[arg-type]
+
+
+def operands(of: str) -> tuple[Terms, list[Bits], tuple[Bits, Bits]]:
+    """Words a, b, c, e; and the two floats that they are."""
+    graph, words = Terms(), [z3.BitVec(name, 32) for name in "abce"]
+    a, b, c, e = words
+    return graph, words, (a, b) if of == "f32" else (z3.Concat(a, c), z3.Concat(b, e))

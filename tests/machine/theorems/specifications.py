@@ -58,6 +58,10 @@ class Format:
         fields = (1 << self.exponent + 2) - 1
         return z3.BitVecVal(fields << self.fraction - 1, self.width)
 
+    @property
+    def infinity(self) -> int:
+        return ((1 << self.exponent) - 1) << self.fraction
+
     def constant(self, value: float) -> z3.FPRef:
         return z3.FPVal(value, self.sort)
 
@@ -134,6 +138,12 @@ def arithmetic(form: Format, name: str, a: Bits, b: Bits) -> Bits:
     exact = z3.If(z3.fpIsNaN(result), form.invalid, form.bits(result))
     of_b = z3.If(form.is_nan(b), form.quiet(b), exact)
     return z3.If(form.is_nan(a), form.quiet(a), of_b)
+
+
+def root(form: Format, name: str, a: Bits) -> Bits:
+    result = z3.fpSqrt(NEAREST, form.number(a))
+    exact = z3.If(z3.fpIsNaN(result), form.invalid, form.bits(result))
+    return z3.If(form.is_nan(a), form.quiet(a), exact)
 
 
 def extreme(form: Format, name: str, a: Bits, b: Bits) -> Bits:
@@ -222,6 +232,7 @@ def meaning(name: str, *operands: Bits) -> Meaning:
         return Meaning(as_word(comparison(form, short, *operands)))
     for names, make in (
         (("add", "sub", "mul", "div"), arithmetic),
+        (("sqrt",), root),
         (("min", "max"), extreme),
         (("ceil", "floor", "trunc", "nearest"), integral),
         (("neg", "abs", "copysign"), signs),
@@ -243,7 +254,7 @@ def float_word(name: str, a: Bits, b: Bits, c: Bits, e: Bits = ZERO) -> Bits:
     elif short in ("demote", "promote"):
         result = demoted(z3.Concat(a, c)) if short == "demote" else promoted(a)
     else:
-        result = meaning(f"{kind}.{short}", x, y).result
+        result = meaning(f"{kind}.{short}", *(x, y)[: 1 if short == "sqrt" else 2]).result
     if result.size() == 32:
         return result
     return z3.Extract(63, 32, result) if half == ["high"] else z3.Extract(31, 0, result)

@@ -1,4 +1,4 @@
-"""What parts/floats.py makes of relus means what float_terms.py has in its place.
+"""What the float unit makes of relus means what float_terms.py has in its place.
 
 For all integers: each node is evaluated as sums of relus (graph_terms.py). Constants are those that
 the float unit has, or edges; of splits, all that it has.
@@ -16,16 +16,19 @@ from graph_terms import Evaluator
 from curta import compiler
 from curta.compiler import Graph, Node
 from curta.compiler.derived import split_top
-from curta.machine.parts import floats
 from float_unit import FloatUnit
 
 LIMB = 24
-SPLITS = [(47, 24), (47, 23), (48, 24), (49, 25), (28, 5), (30, 6), (24, 7), (17, 1)]
+SPLITS = [(47, 24), (48, 24), (49, 25), (35, 11), (28, 5), (24, 7), (17, 1)]
+SPLITS += [(12, 11), (24, 20), (30, 6), (34, 10)]
 """How many bits a number has, and how many of them are split off."""
 PLACES = (-1, 0, 1, 8, 24, 2**16 + 1, 0x7FF0_0000, 2**32)
 THRESHOLDS = {
     "quarters": [4, 8, 12],
     "carries": [2**24, 2**25],
+    "carries of sums": [0, 2**24],
+    "carries of rests": [2**24 * n for n in range(-3, 1)],
+    "first digit of a root": [4 * n**2 for n in range(1, 256)],
     "length": [2**n for n in range(LIMB)],
     "eighths": [2**29 * n for n in range(1, 8)],
 }
@@ -55,6 +58,7 @@ def test_thresholds(place: int) -> None:
     x, term = now.nodes["x"], now.terms["x"]
     now.check(compiler.at_least(x, place), z3.If(term >= place, 1, 0))
     now.check(compiler.at_most(x, place), z3.If(term <= place, 1, 0))
+    now.check(compiler.equals(x, place), z3.If(term == place, 1, 0))
 
 
 def test_larger_and_smaller() -> None:
@@ -86,15 +90,23 @@ def test_counts(name: str) -> None:
     now.check(compiler.count_reached(now.nodes["x"], THRESHOLDS[name]), z3.Sum(reached))
 
 
-@pytest.mark.parametrize("falls", [False, True])
-def test_tables_of_powers(falls: bool) -> None:
-    """Of each place, and beyond the last one."""
-    values = [2 ** (LIMB - 1 - n if falls else n) for n in range(LIMB)]
-    for place in (*range(LIMB), LIMB, 5000):
+TABLES = {
+    "powers": [2**n for n in range(LIMB + 1)],
+    "falling powers": [2 ** (LIMB - 1 - n) for n in range(LIMB)],
+    "which is odd": [n % 2 for n in range(16)],
+    "which place is odd": [(n + 1) % 2 for n in range(3 * LIMB + 1)],
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_tables(name: str) -> None:
+    """Of each place, and beyond the ends."""
+    values = TABLES[name]
+    for place in (-1, *range(len(values) + 1), 5000):
         graph = Graph(["a token"])
         x = graph.declare("x")
         found = Evaluator(graph, {x.index: place}).term(compiler.function_table(x, values))
-        assert found == values[min(place, LIMB - 1)]
+        assert found == values[min(max(place, 0), len(values) - 1)]
 
 
 @pytest.mark.parametrize(("bits", "top"), SPLITS)
@@ -121,12 +133,22 @@ def test_all_splits_are_compared(monkeypatch: pytest.MonkeyPatch) -> None:
         found.add((bits, top))
         return split_top(x, bits, top)
 
-    monkeypatch.setattr(floats, "split_top", recorded)
-    FloatUnit.built("high", "low", "single")
+    float_terms.replace_everywhere(monkeypatch, "split_top", recorded)
+    FloatUnit.built("high", "low", "single", "left")
     assert found == set(SPLITS)
 
 
 def test_all_meanings_are_compared() -> None:
-    compared = {"at_least", "at_most", "maximum", "minimum", "clamp", "both", "either", "differ"}
+    compared = {
+        "at_least",
+        "at_most",
+        "equals",
+        "maximum",
+        "minimum",
+        "clamp",
+        "both",
+        "either",
+        "differ",
+    }
     compared |= {"select", "count_reached", "function_table", "split_top"}
     assert compared == set(float_terms.MEANINGS)

@@ -10,83 +10,52 @@ Comparisons, and results of infinities and NaNs, are compared with z3's theory o
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
 
 import pytest
 
 pytest.importorskip("z3")
 import z3
 from float_terms import (
+    LONG,
     MEANINGS,
     WIDTH,
     Bits,
     Number,
     Terms,
+    are_limbs,
+    as_bits,
     joined,
+    kind,
+    long,
+    of_bits,
+    operand,
+    operands,
+    prove_with_debts,
     sources_of,
+    use_meanings,
+    value,
     word,
     word_of,
 )
 from proving import RefutedError, prove
-from specifications import FORMATS, meaning
+from specifications import FORMATS, Format, meaning
 
 from curta.machine.parts import floats
-from curta.machine.parts.floats import Kind, Magnitude, Unpacked
+from curta.machine.parts.float_operands import Magnitude
+from curta.machine.parts.limbs import LIMB, highest_bit, multiplied
 
-LIMB, LIMBS = floats.LIMB, floats.LIMBS
-LONG = 192
-"""Bits that whole magnitudes have room in."""
+LIMBS = floats.LIMBS
 FRACTION = {"f64": 52, "f32": 23}
 
 
 @pytest.fixture(autouse=True)
 def _meanings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, intended in MEANINGS.items():
-        monkeypatch.setattr(floats, name, intended)
-
-
-def kind(graph: Terms, *names: str) -> Kind:
-    return Kind(**{name: graph.constant(int(name in names)) for name in Kind.__dataclass_fields__})  # type: ignore[arg-type]
-
-
-def prove_with_debts(graph: Terms, claim: z3.BoolRef, *assumed: z3.BoolRef) -> None:
-    """One after the other: each is small."""
-    claims = claim.children() if z3.is_and(claim) else [claim]
-    for one in [*claims, *graph.debts]:
-        prove(one, *assumed, *graph.facts)
-
-
-def long(bits: Bits) -> Bits:
-    return z3.ZeroExt(LONG - bits.size(), bits)
-
-
-def value(limbs: Sequence[Number]) -> Bits:
-    """Of numbers that are shown to be limbs (`are_limbs`)."""
-    return long(z3.Concat(*[z3.Extract(LIMB - 1, 0, limb.bits) for limb in reversed(limbs)]))
-
-
-def are_limbs(limbs: tuple[Number, ...]) -> z3.BoolRef:
-    return z3.And([z3.ULT(limb.bits, 1 << LIMB) for limb in limbs])
-
-
-def of_bits(graph: Terms, name: str, *sizes: int) -> tuple[Number, ...]:
-    """Unknown limbs of so many bits."""
-    return tuple(graph.given(z3.BitVec(f"{name}{n}", size)) for n, size in enumerate(sizes))
-
-
-def as_bits(truth: z3.BoolRef, width: int = LONG) -> Bits:
-    """1 or 0."""
-    return z3.If(truth, z3.BitVecVal(1, width), z3.BitVecVal(0, width))
+    use_meanings(monkeypatch)
 
 
 # -- operands, comparisons, what is not finite ----------------------------------------------------
-
-
-def operands(of: str) -> tuple[Terms, list[Bits], tuple[Bits, Bits]]:
-    """Words a, b, c, e; and the two floats that they are."""
-    graph, words = Terms(), [z3.BitVec(name, 32) for name in "abce"]
-    a, b, c, e = words
-    return graph, words, (a, b) if of == "f32" else (z3.Concat(a, c), z3.Concat(b, e))
 
 
 @pytest.mark.parametrize("of", FORMATS)
@@ -109,6 +78,7 @@ def test_operand(of: str) -> None:
         z3.Or(special, value(found.limbs) == long(significand) << up),
         z3.Or(special, are_limbs(found.limbs)),
         # significand * 2**(exponent - bias - fraction), as with the exponent of the unit
+        z3.Or(special, found.odd_exponent.bits == found.exponent.bits & 1),
         z3.Or(special, found.exponent.bits == exponent + (1075 - up - FRACTION[of] - bias(of))),
     ]
     # The payload is asked for where the operand is no number.
@@ -140,38 +110,102 @@ OPERATIONS = {
     "add": "adds",
     "sub": "subtracts",
     "mul": "multiplies",
+    "div": "divides",
+    "sqrt": "takes_root",
     "demote_f64": "converts",
     "promote_f32": "converts",
 }
+OF_ONE = ("sqrt", "demote_f64", "promote_f32")
+"""Their operand is there twice."""
+
+
+def strange_words_alone(monkeypatch: pytest.MonkeyPatch, graph: Terms, given: list[Bits]) -> list:  # type: ignore[type-arg]
+    """With what `rounded` gives whatever it is; and whether digits are asked for, as told."""
+    needed: list[Number] = []
+    nothing = SimpleNamespace(digits=None, divisor=None)
+    replaced = {
+        "total": lambda *_: (None, graph.constant(0)),
+        "merged": lambda _: (None, None),
+        "rounded": lambda *_: [graph.given(one) for one in given],
+        "attempt": lambda *_: nothing,
+        "judged": lambda *arguments: needed.append(arguments[-1]),
+        **dict.fromkeys(("times", "chosen", "multiplied"), lambda *_: None),
+        "results_of": lambda _: [],
+    }
+    for name, by in replaced.items():
+        monkeypatch.setattr(floats, name, by)
+    return needed
 
 
 @pytest.mark.parametrize("name", OPERATIONS)
 @pytest.mark.parametrize("of", FORMATS)
 def test_what_is_not_finite(of: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of operands one of which is infinite or no number. Others have what `rounded` gives."""
+    """Of operands one of which is infinite or no number; of quotients and roots, zero or negative
+    ones too. Others have what `rounded` gives, and only these may need digits."""
     if name in ("demote_f64", "promote_f32") and (of == "f32") != (name == "demote_f64"):
         pytest.skip("of is what an operation gives")
     takes = {"demote_f64": "f64", "promote_f32": "f32"}.get(name, of)
     graph, words, (x, y) = operands(takes)
     given = [z3.BitVec(f"rounded{n}", 32) for n in range(3)]
-    monkeypatch.setattr(floats, "total", lambda *_: (None, graph.constant(0)))
-    monkeypatch.setattr(floats, "times", lambda *_: None)
-    monkeypatch.setattr(floats, "merged", lambda _: (None, None))
-    monkeypatch.setattr(floats, "rounded", lambda *_: [graph.given(one) for one in given])
-    if name.endswith(("f64", "f32")):
+    needed = strange_words_alone(monkeypatch, graph, given)
+    if name in OF_ONE:
         words, y = [words[0], words[0], words[2], words[2]], x
     names = [OPERATIONS[name], *["of_singles"] * (takes == "f32")]
-    found = floats.floats(kind(graph, *names), sources_of(graph, *words))
+    found = floats.floats(kind(graph, *names), sources_of(graph, *words), None)  # type: ignore[arg-type]
     form = FORMATS[takes]
-    special = z3.Or(form.has_top_exponent(x), form.has_top_exponent(y))
+    special = is_special(takes, name, x, y)
     other = given[2] if of == "f32" else z3.Concat(given[0], given[1])
     result = word(found.single) if of == "f32" else joined(found.high, found.low)
-    both = (x, y) if OPERATIONS[name] != "converts" else (x,)
-    intended = meaning(f"{of}.{name}", *both).result
+    intended = meaning(f"{of}.{name}", *((x,) if name in OF_ONE else (x, y))).result
     graph.debts = [z3.Or(z3.Not(special), debt) for debt in graph.debts]
     nans = z3.Or(form.is_nan(x), form.is_nan(y))
     graph.debts = [z3.Or(z3.Not(nans), debt) for debt in graph.debts[:-2]] + graph.debts[-2:]
-    prove_with_debts(graph, z3.If(special, result == intended, result == other))
+    by_digits = name in ("div", "sqrt")
+    asked = needed[0].bits == as_bits(z3.And(by_digits, z3.Not(special)), WIDTH)
+    prove_with_debts(graph, z3.And(z3.Or(special, result == other), asked))
+    same = z3.Implies(special, result == intended)
+    if by_digits:
+        prove_by_cases(same, form, words, x, y)
+    else:
+        prove(same)
+
+
+def is_special(of: str, name: str, x: Bits, y: Bits) -> z3.BoolRef:
+    form = FORMATS[of]
+    cases = [form.has_top_exponent(x), form.has_top_exponent(y)]
+    if name in ("div", "sqrt"):
+        cases += [x << 1 == 0, y << 1 == 0]
+    if name == "sqrt":
+        cases.append(x < 0)
+    return z3.Or(cases)
+
+
+def prove_by_cases(claim: z3.BoolRef, form: Format, words: list[Bits], x: Bits, y: Bits) -> None:
+    """Of quotients and roots: operands that are no numbers, whatever the quotient of such is; each
+    zero and infinity beside all others; and negative ones."""
+    number = next(one for one in parts_of(claim) if one.decl().name() in ("fp.div", "fp.sqrt"))
+    prove(z3.substitute(claim, (number, z3.FP("any", form.sort))), either_is(form.is_nan, x, y))
+    for operand_words in (words[::2], words[1::2]):
+        for pattern in (0, form.infinity):
+            for sign in (0, 1 << form.width - 1):
+                known = z3.BitVecVal((pattern | sign) << 64 - form.width, 64)
+                pair = z3.Extract(63, 32, known), z3.Extract(31, 0, known)
+                # Of floats of 32 bits the low words stay what they are: anything.
+                fixed = list(zip(operand_words, map(z3.simplify, pair), strict=True))
+                fixed = fixed[: form.width // 32]
+                prove(z3.simplify(z3.substitute(claim, *fixed)))
+    if number.decl().name() == "fp.sqrt":
+        prove(claim, x < 0, z3.Not(form.is_nan(x)), x << 1 != 0)
+
+
+def either_is(what: Callable[[Bits], z3.BoolRef], x: Bits, y: Bits) -> z3.BoolRef:
+    return z3.Or(what(x), what(y))
+
+
+def parts_of(term: z3.ExprRef) -> Iterator[z3.ExprRef]:
+    yield term
+    for part in term.children():
+        yield from parts_of(part)
 
 
 def test_what_is_packed() -> None:
@@ -185,11 +219,6 @@ def test_what_is_packed() -> None:
 
 
 # -- sums and products ----------------------------------------------------------------------------
-
-
-def operand(limbs: tuple[Number, ...], exponent: Number, sign: Number) -> Unpacked:
-    nothing = sign.graph.constant(0)
-    return Unpacked(sign, exponent, limbs, *[nothing] * 4, (nothing, nothing))  # type: ignore[arg-type]
 
 
 ALL_LOST, FAR = 72, 95
@@ -276,12 +305,13 @@ def test_bits_are_left_out_of_sums_far_above_the_last_place() -> None:
 
 
 def test_product() -> None:
-    """With the products of limbs whatever they are, the limbs are those of their sum."""
+    """With the products of limbs whatever they are, the limbs are those of their sum; also where
+    the highest limb has ten bits, as those of quotients have."""
     graph = Terms()
-    x, y = (of_bits(graph, name, LIMB, LIMB, 5) for name in "xy")
+    x, y = (of_bits(graph, name, LIMB, LIMB, 10) for name in "xy")
     sign = graph.constant(0)
     powers = [graph.signed(f"power {name}", -3000, 3000) for name in "xy"]
-    found = floats.times(operand(x, powers[0], sign), operand(y, powers[1], sign))
+    found = floats.times(operand(x, powers[0], sign), operand(y, powers[1], sign), multiplied(x, y))
     assert len(graph.products) == 9
     total: Bits = z3.BitVecVal(0, LONG)
     for i, one in enumerate(x):
@@ -299,7 +329,7 @@ def test_product() -> None:
 def test_highest_bit() -> None:
     graph = Terms()
     limbs = of_bits(graph, "limb", *[LIMB] * LIMBS)
-    highest, some = floats.highest_bit(limbs)
+    highest, some = highest_bit(limbs)
     whole = value(limbs)
     places = [
         z3.Implies(z3.LShR(whole, n) == 1, z3.And(some.bits == 1, highest.bits == n))

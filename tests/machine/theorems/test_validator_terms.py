@@ -192,7 +192,7 @@ def in_words() -> list[str]:
     return [
         name
         for name in meanings._IN_WORDS
-        if "reinterpret" not in name and not name.split(".")[1].startswith(("div", "rem"))
+        if "reinterpret" not in name and not name.split(".")[1].startswith(("div_", "rem_"))
     ]
 
 
