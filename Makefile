@@ -1,9 +1,11 @@
-# The targets are what CI runs. PYTHON names the interpreter that makes the environment.
+# The targets are what CI runs. PYTHON names the interpreter that makes the environment, ROOM a folder
+# or file of tests: make test ROOM=machine/lower
 PYTHON ?= python3
 VENV ?= .venv
+ROOM ?=
 BIN := $(VENV)/bin
 
-.PHONY: check install lint types test slow bench
+.PHONY: check install lint types test slow bench release-check
 
 check: install lint types test
 
@@ -23,10 +25,13 @@ types:
 	$(BIN)/mypy examples/check_trace.py
 
 test:
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2 --dist worksteal tests/$(ROOM)
 
 slow:
-	$(BIN)/pytest -m slow
+	$(BIN)/pytest -m slow tests/$(ROOM)
+
+release-check:
+	$(BIN)/python tests/support/release.py
 
 bench:
 	$(BIN)/python bench/engine.py

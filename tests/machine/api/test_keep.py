@@ -257,16 +257,16 @@ def test_a_full_disk_loses_nothing(
     ready: Ready, expected: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "full.curta"
-    write, left = os.pwrite, [9_000]
+    write, left = os.write, [9_000]
 
-    def short(file: int, content: bytes, place: int) -> int:
+    def short(file: int, content: bytes) -> int:
         if left[0] == 0:
             raise OSError(28, "No space left on device")
-        count = write(file, content[: left[0]], place)
+        count = write(file, content[: left[0]])
         left[0] -= count
         return count
 
-    monkeypatch.setattr(os, "pwrite", short)
+    monkeypatch.setattr(os, "write", short)
     with pytest.raises(ProgramError, match=r"cannot be written: No space left.*is whole"):
         REFERENCE.run(MODULE, keep=path, **OPTIONS)  # type: ignore[arg-type]
     monkeypatch.undo()
@@ -279,16 +279,16 @@ def test_what_an_interruption_left_is_written_over(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Ctrl-C can come between a record and the note that it is there."""
-    write = os.pwrite
+    write = os.write
 
-    def interrupted(file: int, content: bytes, place: int) -> int:
-        write(file, content, place)
+    def interrupted(file: int, content: bytes) -> int:
+        write(file, content)
         raise KeyboardInterrupt
 
     with Journal.create(tmp_path / "journal") as journal:
         journal.append(1, b"first")
         for content in (b"a long record", b"a"):
-            monkeypatch.setattr(os, "pwrite", interrupted)
+            monkeypatch.setattr(os, "write", interrupted)
             with pytest.raises(KeyboardInterrupt):
                 journal.append(2, content)
             monkeypatch.undo()

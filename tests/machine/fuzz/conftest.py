@@ -7,16 +7,9 @@ a failure names the seed that it happened with.
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
-
 import pytest
 
 from curta import Machine
-
-HERE = Path(__file__).parent
-for folder in ("wasm", "lower", "runtime"):
-    sys.path.insert(0, str(HERE.parent / folder))
 
 
 @pytest.fixture(scope="session")

@@ -11,12 +11,12 @@ damage, and is refused.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shlex
 import stat
 import struct
+import sys
 import time
 import zlib
 from collections.abc import Callable
@@ -25,6 +25,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from curta.errors import FileError, ProgramError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 MAGIC = b"curta kept run 2\n"
 FAMILY = b"curta kept run "
@@ -76,7 +81,7 @@ class Journal:
         with ExitStack() as failed:
             failed.callback(journal.close)
             journal._lock()
-            start = os.pread(journal._file, len(MAGIC), 0)
+            start = _read(journal._file, len(MAGIC), 0)
             if not (MAGIC.startswith(start) or start.startswith(FAMILY)):
                 raise FileError(f"{path} is there already, and is no kept run; give another name")
             if len(start) == len(MAGIC):
@@ -110,8 +115,8 @@ class Journal:
 
     def _lock(self) -> None:
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
+            _lock(self._file)
+        except (BlockingIOError, PermissionError) as error:
             raise FileError(f"{self.path} is being written by another process") from error
         except OSError as error:
             raise FileError(f"{self.path} cannot be locked: {error.strerror}") from error
@@ -119,13 +124,13 @@ class Journal:
     def _check(self) -> None:
         """Find the records. They end where there is no whole one left."""
         size = os.fstat(self._file).st_size
-        start = os.pread(self._file, len(MAGIC), 0)
+        start = _read(self._file, len(MAGIC), 0)
         if start != MAGIC:
             raise FileError(f"{self.path} {_what_it_is(start)}")
         self._tip = len(MAGIC), _BEGUN
         while size - self._tip[0] >= _BEFORE:
             begin, digest = self._tip
-            head = os.pread(self._file, _BEFORE, begin)
+            head = _read(self._file, _BEFORE, begin)
             kind, length = _HEAD.unpack_from(head)
             record = Record(kind, begin + _BEFORE, length)
             end = record.place + length + _BEHIND
@@ -136,7 +141,7 @@ class Journal:
             if end > size:
                 return
             total = self._digest(record, digest)
-            if os.pread(self._file, _BEHIND, end - _BEHIND) != total:
+            if _read(self._file, _BEHIND, end - _BEHIND) != total:
                 if self._is_zero(end - _BEHIND, size):
                     return
                 raise self._damaged()
@@ -152,7 +157,7 @@ class Journal:
     def _is_zero(self, begin: int, end: int) -> bool:
         """Whether a part of the file never came to the disk, or was never more than zeros."""
         blocks = range(begin, end, _BLOCK)
-        return not any(any(os.pread(self._file, min(_BLOCK, end - at), at)) for at in blocks)
+        return not any(any(_read(self._file, min(_BLOCK, end - at), at)) for at in blocks)
 
     def _damaged(self) -> FileError:
         end, begun = self._tip[0], Path(f"{self.path}-begun")
@@ -178,7 +183,7 @@ class Journal:
         left = record.length - first if count is None else count
         parts, place = [], record.place + first
         while left > 0:
-            part = os.pread(self._file, left, place)
+            part = _read(self._file, left, place)
             if not part:
                 raise FileError(f"{self.path} became shorter while it was read")
             parts.append(part)
@@ -202,7 +207,8 @@ class Journal:
         view, place = memoryview(content), end
         try:
             while view:
-                written = os.pwrite(self._file, view, place)
+                os.lseek(self._file, place, os.SEEK_SET)
+                written = os.write(self._file, view)
                 view, place = view[written:], place + written
         except OSError as error:
             os.ftruncate(self._file, end)
@@ -252,11 +258,26 @@ def _argument(path: str | Path) -> str:
 def _sync_folder(path: Path) -> None:
     """Have the disk take the name of a new file."""
     with suppress(OSError):  # not everywhere can folders be synced
-        folder = os.open(path.parent, os.O_RDONLY | os.O_CLOEXEC)
+        folder = os.open(path.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _lock(file: int) -> None:
+    """Keep others from writing it, or raise an error."""
+    if sys.platform == "win32":  # a byte far behind the end: what is locked cannot be read there
+        os.lseek(file, 1 << 62, os.SEEK_SET)
+        msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+    else:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _read(file: int, count: int, place: int) -> bytes:
+    """As os.pread, which not every system has."""
+    os.lseek(file, place, os.SEEK_SET)
+    return os.read(file, count)
 
 
 def _head(kind: int, length: int) -> bytes:
@@ -268,7 +289,7 @@ def _opened(path: Path, flags: int) -> int:
     try:
         if path.exists() and not stat.S_ISREG(path.stat().st_mode):
             raise FileError(f"{path}: a run is kept in a regular file, which this is not")
-        return os.open(path, flags | os.O_CLOEXEC, 0o644)
+        return os.open(path, flags | getattr(os, "O_BINARY", 0), 0o644)
     except FileNotFoundError as error:
         what = "no such folder" if flags & os.O_CREAT else "no such file"
         raise FileError(f"{path}: {what}") from error
