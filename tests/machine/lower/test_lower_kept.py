@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -109,7 +110,8 @@ def test_what_a_native_instruction_takes_counts() -> None:
     assert content(sources, target, 1, start) != before
 
 
-def test_what_is_kept_is_not_proved_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_kept_is_not_proved_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
     kept = Kept(b"today")
     first = verdicts(ALONE, kept)
     assert not any(verdict.refused for verdict in first)
