@@ -1,4 +1,4 @@
-"""The default machine's weights, their C, and the kit for programs: files that come with curta.
+"""The default machine's weights and their C: files that come with curta.
 
 `python -m curta.machine.package` makes them anew; `--check` only says whether they are what the
 sources give. A file's name is the key under which the cache would have it (`store.py`): where the
@@ -14,10 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from curta.compiler import compile
-from curta.engine.builds import KITS
-from curta.engine.hot import kit_key
 from curta.engine.model_cache import MODELS, NATIVE, model_key
-from curta.engine.native.emit import model_to_c, model_to_kit
+from curta.engine.native.emit import model_to_c
 from curta.machine.computer import build
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.weights import weights_key, with_facts
@@ -28,12 +26,9 @@ def package() -> dict[Path, bytes]:
     """The files, made from the sources: nothing is taken from a cache."""
     graph = build(())
     model = compile(graph, MOST_TOKENS)
-    source, kit = model_to_c(model), model_to_kit(model)
-    assert kit is not None
     return {
         PACKAGED / MODELS.name / f"{model_key(graph, MOST_TOKENS)}.xz": model.to_bytes(),
-        PACKAGED / NATIVE.name / f"{weights_key()}.xz": with_facts(model, source),
-        PACKAGED / KITS.name / f"{kit_key(source)}.xz": kit.to_json().encode(),
+        PACKAGED / NATIVE.name / f"{weights_key()}.xz": with_facts(model, model_to_c(model)),
     }
 
 
