@@ -64,7 +64,9 @@ class Native(Engine):
         return NativeSession(self, self.library)
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
-        """From a second library that also reports the residual stream."""
+        """The residual stream, as in blocks.py, from a second library that reports it; NaN where
+        attention finds no row that was filed.
+        """
         prompt = self.check_prompt(ids)
         library = Library(written_c(self.model, residuals=True))
         session = NativeSession(self, library)

@@ -10,6 +10,7 @@ from curta.engine.native.following import Follower
 from curta.engine.native.routine import (
     Block,
     Check,
+    Compare,
     Divide,
     Event,
     Filing,
@@ -18,7 +19,7 @@ from curta.engine.native.routine import (
     read_by,
 )
 from curta.engine.native.selector import NotWorthItError, is_found
-from curta.engine.native.values import Product, Steps, Sum, direction
+from curta.engine.native.values import Product, Steps, Sum, ValueId, direction
 
 FEWEST_FOR_ROOT = 8
 MOST_OF_ROOT = 4
@@ -27,6 +28,8 @@ most values that it may have.
 """
 MOST_FOR_SWITCH = 1000
 """Values that are left to compute where a gate divides the code: both halves are written."""
+MUCH = 256
+"""The same, where that is done only if it tells which rule speaks."""
 MOST_LEAVES = 2000
 """Cases in which a token is chosen."""
 
@@ -59,16 +62,16 @@ class Divider:
     def by_switches(self, case: Case, work: Work) -> Block:
         """Divided by a fetched value that is 0 or 1 and gates others."""
         work = left_of(case, work)
-        on = self.switch(case, work)
-        if on is None:
-            return self.by_root(case, work)
+        reachable = self.pool.reachable(work.sums())
+        on = self.switch(case, reachable) if len(reachable) <= MOST_FOR_SWITCH else None
+        if on is None or len(reachable) > MUCH:
+            whole = self.by_root(case, work)
+            if on is None or not compares(whole):
+                return whole
         halves = [((n, n), self.by_root(case.refined(on, n, n), work)) for n in (0, 1)]
         return Block(((case, Divide(on, tuple(halves))),))
 
-    def switch(self, case: Case, work: Work) -> Sum | None:
-        reachable = self.pool.reachable(work.sums())
-        if len(reachable) > MOST_FOR_SWITCH:
-            return None
+    def switch(self, case: Case, reachable: set[ValueId]) -> Sum | None:
         for value in sorted(reachable):
             definition = self.pool.entries[value].definition
             if not isinstance(definition, Product) or definition.factor.constant is not None:
@@ -141,6 +144,15 @@ class Divider:
             raise NotWorthItError
         acts, case = self.follower.followed(case, work.events)
         return Block((*acts, *chosen(case, work.rules)))
+
+
+def compares(block: Block) -> bool:
+    """Whether scores are compared anywhere."""
+    match block.acts[-1][1]:
+        case Divide(_, branches):
+            return any(compares(inner) for _, inner in branches)
+        case act:
+            return isinstance(act, Compare)
 
 
 def left_of(case: Case, work: Work) -> Work:

@@ -28,7 +28,7 @@ void curta_set_places(State *s, void *code) { s->places = (Places *)code; }
 /* How many tokens such code has said. */
 int64_t curta_placed(const State *s) { return s->placed; }
 
-enum { BETWEEN = 8 };
+enum { BETWEEN = 4 };
 
 /* Say what is said by whole instructions; where there is code for places, try that first, and again
    after a few tokens. */
