@@ -108,10 +108,13 @@ def test_random_operations(graph: Graph, program: list[int], then: list[int]) ->
 
 
 def test_a_row_that_was_never_filed_delays_nothing() -> None:
+    """Only the word that was said last has to be there."""
     model = compile(adder(array=True), 256)
-    source = model_to_c(model)
-    ready = source[source.index("int ready(") :]
-    assert "fetch" not in ready[: ready.index("}")]
+    tests = [
+        model_to_c(one).partition("int ready(")[2].partition("}")[0]
+        for one in (model, compile(adder(), 256))
+    ]
+    assert [one.count("fetch") for one in tests] == [1, 1]
     same_outcome(model, [4, 2, 3, 3], 200)
 
 
@@ -136,7 +139,7 @@ def test_prompts_that_continue_what_was_said() -> None:
     """Tokens that rules say and tokens that they do not, in any order."""
     model = compile(adder(), 512)
     general, cases = (Native(model, specialise=s).session() for s in (False, True))
-    for prompt, count in [([3, 4], 50), ([20, 21], 30), ([2], 1), ([16], 2), ([3, 30, 3], 60)]:
+    for prompt, count in [([3, 4], 50), ([5, 2], 30), ([2], 1), ([14], 2), ([3, 9, 3], 60)]:
         following = [int(session.feed_many(prompt)[-1]) for session in (general, cases)]
         assert following[0] == following[1]
         said = [

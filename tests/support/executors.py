@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from hypothesis import strategies as st
 
-from curta.compiler import Graph, Node, back, equals, select
+from curta.compiler import Graph, Node, equals, select
 from random_graphs import OPERATIONS, Pick
 
 LENGTH = 5
@@ -39,7 +39,8 @@ def executor(results: Callable[[Graph, Words], Sequence[Node]], low: int, high: 
     key = select(is_operation, size - 1, -1)
     now = graph.lookup(query=place, key=key, value=operation, missing=0)
     said = graph.feature("said", {name: number for number, name in enumerate(SAID)})
-    value = said + graph.gate(graph.is_token("again"), back(1, said))
+    elsewhere = 1 - graph.is_token(*SAID)
+    value = graph.lookup(query=graph.constant(0), key=elsewhere, value=said, missing=0)
     found = results(graph, Words(value, now, place))
     gated = (graph.gate(equals(now, number), one) for number, one in enumerate(found))
     result = sum(gated, graph.constant(0))
