@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from agreement import agreed, kept
 from curta.compiler import Graph, Node, at_least, clamp, compile, equals
 from curta.compiler.lower import lower
 from curta.compiler.numbers import Number, Range, power_of_two
@@ -17,8 +16,9 @@ from curta.compiler.ranges import Bend, range_of_bends
 from curta.compiler.resolve import resolve
 from curta.engine.evaluate import GraphSession
 from curta.errors import CertificateError, RegionError
-from expected import CircuitSession
-from random_graphs import TOKENS, graphs
+from tests.support.agreement import agreed, kept
+from tests.support.expected import CircuitSession
+from tests.support.random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64
 

@@ -12,7 +12,7 @@ import pytest
 from curta.compiler import Graph, Model, at_least, compile
 from curta.engine import LEVELS, load
 from curta.errors import RegionError, TokenError
-from expected import expected_residuals
+from tests.support.expected import expected_residuals
 
 TOKENS = ("low", "high", "no", "yes")
 

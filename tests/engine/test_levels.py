@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from curta.compiler import Graph, Model, compile
 from curta.engine import LEVELS, Level, load
 from curta.errors import CertificateError, RegionError
-from expected import expected_residuals
-from random_graphs import TOKENS, graphs
+from tests.support.expected import expected_residuals
+from tests.support.random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64
 

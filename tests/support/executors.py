@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 
 from curta.compiler import Graph, Node, equals, select
-from random_graphs import OPERATIONS, Pick
+from tests.support.random_graphs import OPERATIONS, Pick
 
 LENGTH = 5
 """Instructions of a program; the last one is not executed: the place goes back to the first."""
