@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,12 @@ from pathlib import Path
 import pytest
 
 import curta
+from curta.engine.builds import KITS
+from curta.engine.hot import kit_key
+from curta.engine.model_cache import NATIVE
 from curta.machine.machine import Machine
 from curta.machine.package import differences, package
-from curta.machine.weights import SOURCES
+from curta.machine.weights import SOURCES, weights_key
 from curta.store import PACKAGED
 
 NOTHING_TO_DO_WITH_IT = {
@@ -21,9 +25,25 @@ NOTHING_TO_DO_WITH_IT = {
 """Imported with what makes the weights and their C."""
 
 
-def test_the_files_are_what_the_sources_give() -> None:
+def test_the_weights_are_what_the_sources_give() -> None:
     """If not: python -m curta.machine.package"""
-    assert differences(package()) == []
+    path, content = next(package())
+    assert lzma.decompress(path.read_bytes()) == content
+
+
+def test_the_others_have_the_names_that_the_sources_give(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
+    kept = NATIVE.read(weights_key())
+    assert kept is not None
+    _, _, source = kept.decode().partition("\n")
+    assert KITS.has(kit_key(source))
+
+
+@pytest.mark.slow
+def test_all_files_are_what_the_sources_give() -> None:
+    assert differences(dict(package())) == []
 
 
 def test_they_are_small() -> None:
