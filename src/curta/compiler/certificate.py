@@ -24,8 +24,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import isqrt
 
-from curta.compiler.forms import ONE, Form, Task, partial_sums
 from curta.compiler.layout import Layout
+from curta.compiler.linear_forms import ONE, LinearForm, Task, partial_sums
 from curta.compiler.nodes import Gate, Piecewise, Restore, Retrieve
 from curta.compiler.numbers import (
     MANTISSA_BITS,
@@ -191,7 +191,7 @@ class Slots:
         ranges = layout.work.circuit.ranges
         self.held = [ranges.sum_of(carrier.members) for carrier in layout.work.carriers]
 
-    def sums(self, form: Form) -> tuple[Number, int]:
+    def sums(self, form: LinearForm) -> tuple[Number, int]:
         """(largest magnitude, step) of the partial sums of a form; a matrix reads whole slots."""
         weights = dict(form.terms)
         parts = [(Range.constant(1), weights.pop(ONE, 0))]

@@ -13,7 +13,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from curta.compiler.forms import Form, OutputRule, Task, Wire, bend_of, form_of, partial_sums
+from curta.compiler.linear_forms import (
+    LinearForm,
+    OutputRule,
+    Task,
+    Wire,
+    bend_of,
+    linear_form,
+    partial_sums,
+)
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Gate, GateCopy
 from curta.compiler.numbers import Number, fits_float64, simplify
@@ -58,7 +66,7 @@ def copy_shared_gates(
 class Copier:
     """Knows which sums need copies, and makes them."""
 
-    def __init__(self, circuit: Circuit, forms: Iterable[Form]) -> None:
+    def __init__(self, circuit: Circuit, forms: Iterable[LinearForm]) -> None:
         self.circuit = circuit
         self.made: dict[tuple[Wire, Signature], Wire] = {}
         self.count: dict[Wire, int] = {}
@@ -79,7 +87,7 @@ class Copier:
         contested = {s for signatures in shared.values() if len(signatures) > 1 for s in signatures}
         self.needed = needed & contested
 
-    def _groups(self, form: Form) -> dict[object, Proportions]:
+    def _groups(self, form: LinearForm) -> dict[object, Proportions]:
         """The gates of a sum by what they bend, in proportion to the first of each group."""
         groups: dict[object, list[tuple[Wire, Number]]] = {}
         operations = self.circuit.graph.operations
@@ -104,13 +112,13 @@ class Copier:
         signature = self.signatures.setdefault(part, len(self.signatures))
         return Bend(tuple(wire for wire, _ in part), signature)
 
-    def rewrite(self, form: Form) -> Form:
+    def rewrite(self, form: LinearForm) -> LinearForm:
         weights = dict(form.terms)
         for bend in self.bends[form]:
             if bend.signature in self.needed:
                 for wire in bend.wires:
                     weights[self.copy(wire, bend.signature)] = weights.pop(wire)
-        return form_of(weights)
+        return linear_form(weights)
 
     def copy(self, wire: Wire, signature: Signature) -> Wire:
         """The copy of a gate that a sum reads."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from curta.compiler.forms import ONE, Form, partial_sums
+from curta.compiler.linear_forms import ONE, LinearForm, partial_sums
 from curta.compiler.numbers import Number, divided, fits_float64
 from curta.compiler.schedule import Occupancy, Schedule, Windows
 from curta.compiler.tasks import Work
@@ -35,7 +35,7 @@ class Layout:
         """The slots that a feed-forward part erases."""
         return sorted(self.slot[c] for c, at in enumerate(self.erased) if at == sublayer)
 
-    def row(self, form: Form) -> Row:
+    def row(self, form: LinearForm) -> Row:
         """A form over wires as a form over slots."""
         carrier_of = self.work.carrier_of
         weights: dict[int, Number] = {}

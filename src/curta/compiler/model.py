@@ -24,7 +24,7 @@ import safetensors
 import safetensors.numpy
 
 from curta.compiler.certificate import Certificate
-from curta.compiler.forms import partial_sums
+from curta.compiler.linear_forms import partial_sums
 from curta.compiler.graph import Graph
 from curta.compiler.layout import Layout
 from curta.compiler.lower import Circuit

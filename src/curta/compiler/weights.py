@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from curta.compiler.forms import Form, Task, partial_sums
 from curta.compiler.layout import Layout, Row
+from curta.compiler.linear_forms import LinearForm, Task, partial_sums
 from curta.compiler.nodes import (
     Mean,
     Piecewise,
@@ -40,9 +40,9 @@ class HeadPlan:
     """What one attention head does: a mean, or the retrieval of some values under one key."""
 
     kind: str  # "mean" or "retrieve"
-    query: tuple[Form, ...]
-    key: tuple[Form, ...]
-    penalty: Form
+    query: tuple[LinearForm, ...]
+    key: tuple[LinearForm, ...]
+    penalty: LinearForm
     recency: bool
     nearest: bool
     tasks: tuple[Task, ...]
@@ -91,7 +91,7 @@ def pack_heads(layout: Layout, tasks: list[Task]) -> tuple[HeadPlan, ...]:
     for task in tasks:
         operation = graph.operations[task.node]
         if isinstance(operation, Mean):
-            plan = HeadPlan("mean", (), (), Form(()), False, False, ())
+            plan = HeadPlan("mean", (), (), LinearForm(()), False, False, ())
         else:
             assert isinstance(operation, Retrieve)
             digits = len(operation.key)
