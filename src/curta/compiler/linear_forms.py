@@ -2,7 +2,7 @@
 
 A *wire* is a node that exists in the residual stream: a feature, or the result of one gate, one
 retrieval, one mean or one restored sum. Linear nodes are linear forms over wires, folded into the
-weights of whoever reads them. A *task* computes one wire (or checks one promise) from what it reads.
+weights of whoever reads them. A *task* computes one wire (or checks a promise) from what it reads.
 """
 
 from __future__ import annotations

@@ -24,13 +24,13 @@ import safetensors
 import safetensors.numpy
 
 from curta.compiler.certificate import Certificate
-from curta.compiler.linear_forms import partial_sums
 from curta.compiler.graph import Graph
 from curta.compiler.layout import Layout
+from curta.compiler.linear_forms import partial_sums
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Mean, Restore, Retrieve
 from curta.compiler.numbers import Number, Range, short
-from curta.compiler.serialize import CONTENT, check_form, graph_from_json, graph_to_json
+from curta.compiler.serialize import CONTENT, check_schema, graph_from_json, graph_to_json
 from curta.compiler.weights import HeadPlan, LayerPlan, score_exponent
 from curta.errors import FileError, GraphError
 
@@ -148,7 +148,7 @@ def reading(path: str | Path, command: str = "curta build") -> Iterator[Any]:
 
 
 def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> Model:
-    """The model, if version, digest and form are right."""
+    """The model, if version, digest and schema are right."""
     try:
         content = json.loads(metadata["curta"])
         version, claimed = content["version"], content.pop("digest")
@@ -165,7 +165,7 @@ def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> M
             f"{path}: weights, plan or certificate were changed after compilation (the digest "
             "does not match), so nothing is proved about them; build the file again"
         )
-    check_form(content, CONTENT, f"{path}: content")
+    check_schema(content, CONTENT, f"{path}: content")
     try:
         graph = graph_from_json(content["graph"])
     except GraphError as error:
