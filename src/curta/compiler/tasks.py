@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from curta.compiler.copies import copy_shared_gates
+from curta.compiler.gate_copies import copy_shared_gates
 from curta.compiler.graph import Graph
 from curta.compiler.linear_forms import (
     ONE,
