@@ -96,7 +96,7 @@ def prove(layout: Layout) -> Certificate:
             )
         if claim.kind not in tightest or claim.bits > tightest[claim.kind].bits:
             tightest[claim.kind] = claim
-    circuit = layout.work.circuit
+    circuit = layout.task_graph.circuit
     names = [f"{circuit.graph.name_of(g)} in {circuit.ranges[g]}" for g in circuit.guards]
     return Certificate(
         circuit.max_tokens,
@@ -109,10 +109,10 @@ def prove(layout: Layout) -> Certificate:
 
 
 def claims(layout: Layout) -> Iterator[Claim]:
-    work = layout.work
+    task_graph = layout.task_graph
     slots = Slots(layout)
-    name_of = work.circuit.graph.name_of
-    for task in work.tasks:
+    name_of = task_graph.circuit.graph.name_of
+    for task in task_graph.tasks:
         name = name_of(task.node)
         for form in task.reads:
             yield claim("sum", name, slots.sums(form))
@@ -123,15 +123,15 @@ def claims(layout: Layout) -> Iterator[Claim]:
         elif task.kind == "attention" and len(task.reads) > 1:
             yield score_claim(slots, task, name)
         elif task.kind == "restore":
-            total = work.circuit.ranges[task.node]
+            total = task_graph.circuit.ranges[task.node]
             bound = total.magnitude, total.step
             yield claim("total", name, bound, MANTISSA_BITS - 2)
-    for carrier in work.carriers:
-        name = work.circuit.graph.name_of_terms(carrier.members)
-        yield claim("slot", name, partial_sums(work.circuit, carrier.members))
-    for rule in work.outputs:
+    for carrier in task_graph.carriers:
+        name = task_graph.circuit.graph.name_of_terms(carrier.members)
+        yield claim("slot", name, partial_sums(task_graph.circuit, carrier.members))
+    for rule in task_graph.outputs:
         for digit, token in enumerate(rule.tokens):
-            name = f"score of token {list(work.circuit.graph.tokens)[token]!r}"
+            name = f"score of token {list(task_graph.circuit.graph.tokens)[token]!r}"
             yield claim("sum", name, slots.sums(rule.logit(digit)))
 
 
@@ -149,9 +149,9 @@ def claim(kind: str, node: str, bound: tuple[Number, int], limit: int = MANTISSA
 
 def product_claim(slots: Slots, task: Task, name: str) -> Claim:
     opening, amount = (slots.sums(form) for form in task.reads)
-    operation = slots.work.circuit.graph.operations[task.node]
+    operation = slots.task_graph.circuit.graph.operations[task.node]
     assert isinstance(operation, Gate)
-    ranges = slots.work.circuit.ranges
+    ranges = slots.task_graph.circuit.ranges
     condition, value = ranges[operation.condition], ranges[operation.value]
     largest = max(condition.high, 0) * value.magnitude
     return claim("product", name, (largest, opening[1] + amount[1]))
@@ -159,7 +159,7 @@ def product_claim(slots: Slots, task: Task, name: str) -> Claim:
 
 def bends_claim(slots: Slots, task: Task, name: str) -> Claim:
     """argument - place, partial sums included, at the largest place; the relus are smaller."""
-    operation = slots.work.circuit.graph.operations[task.node]
+    operation = slots.task_graph.circuit.graph.operations[task.node]
     assert isinstance(operation, Piecewise)
     magnitude, step = slots.sums(task.reads[0])
     places = [place for place, _ in operation.bends]
@@ -169,8 +169,8 @@ def bends_claim(slots: Slots, task: Task, name: str) -> Claim:
 
 def score_claim(slots: Slots, task: Task, name: str) -> Claim:
     """All partial sums of 2 q . k - |k|^2 + recency * position, in steps of the recency."""
-    ranges = slots.work.circuit.ranges
-    operation = slots.work.circuit.graph.operations[task.node]
+    ranges = slots.task_graph.circuit.ranges
+    operation = slots.task_graph.circuit.graph.operations[task.node]
     assert isinstance(operation, Retrieve)
     total = Range.constant(1 if operation.recency else 0)
     for q, k in zip(operation.query, operation.key, strict=True):
@@ -187,9 +187,9 @@ class Slots:
     """
 
     def __init__(self, layout: Layout) -> None:
-        self.work = layout.work
-        ranges = layout.work.circuit.ranges
-        self.held = [ranges.sum_of(carrier.members) for carrier in layout.work.carriers]
+        self.task_graph = layout.task_graph
+        ranges = layout.task_graph.circuit.ranges
+        self.held = [ranges.sum_of(carrier.members) for carrier in layout.task_graph.carriers]
 
     def sums(self, form: LinearForm) -> tuple[Number, int]:
         """(largest magnitude, step) of the partial sums of a form; a matrix reads whole slots."""
@@ -197,8 +197,8 @@ class Slots:
         parts = [(Range.constant(1), weights.pop(ONE, 0))]
         while weights:
             wire, weight = weights.popitem()
-            carrier = self.work.carrier_of[wire]
-            members = dict(self.work.carriers[carrier].members)
+            carrier = self.task_graph.carrier_of[wire]
+            members = dict(self.task_graph.carriers[carrier].members)
             for member in members:
                 weights.pop(member, None)
             parts.append((self.held[carrier], divided(weight, members[wire])))
@@ -212,9 +212,9 @@ class Slots:
 
 def softmax_tokens(layout: Layout) -> int:
     """How many tokens running sums survive the rounding of a softmax over equal scores."""
-    circuit = layout.work.circuit
+    circuit = layout.task_graph.circuit
     most = circuit.max_tokens
-    for task in layout.work.tasks:
+    for task in layout.task_graph.tasks:
         operation = circuit.graph.operations[task.node]
         if isinstance(operation, Restore):
             value = circuit.ranges[operation.mean].magnitude

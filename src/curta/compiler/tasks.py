@@ -58,7 +58,7 @@ class Carrier:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class TaskGraph:
     """Everything that has to be laid out in layers."""
 
     circuit: Circuit
@@ -69,7 +69,7 @@ class Work:
     carrier_of: dict[Wire, int]
 
 
-def circuit_to_work(circuit: Circuit) -> Work:
+def circuit_to_tasks(circuit: Circuit) -> TaskGraph:
     """The tasks of a circuit, and which wires share a carrier."""
     forms = LinearForms(circuit.graph)
     outputs = output_rules(circuit, forms)
@@ -90,7 +90,7 @@ def circuit_to_work(circuit: Circuit) -> Work:
     computed = [task.node for task in tasks if task.kind != "guard"]
     carriers = share_carriers(circuit, [*features, *computed], readers)
     carrier_of = {w: n for n, carrier in enumerate(carriers) for w, _ in carrier.members}
-    return Work(circuit, features, tuple(tasks), outputs, carriers, carrier_of)
+    return TaskGraph(circuit, features, tuple(tasks), outputs, carriers, carrier_of)
 
 
 class LinearForms:
