@@ -58,7 +58,7 @@ def run(options: Options) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Its threads wait for one another often: asleep, or they would keep a busy computer's cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    from curta.machine.processes import work_of
+    from curta.machine.processes import worker_setup
     from curta.machine.requested import kept_run
     from curta.machine.verify import jobs, on_wasmtime, words
     from curta.machine.verify.chapters import NAMES
@@ -85,7 +85,7 @@ def run(options: Options) -> int:
                 screen.draw("wasmtime")
                 agreed, elsewhere = on_wasmtime.compare_kept(kept, ready, extensions)
             screen.clear()
-            name, work = NAMES[plan.level], work_of(ready, plan.level)
+            name, work = NAMES[plan.level], worker_setup(ready, plan.level)
             with Progress(lines=False) as progress:
                 progress.show(name, 0, STEPS, "tokens are compared")
                 compared = jobs.verify_run(

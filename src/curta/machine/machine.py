@@ -138,14 +138,14 @@ class Machine:
         for. In a script the call stands behind `if __name__ == "__main__":`.
         """
         from curta.machine.many import Many, checked, run_many
-        from curta.machine.processes import work_of
+        from curta.machine.processes import worker_setup
 
         if self.level == "reference":
             raise UserError("level 'reference' has no weights; take another level")
         ready = self.ready(program, **options)
         max_memory = options.get("max_memory", DEFAULT_LIMITS.max_memory)
         shared = checked({name: given for name, given in options.items() if name not in LOADING})
-        many = Many(work_of(ready, self.level), program_name(program), max_memory, shared)
+        many = Many(worker_setup(ready, self.level), program_name(program), max_memory, shared)
         return run_many(ready, many, inputs, jobs)
 
     def instantiate(self, program: Program, **options: Unpack[RunOptions]) -> Instance:

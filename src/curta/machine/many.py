@@ -21,7 +21,7 @@ from curta.errors import ProgramError, UserError
 from curta.machine.conversation import Figures
 from curta.machine.ids import Ids
 from curta.machine.kept.keeping import Ready
-from curta.machine.processes import Work, prepared, processes
+from curta.machine.processes import WorkerSetup, prepared, processes
 from curta.machine.run import (
     Run,
     TalkOptions,
@@ -48,7 +48,7 @@ OF_A_RUN = ("stdin", "args", "env", "name", "seed", "max_tokens", "chapter_token
 class Many:
     """What is the same for all runs."""
 
-    work: Work
+    setup: WorkerSetup
     name: str
     max_memory: int
     options: TalkOptions
@@ -120,7 +120,7 @@ def _in_processes(
 
 def run_batch(many: Many, batch: Sequence[TalkOptions]) -> tuple[list[Said], float]:
     """What comes of some inputs, in this process, and how long it took."""
-    engine, program = prepared(many.work)
+    engine, program = prepared(many.setup)
     started = time.perf_counter()
     said: list[Said] = []
     for given in batch:

@@ -21,7 +21,7 @@ from curta.errors import CurtaError, ProgramError, UserError
 from curta.machine.kept.file import KeptRun
 from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import Ready, segments
-from curta.machine.processes import Work, prepared, processes
+from curta.machine.processes import WorkerSetup, prepared, processes
 from curta.machine.request import Replay, ReplayLevel
 from curta.machine.verify.chapters import Length, Part, check_part, read_chapter
 from curta.machine.verify.compared import Compared
@@ -130,11 +130,11 @@ def planned(replay: Replay, kept: KeptRun, ready: Ready, chapter_tokens: int | N
 # -- who checks ---------------------------------------------
 
 
-def check(work: Work, part: Part, on_progress: Progress | None = None) -> Checked:
+def check(setup: WorkerSetup, part: Part, on_progress: Progress | None = None) -> Checked:
     """A part, in whichever process; what is wrong with it is an answer, too."""
     result = Checked(part.first, len(part.said), len(part))
     try:
-        engine, program = prepared(work)
+        engine, program = prepared(setup)
         return replace(result, spoken=check_part(engine, program, part, on_progress))
     except CurtaError as error:
         return replace(result, error=error)
@@ -162,12 +162,12 @@ class ThisProcess:
 
     room = 0
 
-    def __init__(self, work: Work, on_progress: Progress) -> None:
-        self._work = work
+    def __init__(self, setup: WorkerSetup, on_progress: Progress) -> None:
+        self._setup = setup
         self._on_progress = on_progress
 
     def submit(self, part: Part) -> Checked:
-        return check(self._work, part, lambda share: self._on_progress(share * len(part.said)))
+        return check(self._setup, part, lambda share: self._on_progress(share * len(part.said)))
 
     def some(self, handles: Sequence[Checked]) -> Sequence[tuple[Checked, Checked]]:
         return [(handle, handle) for handle in handles]
@@ -179,15 +179,15 @@ class ThisProcess:
 class Processes:
     """Processes of this computer. They end with this one, however it ends."""
 
-    def __init__(self, work: Work, jobs: int) -> None:
+    def __init__(self, setup: WorkerSetup, jobs: int) -> None:
         threads = max(1, (os.cpu_count() or 1) // jobs)
-        self._work = replace(work, threads=threads)
+        self._setup = replace(setup, threads=threads)
         self._pool, self._alive = processes(jobs)
         self.room = AHEAD * jobs
 
     def submit(self, part: Part) -> Future[Checked]:
         try:
-            return self._pool.submit(check, self._work, part)
+            return self._pool.submit(check, self._setup, part)
         except BrokenProcessPool as error:
             raise _ended() from error
 
@@ -213,7 +213,7 @@ def _ended() -> ProgramError:
 class Cluster:
     """Tasks of a Ray cluster; a part whose process ends is given to another one."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, setup: WorkerSetup) -> None:
         try:
             import ray
         except ImportError as error:
@@ -224,12 +224,12 @@ class Cluster:
         self._started = not ray.is_initialized()
         if self._started:
             ray.init(log_to_driver=False, logging_level=logging.ERROR)
-        self._work = ray.put(replace(work, threads=1))
+        self._setup = ray.put(replace(setup, threads=1))
         self._check = ray.remote(num_cpus=1, max_retries=RETRIES)(check)
         self.room = AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def submit(self, part: Part) -> Any:
-        return self._check.remote(self._work, part)
+        return self._check.remote(self._setup, part)
 
     def some(self, handles: Sequence[Any]) -> list[tuple[Any, Checked]]:
         done, _ = self._ray.wait(list(handles), num_returns=1, timeout=TOLD_SECONDS)
@@ -266,13 +266,13 @@ class Plan:
 
 
 def verify_run(
-    kept: KeptRun, ready: Ready, plan: Plan, work: Work, on_progress: Progress | None = None
+    kept: KeptRun, ready: Ready, plan: Plan, setup: WorkerSetup, on_progress: Progress | None = None
 ) -> Compared:
     """Check chapters of a run; the error is that of the first difference."""
     started = time.perf_counter()
     opening = kept.chapters(ready.program, segments(kept.beginning))[0].opening
     total = said_tokens(kept, opening, plan.chapters)
-    checks = _Checks(plan, work, total, on_progress)
+    checks = _Checks(plan, setup, total, on_progress)
     with closing(checks.pool):
         with suppress(_Enough):
             for number in plan.chapters:
@@ -288,16 +288,18 @@ class _Enough(Exception):  # noqa: N818 (it is no error)
 class _Checks:
     """What was given to be checked, and what came of it."""
 
-    def __init__(self, plan: Plan, work: Work, total: int, on_progress: Progress | None) -> None:
+    def __init__(
+        self, plan: Plan, setup: WorkerSetup, total: int, on_progress: Progress | None
+    ) -> None:
         self.plan = plan
         self.total = total if plan.most is None else min(total, plan.most)
         """What the file says that there is: for telling how far it is, and nothing else."""
         self.on_progress = on_progress
-        self.pool: Pool = ThisProcess(work, self._come)
+        self.pool: Pool = ThisProcess(setup, self._come)
         if plan.on_cluster:
-            self.pool = Cluster(work)
+            self.pool = Cluster(setup)
         elif plan.jobs > 1:
-            self.pool = Processes(work, plan.jobs)
+            self.pool = Processes(setup, plan.jobs)
         self.given = 0
         self.waiting: list[Any] = []
         self.done: list[Checked] = []
