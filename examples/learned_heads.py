@@ -67,7 +67,7 @@ class Problems:
     """Unseen problems as tensors; their attention's answers are judged where answers are."""
 
     def __init__(self, setup: Setup, model: torch_module.Transformer) -> None:
-        rows = jax.jit(lambda key: setup.sampler.rows(PROBLEMS, key=key, part="test"))(
+        rows = jax.jit(lambda key: setup.sampler.rows(PROBLEMS, key=key, split="test"))(
             jax.random.key(7)
         )
         tokens, prompts = np.array(rows.tokens), np.array(rows.prompt_length)

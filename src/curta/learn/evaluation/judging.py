@@ -24,7 +24,7 @@ from curta.learn.experiment import Setup
 from curta.learn.keys import mix
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
-from curta.learn.sampling import Part
+from curta.learn.sampling import Split
 from curta.learn.training.objective import answer_mask
 from curta.learn.training.state import picked
 
@@ -130,7 +130,7 @@ class Judge:
         return rows
 
     def batches(
-        self, source: Source, sizes: np.ndarray, part: Part, *, key: Array, trained: bool = False
+        self, source: Source, sizes: np.ndarray, split: Split, *, key: Array, trained: bool = False
     ) -> Iterator[tuple[np.ndarray, Rows]]:
         """A row for each choice of sizes, batch by batch; and which ones they are.
 
@@ -141,7 +141,7 @@ class Judge:
         size = self.batch_rows(source.sampler.width)
         for number, which in enumerate(numbered(len(sizes), size)):
             own_key = jax.random.fold_in(key, number)
-            yield which, source.rows(sizes[which], part, key=own_key, trained=trained)
+            yield which, source.rows(sizes[which], split, key=own_key, trained=trained)
 
     def __call__(self, rows: Rows, counted: np.ndarray) -> Marks:
         """Judge a batch, of which these rows count."""

@@ -31,7 +31,7 @@ from curta.learn.evaluation.walks import WalkCell, stepping, walk_accuracy
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
-from curta.learn.sampling import Part, Sampler
+from curta.learn.sampling import Sampler, Split
 from curta.learn.training.state import picked
 
 SAMPLES = 16
@@ -122,8 +122,8 @@ def evaluate(
     for places, cells in problems.buckets().items():
         source, key = problems.by_length(places), jax.random.fold_in(length_key, places)
         for trained in (True, False):
-            for part in ("test", "all"):
-                group = [cell for cell in cells if (cell.trained, cell.part) == (trained, part)]
+            for split in ("test", "all"):
+                group = [cell for cell in cells if (cell.trained, cell.split) == (trained, split)]
                 if group:
                     evaluator.lengths(source, group, config.samples, key=key)
     evaluator.walks(config)
@@ -152,11 +152,11 @@ class Evaluator:
     done: int = 0
 
     def suite(
-        self, name: str, source: Source, sizes: np.ndarray, part: Part, *, key: Array
+        self, name: str, source: Source, sizes: np.ndarray, split: Split, *, key: Array
     ) -> None:
         """Problems drawn from a distribution."""
         tally = self.evaluation.suites.setdefault(name, self.empty())
-        for which, rows, marks in self.judged(self.judge.batches(source, sizes, part, key=key)):
+        for which, rows, marks in self.judged(self.judge.batches(source, sizes, split, key=key)):
             tally.add(marks, which >= 0)
             if name == "train" and not self.evaluation.data:
                 self.evaluation.data = statistics(self.judge.setup, rows)
@@ -167,7 +167,7 @@ class Evaluator:
 
     def probes(self, problems: Problems, sizes: np.ndarray, *, key: Array) -> None:
         """Questions of the test part, changed in ways that a rule does not mind."""
-        source, part = problems.as_trained(), problems.unseen
+        source, split = problems.as_trained(), problems.unseen
         if can_commute(problems):
             size = self.judge.batch_rows(source.sampler.width)
             commuted = Commuted(source.sampler)
@@ -183,17 +183,17 @@ class Evaluator:
         tally = self.evaluation.probes["relabelled"] = self.empty()
         for which, _, marks in self.judged(
             (which, relabelled(rows, problems.setup.language.alphabet, key=key))
-            for which, rows in self.judge.batches(source, sizes, part, key=key)
+            for which, rows in self.judge.batches(source, sizes, split, key=key)
         ):
             tally.add(marks, which >= 0)
 
     def lengths(self, source: Source, cells: list[Cell], samples: int, *, key: Array) -> None:
         """So many samples of each cell, all of one kind; they go through together."""
         sizes = np.repeat(np.array([cell.sizes for cell in cells]), samples, axis=0)
-        part, trained = cells[0].part, cells[0].trained
-        key = jax.random.fold_in(jax.random.fold_in(key, trained), part == "test")
+        split, trained = cells[0].split, cells[0].trained
+        key = jax.random.fold_in(jax.random.fold_in(key, trained), split == "test")
         tallies = [self.empty() for _ in cells]
-        batches = self.judge.batches(source, sizes, part, key=key, trained=trained)
+        batches = self.judge.batches(source, sizes, split, key=key, trained=trained)
         for which, rows, marks in self.judged(batches):
             of_cell = np.where(which >= 0, which // samples, -1)
             for number in np.unique(of_cell[of_cell >= 0]):

@@ -21,7 +21,7 @@ from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
 from curta.learn.numbers import Number, places_of
 from curta.learn.problem import Problem, numbers_in
-from curta.learn.sampling import TRIES, Part, Sampler, in_test
+from curta.learn.sampling import TRIES, Sampler, Split, in_test
 
 Sizes = tuple[int, ...]
 """Digits of each operand."""
@@ -33,7 +33,7 @@ class Cell:
 
     sizes: Sizes
     trained: bool
-    part: Part
+    split: Split
 
 
 class Problems:
@@ -82,12 +82,12 @@ class Problems:
         return Cell(sizes, trained, self.unseen if trained or primed else "all")
 
     @property
-    def unseen(self) -> Part:
+    def unseen(self) -> Split:
         """The test part, if there is one."""
         return "test" if self.sampling.test_share > 0 else "all"
 
     @property
-    def seen(self) -> Part:
+    def seen(self) -> Split:
         """The training part, if the space is split."""
         return "train" if self.sampling.test_share > 0 else "all"
 
@@ -151,9 +151,9 @@ class Source:
         self.within = within
         self.drawn = jax.jit(self.draw)
 
-    def rows(self, sizes: np.ndarray, part: Part, *, key: Array, trained: bool = False) -> Rows:
+    def rows(self, sizes: np.ndarray, split: Split, *, key: Array, trained: bool = False) -> Rows:
         """A row for each choice of lengths; `trained`: of those that training could draw."""
-        want = {"train": 0, "test": 1, "all": 2}[part]
+        want = {"train": 0, "test": 1, "all": 2}[split]
         rows: Rows = self.drawn(jnp.asarray(sizes), jnp.array(want), jnp.array(trained), key)
         return rows
 

@@ -33,7 +33,7 @@ def record(
         "parameters": parameter_count(picked(models, 0)),
         "summary": as_json(summary(found, config.solved)),
         "cells": [
-            {"sizes": cell.sizes, "trained": cell.trained, "part": cell.part, **of_tally(tally)}
+            {"sizes": cell.sizes, "trained": cell.trained, "part": cell.split, **of_tally(tally)}
             for cell, tally in found.cells
         ],
         "walks": [
