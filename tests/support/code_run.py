@@ -24,7 +24,7 @@ from curta.machine.lower.code import (
     Trap,
     Value,
 )
-from curta.machine.program import PRIVATE, Instruction
+from curta.machine.program import PRIVATE, CoreInstruction
 from curta.machine.reference import CoreMachine, TrappedError
 
 MOST_STEPS = 3_000_000
@@ -156,5 +156,5 @@ class _Divider(CoreMachine):
 def divide(name: str, a: int, b: int) -> int:
     """A quotient or remainder, as the reference machine has it."""
     machine = _Divider()
-    machine.divide(Instruction(name, d=0), a, b)
+    machine.divide(CoreInstruction(name, d=0), a, b)
     return machine.read(0)

@@ -26,7 +26,7 @@ from curta.machine.instructions import (
     FRAME_REGISTERS,
     GLOBALS,
     WORD,
-    Instruction,
+    CoreInstruction,
     has_fourth,
 )
 from curta.machine.loaded import LoadedProgram
@@ -168,7 +168,7 @@ class PlainLedger:
             raise TokenError(f"token {token} has no place in a run")
 
     @property
-    def _now(self) -> Instruction:
+    def _now(self) -> CoreInstruction:
         if not 0 <= self.counter < self.end:
             raise TokenError(f"the run leaves its program, for instruction {self.counter}")
         return self.instruction(self.counter)

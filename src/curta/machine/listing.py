@@ -21,7 +21,7 @@ from curta.machine.instructions import (
     TRAPS,
     WORD,
     ZERO,
-    Instruction,
+    CoreInstruction,
     kind_of,
     operation_of,
 )
@@ -35,8 +35,7 @@ from curta.machine.vocabulary import (
     QUOTIENT_NEGATIVE,
     RECORD,
 )
-from curta.machine.wasm.module import Expression, Module
-from curta.machine.wasm.module import Instruction as WasmInstruction
+from curta.machine.wasm.module import Expression, Instruction, Module
 from curta.machine.wasm.opcodes import MARKERS, MEMORY_ACCESSES
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def constant(word: int) -> str:
     return str(word - WORD if word >= SIGN else word)
 
 
-def instruction_text(instruction: Instruction) -> str:
+def instruction_text(instruction: CoreInstruction) -> str:
     """A core instruction: what it computes, and where that goes."""
     name, b = instruction.operation, instruction.b
     words = {field: register(getattr(instruction, field)) for field in "acde"}
@@ -82,12 +81,12 @@ def instruction_text(instruction: Instruction) -> str:
     )
 
 
-def _address(a: str, instruction: Instruction) -> str:
+def _address(a: str, instruction: CoreInstruction) -> str:
     parts = [a] if instruction.b is None else [a, register(instruction.b)]
     return " + ".join([*parts, *([str(instruction.immediate)] if instruction.immediate else [])])
 
 
-def wasm_text(instruction: WasmInstruction) -> str:
+def wasm_text(instruction: Instruction) -> str:
     """A WebAssembly instruction, without the places of its block's ends."""
     operands = instruction.operands
     match instruction.opcode:
@@ -209,7 +208,7 @@ def executed(program: LoadedProgram, said: Ids) -> Iterator[str]:
         start = end + 1
 
 
-def _value(instruction: Instruction, tokens: Ids) -> str:
+def _value(instruction: CoreInstruction, tokens: Ids) -> str:
     """What an instruction came to."""
     last = int(tokens[-1])
     if FIRST_OUTPUT <= last < FIRST_ERROR + 256:

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curta.machine.instructions import Instruction
+from curta.machine.instructions import CoreInstruction
 from curta.machine.wasm.opcodes import ValueType
 
 Callee = tuple[str, int]
@@ -109,7 +109,7 @@ class Claims:
 class CoreProgram:
     """What the prompt says."""
 
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[CoreInstruction, ...]
     segments: tuple[Segment, ...] = ()
     entries: Mapping[str, Entry] = field(default_factory=dict)
     origins: tuple[Origin, ...] = ()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from curta.machine.instructions import GLOBALS, Instruction
+from curta.machine.instructions import GLOBALS, CoreInstruction
 from curta.machine.lower.check import Checker
 from curta.machine.lower.code import (
     Block,
@@ -175,8 +175,8 @@ def run(code: Code, words: list[int]) -> list[int]:
     shared = SharedRegisters()
     flats = [lowered(code, shared), lowered(difference(), shared)]
     placed = place(flats)
-    stop = Instruction("exit")
-    machine = CoreMachine(CoreProgram((*placed.instructions, Instruction("call"), stop)))
+    stop = CoreInstruction("exit")
+    machine = CoreMachine(CoreProgram((*placed.instructions, CoreInstruction("call"), stop)))
     for word, register in shared.constants.items():
         machine.write(register, word)
     for register, word in enumerate(words):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from curta.machine.instructions import Instruction
+from curta.machine.instructions import CoreInstruction
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
 from curta.machine.proof import Kept, prove
@@ -82,7 +82,7 @@ def test_a_jump_to_another_place_is_not_known() -> None:
         assert content(sources, changed(target, at, new), 1, start) != before
 
 
-def changed(target: Target, at: int, new: Instruction) -> Target:
+def changed(target: Target, at: int, new: CoreInstruction) -> Target:
     instructions = (*target.instructions[:at], new, *target.instructions[at + 1 :])
     return replace(target, instructions=instructions)
 

@@ -11,7 +11,7 @@ from lower_cases import LOWER_CASES
 from wasm_cases import CASES
 
 from curta.errors import ProofError
-from curta.machine.instructions import COMPARISONS, Instruction, kind_of
+from curta.machine.instructions import COMPARISONS, CoreInstruction, kind_of
 from curta.machine.library import exported_functions
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
@@ -263,7 +263,7 @@ def reasons(module: Module, program: CoreProgram) -> str:
     return " ".join(verdict.refused or "" for verdict in verdicts(module, program))
 
 
-def changed_in(instruction: Instruction, change: str, random: Random) -> Instruction | None:
+def changed_in(instruction: CoreInstruction, change: str, random: Random) -> CoreInstruction | None:
     """The instruction with one thing changed that matters; None if it has no such thing."""
     name, kind = instruction.operation, kind_of(instruction.operation)
     match change:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from curta.machine.instructions import Instruction
+from curta.machine.instructions import CoreInstruction
 from curta.machine.layout import SCRATCH
 from curta.machine.lower.code import (
     Block,
@@ -129,7 +129,7 @@ class _Writer:
 
     # -- lines ------------------------------------------------------------------------------------
 
-    def add(self, instruction: Instruction, place: Place | None) -> None:
+    def add(self, instruction: CoreInstruction, place: Place | None) -> None:
         self.lines.append(Line(instruction, place))
 
     def move(self, moves: Moves, place: Place | None) -> None:
@@ -154,7 +154,7 @@ class _Writer:
             b = None if b is None else self.register(b)
             to = 0 if d is None else self.of[d]
             fourth = 0 if e is None else self.register(e)
-            self.add(Instruction(operation, a, b, c, to, immediate, fourth), place)
+            self.add(CoreInstruction(operation, a, b, c, to, immediate, fourth), place)
 
     def call(self, call: Call, slot: int) -> None:
         moves = self.given_at(call.arguments, slot)
@@ -165,7 +165,7 @@ class _Writer:
         self.move(moves, call.place)
         d = slot + return_register(len(call.arguments), len(call.results))
         operation = "call" if call.callee else "call_to"
-        instruction = Instruction(operation, pointer, d=d, immediate=slot)
+        instruction = CoreInstruction(operation, pointer, d=d, immediate=slot)
         self.lines.append(Line(instruction, call.place, callee=call.callee))
         self.move(self.found_at(call.results, slot), call.place)
 
@@ -181,15 +181,15 @@ class _Writer:
                 self.table(end)
             case Return():
                 self.move(self.given_at(end.values, 0), end.place)
-                self.add(Instruction("return", self.registers.back), end.place)
+                self.add(CoreInstruction("return", self.registers.back), end.place)
             case TailCall():
                 self.move(self.given_at(end.arguments, 0), end.place)
-                self.lines.append(Line(Instruction("jump"), end.place, callee=end.callee))
+                self.lines.append(Line(CoreInstruction("jump"), end.place, callee=end.callee))
             case Trap():
-                self.add(Instruction("trap", immediate=end.number), end.place)
+                self.add(CoreInstruction("trap", immediate=end.number), end.place)
             case Exit():
                 self.move({SCRATCH: self.source(end.code)}, end.place)
-                self.add(Instruction("exit"), end.place)
+                self.add(CoreInstruction("exit"), end.place)
 
     def branch(self, end: Branch) -> None:
         """Jump one way, and go on the other."""
@@ -200,7 +200,7 @@ class _Writer:
         way = self.way(jumped, waiting)
         word = self.code.constants.get(end.b)
         b = self.register(end.b) if word is None else None
-        instruction = Instruction(comparison, self.register(end.a), b, immediate=word or 0)
+        instruction = CoreInstruction(comparison, self.register(end.a), b, immediate=word or 0)
         self.lines.append(Line(instruction, end.place, (way,)))
         self.lines += self.followed(other)
         for edge in waiting:
@@ -210,7 +210,7 @@ class _Writer:
         waiting: list[Edge] = []
         ways = tuple(self.way(edge, waiting) for edge in end.edges)
         chosen, last = self.register(end.chosen), len(end.edges) - 1
-        instruction = Instruction("jump_table", chosen, immediate=last)
+        instruction = CoreInstruction("jump_table", chosen, immediate=last)
         self.lines.append(Line(instruction, end.place, ways))
         for edge in waiting:
             self.lines += self.landing(edge)
@@ -231,7 +231,7 @@ class _Writer:
     def followed(self, edge: Edge) -> list[Line]:
         """Copy what the edge wants, and jump: then WebAssembly is where the edge leads."""
         place = self.code.blocks[edge.label].place
-        jump = Line(Instruction("jump"), place, (edge.label,))
+        jump = Line(CoreInstruction("jump"), place, (edge.label,))
         return [*self.moved(self.edge_moves(edge), place), jump]
 
     def landing(self, edge: Edge) -> list[Line | Mark]:
@@ -248,10 +248,10 @@ class _Writer:
         return self.landings[edge]
 
 
-def _copy(d: int, source: int | Word) -> Instruction:
+def _copy(d: int, source: int | Word) -> CoreInstruction:
     if isinstance(source, Word):
-        return Instruction("copy", d=d, immediate=source.word)
-    return Instruction("copy", b=source, d=d)
+        return CoreInstruction("copy", d=d, immediate=source.word)
+    return CoreInstruction("copy", b=source, d=d)
 
 
 def in_turn(moves: Moves, scratch: int) -> Iterator[tuple[int, int | Word]]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from curta.machine.instructions import COMPARISONS, CORE, Instruction
+from curta.machine.instructions import COMPARISONS, CORE, CoreInstruction
 from curta.machine.lower.code import Callee, Label, Place
 from curta.machine.lower.registers import Registers
 from curta.machine.program import Claim
@@ -31,7 +31,7 @@ class Line(NamedTuple):
     those of a jump_table; `callee` is the function that a call or a jump leads to.
     """
 
-    instruction: Instruction
+    instruction: CoreInstruction
     place: Place | None
     ways: tuple[Label, ...] = ()
     callee: Callee | None = None

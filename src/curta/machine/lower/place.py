@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from curta.errors import UnsupportedFeatureError
-from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction, kind_of
+from curta.machine.instructions import MOST_INSTRUCTIONS, CoreInstruction, kind_of
 from curta.machine.lower.code import USER, Callee, Label, Place
 from curta.machine.lower.flat import Flat, Mark
 from curta.machine.program import Claim, Origin
@@ -15,7 +15,7 @@ from curta.machine.program import Claim, Origin
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[CoreInstruction, ...]
     origins: tuple[Origin, ...]
     starts: Mapping[Callee, int]
     """Where functions begin."""
@@ -43,7 +43,7 @@ def place(functions: Sequence[Flat]) -> Placed:
             f"a program of {at} core instructions, fewer than {MOST_INSTRUCTIONS} are possible; "
             "leave out code that is not needed, or compile with -Os"
         )
-    instructions: list[Instruction] = []
+    instructions: list[CoreInstruction] = []
     origins: list[Origin] = []
     for function in functions:
         origin = cache(partial(_origin, function))
@@ -56,7 +56,7 @@ def place(functions: Sequence[Flat]) -> Placed:
             elif line.ways and not line.entries:
                 instruction = replace(instruction, target=labels[function.callee, line.ways[0]])
             ways = [labels[function.callee, way] for way in line.entries]
-            instructions += [instruction, *(Instruction("jump", target=way) for way in ways)]
+            instructions += [instruction, *(CoreInstruction("jump", target=way) for way in ways)]
             origins += [origin(line.place)] * (1 + len(ways))
     inlined = {call: callee for function in functions for call, callee in function.inlined.items()}
     reached = {one.target for one in instructions if kind_of(one.operation) == "jump"}

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from curta.compiler import Graph, Node, back, equals, large_table, select
-from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
+from curta.machine.instructions import MOST_INSTRUCTIONS, CoreInstruction
 from curta.machine.parts.operations import Operations
 from curta.machine.parts.token import Token
 from curta.machine.vocabulary import BYTES, FIELDS, RECORD, START
@@ -146,7 +146,7 @@ class Filing:
 class Baked:
     """The fields of a program that is known when the machine is built: tables over the number."""
 
-    def __init__(self, operations: Operations, program: Sequence[Instruction]) -> None:
+    def __init__(self, operations: Operations, program: Sequence[CoreInstruction]) -> None:
         self.operations = operations
         self.most = len(program)
         self.columns: dict[str, list[int]] = {

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from curta.machine.instructions import (
     CORE,
-    Instruction,
+    CoreInstruction,
     kind_of,
     operation_of,
 )
@@ -32,7 +32,7 @@ Registers = dict[int, Term]
 class Target:
     """A program of core instructions as the prompt says it, and where its functions begin."""
 
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[CoreInstruction, ...]
     starts: Mapping[int, Callee]
     constants: Mapping[int, int]
     """Shared registers that hold the same word from the beginning on."""
@@ -79,7 +79,7 @@ class Target:
                 found.add(self.starts[instruction.target])
         return found
 
-    def leaves(self, jump: Instruction, start: int) -> bool:
+    def leaves(self, jump: CoreInstruction, start: int) -> bool:
         """Whether a jump is a call at the end of a function."""
         return jump.target in self.starts and jump.target != start
 
@@ -215,7 +215,7 @@ class TargetRun:
                 return Ending(way, ("exit", way.said))
         return None
 
-    def _given(self, instruction: Instruction) -> tuple[Term, ...]:
+    def _given(self, instruction: CoreInstruction) -> tuple[Term, ...]:
         """The sources of a value; extensions have as many as the module says."""
         name = instruction.operation
         known = name in CORE
@@ -225,7 +225,7 @@ class TargetRun:
         fourth = (self._read(instruction.e),) if "e" in operands else ()
         return a, self._second(instruction), c, *fourth
 
-    def _second(self, instruction: Instruction) -> Term:
+    def _second(self, instruction: CoreInstruction) -> Term:
         if instruction.b is None:
             return constant(instruction.immediate)
         return self._read(instruction.b)
@@ -237,12 +237,12 @@ class TargetRun:
         self.way.said = None
         self.way.at += 1
 
-    def _say(self, instruction: Instruction, term: Term) -> None:
+    def _say(self, instruction: CoreInstruction, term: Term) -> None:
         self._write(instruction.d, term)
         self.way.said = term
         self.way.at += 1
 
-    def _access(self, instruction: Instruction, *stored: Term) -> Term:
+    def _access(self, instruction: CoreInstruction, *stored: Term) -> Term:
         base = self._read(instruction.a)
         if instruction.b is not None:
             base = self.terms.value("add", base, self._read(instruction.b))
@@ -251,7 +251,7 @@ class TargetRun:
 
     # -- jumps ------------------------------------------------------------------------------------
 
-    def _jump(self, way: Way, instruction: Instruction) -> Ending | list[Way] | None:
+    def _jump(self, way: Way, instruction: CoreInstruction) -> Ending | list[Way] | None:
         name = instruction.operation
         comparison = operation_of(name).comparison
         way.said = None
@@ -335,7 +335,7 @@ class TargetRun:
         return Ending(way, ("return", self._happen_call(callee, self._words(0, takes), gives)))
 
     def _call(
-        self, way: Way, instruction: Instruction, callee: Callee | Term, type_: FunctionType
+        self, way: Way, instruction: CoreInstruction, callee: Callee | Term, type_: FunctionType
     ) -> None:
         takes, gives = word_count(type_.parameters), word_count(type_.results)
         slot = instruction.immediate
