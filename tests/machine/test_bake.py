@@ -18,10 +18,10 @@ from curta.engine import load
 from curta.errors import FileError, LimitError, ProofError, UserError
 from curta.gallery import PROGRAMS
 from curta.machine.bake import MOST_BAKED, PROGRAM_NOTE, BakedMachine, bake, load_baked
+from curta.machine.core_program import PRIVATE, CoreProgram, Segment
 from curta.machine.encode import encode_word
 from curta.machine.instructions import MEMORY_PAGES, CoreInstruction
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.reference import CoreMachine
 from curta.machine.run import MachineLevel
 from curta.machine.stored import with_stores

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from conversation import assert_same, program_of, spoken
+from curta.machine.core_program import PRIVATE, CoreProgram, Segment
 from curta.machine.encode import encode_word
 from curta.machine.float_words import FLOATS
 from curta.machine.instructions import (
@@ -21,7 +22,6 @@ from curta.machine.instructions import (
     CoreInstruction,
     has_fourth,
 )
-from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.wasm.floats import F32, F64
 from float_draws import numbers, pairs, powers, special, wide_singles
 from float_unit import halves, sources_of

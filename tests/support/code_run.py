@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from curta.machine.core_program import PRIVATE, CoreInstruction
 from curta.machine.instructions import CORE, MEMORY_PAGES, PAGE, TRAPS, VALUES, WORD, ZERO, kind_of
 from curta.machine.lower.code import (
     Block,
@@ -24,7 +25,6 @@ from curta.machine.lower.code import (
     Trap,
     Value,
 )
-from curta.machine.program import PRIVATE, CoreInstruction
 from curta.machine.reference import CoreMachine, TrappedError
 
 MOST_STEPS = 3_000_000

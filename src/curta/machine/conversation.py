@@ -20,6 +20,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from curta.errors import CurtaError, ExitError, LimitError, ProgramError, Trap, UserError
+from curta.machine.core_program import INITIALISE, Segment
 from curta.machine.ids import (
     AWAIT_ID,
     EXIT_ID,
@@ -37,7 +38,6 @@ from curta.machine.instructions import TRAPS
 from curta.machine.ledger import new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
-from curta.machine.program import INITIALISE, Segment
 from curta.machine.request import DEFAULT_PAGES
 from curta.machine.talkers import NOTHING, Talker
 from curta.machine.trace import Trace

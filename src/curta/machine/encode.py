@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from curta.machine.core_program import CoreProgram, Segment
 from curta.machine.instructions import CoreInstruction
-from curta.machine.program import CoreProgram, Segment
 from curta.machine.vocabulary import (
     ADDRESS_BYTES,
     AT,

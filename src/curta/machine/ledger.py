@@ -20,6 +20,7 @@ import numpy.typing as npt
 
 from curta.errors import TokenError, ToolchainError
 from curta.machine import ids
+from curta.machine.core_program import PRIVATE, Segment
 from curta.machine.ids import Ids
 from curta.machine.instructions import (
     CORE,
@@ -31,7 +32,6 @@ from curta.machine.instructions import (
 )
 from curta.machine.loaded import LoadedProgram
 from curta.machine.pieces import Pieces, pieces_of
-from curta.machine.program import PRIVATE, Segment
 from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR, QUOTIENT_DIGIT
 
 FIRST_FRAME = 2 * GLOBALS

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from curta.machine.core_program import PRIVATE
 from curta.machine.ids import ENDING, ENDS, FIRST_ERROR, FIRST_OUTPUT, ID_OF, Ids, last_words, names
 from curta.machine.instructions import (
     CORE,
@@ -26,7 +27,6 @@ from curta.machine.instructions import (
     operation_of,
 )
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import PRIVATE
 from curta.machine.trace import counters
 from curta.machine.vocabulary import (
     FIELDS,

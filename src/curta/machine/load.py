@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from curta.errors import FileError, LimitError, ProofError
+from curta.machine.core_program import CoreProgram
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import CoreProgram
 from curta.machine.stored import with_stores
 from curta.machine.wasm.module import MAX_PAGES, Module
 from curta.machine.wasm.validate import validate

@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.errors import FileError, LimitError
+from curta.machine.core_program import CoreProgram, Entry, Origin, Segment
 from curta.machine.ids import (
     FIRST_BYTE,
     FIRST_OPERATION,
@@ -26,7 +27,6 @@ from curta.machine.ids import (
     segment_ids,
 )
 from curta.machine.instructions import OPERATIONS, CoreInstruction
-from curta.machine.program import CoreProgram, Entry, Origin, Segment
 from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD, vocabulary
 
 ROW = np.dtype([("operation", "<u4"), *((name, "<u4") for name in FIELDS)])

@@ -20,12 +20,12 @@ from weakref import WeakValueDictionary
 from curta.engine import Engine
 from curta.errors import UserError
 from curta.machine.conversation import Host, Limits
+from curta.machine.core_program import Segment
 from curta.machine.instance import Instance
 from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.load import load_program
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import Segment
 from curta.machine.run import (
     DEFAULT_LIMITS,
     MACHINE_LEVELS,

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from curta.errors import TokenError
+from curta.machine.core_program import CoreProgram, Segment
 from curta.machine.ids import AT_ID, FIRST_BYTE, FIRST_DATA, FIRST_OPERATION, START_ID, Ids
 from curta.machine.instructions import OPERATIONS, CoreInstruction
-from curta.machine.program import CoreProgram, Segment
 from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from curta.machine.core_program import PRIVATE, CoreProgram, Segment
 from curta.machine.encode import encode_jump, encode_word
 from curta.machine.float_digits import missing_digits
 from curta.machine.float_words import BY_DIGITS
@@ -29,7 +30,6 @@ from curta.machine.instructions import (
 )
 from curta.machine.parts.operations import Extension
 from curta.machine.parts.token import FLOAT_DIGITS
-from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.vocabulary import (
     AWAIT,
     ERRORS,

@@ -16,9 +16,9 @@ from curta.engine import LEVELS, Engine, Level
 from curta.errors import UserError
 from curta.machine import layout
 from curta.machine.conversation import Conversation, Figures, Host, Input, Limits, Readable
+from curta.machine.core_program import Segment
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import Segment
 from curta.machine.talkers import NativeTalker, SessionTalker, Talker
 from curta.machine.toolchain import Watcher
 from curta.machine.trace import Trace

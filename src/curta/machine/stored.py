@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from curta.errors import UnsupportedFeatureError
+from curta.machine.core_program import PRIVATE, CoreProgram, Origin, Segment
 from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, CoreInstruction
-from curta.machine.program import PRIVATE, CoreProgram, Origin, Segment
 
 ALL_PAGES = 1 << 16
 FIRST_ENTRY = 2

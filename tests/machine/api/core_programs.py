@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from curta.machine.core_program import CoreProgram, Entry, Origin, Segment
 from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, CoreInstruction
-from curta.machine.program import CoreProgram, Entry, Origin, Segment
 
 SCRATCH = FIRST_GLOBAL
 CALLS = 4

@@ -16,6 +16,7 @@ from curta import Machine, Trap
 from curta.errors import LimitError, TokenError, ToolchainError
 from curta.machine import conversation, talkers
 from curta.machine.conversation import Conversation
+from curta.machine.core_program import PRIVATE, Segment
 from curta.machine.encode import encode_jump, encode_segment, encode_word
 from curta.machine.ids import STORED_ID, Ids, names
 from curta.machine.instance import Instance
@@ -24,7 +25,6 @@ from curta.machine.ledger import FIRST_FRAME, MEMORY_PAGE, PlainLedger, new_ledg
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import Opening, decode_opening, opening_ids, opening_of
 from curta.machine.pieces import pieces_in, pieces_of
-from curta.machine.program import PRIVATE, Segment
 from curta.machine.prompt import decode_prompt
 from curta.machine.run import MachineLevel
 from curta.machine.talkers import ReferenceTalker

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from curta.machine.core_program import CoreProgram
 from curta.machine.instructions import GLOBALS, CoreInstruction, kind_of
-from curta.machine.program import CoreProgram
 
 _THREE = ("select", "add3", "sub3", "funnel_shl", "funnel_shr")
 _SHARED = -1

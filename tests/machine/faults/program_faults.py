@@ -11,8 +11,8 @@ from fault import Fault, MismatchError
 from judging import Right
 from source_faults import SIBLINGS
 
+from curta.machine.core_program import CoreProgram, Entry, Segment
 from curta.machine.instructions import CORE, GLOBALS, CoreInstruction, kind_of
-from curta.machine.program import CoreProgram, Entry, Segment
 
 _READERS = {"a", "b", "c"}
 _JUMPS = {"jump_eq": "jump_ne", "jump_ne": "jump_eq", "call": "jump", "jump": "call"}

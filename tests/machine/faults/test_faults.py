@@ -19,10 +19,10 @@ from pass_faults import HAND, pass_faults
 from program_faults import instruction_fault, target_faults
 from rule_faults import rule_faults
 
+from curta.machine.core_program import CoreProgram
 from curta.machine.instructions import WORD, CoreInstruction
 from curta.machine.layout import ARGUMENTS, ENVIRONMENT
 from curta.machine.lower import context
-from curta.machine.program import CoreProgram
 from curta.machine.wasm import decode
 from curta.machine.wasm.text import assemble
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from curta.machine.core_program import CoreProgram
 from curta.machine.instructions import GLOBALS, CoreInstruction
 from curta.machine.lower.check import Checker
 from curta.machine.lower.code import (
@@ -30,7 +31,6 @@ from curta.machine.lower.flat import Flat, arrange
 from curta.machine.lower.operations import GET, SET
 from curta.machine.lower.place import place
 from curta.machine.lower.registers import choose_registers
-from curta.machine.program import CoreProgram
 from curta.machine.reference import CoreMachine
 
 COUNTER = GLOBALS + 20

@@ -14,12 +14,12 @@ import pytest
 from core_run import CoreInstance
 
 from curta.errors import LimitError, LinkError, ModuleError, ProofError
+from curta.machine.core_program import PRIVATE, Claim, CoreProgram, Origin, Place, Segment
 from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, CoreInstruction
 from curta.machine.layout import ARGUMENTS_LENGTH
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import PRIVATE, Claim, CoreProgram, Origin, Place, Segment
 from curta.machine.proof import Kept, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES

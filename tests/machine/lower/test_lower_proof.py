@@ -11,12 +11,12 @@ from lower_cases import LOWER_CASES
 from wasm_cases import CASES
 
 from curta.errors import ProofError
+from curta.machine.core_program import Claims, CoreProgram
 from curta.machine.instructions import COMPARISONS, CoreInstruction, kind_of
 from curta.machine.library import exported_functions
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
 from curta.machine.lower.translate import INSTRUCTIONS
-from curta.machine.program import Claims, CoreProgram
 from curta.machine.proof import Verdict, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES

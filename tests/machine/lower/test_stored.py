@@ -8,10 +8,10 @@ import pytest
 from core_run import CoreInstance
 
 from curta.errors import ProofError
+from curta.machine.core_program import CoreProgram
 from curta.machine.instructions import MEMORY_PAGES, CoreInstruction
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
-from curta.machine.program import CoreProgram
 from curta.machine.proof import prove
 from curta.machine.stored import with_stores
 from curta.machine.wasm import Module, assemble, decode

@@ -28,10 +28,10 @@ import numpy as np
 
 from curta.errors import FileError, ProgramError
 from curta.machine.conversation import Chapter, Page
+from curta.machine.core_program import Segment
 from curta.machine.ids import Ids
 from curta.machine.kept.journal import Journal, Record
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import Segment
 
 _BLOCK = 1 << 20
 _LENGTH = struct.Struct("<I")

@@ -16,6 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from curta.machine.core_program import INITIALISE, PRIVATE, Entry, Segment
 from curta.machine.instructions import MEMORY_PAGES, PAGE, TRAPS, WORD
 from curta.machine.layout import ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
 from curta.machine.lower.code import (
@@ -33,7 +34,6 @@ from curta.machine.lower.code import (
 )
 from curta.machine.lower.context import LowerOptions, ModuleContext
 from curta.machine.lower.operations import SET
-from curta.machine.program import INITIALISE, PRIVATE, Entry, Segment
 from curta.machine.values import word_count
 from curta.machine.wasm.module import Data, Element, FunctionType
 

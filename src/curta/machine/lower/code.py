@@ -22,8 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from curta.machine.core_program import USER, Callee, Place
 from curta.machine.lower.witness import Witness
-from curta.machine.program import USER, Callee, Place
 
 __all__ = ["USER", "Callee", "Place"]
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from curta.machine.core_program import Claim
 from curta.machine.instructions import CoreInstruction
 from curta.machine.layout import SCRATCH
 from curta.machine.lower.code import (
@@ -36,7 +37,6 @@ from curta.machine.lower.context import SharedRegisters
 from curta.machine.lower.flat import INVERTED, Flat, Line, Mark
 from curta.machine.lower.operations import GET, SET, takes_immediate
 from curta.machine.lower.registers import Registers
-from curta.machine.program import Claim
 
 _MOVED_SOURCE = 1
 """Beyond the frame lie a register to break circles, and one for the pointer of a call."""

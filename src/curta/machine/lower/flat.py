@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from curta.machine.core_program import Claim
 from curta.machine.instructions import COMPARISONS, CORE, CoreInstruction
 from curta.machine.lower.code import Callee, Label, Place
 from curta.machine.lower.registers import Registers
-from curta.machine.program import Claim
 
 INVERTED = {f"jump_{name}": f"jump_{CORE[name].inverse}" for name in COMPARISONS}
 """The jump that is taken when this one is not."""

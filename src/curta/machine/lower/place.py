@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from curta.errors import UnsupportedFeatureError
+from curta.machine.core_program import Claim, Origin
 from curta.machine.instructions import MOST_INSTRUCTIONS, CoreInstruction, kind_of
 from curta.machine.lower.code import USER, Callee, Label, Place
 from curta.machine.lower.flat import Flat, Mark
-from curta.machine.program import Claim, Origin
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curta.machine.program import Callee, Claim, Place
+from curta.machine.core_program import Callee, Claim, Place
 
 Value = int
 Label = int

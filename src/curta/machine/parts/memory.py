@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, back, both, count_reached, equals, select
+from curta.machine.core_program import PRIVATE
 from curta.machine.instructions import CORE, PAGE, WORD
 from curta.machine.parts.program import Program
 from curta.machine.parts.registers import Registers
 from curta.machine.parts.words import digits_of, from_digits, wrapped
-from curta.machine.program import PRIVATE
 from curta.machine.vocabulary import ADDRESS_BYTES, AT, DATA, START
 
 LANES = range(4)

@@ -12,10 +12,10 @@ from dataclasses import fields, replace
 from typing import Any
 
 from curta.errors import ProofError, TokenError
+from curta.machine.core_program import Claim, Claims, CoreProgram, Place
 from curta.machine.ids import Ids
 from curta.machine.library import imported_function
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import Claim, Claims, CoreProgram, Place
 from curta.machine.prompt import decode_prompt
 from curta.machine.proof.explain import not_proved
 from curta.machine.proof.kept import Kept

@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from curta.machine.core_program import USER, Callee
 from curta.machine.instructions import CORE, GLOBALS, has_fourth
-from curta.machine.program import USER, Callee
 from curta.machine.proof.modules import SourceModule, Sources
 from curta.machine.proof.target import Target
 from curta.machine.wasm.module import Instruction

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from curta.machine.program import Callee, Claim, Place
+from curta.machine.core_program import Callee, Claim, Place
 from curta.machine.proof.explain import difference, shown
 from curta.machine.proof.modules import Refused, SourceFunction, Sources
 from curta.machine.proof.source import Frame, SourceRun, State, Undecided, start_frame

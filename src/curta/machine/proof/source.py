@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 
+from curta.machine.core_program import USER, Callee, Place
 from curta.machine.instructions import TRAPS, WORD
 from curta.machine.layout import ENTRY_BYTES, TABLE
 from curta.machine.library import instruction_function
-from curta.machine.program import USER, Callee, Place
 from curta.machine.proof.events import divided
 from curta.machine.proof.meanings import MEANINGS, PARAMETERS, Words
 from curta.machine.proof.modules import Refused, SourceFunction, Sources

@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from curta.machine.core_program import Callee
 from curta.machine.instructions import (
     CORE,
     CoreInstruction,
     kind_of,
     operation_of,
 )
-from curta.machine.program import Callee
 from curta.machine.proof.events import accessed, divided, written
 from curta.machine.proof.modules import Refused, Sources
 from curta.machine.proof.source import State

@@ -16,6 +16,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from curta.errors import ProofError
+from curta.machine.core_program import (
+    INITIALISE,
+    PRIVATE,
+    USER,
+    Callee,
+    Claims,
+    CoreProgram,
+    Entry,
+    Place,
+)
 from curta.machine.instructions import (
     DIVISIONS,
     GLOBALS,
@@ -30,16 +40,6 @@ from curta.machine.instructions import (
 )
 from curta.machine.layout import DATA, ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
 from curta.machine.library import instruction_function
-from curta.machine.program import (
-    INITIALISE,
-    PRIVATE,
-    USER,
-    Callee,
-    Claims,
-    CoreProgram,
-    Entry,
-    Place,
-)
 from curta.machine.proof.explain import not_proved
 from curta.machine.proof.kept import Kept, fingerprint
 from curta.machine.proof.modules import (
