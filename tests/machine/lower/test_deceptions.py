@@ -14,7 +14,7 @@ import pytest
 from core_run import CoreInstance
 
 from curta.errors import LimitError, LinkError, ModuleError, ProofError
-from curta.machine.core_program import PRIVATE, Claim, CoreProgram, Origin, Place, Segment
+from curta.machine.core_program import PRIVATE, Claim, CoreProgram, Origin, Segment, WasmLocation
 from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, CoreInstruction
 from curta.machine.layout import ARGUMENTS_LENGTH
 from curta.machine.loaded import LoadedProgram
@@ -63,7 +63,7 @@ def put(
     claimed = replace(
         program.claims, functions=functions, blocks={**program.claims.blocks, **blocks}
     )
-    origin = Origin("f", asked=Place(("user", index), 0))
+    origin = Origin("f", asked=WasmLocation(("user", index), 0))
     origins = program.origins + (origin,) * len(own)
     return replace(program, instructions=(*moved, *own), claims=claimed, origins=origins)
 
@@ -134,7 +134,7 @@ def claimed_choice(program: CoreProgram) -> CoreProgram:
         *(CoreInstruction("copy", b=3, d=0), RETURN),
     ]
     made = {3: ("ite", (2, ~1, ~0))}
-    claim = Claim(Place(("user", 0), 9), (1, 2), {0: 1, 1: None, 2: 2, 3: 3}, made)
+    claim = Claim(WasmLocation(("user", 0), 9), (1, 2), {0: 1, 1: None, 2: 2, 3: 3}, made)
     return put(program, 0, code, {6: claim})
 
 
@@ -382,7 +382,7 @@ def test_functions_of_the_module_are_not_in_line(tmp_path: Path) -> None:
       (func (export "f") (param i32) (result i32) (call $g (local.get 0))))"""
     module = decode(assemble(text))
     program = put(lower(module), 1, [with_constant("add", 1, a=0, d=0), RETURN])
-    inlined = {Place(("user", 1), 1): ("user", 0)}
+    inlined = {WasmLocation(("user", 1), 1): ("user", 0)}
     assert is_refused(module, replace(program, claims=replace(program.claims, inlined=inlined)))
 
 
@@ -475,7 +475,7 @@ def test_constants_of_claims_are_words(made: Mapping[int, tuple[str, tuple[int, 
         CoreInstruction("jump_eq", a=6, b=7, target=6),
         *(constant(666), RETURN, constant(10), RETURN),
     ]
-    claim = Claim(Place(("user", 0), 2), (1, 2), {0: 1, 1: None, 6: 4, 7: 6}, made)
+    claim = Claim(WasmLocation(("user", 0), 2), (1, 2), {0: 1, 1: None, 6: 4, 7: 6}, made)
     with np.errstate(all="ignore"):
         assert is_refused(module, put(program, 0, code, {3: claim}))
 

@@ -27,12 +27,12 @@ from curta.machine.lower.code import (
     End,
     Jump,
     Label,
-    Place,
     Return,
     Step,
     Table,
     Trap,
     Value,
+    WasmLocation,
     mapped,
     return_register,
 )
@@ -121,7 +121,7 @@ class Builder:
         self.blocks: list[Block] = []
         self.rare: list[Block] = []
         """What is seldom reached: it comes after all others."""
-        self.place = Place(self.code.callee, 0)
+        self.place = WasmLocation(self.code.callee, 0)
         self.open(flat(self.locals[:taken]))
 
     def _lay_out(self, function: Function) -> tuple[range, ...]:
@@ -242,7 +242,7 @@ class Builder:
         self, parameters: Values, label: Label | None = None, *, rare: bool = False, after: int = 0
     ) -> None:
         """Begin a block, of WebAssembly's instruction that is `after` this one."""
-        place = Place(self.code.callee, self.place.instruction + after)
+        place = WasmLocation(self.code.callee, self.place.instruction + after)
         label = self.code.new_label() if label is None else label
         self.block = Block(label, parameters, [], Trap(0), place)
         (self.rare if rare else self.blocks).append(self.block)

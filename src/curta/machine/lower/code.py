@@ -22,10 +22,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curta.machine.core_program import USER, Callee, Place
+from curta.machine.core_program import USER, Callee, WasmLocation
 from curta.machine.lower.witness import Witness
 
-__all__ = ["USER", "Callee", "Place"]
+__all__ = ["USER", "Callee", "WasmLocation"]
 
 Value = int
 Label = int
@@ -48,7 +48,7 @@ class Step(NamedTuple):
     c: Value | None = None
     e: Value | None = None
     immediate: int = 0
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Call(NamedTuple):
@@ -62,7 +62,7 @@ class Call(NamedTuple):
     results: tuple[Value, ...]
     height: int
     pointer: Value | None = None
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Edge(NamedTuple):
@@ -74,7 +74,7 @@ class Edge(NamedTuple):
 
 class Jump(NamedTuple):
     edge: Edge
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Branch(NamedTuple):
@@ -88,7 +88,7 @@ class Branch(NamedTuple):
     then: Edge
     otherwise: Edge
     rare: int = 0
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Table(NamedTuple):
@@ -96,12 +96,12 @@ class Table(NamedTuple):
 
     chosen: Value
     edges: tuple[Edge, ...]
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Return(NamedTuple):
     values: tuple[Value, ...]
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class TailCall(NamedTuple):
@@ -109,19 +109,19 @@ class TailCall(NamedTuple):
 
     callee: Callee
     arguments: tuple[Value, ...]
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Trap(NamedTuple):
     number: int
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Exit(NamedTuple):
     """The program ends with this exit code."""
 
     code: Value
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 End = Jump | Branch | Table | Return | TailCall | Trap | Exit
@@ -133,7 +133,7 @@ class Block:
     parameters: tuple[Value, ...]
     steps: list[Step | Call]
     end: End
-    place: Place | None = None
+    place: WasmLocation | None = None
     """Where WebAssembly is when the block begins."""
 
 

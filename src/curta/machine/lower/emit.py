@@ -23,13 +23,13 @@ from curta.machine.lower.code import (
     Exit,
     Jump,
     Label,
-    Place,
     Return,
     Step,
     Table,
     TailCall,
     Trap,
     Value,
+    WasmLocation,
     return_register,
 )
 from curta.machine.lower.conflicts import bits_of, members
@@ -129,14 +129,14 @@ class _Writer:
 
     # -- lines ------------------------------------------------------------------------------------
 
-    def add(self, instruction: CoreInstruction, place: Place | None) -> None:
+    def add(self, instruction: CoreInstruction, place: WasmLocation | None) -> None:
         self.lines.append(Line(instruction, place))
 
-    def move(self, moves: Moves, place: Place | None) -> None:
+    def move(self, moves: Moves, place: WasmLocation | None) -> None:
         """The copies that make the moves."""
         self.lines += self.moved(moves, place)
 
-    def moved(self, moves: Moves, place: Place | None) -> list[Line]:
+    def moved(self, moves: Moves, place: WasmLocation | None) -> list[Line]:
         turns = in_turn(moves, self.registers.frame) if moves else ()
         return [Line(_copy(d, source), place) for d, source in turns]
 

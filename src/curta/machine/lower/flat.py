@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from curta.machine.core_program import Claim
 from curta.machine.instructions import COMPARISONS, CORE, CoreInstruction
-from curta.machine.lower.code import Callee, Label, Place
+from curta.machine.lower.code import Callee, Label, WasmLocation
 from curta.machine.lower.registers import Registers
 
 INVERTED = {f"jump_{name}": f"jump_{CORE[name].inverse}" for name in COMPARISONS}
@@ -32,7 +32,7 @@ class Line(NamedTuple):
     """
 
     instruction: CoreInstruction
-    place: Place | None
+    place: WasmLocation | None
     ways: tuple[Label, ...] = ()
     callee: Callee | None = None
 
@@ -75,7 +75,7 @@ class Flat:
     registers: Registers
     claim: Callable[[Label], Claim | None]
     """What holds where a block begins."""
-    inlined: Mapping[Place, Callee]
+    inlined: Mapping[WasmLocation, Callee]
     """Calls that have their function in line."""
 
 

@@ -9,7 +9,7 @@ from functools import cache, partial
 from curta.errors import UnsupportedFeatureError
 from curta.machine.core_program import Claim, Origin
 from curta.machine.instructions import MOST_INSTRUCTIONS, CoreInstruction, kind_of
-from curta.machine.lower.code import USER, Callee, Label, Place
+from curta.machine.lower.code import USER, Callee, Label, WasmLocation
 from curta.machine.lower.flat import Flat, Mark
 
 
@@ -21,7 +21,7 @@ class Placed:
     """Where functions begin."""
     blocks: Mapping[int, Claim]
     """What holds where jumps lead to a block, by its first instruction."""
-    inlined: Mapping[Place, Callee]
+    inlined: Mapping[WasmLocation, Callee]
     """Calls that have their function in line."""
 
 
@@ -65,7 +65,7 @@ def place(functions: Sequence[Flat]) -> Placed:
     return Placed(tuple(instructions), tuple(origins), starts, blocks, inlined)
 
 
-def _origin(function: Flat, place: Place | None) -> Origin:
+def _origin(function: Flat, place: WasmLocation | None) -> Origin:
     """Of an instruction in a function; what is put in line counts where it was called."""
     library = function.callee[0] != USER
     outer = place

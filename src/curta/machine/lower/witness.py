@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curta.machine.core_program import Callee, Claim, Place
+from curta.machine.core_program import Callee, Claim, WasmLocation
 
 Value = int
 Label = int
@@ -25,7 +25,7 @@ class Held(NamedTuple):
     is in line in.
     """
 
-    place: Place
+    place: WasmLocation
     words: tuple[Value, ...]
 
     def within(self, other: Held, name: Callable[[Value], Value]) -> Held:
@@ -33,7 +33,7 @@ class Held(NamedTuple):
         return Held(_within(self.place, other.place), (*map(name, self.words), *other.words))
 
 
-def _within(place: Place, outer: Place) -> Place:
+def _within(place: WasmLocation, outer: WasmLocation) -> WasmLocation:
     inner = outer if place.within is None else _within(place.within, outer)
     return place._replace(within=inner)
 
@@ -43,11 +43,11 @@ class Witness:
     """Of a function."""
 
     blocks: dict[Label, Held] = field(default_factory=dict)
-    calls: dict[Place, Held] = field(default_factory=dict)
+    calls: dict[WasmLocation, Held] = field(default_factory=dict)
     """Before calls, without what they take."""
-    returns: dict[Place, Held] = field(default_factory=dict)
+    returns: dict[WasmLocation, Held] = field(default_factory=dict)
     """Behind the instructions that these calls are the end of."""
-    inlined: dict[Place, Callee] = field(default_factory=dict)
+    inlined: dict[WasmLocation, Callee] = field(default_factory=dict)
     """Calls that have their function in line."""
     names: dict[Value, Value] = field(default_factory=dict)
     """What values are that passes have replaced."""

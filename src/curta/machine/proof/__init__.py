@@ -12,7 +12,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from curta.errors import ProofError, TokenError
-from curta.machine.core_program import Claim, Claims, CoreProgram, Place
+from curta.machine.core_program import Claim, Claims, CoreProgram, WasmLocation
 from curta.machine.ids import Ids
 from curta.machine.library import imported_function
 from curta.machine.parts.operations import Extension, Operations
@@ -69,7 +69,7 @@ def _plain(value: Any) -> Any:
         return value
     if kind is tuple:
         return tuple(map(_plain, value))
-    if kind is Place or kind is Claim:
+    if kind is WasmLocation or kind is Claim:
         return kind(*map(_plain, value))
     if isinstance(value, Mapping):
         return {_plain(key): _plain(content) for key, content in value.items()}

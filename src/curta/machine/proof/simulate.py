@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from curta.machine.core_program import Callee, Claim, Place
+from curta.machine.core_program import Callee, Claim, WasmLocation
 from curta.machine.proof.explain import difference, shown
 from curta.machine.proof.modules import Refused, SourceFunction, Sources
 from curta.machine.proof.source import Frame, SourceRun, State, Undecided, start_frame
@@ -35,10 +35,10 @@ class FunctionProof:
     target: Target
     callee: Callee
     start: int
-    place_of: Callable[[int], Place]
+    place_of: Callable[[int], WasmLocation]
     claims: Mapping[int, Claim]
-    inlined: Mapping[Place, Callee]
-    divided: Set[Place]
+    inlined: Mapping[WasmLocation, Callee]
+    divided: Set[WasmLocation]
     lemmas: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:

@@ -24,7 +24,7 @@ from curta.machine.core_program import (
     Claims,
     CoreProgram,
     Entry,
-    Place,
+    WasmLocation,
 )
 from curta.machine.instructions import (
     DIVISIONS,
@@ -82,7 +82,7 @@ class ProgramProof:
     program: CoreProgram
     entries: Mapping[str, Entry]
     claims: Claims
-    places: Sequence[Place | None]
+    places: Sequence[WasmLocation | None]
     """What of WebAssembly each instruction is for: hints, too."""
     module: Module
     most_pages: int
@@ -409,7 +409,7 @@ class ProgramProof:
             return tuple(sorted(proof.lemmas)), str(refused)
         return tuple(sorted(proof.lemmas)), None
 
-    def _place(self, at: int) -> Place:
+    def _place(self, at: int) -> WasmLocation:
         """What of WebAssembly an instruction is for."""
         place = self.places[at]
         if place is None:
