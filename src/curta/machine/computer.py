@@ -15,7 +15,7 @@ from curta.machine.parts.program import (
     Baked,
     Fields,
     Filing,
-    Program,
+    ProgramState,
     is_running,
     program_parts,
 )
@@ -61,7 +61,7 @@ def fields_of(
     return Filing(graph, operations, running) if baked is None else Baked(operations, baked)
 
 
-def distance(graph: Graph, program: Program, registers: Registers) -> Node:
+def distance(graph: Graph, program: ProgramState, registers: Registers) -> Node:
     """How far the current instruction jumps; 1 if it does not."""
     now, a, b = program.now, registers.sources.a, registers.sources.b
     taken = now.is_any("jump", "call")

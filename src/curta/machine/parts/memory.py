@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from curta.compiler import Graph, Node, at_least, back, both, count_reached, equals, select
 from curta.machine.core_program import PRIVATE
 from curta.machine.instructions import CORE, PAGE, WORD
-from curta.machine.parts.program import Program
+from curta.machine.parts.program import ProgramState
 from curta.machine.parts.registers import Registers
 from curta.machine.parts.words import digits_of, from_digits, wrapped
 from curta.machine.vocabulary import ADDRESS_BYTES, AT, DATA, START
@@ -42,7 +42,7 @@ class Address:
     """In three digits, the highest first: neighbours in memory are neighbours in a table."""
 
 
-def memory_parts(graph: Graph, number: Node, program: Program, registers: Registers) -> Memory:
+def memory_parts(graph: Graph, number: Node, program: ProgramState, registers: Registers) -> Memory:
     now, sources = program.now, registers.sources
     is_data = graph.is_token(*DATA).named("is data")
     stores = now.operations.of_kind("store")
@@ -135,7 +135,11 @@ def file_lanes(
 
 
 def loaded(
-    graph: Graph, program: Program, address: Address, lanes: Sequence[Node], sizes: Sequence[Node]
+    graph: Graph,
+    program: ProgramState,
+    address: Address,
+    lanes: Sequence[Node],
+    sizes: Sequence[Node],
 ) -> Node:
     """The word that a load gives."""
     content = []
