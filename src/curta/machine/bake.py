@@ -36,7 +36,7 @@ from curta.machine.run import (
     MACHINE_LEVELS,
     LoadOptions,
     MachineLevel,
-    Program,
+    ProgramSource,
     Run,
     TalkOptions,
     check_options,
@@ -198,7 +198,7 @@ class BakedMachine:
 
 
 def bake(
-    program: Program | CoreProgram,
+    program: ProgramSource | CoreProgram,
     *,
     library: bool = False,
     extensions: Sequence[Extension] = (),

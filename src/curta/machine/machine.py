@@ -31,7 +31,7 @@ from curta.machine.run import (
     MACHINE_LEVELS,
     LoadOptions,
     MachineLevel,
-    Program,
+    ProgramSource,
     Run,
     RunOptions,
     check_options,
@@ -104,7 +104,7 @@ class Machine:
 
     def run(
         self,
-        program: Program,
+        program: ProgramSource,
         *,
         keep: str | Path | None = None,
         keep_tokens: bool = False,
@@ -124,7 +124,7 @@ class Machine:
 
     def map(
         self,
-        program: Program,
+        program: ProgramSource,
         inputs: Iterable[Given],
         *,
         jobs: int | None = None,
@@ -148,7 +148,7 @@ class Machine:
         many = Many(worker_setup(ready, self.level), program_name(program), max_memory, shared)
         return run_many(ready, many, inputs, jobs)
 
-    def instantiate(self, program: Program, **options: Unpack[RunOptions]) -> Instance:
+    def instantiate(self, program: ProgramSource, **options: Unpack[RunOptions]) -> Instance:
         """A program whose exported functions are invoked one by one.
 
         Of C and C++ all functions that are not static are exported. Limits hold for all
@@ -157,7 +157,7 @@ class Machine:
         return constructed(self.begin(program, library=True, **options))
 
     def begin(
-        self, program: Program, *, library: bool = False, **options: Unpack[RunOptions]
+        self, program: ProgramSource, *, library: bool = False, **options: Unpack[RunOptions]
     ) -> Instance:
         """A conversation in which the program was said, and nothing was asked of it yet."""
         check_options(options, RunOptions)
@@ -170,7 +170,7 @@ class Machine:
     # -- the steps ---------------------------------------------
 
     def ready(
-        self, program: Program, *, library: bool = False, **options: Unpack[RunOptions]
+        self, program: ProgramSource, *, library: bool = False, **options: Unpack[RunOptions]
     ) -> Ready:
         """All that it takes to begin a run, or to go on with one."""
         check_options(options, RunOptions)
@@ -189,7 +189,7 @@ class Machine:
         )
 
     @contextmanager
-    def _made_ready(self, program: Program, watcher: Watcher | None) -> Iterator[None]:
+    def _made_ready(self, program: ProgramSource, watcher: Watcher | None) -> Iterator[None]:
         """Have the weights made ready while a program is; both take long the first time."""
         if self.level == "reference" or "engine" in self.__dict__ or not is_there(program):
             yield
@@ -210,7 +210,7 @@ class Machine:
 
     def load(
         self,
-        program: Program,
+        program: ProgramSource,
         *,
         library: bool = False,
         stored: bool = False,
@@ -247,7 +247,7 @@ class Machine:
         return start(self.talker(), program, host, limits, segments)
 
 
-def is_there(program: Program) -> bool:
+def is_there(program: ProgramSource) -> bool:
     """Whether there are files to be read, if that is what it takes."""
     if isinstance(program, bytes | bytearray):
         return True
@@ -274,7 +274,7 @@ def load_options(options: RunOptions) -> LoadOptions:
     return loading
 
 
-def module_of(program: Program, library: bool, options: LoadOptions) -> bytes:
+def module_of(program: ProgramSource, library: bool, options: LoadOptions) -> bytes:
     """The WebAssembly, compiled if it is not that already."""
     if isinstance(program, bytes | bytearray):
         return bytes(program)

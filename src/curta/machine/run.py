@@ -25,7 +25,7 @@ from curta.machine.trace import Trace
 
 MachineLevel = Level | Literal["reference"]
 MACHINE_LEVELS: tuple[MachineLevel, ...] = (*LEVELS, "reference")
-Program = str | Path | bytes | Sequence[str | Path]
+ProgramSource = str | Path | bytes | Sequence[str | Path]
 """A file, several files of C or C++, or the bytes of a module."""
 DEFAULT_LIMITS = Limits()
 CONSTRUCTORS = "_initialize"
@@ -200,7 +200,7 @@ def constructed(instance: Instance) -> Instance:
     return instance
 
 
-def program_name(program: Program) -> str:
+def program_name(program: ProgramSource) -> str:
     """What a program is told that it is called."""
     if isinstance(program, bytes | bytearray):
         return "program"
