@@ -14,7 +14,7 @@ from curta.options import option, word
 from curta.terminal import Screen
 
 if TYPE_CHECKING:
-    from curta.gallery.program import Program
+    from curta.gallery.program import GalleryProgram
 
 SECONDS_BEFORE_PROGRESS = 2
 
@@ -75,7 +75,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def answer(options: Options, program: Program) -> int:
+def answer(options: Options, program: GalleryProgram) -> int:
     from curta.engine import load
     from curta.engine.model_cache import compile_cached
     from curta.engine.trace_file import save_trace

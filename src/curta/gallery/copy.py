@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, equals
 from curta.gallery.pieces import DIGITS, LETTERS, fetch, latest, table
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 SYMBOLS = (*LETTERS, *DIGITS)
 
@@ -31,7 +31,7 @@ def encode(text: str) -> list[str]:
     return [*characters(text, SYMBOLS, "abc123"), "="]
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="copy",
     summary="the input, said again",
     build=build,

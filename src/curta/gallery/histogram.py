@@ -25,7 +25,7 @@ from curta.gallery.pieces import (
     say_labelled_numbers,
     total,
 )
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 
 def build() -> Graph:
@@ -49,7 +49,7 @@ def reference(text: str) -> str:
     return "".join(f"{letter}{counts[letter]}" for letter in sorted(counts))
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="histogram",
     summary="how often each letter occurs, in decimal",
     build=build,

@@ -9,7 +9,7 @@ from __future__ import annotations
 from curta.compiler import Graph
 from curta.gallery.copy import SYMBOLS
 from curta.gallery.pieces import LETTERS, latest, say_number
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 
 def build() -> Graph:
@@ -23,7 +23,7 @@ def encode(text: str) -> list[str]:
     return [*characters(text, SYMBOLS, "hello"), "="]
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="length",
     summary="how many symbols the input has, in decimal",
     build=build,
