@@ -31,7 +31,7 @@ from curta.learn.export import torch_module
 from curta.learn.export.write import export
 from curta.learn.models.config import ModelConfig
 from curta.learn.training.config import TrainingConfig
-from curta.learn.training.loop import Report, train
+from curta.learn.training.loop import ChunkMetrics, train
 from curta.learn.training.state import TrainingState, of_seed
 
 DIGITS = 6
@@ -54,7 +54,7 @@ def experiment(steps: int) -> Experiment:
 def trained(setup: Setup, console: Console) -> TrainingState:
     """The lab's training loop, with a line now and then."""
 
-    def tell(report: Report, state: TrainingState) -> None:
+    def tell(report: ChunkMetrics, state: TrainingState) -> None:
         if report.step % 500 == 0:
             console.print(
                 f"step {report.step:>5}  loss {report.loss[0]:.4f}  exact {report.exact[0]:.1%}"

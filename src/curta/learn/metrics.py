@@ -13,7 +13,7 @@ from curta.errors import ExperimentError
 from curta.learn.experiment import Experiment
 from curta.learn.files import whole
 from curta.learn.folder import read_lines, write
-from curta.learn.training.loop import Report
+from curta.learn.training.loop import ChunkMetrics
 from curta.learn.training.optimiser import learning_rate
 
 Log = Literal["tensorboard", "wandb"]
@@ -44,7 +44,7 @@ class Metrics:
         self.loggers = loggers
         self.file = path.open("a", encoding="utf-8")
 
-    def add(self, report: Report) -> dict[str, Any]:
+    def add(self, report: ChunkMetrics) -> dict[str, Any]:
         """Write a line."""
         line = {
             "step": report.step,

@@ -21,7 +21,7 @@ from curta.learn.options import with_options
 from curta.learn.recipes import units
 from curta.learn.runs import Listener, RecipeFolder
 from curta.learn.tasks.base import Task
-from curta.learn.training.loop import Report as Chunk
+from curta.learn.training.loop import ChunkMetrics as Chunk
 from curta.options import Choices
 from curta.settings import read_settings
 from curta.terminal import Progress, write_json

@@ -37,7 +37,7 @@ Chunk = Callable[[TrainingState, Array], tuple[TrainingState, Counts]]
 
 
 @dataclass(frozen=True)
-class Report:
+class ChunkMetrics:
     """What a chunk of steps came to: means over its steps, for each seed."""
 
     step: int
@@ -53,7 +53,7 @@ def train(
     setup: Setup,
     state: TrainingState | None = None,
     *,
-    on_report: Callable[[Report, TrainingState], None] = lambda report, state: None,
+    on_report: Callable[[ChunkMetrics, TrainingState], None] = lambda report, state: None,
 ) -> TrainingState:
     """Train up to the experiment's number of steps, from where the state is."""
     config = setup.experiment.training
@@ -74,7 +74,7 @@ def train(
         check_finite(losses, step, config)
         if step + size == config.steps:
             check_models(state, config)
-        report = Report(
+        report = ChunkMetrics(
             step=step + size,
             seconds=now - begun,
             steps_per_second=size / (now - before),
