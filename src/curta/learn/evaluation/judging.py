@@ -19,7 +19,7 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from curta.errors import ExperimentError
 from curta.learn.evaluation.exact import Verdicts, check_length, teacher_forced
-from curta.learn.evaluation.problems import Source
+from curta.learn.evaluation.problems import RowSource
 from curta.learn.experiment import Setup
 from curta.learn.keys import mix
 from curta.learn.language import Rows
@@ -130,7 +130,13 @@ class Judge:
         return rows
 
     def batches(
-        self, source: Source, sizes: np.ndarray, split: Split, *, key: Array, trained: bool = False
+        self,
+        source: RowSource,
+        sizes: np.ndarray,
+        split: Split,
+        *,
+        key: Array,
+        trained: bool = False,
     ) -> Iterator[tuple[np.ndarray, Rows]]:
         """A row for each choice of sizes, batch by batch; and which ones they are.
 

@@ -26,7 +26,7 @@ from curta.learn.evaluation.judging import (
     power_above,
 )
 from curta.learn.evaluation.probes import Commuted, can_commute, can_relabel, relabelled
-from curta.learn.evaluation.problems import Cell, Problems, Source
+from curta.learn.evaluation.problems import Cell, Problems, RowSource
 from curta.learn.evaluation.walks import WalkCell, stepping, walk_accuracy
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
@@ -152,7 +152,7 @@ class Evaluator:
     done: int = 0
 
     def suite(
-        self, name: str, source: Source, sizes: np.ndarray, split: Split, *, key: Array
+        self, name: str, source: RowSource, sizes: np.ndarray, split: Split, *, key: Array
     ) -> None:
         """Problems drawn from a distribution."""
         tally = self.evaluation.suites.setdefault(name, self.empty())
@@ -187,7 +187,7 @@ class Evaluator:
         ):
             tally.add(marks, which >= 0)
 
-    def lengths(self, source: Source, cells: list[Cell], samples: int, *, key: Array) -> None:
+    def lengths(self, source: RowSource, cells: list[Cell], samples: int, *, key: Array) -> None:
         """So many samples of each cell, all of one kind; they go through together."""
         sizes = np.repeat(np.array([cell.sizes for cell in cells]), samples, axis=0)
         split, trained = cells[0].split, cells[0].trained

@@ -43,7 +43,7 @@ class Problems:
         self.setup = setup
         self.config = config
         self.sampling = setup.experiment.sampling
-        self.sources: dict[Sampling, Source] = {}
+        self.sources: dict[Sampling, RowSource] = {}
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -106,12 +106,12 @@ class Problems:
             found.setdefault(min(places, longest), []).append(cell)
         return found
 
-    def by_length(self, places: int) -> Source:
+    def by_length(self, places: int) -> RowSource:
         """Draws problems of given lengths, up to so many places."""
         plain = replace(self.plain, digits=(1, places), values=None, carries=False)
         return self.source(plain, within=self.sampling.values)
 
-    def as_trained(self) -> Source:
+    def as_trained(self) -> RowSource:
         """Draws what training draws at its end, without the examples that prime it."""
         return self.source(self.plain)
 
@@ -120,18 +120,18 @@ class Problems:
         """The distribution of training without what changes it over time."""
         return replace(self.sampling, priming=None, curriculum=0)
 
-    def source(self, sampling: Sampling, within: tuple[int, int] | None = None) -> Source:
+    def source(self, sampling: Sampling, within: tuple[int, int] | None = None) -> RowSource:
         """One for each distribution of problems of a size; the sizes are chosen outside."""
         if sampling.values is None:
             sampling = replace(sampling, digits=(1, sampling.digits[1]), equal=False)
         if sampling not in self.sources:
-            self.sources[sampling] = Source(Sampler(self.setup.language, sampling), within)
+            self.sources[sampling] = RowSource(Sampler(self.setup.language, sampling), within)
         return self.sources[sampling]
 
-    def outside(self) -> Source:
+    def outside(self) -> RowSource:
         """Draws operands of which at least one lies outside of the trained range."""
         assert self.config.values is not None
-        return Source(OutsideSampler(self.setup, self.config.values))
+        return RowSource(OutsideSampler(self.setup, self.config.values))
 
     def random_sizes(self, count: int, *, key: Array) -> np.ndarray:
         """Lengths as training draws them."""
@@ -140,7 +140,7 @@ class Problems:
         return np.asarray(draw(jax.random.split(key, count)))
 
 
-class Source:
+class RowSource:
     """A compiled program that writes rows of given lengths, of any part.
 
     within: the range of the operands of problems that training could draw
