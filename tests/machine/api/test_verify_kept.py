@@ -42,7 +42,7 @@ from curta.machine.verify.compared import Compared
 from curta.machine.verify.jobs import (
     Checked,
     Cluster,
-    Plan,
+    VerificationPlan,
     check,
     complete_chapters,
     drawn,
@@ -311,8 +311,8 @@ def worker(ready: Ready) -> WorkerSetup:
     return WorkerSetup("hull", ready.program.to_bytes(), False, None, (), os.getcwd())
 
 
-def plan(chapters: range, length: int = 300, **options: Any) -> Plan:
-    return Plan("hull", lambda _: length, chapters, **options)
+def plan(chapters: range, length: int = 300, **options: Any) -> VerificationPlan:
+    return VerificationPlan("hull", lambda _: length, chapters, **options)
 
 
 def test_several_processes_find_what_one_does(

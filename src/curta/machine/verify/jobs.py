@@ -101,7 +101,9 @@ def said_tokens(kept: KeptRun, first: int, numbers: Sequence[int]) -> int:
     return sum(ends[number - 1] - begins[number - 1] for number in numbers)
 
 
-def planned(replay: Replay, kept: KeptRun, ready: Ready, chapter_tokens: int | None) -> Plan:
+def planned(
+    replay: Replay, kept: KeptRun, ready: Ready, chapter_tokens: int | None
+) -> VerificationPlan:
     """Softmax for a run that is short enough, hull caches for others: all of it."""
     chapters = complete_chapters(kept)
     if not chapters:
@@ -124,7 +126,7 @@ def planned(replay: Replay, kept: KeptRun, ready: Ready, chapter_tokens: int | N
         "plain" if min(total, most or total) + opening <= SOFTMAX_TOKENS else "hull"
     )
     length = part_length(level, chapter_tokens)
-    return Plan(level, length, numbers, most, opening, replay.jobs, replay.cluster)
+    return VerificationPlan(level, length, numbers, most, opening, replay.jobs, replay.cluster)
 
 
 # -- who checks ---------------------------------------------
@@ -247,7 +249,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class VerificationPlan:
     """What is verified, and by whom."""
 
     level: ReplayLevel
@@ -266,7 +268,11 @@ class Plan:
 
 
 def verify_run(
-    kept: KeptRun, ready: Ready, plan: Plan, setup: WorkerSetup, on_progress: Progress | None = None
+    kept: KeptRun,
+    ready: Ready,
+    plan: VerificationPlan,
+    setup: WorkerSetup,
+    on_progress: Progress | None = None,
 ) -> Compared:
     """Check chapters of a run; the error is that of the first difference."""
     started = time.perf_counter()
@@ -289,7 +295,7 @@ class _Checks:
     """What was given to be checked, and what came of it."""
 
     def __init__(
-        self, plan: Plan, setup: WorkerSetup, total: int, on_progress: Progress | None
+        self, plan: VerificationPlan, setup: WorkerSetup, total: int, on_progress: Progress | None
     ) -> None:
         self.plan = plan
         self.total = total if plan.most is None else min(total, plan.most)
