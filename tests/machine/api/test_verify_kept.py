@@ -37,7 +37,7 @@ from curta.machine.opening import decode_opening, opening_ids, opening_of, resto
 from curta.machine.processes import WorkerSetup
 from curta.machine.prompt import decode_prompt
 from curta.machine.verify import jobs
-from curta.machine.verify.chapters import Part, check_part, read_chapter, spoken_by_machine
+from curta.machine.verify.chapters import ChapterPart, check_part, read_chapter, spoken_by_machine
 from curta.machine.verify.compared import Compared
 from curta.machine.verify.jobs import (
     Checked,
@@ -103,8 +103,8 @@ def said() -> Instance:
     return instance
 
 
-def read(path: Path, ready: Ready, length: int) -> list[Part]:
-    parts: list[Part] = []
+def read(path: Path, ready: Ready, length: int) -> list[ChapterPart]:
+    parts: list[ChapterPart] = []
     with KeptRun.open(path) as kept:
         for number in range(1, complete_chapters(kept) + 1):
             read_chapter(kept, ready, number, lambda _: length, parts.append)
@@ -132,11 +132,11 @@ def test_parts_are_the_run_and_begin_as_chapters_do(
         assert min(sizes) >= length
 
 
-def of_chapter(parts: list[Part], number: int) -> list[Part]:
+def of_chapter(parts: list[ChapterPart], number: int) -> list[ChapterPart]:
     return [part for part in parts if part.chapter == number]
 
 
-def state_after(program: LoadedProgram, parts: list[Part]) -> Ids:
+def state_after(program: LoadedProgram, parts: list[ChapterPart]) -> Ids:
     """The definition: what tokens have filed since the first of these opened, said again."""
     ledger, opening = PlainLedger(program), parts[0].opening
     if opening[-1] == START_ID:  # the run begins, as every prompt does
@@ -287,7 +287,7 @@ def test_kept_tokens_that_were_tampered_with_are_refused(
                 assert check_part(engine, ready.program, part) == spoken(part)
 
 
-def spoken(part: Part) -> int:
+def spoken(part: ChapterPart) -> int:
     ids = np.concatenate([part.opening, part.said])
     return int(spoken_by_machine(ids, len(part.opening)).sum())
 
@@ -331,8 +331,8 @@ def test_several_processes_find_what_one_does(
     assert shares[-1] == 1.0
 
 
-def wrong_from(first: int) -> Callable[[WorkerSetup, Part], Checked]:
-    def checked(worker: WorkerSetup, part: Part, *_: object) -> Checked:
+def wrong_from(first: int) -> Callable[[WorkerSetup, ChapterPart], Checked]:
+    def checked(worker: WorkerSetup, part: ChapterPart, *_: object) -> Checked:
         result = Checked(part.first, len(part.said), len(part), 1)
         return replace(result, error=VerifyError(f"{part.first}")) if part.first > first else result
 
@@ -395,7 +395,7 @@ class Dying(Cluster):
         self._check = ray.remote(num_cpus=1, max_retries=3)(dies_once)
 
 
-def dies_once(worker: WorkerSetup, part: Part) -> Checked:
+def dies_once(worker: WorkerSetup, part: ChapterPart) -> Checked:
     marker = Path(worker.folder) / "died"
     if not marker.exists():
         marker.touch()

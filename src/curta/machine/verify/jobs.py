@@ -23,7 +23,7 @@ from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import Ready, segments
 from curta.machine.processes import WorkerSetup, prepared, processes
 from curta.machine.request import Replay, ReplayLevel
-from curta.machine.verify.chapters import Length, Part, check_part, read_chapter
+from curta.machine.verify.chapters import ChapterPart, Length, check_part, read_chapter
 from curta.machine.verify.compared import Compared
 
 SOFTMAX_TOKENS = 20_000
@@ -132,7 +132,7 @@ def planned(
 # -- who checks ---------------------------------------------
 
 
-def check(setup: WorkerSetup, part: Part, on_progress: Progress | None = None) -> Checked:
+def check(setup: WorkerSetup, part: ChapterPart, on_progress: Progress | None = None) -> Checked:
     """A part, in whichever process; what is wrong with it is an answer, too."""
     result = Checked(part.first, len(part.said), len(part))
     try:
@@ -149,7 +149,7 @@ class Pool(Protocol):
     def room(self) -> int:
         """How many parts can be with them at once."""
 
-    def submit(self, part: Part) -> Any:
+    def submit(self, part: ChapterPart) -> Any:
         """Have a part checked."""
 
     def some(self, handles: Sequence[Any]) -> Sequence[tuple[Any, Checked]]:
@@ -168,7 +168,7 @@ class ThisProcess:
         self._setup = setup
         self._on_progress = on_progress
 
-    def submit(self, part: Part) -> Checked:
+    def submit(self, part: ChapterPart) -> Checked:
         return check(self._setup, part, lambda share: self._on_progress(share * len(part.said)))
 
     def some(self, handles: Sequence[Checked]) -> Sequence[tuple[Checked, Checked]]:
@@ -187,7 +187,7 @@ class Processes:
         self._pool, self._alive = processes(jobs)
         self.room = AHEAD * jobs
 
-    def submit(self, part: Part) -> Future[Checked]:
+    def submit(self, part: ChapterPart) -> Future[Checked]:
         try:
             return self._pool.submit(check, self._setup, part)
         except BrokenProcessPool as error:
@@ -230,7 +230,7 @@ class Cluster:
         self._check = ray.remote(num_cpus=1, max_retries=RETRIES)(check)
         self.room = AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def submit(self, part: Part) -> Any:
+    def submit(self, part: ChapterPart) -> Any:
         return self._check.remote(self._setup, part)
 
     def some(self, handles: Sequence[Any]) -> list[tuple[Any, Checked]]:
@@ -310,7 +310,7 @@ class _Checks:
         self.waiting: list[Any] = []
         self.done: list[Checked] = []
 
-    def add(self, part: Part) -> None:
+    def add(self, part: ChapterPart) -> None:
         """Have a part checked, once there is room for it."""
         if (most := self.plan.most) is not None:
             if self.given >= most:
