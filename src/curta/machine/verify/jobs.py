@@ -142,7 +142,7 @@ def check(setup: WorkerSetup, part: ChapterPart, on_progress: Progress | None = 
         return replace(result, error=error)
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """Processes that check parts."""
 
     @property
@@ -301,7 +301,7 @@ class _Checks:
         self.total = total if plan.most is None else min(total, plan.most)
         """What the file says that there is: for telling how far it is, and nothing else."""
         self.on_progress = on_progress
-        self.pool: Pool = ThisProcess(setup, self._come)
+        self.pool: WorkerPool = ThisProcess(setup, self._come)
         if plan.on_cluster:
             self.pool = Cluster(setup)
         elif plan.jobs > 1:
