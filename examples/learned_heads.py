@@ -60,7 +60,7 @@ def trained(setup: Setup, console: Console) -> TrainingState:
                 f"step {report.step:>5}  loss {report.loss[0]:.4f}  exact {report.exact[0]:.1%}"
             )
 
-    return train(setup, on_report=tell)
+    return train(setup, on_chunk=tell)
 
 
 class Problems:

@@ -56,7 +56,7 @@ def test_a_run_stopped_and_resumed_is_the_same_bit_for_bit(trained, tmp_path):
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(Setup(TINY), on_report=stop)
+        train(Setup(TINY), on_chunk=stop)
     again = load_state(Setup(TINY), path)
     assert int(again.step) == 6
     assert_same(train(Setup(TINY), again), trained)
@@ -77,7 +77,7 @@ def test_seeds_in_one_program_are_those_in_threads(trained, monkeypatch):
 def test_reports_say_what_happened():
     reports: list[ChunkMetrics] = []
     setup = Setup(TINY.with_(steps=60, chunk=20, learning_rate=1e-2))
-    train(setup, on_report=lambda report, state: reports.append(report))
+    train(setup, on_chunk=lambda report, state: reports.append(report))
     assert [report.step for report in reports] == [20, 40, 60]
     assert all(len(report.loss) == 2 for report in reports)
     assert max(reports[-1].loss) < min(reports[0].loss)

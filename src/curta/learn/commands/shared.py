@@ -21,7 +21,7 @@ from curta.learn.options import with_options
 from curta.learn.recipes import units
 from curta.learn.runs import Listener, RecipeFolder
 from curta.learn.tasks.base import Task
-from curta.learn.training.loop import ChunkMetrics as Chunk
+from curta.learn.training.loop import ChunkMetrics
 from curta.options import Choices
 from curta.settings import read_settings
 from curta.terminal import Progress, write_json
@@ -74,7 +74,7 @@ def listening() -> Iterator[Listener]:
             if progress.bar is not None:
                 progress.show(name, 0, steps, "compiling")
 
-        def trains(chunk: Chunk, experiment: Experiment) -> None:
+        def trains(chunk: ChunkMetrics, experiment: Experiment) -> None:
             loss = sum(chunk.loss) / len(chunk.loss)
             exact = sum(chunk.exact) / len(chunk.exact)
             words = f"loss {loss:.4f}  exact {exact:.2%}  {chunk.steps_per_second:.3g} steps/s"

@@ -53,7 +53,7 @@ def train(
     setup: Setup,
     state: TrainingState | None = None,
     *,
-    on_report: Callable[[ChunkMetrics, TrainingState], None] = lambda report, state: None,
+    on_chunk: Callable[[ChunkMetrics, TrainingState], None] = lambda chunk, state: None,
 ) -> TrainingState:
     """Train up to the experiment's number of steps, from where the state is."""
     config = setup.experiment.training
@@ -74,7 +74,7 @@ def train(
         check_finite(losses, step, config)
         if step + size == config.steps:
             check_models(state, config)
-        report = ChunkMetrics(
+        chunk = ChunkMetrics(
             step=step + size,
             seconds=now - begun,
             steps_per_second=size / (now - before),
@@ -82,7 +82,7 @@ def train(
             exact=means(counts.exact),
             token=means(counts.token),
         )
-        on_report(report, state)
+        on_chunk(chunk, state)
     return state
 
 
