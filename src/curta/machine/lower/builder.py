@@ -58,8 +58,8 @@ def grouped(values: Iterable[Value], widths: Iterable[int]) -> Operands:
     return tuple(tuple(islice(rest, width)) for width in widths)
 
 
-class Way(NamedTuple):
-    """A way to a join: the block that it comes from, and what is known at the end of that."""
+class IncomingEdge(NamedTuple):
+    """An edge to a join: the block that it comes from, and what is known at the end of that."""
 
     block: Block
     locals: Operands
@@ -72,7 +72,7 @@ class Join:
 
     label: Label
     below: Operands
-    ways: list[Way] = field(default_factory=list)
+    incoming: list[IncomingEdge] = field(default_factory=list)
     assigned: tuple[int, ...] | None = None
     """If this is a loop, the locals that may be others when a way leads back."""
 
@@ -295,32 +295,34 @@ class Builder:
     def _leave(self, end: End, *ways: To) -> None:
         self.end(end)
         for join, values in ways:
-            join.ways.append(Way(self.block, tuple(self.locals), values))
+            join.incoming.append(IncomingEdge(self.block, tuple(self.locals), values))
 
     def begin(self, join: Join, *, rare: bool = False, after: int = 0) -> Operands:
         """Go on where ways meet, and with the values that they bring."""
-        ways = join.ways
+        incoming = join.incoming
         self.stack = list(join.below)
-        if not ways:
+        if not incoming:
             return ()
-        block = ways[0].block
-        if len(ways) == 1 and isinstance(block.end, Jump) and self.blocks[-1] is block:
-            self.block, self.locals, self.live = block, list(ways[0].locals), True
-            return ways[0].values
+        block = incoming[0].block
+        if len(incoming) == 1 and isinstance(block.end, Jump) and self.blocks[-1] is block:
+            self.block, self.locals, self.live = block, list(incoming[0].locals), True
+            return incoming[0].values
         parameters: dict[Value, Values] = {}
-        values = self._merge(ways, parameters)
+        values = self._merge(incoming, parameters)
         if parameters:
-            for way, given in zip(ways, zip(*parameters.values(), strict=True), strict=True):
-                _give(way.block, join.label, given)
+            for edge, arguments in zip(
+                incoming, zip(*parameters.values(), strict=True), strict=True
+            ):
+                _give(edge.block, join.label, arguments)
         self.open(tuple(parameters), join.label, rare=rare, after=after)
         return values
 
-    def _merge(self, ways: Sequence[Way], parameters: dict[Value, Values]) -> Operands:
+    def _merge(self, incoming: Sequence[IncomingEdge], parameters: dict[Value, Values]) -> Operands:
         """A parameter for each word that ways disagree about, with what it is on each of them; the
         values that they bring.
         """
-        homes = (*self.registers, *[None] * len(ways[0].values))
-        columns = zip(*(way.locals + way.values for way in ways), strict=True)
+        homes = (*self.registers, *[None] * len(incoming[0].values))
+        columns = zip(*(edge.locals + edge.values for edge in incoming), strict=True)
         merged = [
             operands[0]
             if operands.count(operands[0]) == len(operands)
