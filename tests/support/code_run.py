@@ -20,7 +20,7 @@ from curta.machine.lower.code import (
     Jump,
     Return,
     Step,
-    Table,
+    Switch,
     TailCall,
     Trap,
     Value,
@@ -72,7 +72,7 @@ class CodeMachine:
                 case Branch():
                     holds = VALUES[end.comparison](values[end.a], values[end.b], 0)
                     edge = end.then if holds else end.otherwise
-                case Table():
+                case Switch():
                     edge = end.edges[min(values[end.chosen], len(end.edges) - 1)]
                 case Return():
                     return tuple(values[value] for value in end.values)

@@ -29,7 +29,7 @@ from curta.machine.lower.code import (
     Jump,
     Label,
     Step,
-    Table,
+    Switch,
     Trap,
 )
 from curta.machine.lower.context import LowerOptions, ModuleContext
@@ -158,7 +158,7 @@ def make_entries(context: ModuleContext, state: InitialState) -> tuple[Code, dic
         table[name] = Entry(INITIALISE + len(stubs), type_.parameters, type_.results)
         stubs.append(_stub(code, type_, function_callee(context, index), top))
     ways = (*(Edge(stub.label) for stub in stubs), Edge(top))
-    dispatch = Block(top, (), [Step("await", number)], Table(number, ways))
+    dispatch = Block(top, (), [Step("await", number)], Switch(number, ways))
     code.blocks = {block.label: block for block in (dispatch, *stubs)}
     return code, table
 

@@ -29,7 +29,7 @@ from curta.machine.lower.code import (
     Label,
     Return,
     Step,
-    Table,
+    Switch,
     Trap,
     Value,
     WasmLocation,
@@ -267,7 +267,7 @@ class Builder:
         self._leave(Branch(comparison, a, b, *ways, rare, self.place), then, otherwise)
 
     def table(self, index: Value, ways: Sequence[To]) -> None:
-        self._leave(Table(index, tuple(self._edge(to) for to in ways), self.place), *ways)
+        self._leave(Switch(index, tuple(self._edge(to) for to in ways), self.place), *ways)
 
     def trap(self, number: int) -> None:
         self.end(Trap(number, self.place))

@@ -91,7 +91,7 @@ class Branch(NamedTuple):
     place: WasmLocation | None = None
 
 
-class Table(NamedTuple):
+class Switch(NamedTuple):
     """The edge of number `chosen`, or the last one if there are fewer."""
 
     chosen: Value
@@ -124,7 +124,7 @@ class Exit(NamedTuple):
     place: WasmLocation | None = None
 
 
-End = Jump | Branch | Table | Return | TailCall | Trap | Exit
+End = Jump | Branch | Switch | Return | TailCall | Trap | Exit
 
 
 @dataclass(slots=True)
@@ -200,7 +200,7 @@ def edges(end: End) -> tuple[Edge, ...]:
             return (end.edge,)
         case Branch():
             return end.then, end.otherwise
-        case Table():
+        case Switch():
             return end.edges
     return ()
 
@@ -213,7 +213,7 @@ def mapped(end: End, name: Callable[[Value], Value], way: Callable[[Edge], Edge]
         case Branch():
             comparison, a, b, then, otherwise, rare, place = end
             return Branch(comparison, name(a), name(b), way(then), way(otherwise), rare, place)
-        case Table():
+        case Switch():
             return end._replace(chosen=name(end.chosen), edges=tuple(map(way, end.edges)))
         case Return():
             return end._replace(values=tuple(map(name, end.values)))
@@ -229,7 +229,7 @@ def end_reads(end: End) -> tuple[Value, ...]:
     match end:
         case Branch():
             return end.a, end.b
-        case Table():
+        case Switch():
             return (end.chosen,)
         case Return():
             return end.values

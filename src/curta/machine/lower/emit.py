@@ -25,7 +25,7 @@ from curta.machine.lower.code import (
     Label,
     Return,
     Step,
-    Table,
+    Switch,
     TailCall,
     Trap,
     Value,
@@ -177,7 +177,7 @@ class _Writer:
                 self.lines += self.followed(end.edge)
             case Branch():
                 self.branch(end)
-            case Table():
+            case Switch():
                 self.table(end)
             case Return():
                 self.move(self.given_at(end.values, 0), end.place)
@@ -206,7 +206,7 @@ class _Writer:
         for edge in waiting:
             (self.late if end.rare else self.lines).extend(self.landing(edge))
 
-    def table(self, end: Table) -> None:
+    def table(self, end: Switch) -> None:
         waiting: list[Edge] = []
         ways = tuple(self.way(edge, waiting) for edge in end.edges)
         chosen, last = self.register(end.chosen), len(end.edges) - 1
