@@ -42,13 +42,13 @@ _MOVED_SOURCE = 1
 """Beyond the frame lie a register to break circles, and one for the pointer of a call."""
 
 
-class Word(NamedTuple):
+class Constant(NamedTuple):
     """A constant that a register is to hold."""
 
     word: int
 
 
-Moves = dict[int, int | Word]
+Moves = dict[int, int | Constant]
 """The registers that are written at once, and where their contents come from."""
 
 
@@ -114,9 +114,9 @@ class _Writer:
         word = self.code.constants.get(value)
         return self.of[value] if word is None else self.shared.constant(word)
 
-    def source(self, value: Value) -> int | Word:
+    def source(self, value: Value) -> int | Constant:
         word = self.code.constants.get(value)
-        return self.of[value] if word is None else Word(word)
+        return self.of[value] if word is None else Constant(word)
 
     def found_at(self, values: Sequence[Value], first: int) -> Moves:
         """The moves that bring values, which are in a row, where they belong if they are read."""
@@ -248,18 +248,18 @@ class _Writer:
         return self.landings[edge]
 
 
-def _copy(d: int, source: int | Word) -> CoreInstruction:
-    if isinstance(source, Word):
+def _copy(d: int, source: int | Constant) -> CoreInstruction:
+    if isinstance(source, Constant):
         return CoreInstruction("copy", d=d, immediate=source.word)
     return CoreInstruction("copy", b=source, d=d)
 
 
-def in_turn(moves: Moves, scratch: int) -> Iterator[tuple[int, int | Word]]:
+def in_turn(moves: Moves, scratch: int) -> Iterator[tuple[int, int | Constant]]:
     """The moves one by one, with nothing overwritten too early; circles are broken by a register
     that nothing else is in.
     """
     waiting = {d: source for d, source in moves.items() if d != source}
-    readers: dict[int | Word, int] = {}
+    readers: dict[int | Constant, int] = {}
     for source in waiting.values():
         readers[source] = readers.get(source, 0) + 1
     ready = [d for d in waiting if d not in readers]
