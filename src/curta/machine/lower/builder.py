@@ -266,7 +266,7 @@ class Builder:
         ways = self._edge(then), self._edge(otherwise)
         self._leave(Branch(comparison, a, b, *ways, rare, self.place), then, otherwise)
 
-    def table(self, index: Value, ways: Sequence[To]) -> None:
+    def switch(self, index: Value, ways: Sequence[To]) -> None:
         self._leave(Switch(index, tuple(self._edge(to) for to in ways), self.place), *ways)
 
     def trap(self, number: int) -> None:

@@ -34,7 +34,7 @@ from curta.machine.lower.code import (
 )
 from curta.machine.lower.conflicts import bits_of, members
 from curta.machine.lower.context import SharedRegisters
-from curta.machine.lower.flat import INVERTED, Flat, Line, Mark
+from curta.machine.lower.flat import INVERTED, Flat, JumpTarget, Line
 from curta.machine.lower.operations import GET, SET, takes_immediate
 from curta.machine.lower.registers import Registers
 
@@ -66,14 +66,14 @@ class _Writer:
     def __init__(self, code: Code, registers: Registers, shared: SharedRegisters) -> None:
         self.code, self.registers, self.shared = code, registers, shared
         self.of = registers.of
-        self.lines: list[Line | Mark] = []
-        self.late: list[Line | Mark] = []
+        self.lines: list[Line | JumpTarget] = []
+        self.late: list[Line | JumpTarget] = []
         """What is rare."""
         self.landings: dict[Edge, Label] = {}
         """Where the copies of edges begin to which others jump."""
 
     def write(self, block: Block) -> None:
-        self.lines.append(Mark(block.label))
+        self.lines.append(JumpTarget(block.label))
         if block is self.code.entry:
             self.move(self.found_at(block.parameters, 0), block.place)
         for index, step in enumerate(block.steps):
@@ -178,7 +178,7 @@ class _Writer:
             case Branch():
                 self.branch(end)
             case Switch():
-                self.table(end)
+                self.switch(end)
             case Return():
                 self.move(self.given_at(end.values, 0), end.place)
                 self.add(CoreInstruction("return", self.registers.back), end.place)
@@ -206,7 +206,7 @@ class _Writer:
         for edge in waiting:
             (self.late if end.rare else self.lines).extend(self.landing(edge))
 
-    def table(self, end: Switch) -> None:
+    def switch(self, end: Switch) -> None:
         waiting: list[Edge] = []
         ways = tuple(self.way(edge, waiting) for edge in end.edges)
         chosen, last = self.register(end.chosen), len(end.edges) - 1
@@ -234,9 +234,9 @@ class _Writer:
         jump = Line(CoreInstruction("jump"), place, (edge.label,))
         return [*self.moved(self.edge_moves(edge), place), jump]
 
-    def landing(self, edge: Edge) -> list[Line | Mark]:
+    def landing(self, edge: Edge) -> list[Line | JumpTarget]:
         """The copies of an edge, to which others jump."""
-        return [Mark(self.landings[edge]), *self.followed(edge)]
+        return [JumpTarget(self.landings[edge]), *self.followed(edge)]
 
     def way(self, edge: Edge, waiting: list[Edge]) -> Label:
         """Where to jump: to the edge's landing, which waits to be written, if it has one."""

@@ -20,7 +20,7 @@ INVERTED = {f"jump_{name}": f"jump_{CORE[name].inverse}" for name in COMPARISONS
 _ENDS = frozenset(("jump", "jump_table", "return", "exit", "trap"))
 
 
-class Mark(NamedTuple):
+class JumpTarget(NamedTuple):
     """Where jumps lead to."""
 
     label: Label
@@ -61,7 +61,7 @@ class Line(NamedTuple):
         return self._replace(instruction=replace(self.instruction, operation=operation), ways=ways)
 
 
-Lines = list[Line | Mark]
+Lines = list[Line | JumpTarget]
 
 
 @dataclass(slots=True)
@@ -128,10 +128,10 @@ def _reached(lines: Lines) -> Lines:
     kept: Lines = []
     live = True
     for line in lines:
-        live = live or (isinstance(line, Mark) and line.label in used)
+        live = live or (isinstance(line, JumpTarget) and line.label in used)
         if live:
             kept.append(line)
-            live = isinstance(line, Mark) or not line.ends
+            live = isinstance(line, JumpTarget) or not line.ends
     return kept
 
 
@@ -145,7 +145,7 @@ def _without_detours(lines: Lines) -> Lines:
     """Those of the line after it, if the next one is a jump."""
     used = _used(lines)
     for line in reversed(lines):
-        if isinstance(line, Mark):
+        if isinstance(line, JumpTarget):
             if line.label in used:
                 here.add(line.label)
                 behind = set()

@@ -10,7 +10,7 @@ from curta.errors import UnsupportedFeatureError
 from curta.machine.core_program import Claim, Origin
 from curta.machine.instructions import MOST_INSTRUCTIONS, CoreInstruction, kind_of
 from curta.machine.lower.code import USER, Callee, Label, WasmLocation
-from curta.machine.lower.flat import Flat, Mark
+from curta.machine.lower.flat import Flat, JumpTarget
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ def place(functions: Sequence[Flat]) -> Placed:
     for function in functions:
         starts[function.callee] = at
         for line in function.lines:
-            if isinstance(line, Mark):
+            if isinstance(line, JumpTarget):
                 labels[function.callee, line.label] = at
                 begun[at] = function, line.label  # what begins last is where all come
             else:
@@ -48,7 +48,7 @@ def place(functions: Sequence[Flat]) -> Placed:
     for function in functions:
         origin = cache(partial(_origin, function))
         for line in function.lines:
-            if isinstance(line, Mark):
+            if isinstance(line, JumpTarget):
                 continue
             instruction = line.instruction
             if line.callee is not None:
