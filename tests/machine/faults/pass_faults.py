@@ -214,8 +214,8 @@ def _users_leave(inner, code):  # type: ignore[no-untyped-def]
 # -- lines, memory, entries -----------------------------------------------------------------------
 
 
-def _not_inverted(inner, line, ways):  # type: ignore[no-untyped-def]
-    return line._replace(ways=ways)
+def _not_inverted(inner, line, targets):  # type: ignore[no-untyped-def]
+    return line._replace(targets=targets)
 
 
 def _a_jump_less(inner, lines):  # type: ignore[no-untyped-def]

@@ -197,21 +197,21 @@ class _Writer:
         if end.rare == -1:
             comparison, jumped, other = INVERTED[comparison], other, jumped
         waiting: list[Edge] = []
-        way = self.way(jumped, waiting)
+        target = self.target(jumped, waiting)
         word = self.code.constants.get(end.b)
         b = self.register(end.b) if word is None else None
         instruction = CoreInstruction(comparison, self.register(end.a), b, immediate=word or 0)
-        self.lines.append(Line(instruction, end.place, (way,)))
+        self.lines.append(Line(instruction, end.place, (target,)))
         self.lines += self.followed(other)
         for edge in waiting:
             (self.late if end.rare else self.lines).extend(self.landing(edge))
 
     def switch(self, end: Switch) -> None:
         waiting: list[Edge] = []
-        ways = tuple(self.way(edge, waiting) for edge in end.edges)
+        targets = tuple(self.target(edge, waiting) for edge in end.edges)
         chosen, last = self.register(end.chosen), len(end.edges) - 1
         instruction = CoreInstruction("jump_table", chosen, immediate=last)
-        self.lines.append(Line(instruction, end.place, ways))
+        self.lines.append(Line(instruction, end.place, targets))
         for edge in waiting:
             self.lines += self.landing(edge)
 
@@ -238,7 +238,7 @@ class _Writer:
         """The copies of an edge, to which others jump."""
         return [JumpTarget(self.landings[edge]), *self.followed(edge)]
 
-    def way(self, edge: Edge, waiting: list[Edge]) -> Label:
+    def target(self, edge: Edge, waiting: list[Edge]) -> Label:
         """Where to jump: to the edge's landing, which waits to be written, if it has one."""
         if not self.edge_moves(edge):
             return edge.label

@@ -27,13 +27,13 @@ class JumpTarget(NamedTuple):
 
 
 class Line(NamedTuple):
-    """An instruction without its target. `ways` is where it may jump within the function: one, or
-    those of a jump_table; `callee` is the function that a call or a jump leads to.
+    """An instruction without its target. `targets` is where it may jump within the function: one,
+    or those of a jump_table; `callee` is the function that a call or a jump leads to.
     """
 
     instruction: CoreInstruction
     place: WasmLocation | None
-    ways: tuple[Label, ...] = ()
+    targets: tuple[Label, ...] = ()
     callee: Callee | None = None
 
     @property
@@ -44,21 +44,23 @@ class Line(NamedTuple):
     @property
     def goes_on(self) -> bool:
         """Whether this is a jump to another place of the same function, and nothing else."""
-        return bool(self.ways) and self.instruction.operation == "jump"
+        return bool(self.targets) and self.instruction.operation == "jump"
 
     @property
     def branches(self) -> bool:
-        return bool(self.ways) and self.instruction.operation in INVERTED
+        return bool(self.targets) and self.instruction.operation in INVERTED
 
     @property
     def entries(self) -> tuple[Label, ...]:
-        """The ways that are instructions of their own."""
-        return self.ways if self.instruction.operation == "jump_table" else ()
+        """The targets that are instructions of their own."""
+        return self.targets if self.instruction.operation == "jump_table" else ()
 
-    def inverted(self, ways: tuple[Label, ...]) -> Line:
+    def inverted(self, targets: tuple[Label, ...]) -> Line:
         """A branch that is taken when this one is not, and then leads elsewhere."""
         operation = INVERTED[self.instruction.operation]
-        return self._replace(instruction=replace(self.instruction, operation=operation), ways=ways)
+        return self._replace(
+            instruction=replace(self.instruction, operation=operation), targets=targets
+        )
 
 
 Lines = list[Line | JumpTarget]
@@ -104,22 +106,22 @@ def _thread(lines: Lines) -> Lines:
         seen = set()
         while label not in seen and first[label].goes_on:
             seen.add(label)
-            (label,) = first[label].ways
+            (label,) = first[label].targets
         return label
 
     threaded: Lines = []
     for line in lines:
-        if isinstance(line, Line) and line.ways:
-            line = line._replace(ways=tuple(map(last, line.ways)))
-            there = first[line.ways[0]]
-            if line.goes_on and there.ends and not there.ways:
+        if isinstance(line, Line) and line.targets:
+            line = line._replace(targets=tuple(map(last, line.targets)))
+            there = first[line.targets[0]]
+            if line.goes_on and there.ends and not there.targets:
                 line = there
         threaded.append(line)
     return threaded
 
 
 def _used(lines: Lines) -> set[Label]:
-    return {label for line in lines if isinstance(line, Line) for label in line.ways}
+    return {label for line in lines if isinstance(line, Line) for label in line.targets}
 
 
 def _reached(lines: Lines) -> Lines:
@@ -149,12 +151,12 @@ def _without_detours(lines: Lines) -> Lines:
             if line.label in used:
                 here.add(line.label)
                 behind = set()
-        elif (line.goes_on or line.branches) and line.ways[0] in here:
+        elif (line.goes_on or line.branches) and line.targets[0] in here:
             continue
-        elif line.branches and line.ways[0] in behind:
+        elif line.branches and line.targets[0] in behind:
             jump = kept.pop()
             assert isinstance(jump, Line)
-            line = line.inverted(jump.ways)
+            line = line.inverted(jump.targets)
             here, behind = set(), set()
         else:
             here, behind = set(), here if line.goes_on else set()

@@ -53,13 +53,16 @@ def place(functions: Sequence[Flat]) -> Placed:
             instruction = line.instruction
             if line.callee is not None:
                 instruction = replace(instruction, target=starts[line.callee])
-            elif line.ways and not line.entries:
-                instruction = replace(instruction, target=labels[function.callee, line.ways[0]])
-            ways = [labels[function.callee, way] for way in line.entries]
-            instructions += [instruction, *(CoreInstruction("jump", target=way) for way in ways)]
-            origins += [origin(line.place)] * (1 + len(ways))
+            elif line.targets and not line.entries:
+                instruction = replace(instruction, target=labels[function.callee, line.targets[0]])
+            targets = [labels[function.callee, target] for target in line.entries]
+            instructions += [
+                instruction,
+                *(CoreInstruction("jump", target=target) for target in targets),
+            ]
+            origins += [origin(line.place)] * (1 + len(targets))
     inlined = {call: callee for function in functions for call, callee in function.inlined.items()}
-    reached = {one.target for one in instructions if kind_of(one.operation) == "jump"}
+    reached = {each.target for each in instructions if kind_of(each.operation) == "jump"}
     claims = {at: begun[at][0].claim(begun[at][1]) for at in begun.keys() & reached}
     blocks = {at: claim for at, claim in claims.items() if claim is not None}
     return Placed(tuple(instructions), tuple(origins), starts, blocks, inlined)
