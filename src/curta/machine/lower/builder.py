@@ -39,7 +39,7 @@ from curta.machine.lower.code import (
 from curta.machine.lower.context import ModuleContext
 from curta.machine.lower.operations import GET, SET, gives_value
 from curta.machine.lower.rules import WIDE, Facts, Operation, reduce
-from curta.machine.lower.witness import Held
+from curta.machine.lower.witness import HeldWords
 from curta.machine.values import word_count
 from curta.machine.wasm.module import Function
 
@@ -358,9 +358,9 @@ class Builder:
         self.stack += grouped(taken, map(len, given))
         return loop
 
-    def held(self) -> Held:
+    def held(self) -> HeldWords:
         """What WebAssembly's words are before the present instruction, or at its call."""
-        return Held(self.place, flat((*self.locals, *self.stack)))
+        return HeldWords(self.place, flat((*self.locals, *self.stack)))
 
     def tell(self) -> None:
         """Note what is held before an instruction, where a block begins or a call comes back."""

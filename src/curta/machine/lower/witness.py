@@ -20,7 +20,7 @@ Label = int
 _DEEPEST = 8
 
 
-class Held(NamedTuple):
+class HeldWords(NamedTuple):
     """Words of WebAssembly at a place: locals, operands, then those of the functions that this one
     is in line in.
     """
@@ -28,9 +28,9 @@ class Held(NamedTuple):
     place: WasmLocation
     words: tuple[Value, ...]
 
-    def within(self, other: Held, name: Callable[[Value], Value]) -> Held:
+    def within(self, other: HeldWords, name: Callable[[Value], Value]) -> HeldWords:
         """The same, of a function in line of another one, with that one's names."""
-        return Held(_within(self.place, other.place), (*map(name, self.words), *other.words))
+        return HeldWords(_within(self.place, other.place), (*map(name, self.words), *other.words))
 
 
 def _within(place: WasmLocation, outer: WasmLocation) -> WasmLocation:
@@ -42,10 +42,10 @@ def _within(place: WasmLocation, outer: WasmLocation) -> WasmLocation:
 class Witness:
     """Of a function."""
 
-    blocks: dict[Label, Held] = field(default_factory=dict)
-    calls: dict[WasmLocation, Held] = field(default_factory=dict)
+    blocks: dict[Label, HeldWords] = field(default_factory=dict)
+    calls: dict[WasmLocation, HeldWords] = field(default_factory=dict)
     """Before calls, without what they take."""
-    returns: dict[WasmLocation, Held] = field(default_factory=dict)
+    returns: dict[WasmLocation, HeldWords] = field(default_factory=dict)
     """Behind the instructions that these calls are the end of."""
     inlined: dict[WasmLocation, Callee] = field(default_factory=dict)
     """Calls that have their function in line."""
