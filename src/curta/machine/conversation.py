@@ -128,7 +128,7 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConversationLimits:
     """What a run may use."""
 
     max_tokens: int | None = None
@@ -177,7 +177,9 @@ class Page:
 class Conversation:
     """One program, and all that was said about it."""
 
-    def __init__(self, talker: Talker, program: LoadedProgram, host: Host, limits: Limits) -> None:
+    def __init__(
+        self, talker: Talker, program: LoadedProgram, host: Host, limits: ConversationLimits
+    ) -> None:
         self.talker = talker
         self.program = program
         self.host = host

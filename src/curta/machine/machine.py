@@ -19,7 +19,7 @@ from weakref import WeakValueDictionary
 
 from curta.engine import Engine
 from curta.errors import UserError
-from curta.machine.conversation import Host, Limits
+from curta.machine.conversation import ConversationLimits, Host
 from curta.machine.core_program import Segment
 from curta.machine.instance import Instance
 from curta.machine.kept.keeping import Ready, run_kept
@@ -222,7 +222,7 @@ class Machine:
         return self._load(module_of(program, library, options), options, stored=stored)
 
     def _load(self, content: bytes, options: LoadOptions, *, stored: bool = False) -> LoadedProgram:
-        limits = Limits(max_memory=options.get("max_memory", DEFAULT_LIMITS.max_memory))
+        limits = ConversationLimits(max_memory=options.get("max_memory", DEFAULT_LIMITS.max_memory))
         prove = options.get("prove", True)
         key = content, limits.max_memory, prove, stored
         program = self._programs.get(key)
@@ -236,7 +236,7 @@ class Machine:
         self,
         program: LoadedProgram,
         host: Host | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: ConversationLimits = DEFAULT_LIMITS,
         segments: Sequence[Segment] = (),
     ) -> Instance:
         """Begin a conversation about a program: say it, and have it set itself up."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from curta.errors import UserError
 from curta.machine.bake import SUFFIX, BakedMachine, load_baked
-from curta.machine.conversation import Conversation, Host, Input, Limits
+from curta.machine.conversation import Conversation, ConversationLimits, Host, Input
 from curta.machine.extensions import Extension, find_extension
 from curta.machine.instance import Instance
 from curta.machine.kept.file import KeptRun
@@ -177,7 +177,7 @@ def keep(
     if request.invoke is None:
         invoked = run_invocations(made.program)
     else:
-        instance = Instance(Conversation(made.talker, made.program, Host(), Limits()))
+        instance = Instance(Conversation(made.talker, made.program, Host(), ConversationLimits()))
         _, patterns = instance.patterns(request.invoke, numbers(request, instance))
         invoked = library_invocations(made.program, request.invoke, patterns)
     kept = create(path, made, name, options, invoked, keeps_tokens=keeps_tokens, output=output)
