@@ -15,7 +15,7 @@ from __future__ import annotations
 from random import Random
 
 from curta.compiler import Graph, Node, at_least, both, maximum
-from curta.gallery.pieces import DIGITS, fetch, has_been, latest, since, table
+from curta.gallery.idioms import DIGITS, fetch, has_been, latest, since, table
 from curta.gallery.program import Case, GalleryProgram, joined_after, natural, parts
 
 EXAMPLE = "123 + 989"

@@ -9,7 +9,7 @@ The answer's token number i is the token at position i:
 from __future__ import annotations
 
 from curta.compiler import Graph, equals
-from curta.gallery.pieces import DIGITS, LETTERS, fetch, latest, table
+from curta.gallery.idioms import DIGITS, LETTERS, fetch, latest, table
 from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 SYMBOLS = (*LETTERS, *DIGITS)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import DIGITS, LETTERS, earlier, fetch, say_number, table
+from curta.gallery.idioms import DIGITS, LETTERS, earlier, fetch, say_number, table
 from curta.gallery.program import Case, GalleryProgram, characters, joined, parts, random_text
 
 EXAMPLE = "a in banana"

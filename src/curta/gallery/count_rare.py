@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 
 from curta.compiler import Graph, at_most
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LARGEST_READ,
     LETTERS,

@@ -20,7 +20,7 @@ from random import Random
 
 from curta.compiler import Graph, Node, at_least, at_most, both, either, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import DIGITS, fetch, latest, table
+from curta.gallery.idioms import DIGITS, fetch, latest, table
 from curta.gallery.program import Case, GalleryProgram, joined, natural, parts
 
 EXAMPLE = "8 to 12"

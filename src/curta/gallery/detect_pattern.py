@@ -15,7 +15,7 @@ from collections.abc import Iterable
 
 from curta.compiler import Graph, at_least, at_most, both, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import LETTERS, fetch, latest, since, table
+from curta.gallery.idioms import LETTERS, fetch, latest, since, table
 from curta.gallery.program import Case, GalleryProgram, characters, joined, parts, random_text
 
 EXAMPLE = "ab: aaba"

@@ -18,7 +18,7 @@ from string import ascii_uppercase
 
 from curta.compiler import Graph, Node, at_least, both, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import DIGITS, LETTERS, fetch, latest, since, table
+from curta.gallery.idioms import DIGITS, LETTERS, fetch, latest, since, table
 from curta.gallery.program import STOP, Case, GalleryProgram, characters, parts, random_text
 
 EXAMPLE = "0a1 0b0 1a0 1b1; 0; abba"

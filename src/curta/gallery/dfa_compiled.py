@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, both, equals, function_table
-from curta.gallery.pieces import DIGITS, fetch, latest, since, table, total
+from curta.gallery.idioms import DIGITS, fetch, latest, since, table, total
 from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 

@@ -13,7 +13,7 @@ from collections import Counter
 
 from curta.compiler import Graph, equals
 from curta.gallery.histogram import encode
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LETTERS,
     fetch,

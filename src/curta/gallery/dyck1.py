@@ -11,7 +11,7 @@ from __future__ import annotations
 from random import Random
 
 from curta.compiler import Graph, at_most, both, equals
-from curta.gallery.pieces import has_been, say_verdict
+from curta.gallery.idioms import has_been, say_verdict
 from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, both, equals, relu
 from curta.gallery.dyck1 import random_brackets
-from curta.gallery.pieces import has_been, say_verdict, table
+from curta.gallery.idioms import has_been, say_verdict, table
 from curta.gallery.program import Case, GalleryProgram, characters, joined
 
 KINDS = ["()", "[]", "{}", "<>"]

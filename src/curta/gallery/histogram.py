@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 
 from curta.compiler import Graph, at_least
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LETTERS,
     has_been,

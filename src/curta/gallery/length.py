@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph
 from curta.gallery.copy import SYMBOLS
-from curta.gallery.pieces import LETTERS, latest, say_number
+from curta.gallery.idioms import LETTERS, latest, say_number
 from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 

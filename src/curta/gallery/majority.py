@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, at_least
 from curta.gallery.histogram import encode
-from curta.gallery.pieces import LETTERS, earlier, total
+from curta.gallery.idioms import LETTERS, earlier, total
 from curta.gallery.program import Case, GalleryProgram, joined, random_text
 
 

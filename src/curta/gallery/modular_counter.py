@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, at_least, both, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LARGEST_READ,
     latest,

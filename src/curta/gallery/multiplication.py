@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from random import Random
 
 from curta.compiler import Graph, Node, at_least, at_most, both, equals, relu
-from curta.gallery.pieces import DIGITS, fetch, has_been, latest, since, table
+from curta.gallery.idioms import DIGITS, fetch, has_been, latest, since, table
 from curta.gallery.program import Case, GalleryProgram, joined_after, natural, parts
 
 EXAMPLE = "123 * 45"

@@ -9,7 +9,7 @@ fraction is negative and the last is 0, the parentheses are balanced. Letters co
 from __future__ import annotations
 
 from curta.compiler import Graph
-from curta.gallery.pieces import DIGITS, LETTERS
+from curta.gallery.idioms import DIGITS, LETTERS
 from curta.gallery.prefix_fractions import say_fractions
 from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 

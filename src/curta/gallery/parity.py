@@ -12,7 +12,7 @@ This is one attention step for any length; `parity_sequential` goes one bit at a
 from __future__ import annotations
 
 from curta.compiler import Graph
-from curta.gallery.pieces import earlier, fetch
+from curta.gallery.idioms import earlier, fetch
 from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 

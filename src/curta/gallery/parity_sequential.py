@@ -13,8 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from curta.compiler import Graph, differ, equals
+from curta.gallery.idioms import fetch, latest
 from curta.gallery.parity import encode, reference
-from curta.gallery.pieces import fetch, latest
 from curta.gallery.program import STOP, Case, GalleryProgram, random_text
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, Node, absolute, at_most, both, equals, select
 from curta.gallery.count import encode
-from curta.gallery.pieces import DIGITS, LETTERS, fetch, latest, since, spell, table
+from curta.gallery.idioms import DIGITS, LETTERS, fetch, latest, since, spell, table
 from curta.gallery.program import Case, GalleryProgram, joined, random_text
 
 

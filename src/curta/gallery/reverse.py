@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, equals
 from curta.gallery.copy import SYMBOLS, encode
-from curta.gallery.pieces import fetch, latest, table
+from curta.gallery.idioms import fetch, latest, table
 from curta.gallery.program import Case, GalleryProgram, joined, random_text
 
 

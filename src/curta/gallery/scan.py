@@ -33,7 +33,7 @@ from curta.compiler import (
     select,
 )
 from curta.errors import TokenError
-from curta.gallery.pieces import has_been, since
+from curta.gallery.idioms import has_been, since
 from curta.gallery.program import STOP, Case, GalleryProgram
 
 VERBS = ("walk", "look", "run", "jump", "turn")

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, at_least, both, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import DIGITS, fetch, latest, since, table
+from curta.gallery.idioms import DIGITS, fetch, latest, since, table
 from curta.gallery.program import Case, GalleryProgram, characters, joined, parts, random_text
 
 EXAMPLE = "123; 456; 789"

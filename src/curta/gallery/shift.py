@@ -8,7 +8,7 @@ Left of the first letter stand ":" and the digits of n, whose letter is "_": no 
 from __future__ import annotations
 
 from curta.compiler import Graph, at_least
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LARGEST_READ,
     LETTERS,

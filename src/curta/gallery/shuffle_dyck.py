@@ -15,7 +15,7 @@ from curta.compiler import Graph, at_most, both, either, equals
 from curta.gallery.dyck1 import random_brackets
 from curta.gallery.dyck1 import reference as dyck1_reference
 from curta.gallery.dyckn import KINDS, encode
-from curta.gallery.pieces import has_been, say_verdict
+from curta.gallery.idioms import has_been, say_verdict
 from curta.gallery.program import Case, GalleryProgram, joined
 
 

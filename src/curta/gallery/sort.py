@@ -11,7 +11,7 @@ One running sum per symbol, one step function each.
 from __future__ import annotations
 
 from curta.compiler import Graph, at_least
-from curta.gallery.pieces import DIGITS, LETTERS, has_been, latest, total
+from curta.gallery.idioms import DIGITS, LETTERS, has_been, latest, total
 from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 SYMBOLS = (*DIGITS, *LETTERS)

@@ -15,7 +15,7 @@ from collections import Counter
 
 from curta.compiler import Graph, Node, at_least, both, either, equals, invert
 from curta.gallery.histogram import encode
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     LETTERS,
     fetch,
     has_been,

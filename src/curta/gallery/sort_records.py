@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, Node, at_least
 from curta.errors import TokenError
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LETTERS,
     fetch,

@@ -26,7 +26,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, at_most, both, either, equals, select
-from curta.gallery.pieces import fetch, has_been, latest, table
+from curta.gallery.idioms import fetch, has_been, latest, table
 from curta.gallery.program import Case, GalleryProgram
 from curta.gallery.subleq_texts import (
     ADDRESS_HIGHS,

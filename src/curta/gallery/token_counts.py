@@ -12,7 +12,7 @@ from collections import Counter
 
 from curta.compiler import Graph
 from curta.gallery.histogram import encode
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LETTERS,
     fetch,

@@ -7,7 +7,7 @@ to c occur at all, and the symbol at place i is the first c with i < K(c).
 from __future__ import annotations
 
 from curta.compiler import Graph, at_least
-from curta.gallery.pieces import has_been, latest, prompt_counts, running_totals, total
+from curta.gallery.idioms import has_been, latest, prompt_counts, running_totals, total
 from curta.gallery.program import Case, GalleryProgram, joined, random_text
 from curta.gallery.sort import SYMBOLS, encode
 
