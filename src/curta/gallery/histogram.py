@@ -6,7 +6,7 @@ said < K(c):
 
     next = how many letters c have K(c) <= said
 
-After its letter follows the count, digit by digit (see pieces.spell).
+After its letter follows the count, digit by digit (see idioms.spell).
 """
 
 from __future__ import annotations

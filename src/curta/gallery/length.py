@@ -1,7 +1,7 @@
 """Length: how many symbols the input has, in decimal.
 
 The position of "=" is the number of symbols before it. Its digits are read off the positional
-embedding of that very position (see pieces.spell).
+embedding of that very position (see idioms.spell).
 """
 
 from __future__ import annotations

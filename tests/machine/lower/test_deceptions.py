@@ -20,7 +20,7 @@ from curta.machine.layout import ARGUMENTS_LENGTH
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.proof import Kept, prove
+from curta.machine.proof import LemmaStore, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
 
@@ -72,11 +72,11 @@ def is_refused(
     module: Module,
     program: CoreProgram,
     extensions: Sequence[Extension] = (),
-    kept: Kept | None = None,
+    lemma_store: LemmaStore | None = None,
 ) -> bool:
     prompt = LoadedProgram.from_core(program, Operations(extensions).names).prompt()
     try:
-        found = prove(module, program, prompt, MAX_PAGES, extensions, kept)
+        found = prove(module, program, prompt, MAX_PAGES, extensions, lemma_store)
     except ProofError:
         return True
     return any(verdict.refused for verdict in found)
@@ -350,14 +350,14 @@ def test_where_conditional_jumps_lead_is_part_of_what_is_known() -> None:
     right, wrong = leading(*starts), leading(*starts[::-1])
     assert CoreInstance(right).invoke("f", 0) == (10,)
     assert CoreInstance(wrong).invoke("f", 0) == (11,)
-    kept = Kept(b"who is called")
-    assert not is_refused(module, right, kept=kept)
-    assert is_refused(module, wrong, kept=kept)
+    lemma_store = LemmaStore(b"who is called")
+    assert not is_refused(module, right, lemma_store=lemma_store)
+    assert is_refused(module, wrong, lemma_store=lemma_store)
 
 
 def test_what_an_extension_takes_is_part_of_what_is_known() -> None:
     """Its third word counts or not, and only the core instructions of f use it."""
-    kept = Kept(b"what it takes")
+    lemma_store = LemmaStore(b"what it takes")
     for count, refused in ((1, False), (3, True)):
         extension = Extension(
             "x", count, lambda sources: sources.a.number, lambda *words: words[-1]
@@ -372,7 +372,7 @@ def test_what_an_extension_takes_is_part_of_what_is_known() -> None:
             *(CoreInstruction("jump_eq", a=5, b=6, target=6), constant(99), RETURN),
         ]
         program = put(lower(module, LowerOptions(extensions=(extension,))), 1, code)
-        assert is_refused(module, program, [extension], kept) is refused
+        assert is_refused(module, program, [extension], lemma_store) is refused
 
 
 def test_functions_of_the_module_are_not_in_line(tmp_path: Path) -> None:

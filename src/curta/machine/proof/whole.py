@@ -41,7 +41,7 @@ from curta.machine.instructions import (
 from curta.machine.layout import DATA, ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
 from curta.machine.library import instruction_function
 from curta.machine.proof.explain import not_proved
-from curta.machine.proof.kept import Kept, fingerprint
+from curta.machine.proof.lemma_store import LemmaStore, fingerprint
 from curta.machine.proof.modules import (
     ROOMS,
     Refused,
@@ -88,7 +88,7 @@ class ProgramProof:
     most_pages: int
     extensions: Mapping[str, int]
     """How many words each takes."""
-    kept: Kept | None = None
+    lemma_store: LemmaStore | None = None
     """What was proved before."""
     functions: dict[Callee, Verdict] = field(default_factory=dict)
 
@@ -387,13 +387,15 @@ class ProgramProof:
             reached = target.reached(start)
         except Refused as refused:
             return Verdict(callee, name, start, 0, (), (), str(refused))
-        content = fingerprint(self.sources, target, callee, start, reached) if self.kept else ""
-        lemmas = self.kept.find(content) if self.kept else None
+        content = (
+            fingerprint(self.sources, target, callee, start, reached) if self.lemma_store else ""
+        )
+        lemmas = self.lemma_store.find(content) if self.lemma_store else None
         why = None
         if lemmas is None:
             lemmas, why = self._prove_anew(target, callee, start)
-            if self.kept and why is None:
-                self.kept.keep(content, lemmas)
+            if self.lemma_store and why is None:
+                self.lemma_store.keep(content, lemmas)
         calls = tuple(sorted(target.called(reached, start)))
         return Verdict(callee, name, start, len(reached), lemmas, calls, why)
 
