@@ -27,7 +27,7 @@ from curta.machine.core_program import CoreProgram
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, link
 from curta.machine.prompt import decode_prompt
-from curta.machine.proof.whole import ProgramProof
+from curta.machine.proof.whole_program import ProgramProof
 from curta.machine.wasm.module import MAX_PAGES
 
 LOWERING_SECONDS, PROOF_SECONDS = 10, 60

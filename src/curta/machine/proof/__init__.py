@@ -20,7 +20,7 @@ from curta.machine.prompt import decode_prompt
 from curta.machine.proof.explain import not_proved
 from curta.machine.proof.lemma_store import LemmaStore
 from curta.machine.proof.modules import Refused
-from curta.machine.proof.whole import ProgramProof, Verdict
+from curta.machine.proof.whole_program import ProgramProof, Verdict
 from curta.machine.wasm.module import Module
 from curta.machine.wasm.validate import validate
 
