@@ -27,7 +27,7 @@ from curta.machine.kept.keeping import (
 )
 from curta.machine.kept.resume import ready_for
 from curta.machine.machine import Machine
-from curta.machine.request import Loading, Request, Source
+from curta.machine.request import Loading, ProgramOptions, Request
 from curta.machine.run import (
     LoadOptions,
     MachineLevel,
@@ -99,7 +99,7 @@ def extensions_of(names: tuple[str, ...]) -> list[Extension]:
         sys.path.pop(0)
 
 
-def given(request: Source, *names: str) -> list[str]:
+def given(request: ProgramOptions, *names: str) -> list[str]:
     """Those of some options that are not as they are by default."""
     configuration: Any = type(request)
     return [
@@ -109,12 +109,12 @@ def given(request: Source, *names: str) -> list[str]:
     ]
 
 
-def is_baked(request: Source) -> bool:
+def is_baked(request: ProgramOptions) -> bool:
     """Is the program a model file, by its name?"""
     return request.program[0].lower().endswith(SUFFIX)
 
 
-def baked_machine(request: Source, level: MachineLevel) -> BakedMachine:
+def baked_machine(request: ProgramOptions, level: MachineLevel) -> BakedMachine:
     """The machine in the file that the request names."""
     first = request.program[0]
     if len(request.program) > 1:
@@ -128,7 +128,7 @@ def baked_machine(request: Source, level: MachineLevel) -> BakedMachine:
     return load_baked(first, level, extensions_of(request.extension), prove=prove)
 
 
-def machine_of(request: Source, level: MachineLevel, screen: Screen) -> SomeMachine:
+def machine_of(request: ProgramOptions, level: MachineLevel, screen: Screen) -> SomeMachine:
     """The machine that runs the program; the screen shows what is made ready."""
 
     def prepare(what: str) -> None:
