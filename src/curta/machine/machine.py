@@ -47,7 +47,7 @@ from curta.machine.talkers import ReferenceTalker, Talker
 from curta.machine.toolchain import Watcher, read_program
 
 if TYPE_CHECKING:
-    from curta.machine.many import Given, Outcome
+    from curta.machine.many import Outcome, RunInput
 
 LOADING = LoadOptions.__annotations__
 LOOKS = 0.1
@@ -125,7 +125,7 @@ class Machine:
     def map(
         self,
         program: ProgramSource,
-        inputs: Iterable[Given],
+        inputs: Iterable[RunInput],
         *,
         jobs: int | None = None,
         **options: Unpack[RunOptions],
@@ -137,7 +137,7 @@ class Machine:
         Trap, say), in their order, as inputs are read. Traces are not kept unless that is asked
         for. In a script the call stands behind `if __name__ == "__main__":`.
         """
-        from curta.machine.many import Many, checked, run_many
+        from curta.machine.many import SharedSetup, checked, run_many
         from curta.machine.processes import worker_setup
 
         if self.level == "reference":
@@ -145,8 +145,9 @@ class Machine:
         ready = self.ready(program, **options)
         max_memory = options.get("max_memory", DEFAULT_LIMITS.max_memory)
         shared = checked({name: given for name, given in options.items() if name not in LOADING})
-        many = Many(worker_setup(ready, self.level), program_name(program), max_memory, shared)
-        return run_many(ready, many, inputs, jobs)
+        worker = worker_setup(ready, self.level)
+        setup = SharedSetup(worker, program_name(program), max_memory, shared)
+        return run_many(ready, setup, inputs, jobs)
 
     def instantiate(self, program: ProgramSource, **options: Unpack[RunOptions]) -> Instance:
         """A program whose exported functions are invoked one by one.
