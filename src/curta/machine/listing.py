@@ -183,16 +183,16 @@ def proof_lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
 # -- traces ---------------------------------------------
 
 
-def executed(program: LoadedProgram, said: Ids) -> Iterator[str]:
+def executed(program: LoadedProgram, ids: Ids) -> Iterator[str]:
     """A line for every core instruction: its place, what it is, the tokens that it said.
 
-    `said` is the whole conversation behind the prompt.
+    `ids` is the whole conversation behind the prompt.
     """
-    places = counters(said)
-    ends = np.flatnonzero(ENDING[said] | ENDS[said])
+    places = counters(ids)
+    ends = np.flatnonzero(ENDING[ids] | ENDS[ids])
     start = 0
     function = ""
-    for step, end in enumerate([*ends.tolist(), *([len(said) - 1] if len(said) else [])], 1):
+    for step, end in enumerate([*ends.tolist(), *([len(ids) - 1] if len(ids) else [])], 1):
         if end < start:
             return
         number = int(places[start])
@@ -200,7 +200,7 @@ def executed(program: LoadedProgram, said: Ids) -> Iterator[str]:
         if origin.function != function:
             function = origin.function
             yield f"{function}:"
-        tokens = said[start : end + 1]
+        tokens = ids[start : end + 1]
         instruction = program.instruction(number)
         text = instruction_text(instruction)
         value = _value(instruction, tokens)

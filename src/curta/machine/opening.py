@@ -174,19 +174,19 @@ def _numbers(heads: Ids) -> Places:
     return numbers
 
 
-def _registers(firsts: Places, sizes: Places, said: Ids) -> Extents:
+def _registers(firsts: Places, sizes: Places, ids: Ids) -> Extents:
     """Where registers begin, and their words: one ends with each last digit, and a jump follows."""
-    is_last = (said >= FIRST_LAST) & (said < FIRST_LAST + DIGIT)
-    is_more = (said >= FIRST_MORE) & (said < FIRST_MORE + DIGIT)
+    is_last = (ids >= FIRST_LAST) & (ids < FIRST_LAST + DIGIT)
+    is_more = (ids >= FIRST_MORE) & (ids < FIRST_MORE + DIGIT)
     before = np.append(0, np.cumsum(is_last))
     ends = np.cumsum(sizes)
     counts = before[ends] - before[ends - sizes]
-    said, is_last = said[is_last | is_more], is_last[is_last | is_more]
+    ids, is_last = ids[is_last | is_more], is_last[is_last | is_more]
     places = np.flatnonzero(is_last)
     lengths = np.diff(places, prepend=-1)
-    if lengths.sum() != len(said) or lengths.max(initial=1) > _WORD_DIGITS:
+    if lengths.sum() != len(ids) or lengths.max(initial=1) > _WORD_DIGITS:
         raise TokenError("an opening has a register whose word is not complete")
-    digits = np.where(is_last, said - FIRST_LAST, said - FIRST_MORE).astype(np.int64)
+    digits = np.where(is_last, ids - FIRST_LAST, ids - FIRST_MORE).astype(np.int64)
     words = digits[places]
     for place in range(1, _WORD_DIGITS):
         higher = digits[np.maximum(places - place, 0)] << _DIGIT_BITS * place
