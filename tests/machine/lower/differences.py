@@ -90,7 +90,7 @@ REMEMBERED = Remembered()
 
 def count_proved(module: Module, program: CoreProgram, tally: Tally) -> None:
     prompt = LoadedProgram.from_core(program).prompt()
-    for verdict in prove(module, program, prompt, MAX_PAGES, kept=REMEMBERED):  # type: ignore[arg-type]
+    for verdict in prove(module, program, prompt, MAX_PAGES, lemma_store=REMEMBERED):  # type: ignore[arg-type]
         if verdict.refused is None:
             tally.proved += 1
         else:
