@@ -266,15 +266,23 @@ def resume(file: str) -> dict[str, Any]:
 def verify(file: str, level: Any, jobs: int) -> dict[str, Any]:
     from curta.machine.kept.file import KeptRun
     from curta.machine.kept.resume import ready_for
-    from curta.machine.verify.jobs import Plan, Work, complete_chapters, part_length, verify_run
+    from curta.machine.verify.jobs import (
+        VerificationPlan,
+        WorkerSetup,
+        complete_chapters,
+        part_length,
+        verify_run,
+    )
 
     with KeptRun.open(file) as kept:
         ready = ready_for(kept, "native")
         program = ready.program.to_bytes()
-        work = Work(level, program, ready.program.baked, ready.weights, (), os.getcwd(), threads=1)
+        setup = WorkerSetup(
+            level, program, ready.program.baked, ready.weights, (), os.getcwd(), threads=1
+        )
         chapters = range(1, complete_chapters(kept) + 1)
-        plan = Plan(level, part_length(level, None), chapters, jobs=jobs)
-        found = verify_run(kept, ready, plan, work)
+        plan = VerificationPlan(level, part_length(level, None), chapters, jobs=jobs)
+        found = verify_run(kept, ready, plan, setup)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {"seconds": found.seconds, "tokens": found.tokens, "parts": found.parts, "peak": peak}
 

@@ -23,11 +23,11 @@ from fault import Fault, MismatchError, replaced_attribute
 from running import ROOM, Behaviour, behave
 
 from curta.errors import ProofError
+from curta.machine.core_program import CoreProgram
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, link
-from curta.machine.program import CoreProgram
 from curta.machine.prompt import decode_prompt
-from curta.machine.proof.whole import ProgramProof
+from curta.machine.proof.whole_program import ProgramProof
 from curta.machine.wasm.module import MAX_PAGES
 
 LOWERING_SECONDS, PROOF_SECONDS = 10, 60

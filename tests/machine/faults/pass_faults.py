@@ -9,6 +9,7 @@ from itertools import count
 
 from fault import Fault, replaced_attribute
 
+from curta.machine.core_program import Segment
 from curta.machine.instructions import kind_of
 from curta.machine.lower import (
     beginning,
@@ -27,7 +28,6 @@ from curta.machine.lower.code import Call, Return, Step
 from curta.machine.lower.conflicts import Conflicts
 from curta.machine.lower.flat import Line
 from curta.machine.lower.operations import GET, SET
-from curta.machine.program import Segment
 
 TIMES = (0, 1, 5, 20)
 """Which time it goes wrong: at every one, at the first one, at the fifth."""
@@ -214,8 +214,8 @@ def _users_leave(inner, code):  # type: ignore[no-untyped-def]
 # -- lines, memory, entries -----------------------------------------------------------------------
 
 
-def _not_inverted(inner, line, ways):  # type: ignore[no-untyped-def]
-    return line._replace(ways=ways)
+def _not_inverted(inner, line, targets):  # type: ignore[no-untyped-def]
+    return line._replace(targets=targets)
 
 
 def _a_jump_less(inner, lines):  # type: ignore[no-untyped-def]

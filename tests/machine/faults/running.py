@@ -10,8 +10,8 @@ from core_run import CoreInstance, Exit
 from corpus import Outcome, Program
 
 from curta.machine import reference
+from curta.machine.core_program import CoreProgram
 from curta.machine.instructions import LARGEST_FRAME
-from curta.machine.program import CoreProgram
 
 STACK_REGISTERS = LARGEST_FRAME + 30_000
 """Recursion without end should not take long."""

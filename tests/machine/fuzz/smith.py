@@ -13,8 +13,8 @@ from differences import ENGINE, Difference, Here, Tally, count_proved
 from oracle import FUEL, Wasmtime, one_nan
 from random_modules import CONSTANTS
 
+from curta.machine.core_program import CoreProgram
 from curta.machine.lower import lower
-from curta.machine.program import CoreProgram
 from curta.machine.wasm import Module, decode
 
 

@@ -8,7 +8,7 @@ from oracle import FUEL, SAME_TRAP, Outcome
 
 from curta import Machine
 from curta.errors import LimitError, Trap
-from curta.machine.conversation import Host, Limits
+from curta.machine.conversation import ConversationLimits, Host
 from curta.machine.loaded import LoadedProgram
 
 MOST_TOKENS = 8_000_000
@@ -25,7 +25,7 @@ class WeightsInstance:
         *,
         keep_trace: bool = True,
     ) -> None:
-        limits = Limits(max_tokens, keep_trace=keep_trace)
+        limits = ConversationLimits(max_tokens, keep_trace=keep_trace)
         self.instance = machine.start(program, Host(), limits)
         self.where = ""
         """The place of the last trap."""
