@@ -172,7 +172,6 @@ def show_verification(folder: Path, steps: int, rounds: int) -> None:
 
 def show_kills(folder: Path, kills: int) -> None:
     """A run of 10^9 instructions that is killed on its way, beside wasmtime."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
     from count_instructions import run_in_wasmtime
     from curta.machine.toolchain import read_program
 

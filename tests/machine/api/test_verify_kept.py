@@ -405,7 +405,7 @@ def dies_once(worker: WorkerSetup, part: ChapterPart) -> Checked:
 
 def on_cluster(path: Path, worker: WorkerSetup) -> Compared:
     """In a process of its own: Ray takes signals that wasmtime needs."""
-    ways = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    ways = [str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ |= {"RAY_AUTH_MODE": "disabled", "PYTHONPATH": os.pathsep.join(ways)}
     jobs.Cluster = Dying  # type: ignore[misc]
     with KeptRun.open(path) as kept:

@@ -1,6 +1,6 @@
 """Arithmetic on floats by the weights beside wasmtime's, by the hundred million:
 
-    python tests/machine/fuzz/float_marathon.py f64.add 100000000
+    python -m tests.machine.fuzz.float_marathon f64.add 100000000
 
 A round is a table of operands beside another one, all pairs of them, in one conversation. The
 second ones wait in locals, UNROLLED at a time, so that a pair is the operation's two words and
@@ -20,17 +20,14 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import wasmtime
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
-
 from curta import Machine
 from curta.machine.instance import Instance
 from curta.machine.wasm.floats import F32, F64, Format
-from float_draws import Random, Words, fractions, made, specials, top
+from tests.support.float_draws import Random, Words, fractions, made, specials, top
 
 ROWS, COLUMNS, UNROLLED = 1024, 512, 32
 SPECIAL = 16

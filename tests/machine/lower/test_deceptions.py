@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from core_run import CoreInstance
 
 from curta.errors import LimitError, LinkError, ModuleError, ProofError
 from curta.machine.core_program import PRIVATE, Claim, CoreProgram, Origin, Segment, WasmLocation
@@ -23,6 +22,7 @@ from curta.machine.parts.operations import Extension, Operations
 from curta.machine.proof import LemmaStore, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
+from tests.machine.lower.core_run import CoreInstance
 
 Changed = Callable[[CoreProgram], CoreProgram]
 RETURN = CoreInstruction("return", a=1)
