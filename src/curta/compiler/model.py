@@ -108,15 +108,15 @@ def load_model(path: str | Path) -> Model:
     return model_from_parts(str(path), weights, metadata)
 
 
-def model_from_bytes(content: bytes, name: str) -> Model:
-    """The same from a file's content."""
+def model_from_bytes(content: bytes, name: str, graph: Graph | None = None) -> Model:
+    """The same from a file's content; the graph, where it is known, need not be read."""
     try:
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length])["__metadata__"]
         weights = safetensors.numpy.load(content)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise FileError(f"{name}: not a complete safetensors file ({error})") from error
-    return model_from_parts(name, weights, metadata)
+    return model_from_parts(name, weights, metadata, graph)
 
 
 def file_notes(path: str | Path, command: str = "curta build") -> dict[str, str]:
@@ -147,7 +147,9 @@ def reading(path: str | Path, command: str = "curta build") -> Iterator[Any]:
         ) from error
 
 
-def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> Model:
+def model_from_parts(
+    path: str, weights: Weights, metadata: dict[str, str], graph: Graph | None = None
+) -> Model:
     """The model, if version, digest and schema are right."""
     try:
         content = json.loads(metadata["curta"])
@@ -165,11 +167,12 @@ def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> M
             f"{path}: weights, plan or certificate were changed after compilation (the digest "
             "does not match), so nothing is proved about them; build the file again"
         )
-    check_schema(content, CONTENT, f"{path}: content")
-    try:
-        graph = graph_from_json(content["graph"])
-    except GraphError as error:
-        raise FileError(f"{path}: graph: {error}") from error
+    if graph is None:
+        check_schema(content, CONTENT, f"{path}: content")
+        try:
+            graph = graph_from_json(content["graph"])
+        except GraphError as error:
+            raise FileError(f"{path}: graph: {error}") from error
     check_plan(path, content["plan"], graph)
     check_tensors(path, content["plan"], weights)
     certificate = Certificate.from_json(content["certificate"])

@@ -26,9 +26,8 @@ from curta.store import PACKAGED
 
 def package() -> Iterator[tuple[Path, bytes]]:
     """The files, the weights first, made from the sources: nothing is taken from a cache."""
-    graph = build(())
-    model = compile(graph, MOST_TOKENS)
-    yield PACKAGED / MODELS.name / f"{model_key(graph, MOST_TOKENS)}.xz", model.to_bytes()
+    model = compile(build(()), MOST_TOKENS)
+    yield PACKAGED / MODELS.name / f"{model_key(model.graph, MOST_TOKENS)}.xz", model.to_bytes()
     source, kit = model_to_c(model), model_to_kit(model)
     assert kit is not None
     yield PACKAGED / NATIVE.name / f"{weights_key()}.xz", with_facts(model, source)
