@@ -25,18 +25,18 @@ from curta.compiler.model import file_notes
 from curta.compiler.serialize import identity as identity_of
 from curta.engine import Engine
 from curta.errors import FileError, LimitError, ProofError, UserError
+from curta.machine.core_program import CoreProgram
 from curta.machine.instance import Instance
 from curta.machine.instructions import MOST_TOKENS, OPERATIONS
 from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import CoreProgram
 from curta.machine.run import (
     MACHINE_LEVELS,
     LoadOptions,
     MachineLevel,
-    Program,
+    ProgramSource,
     Run,
     TalkOptions,
     check_options,
@@ -189,7 +189,7 @@ class BakedMachine:
 
 
 def bake(
-    program: Program | CoreProgram,
+    program: ProgramSource | CoreProgram,
     *,
     library: bool = False,
     extensions: Sequence[Extension] = (),

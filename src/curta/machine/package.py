@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import lzma
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from curta.compiler import compile
@@ -22,14 +22,11 @@ from curta.machine.weights import weights_key, with_facts
 from curta.store import PACKAGED
 
 
-def package() -> dict[Path, bytes]:
-    """The files, made from the sources: nothing is taken from a cache."""
-    graph = build(())
-    model = compile(graph, MOST_TOKENS)
-    return {
-        PACKAGED / MODELS.name / f"{model_key(graph, MOST_TOKENS)}.xz": model.to_bytes(),
-        PACKAGED / NATIVE.name / f"{weights_key()}.xz": with_facts(model, model_to_c(model)),
-    }
+def package() -> Iterator[tuple[Path, bytes]]:
+    """The files, the weights first, made from the sources: nothing is taken from a cache."""
+    model = compile(build(()), MOST_TOKENS)
+    yield PACKAGED / MODELS.name / f"{model_key(model.graph, MOST_TOKENS)}.xz", model.to_bytes()
+    yield PACKAGED / NATIVE.name / f"{weights_key()}.xz", with_facts(model, model_to_c(model))
 
 
 def differences(files: dict[Path, bytes]) -> list[str]:
@@ -55,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m curta.machine.package", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args(arguments)
-    files = package()
+    files = dict(package())
     wrong = differences(files)
     if wrong and options.check:
         print("\n".join(["python -m curta.machine.package makes them again:", *wrong]))
