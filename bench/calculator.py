@@ -21,7 +21,8 @@ from typing import Any
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from curta.delegate.calculator import Budget, Calculator
-from curta.delegate.calculator.backends import NAMES, Kernel, backend
+from curta.delegate.calculator.backends import NAMES, backend
+from curta.delegate.calculator.backends.float64 import Kernel
 from curta.delegate.calculator.backends.packed import pack
 from curta.delegate.calculator.parser import parse
 from curta.delegate.calculator.program import Program

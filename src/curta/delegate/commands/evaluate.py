@@ -28,7 +28,7 @@ class Options(AsJson):
     adapter:   from curta delegate train; can be given repeatedly
     inline:    an adapter trained with --no-calls; calls are not intercepted
     untrained: the model without adapter and calls, too
-    backend:   who computes calls: exact, torch, kernel, machine
+    backend:   who computes calls: exact, machine
     suite:     what is asked: templates (kinds that training does not have), trained (those that it
                has, drawn anew), gsm8k, svamp
     batch:     questions in a pass

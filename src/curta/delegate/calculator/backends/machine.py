@@ -8,18 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from importlib.resources import as_file, files
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from curta.delegate.calculator.backends.packed import too_long
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Value
-from curta.delegate.calculator.program import Apply, Program, Push
+from curta.delegate.calculator.operations import TABLE
+from curta.delegate.calculator.program import Apply, Program, Step
 from curta.errors import (
     CalculatorError,
     LimitError,
     ProgramError,
     TooLargeError,
+    TooLongError,
     UndefinedError,
 )
 
@@ -28,6 +31,11 @@ if TYPE_CHECKING:
 
 MOST_BITS = 4_096
 """Of the numbers that the program has room for."""
+
+SOURCES = ("whole_numbers.h", "rationals.h", "machine.c", "machine_text.h")
+
+STACK = 64
+"""Numbers on its stack at most; a budget of 64 steps needs no more."""
 
 TOGETHER = 64
 """Expressions in one run."""
@@ -72,9 +80,9 @@ class Machine:
         said: list[bytes] = []
         wanted = TOKENS_FOR_ALL + self.tokens_for_each * len(programs)
         try:
-            with as_file(files("curta.delegate.calculator.backends")) as folder:
+            with TemporaryDirectory() as folder:
                 run = self.prepared().run(
-                    folder / "machine.c",
+                    source(Path(folder)),
                     stdin=written(programs, self.budget).encode(),
                     on_stdout=said.append,
                     max_tokens=wanted if wanted < MOST_TOKENS else None,  # None: all there are
@@ -95,11 +103,38 @@ class Machine:
         return self.computer
 
 
+def source(folder: Path) -> Path:
+    """The program in C, written into a folder; what the operations do is from their records."""
+    for name in SOURCES:
+        text = (files(__package__) / name).read_text(encoding="utf-8")
+        (folder / name).write_text(text, encoding="utf-8")
+    functions = (
+        f"static void of_{each.name}(Rational *given, int operands) {{ (void)operands; "
+        f"{each.machine}; }}\n"
+        for each in TABLE
+    )
+    rows = (f'    {{"{each.name}", of_{each.name}}},\n' for each in TABLE)
+    table = "const char *name;\n    void (*apply)(Rational *given, int operands);\n"
+    (folder / "operations.h").write_text(
+        f"{''.join(functions)}static const struct {{\n    {table}}} OPERATIONS[] = {{\n"
+        f"{''.join(rows)}}};\n"
+    )
+    return folder / "machine.c"
+
+
 def written(programs: Sequence[Program], budget: Budget) -> str:
     """What the program reads: the budget, then a line for each program."""
     exponent = min(budget.exponent, MOST_BITS + 2)  # those beyond are too large anyway
     first = f"{budget.bits} {budget.denominator_bits} {exponent}"
     return "\n".join([first, *(" ".join(words(program)) for program in programs)])
+
+
+def too_long(program: Program) -> TooLongError | None:
+    """The error that a program is for the stack, if it has too many steps."""
+    steps = len(program.steps)
+    if steps <= STACK:
+        return None
+    return TooLongError(f"{steps} numbers and operations: this backend takes {STACK} at most")
 
 
 def words(program: Program) -> Iterable[str]:
@@ -109,13 +144,13 @@ def words(program: Program) -> Iterable[str]:
     return [step_word(step) for step in program.steps]
 
 
-def step_word(step: Push | Apply) -> str:
+def step_word(step: Step) -> str:
     """One step."""
     if isinstance(step, Apply):
         return f":{step.operation.name}/{step.operands}"
-    if isinstance(step.number, float):
+    if isinstance(step, float):
         return "?"
-    above, below = step.number.numerator, step.number.denominator
+    above, below = step.numerator, step.denominator
     if max(above.bit_length(), below.bit_length()) > MOST_BITS:
         return "!"
     return f"{above:x}" if below == 1 else f"{above:x}/{below:x}"
