@@ -31,7 +31,8 @@ Answer = Callable[[Sequence[Program]], list[object]]
 def native(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     """The same program, compiled for this computer."""
     built = tmp_path_factory.mktemp("calculator") / "calculator"
-    program = source(built.parent)
+    program = built.with_suffix(".c")
+    program.write_text(source())
     subprocess.run([*find_compiler().command, "-O1", str(program), "-o", str(built)], check=True)
 
     def answer(given: Sequence[Program], budget: Budget = BUDGET) -> list[object]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -25,14 +26,13 @@ from curta.errors import (
     TooLongError,
     UndefinedError,
 )
+from curta.store import Shelf, key_of
 
 if TYPE_CHECKING:
     import curta.machine.machine
 
 MOST_BITS = 4_096
 """Of the numbers that the program has room for."""
-
-SOURCES = ("whole_numbers.h", "rationals.h", "machine.c", "machine_text.h")
 
 STACK = 64
 """Numbers on its stack at most; a budget of 64 steps needs no more."""
@@ -80,14 +80,13 @@ class Machine:
         said: list[bytes] = []
         wanted = TOKENS_FOR_ALL + self.tokens_for_each * len(programs)
         try:
-            with TemporaryDirectory() as folder:
-                run = self.prepared().run(
-                    source(Path(folder)),
-                    stdin=written(programs, self.budget).encode(),
-                    on_stdout=said.append,
-                    max_tokens=wanted if wanted < MOST_TOKENS else None,  # None: all there are
-                    keep_trace=False,
-                )
+            run = self.prepared().run(
+                module(),
+                stdin=written(programs, self.budget).encode(),
+                on_stdout=said.append,
+                max_tokens=wanted if wanted < MOST_TOKENS else None,  # None: all there are
+                keep_trace=False,
+            )
         except LimitError:
             return b"".join(said).decode().split("\n")[:-1]
         if run.exit_code != 0:
@@ -103,23 +102,42 @@ class Machine:
         return self.computer
 
 
-def source(folder: Path) -> Path:
-    """The program in C, written into a folder; what the operations do is from their records."""
-    for name in SOURCES:
-        text = (files(__package__) / name).read_text(encoding="utf-8")
-        (folder / name).write_text(text, encoding="utf-8")
+@cache
+def module() -> bytes:
+    """The program as WebAssembly, compiled once."""
+    from curta.machine.toolchain import read_program
+
+    text, shelf = source(), Shelf("programs")
+    key = key_of(b"calculator", text.encode())
+    made = shelf.read(key)
+    if made is None:
+        with TemporaryDirectory() as folder:
+            (file := Path(folder) / "calculator.c").write_text(text, encoding="utf-8")
+            made = read_program(file)
+        shelf.keep(key, made)
+    return made
+
+
+def source() -> str:
+    """The program in C; what the operations do is from their records."""
+    text = '#include "machine.c"'
+    for name in ("machine.c", "whole_numbers.h", "rationals.h", "operations.h", "machine_text.h"):
+        place = files(__package__) / name
+        content = place.read_text(encoding="utf-8") if name != "operations.h" else table()
+        text = text.replace(f'#include "{name}"', content)
+    return text
+
+
+def table() -> str:
+    """A function for each operation, and their names."""
     functions = (
         f"static void of_{each.name}(Rational *given, int operands) {{ (void)operands; "
         f"{each.machine}; }}\n"
         for each in TABLE
     )
-    rows = (f'    {{"{each.name}", of_{each.name}}},\n' for each in TABLE)
-    table = "const char *name;\n    void (*apply)(Rational *given, int operands);\n"
-    (folder / "operations.h").write_text(
-        f"{''.join(functions)}static const struct {{\n    {table}}} OPERATIONS[] = {{\n"
-        f"{''.join(rows)}}};\n"
-    )
-    return folder / "machine.c"
+    rows = ", ".join(f'{{"{each.name}", of_{each.name}}}' for each in TABLE)
+    row = "struct { const char *name; void (*apply)(Rational *given, int operands); }"
+    return f"{''.join(functions)}static const {row} OPERATIONS[] = {{{rows}}};"
 
 
 def written(programs: Sequence[Program], budget: Budget) -> str:
