@@ -219,3 +219,34 @@ NUMBER_WORDS = (
     ("Catch-22", "a situation whose own rules make a way out impossible"),
     ("24-hour clock", "a way of telling time that counts the hours of a day from 0 to 23"),
 )
+
+WORDS = (
+    "anchor", "apricot", "autumn", "balcony", "bamboo", "blanket", "bottle", "bridge", "butter",
+    "cabbage", "camera", "candle", "carpet", "castle", "cherry", "chimney", "circus", "compass",
+    "cotton", "cricket", "dolphin", "dragon", "eagle", "elephant", "engine", "falcon", "feather",
+    "festival", "forest", "garden", "ginger", "glacier", "guitar", "hammer", "harbour", "hazelnut",
+    "hedgehog", "island", "jacket", "jungle", "kangaroo", "kettle", "kitchen", "ladder", "lantern",
+    "lemon", "library", "lizard", "magnet", "marble", "meadow", "melody", "mirror", "monsoon",
+    "mountain", "mushroom", "needle", "notebook", "oasis", "ocean", "orchard", "otter", "oyster",
+    "palace", "parrot", "peacock", "pebble", "pencil", "pepper", "piano", "pillow", "planet",
+    "pocket", "potato", "puzzle", "rabbit", "rainbow", "raspberry", "ribbon", "river", "saddle",
+    "salmon", "sandwich", "scissors", "shadow", "silver", "sparrow", "spider", "squirrel", "stable",
+    "sugar", "summer", "sunflower", "teapot", "thunder", "tiger", "tomato", "trumpet", "tunnel",
+    "turtle", "umbrella", "valley", "velvet", "village", "violin", "walnut", "whistle", "window",
+    "winter", "wizard", "yellow", "zebra",
+)  # fmt: skip
+SUBJECTS = (
+    "the old gardener", "my sister", "a quiet robot", "the tall sailor", "our neighbour",
+    "every student", "the brown fox", "a young pilot", "the baker", "nobody here", "the shy owl",
+    "an honest clerk",
+)  # fmt: skip
+VERBS = (
+    "carries", "paints", "likes", "finds", "repairs", "hides", "forgets", "buys", "wraps", "draws",
+    "photographs", "sells",
+)  # fmt: skip
+OBJECTS = (
+    "seven lemons", "a green kite", "the last letter", "old clocks", "some warm bread",
+    "a wooden chair", "two maps", "the blue door", "cheap umbrellas", "a pair of boots",
+    "the silver spoon", "large pumpkins",
+)  # fmt: skip
+ENDINGS = ("", "", " at night", " every morning", " in spring", " without a word", " by the lake")
