@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from curta.errors import DataError
 from curta.options import option
 
 if TYPE_CHECKING:
     from curta.delegate.interception.generator import CalcGenerator
 
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
+
+
+def folder_of(out: str) -> Path:
+    """The folder that --out names; nothing is no name, though Path takes it for this folder."""
+    if not out.strip():
+        raise DataError(f'--out "{out}": name a folder (. is the one you are in)')
+    return Path(out)
 
 
 @dataclass(frozen=True)
@@ -40,8 +49,6 @@ class Answering(Calculating):
 
     def generator(self) -> CalcGenerator:
         """The model, loaded, with everything around it."""
-        from pathlib import Path
-
         from curta.delegate import calculator, models
         from curta.delegate.interception.generator import CalcGenerator
 
