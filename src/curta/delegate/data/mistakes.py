@@ -7,8 +7,6 @@ stands behind it is what the calculator says.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from curta.delegate.data.draw import CALCULATOR, Call, Draw
 from curta.delegate.data.example import PROTOCOL
 from curta.errors import CalculatorError, DataError
@@ -16,23 +14,12 @@ from curta.errors import CalculatorError, DataError
 CATEGORY = "mistake"
 
 
-@dataclass(frozen=True)
-class FailedCall:
-    """A call that has no result; in text it is the call with the error behind it."""
-
-    expression: str
-    error: CalculatorError
-
-    def __str__(self) -> str:
-        return f"{PROTOCOL.open} {self.expression}{PROTOCOL.close}{PROTOCOL.failed(self.error)}"
-
-
-def fails(expression: str) -> FailedCall:
-    """A call that the calculator refuses; an error if it does not."""
+def fails(expression: str) -> CalculatorError:
+    """Why the calculator refuses a call; an error if it does not."""
     try:
         result = CALCULATOR.evaluate(expression)
     except CalculatorError as error:
-        return FailedCall(expression, error)
+        return error
     raise DataError(f"{expression}: this has the value {result.text}, it does not fail")
 
 
@@ -43,11 +30,12 @@ def answer(
 
     Where there is none, the question has no answer, which is said at once or behind that call.
     """
-    failed = fails(expression)
+    error = fails(expression)
+    failed = f"{PROTOCOL.open} {expression}{PROTOCOL.close}{PROTOCOL.failed(error)}"
     if right is None:
         reason = draw.choose(*reasons)
         text = f"{failed}\n{reason}" if draw.chance() < 0.5 else reason
-        return text, failed.error.brief
+        return text, error.brief
     before = draw.choose("", "", "Let me compute that: ", "I work it out: ")
     again = draw.choose("Again: ", "Once more: ", "Written rightly it is ", "")
     return f"{before}{failed}. {draw.choose(*reasons)}\n{again}{right.said}", right

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Iterable
-from functools import partial
+from functools import cache, partial
+from importlib.resources import files
+from types import SimpleNamespace
 from typing import Any
 
-from curta.delegate.data import facts
 from curta.delegate.data.draw import Call, Draw
+
+
+@cache
+def facts() -> SimpleNamespace:
+    """The lists of what templates talk about, by their names."""
+    text = (files(__package__) / "templates" / "facts.txt").read_text(encoding="utf-8")
+    found = SimpleNamespace()
+    exec(compile(text, "facts.txt", "exec"), found.__dict__)
+    return found
+
 
 COUNTED_BY = 3
 """Letters that are counted at once in a single word."""
@@ -78,14 +89,15 @@ def parts(draw: Draw, minutes: Call) -> tuple[Call, Call, str]:
 
 def phrase(draw: Draw) -> str:
     """A few words that make some sense."""
-    words = (facts.SUBJECTS, facts.VERBS, facts.OBJECTS, facts.ENDINGS)
+    lists = facts()
+    words = (lists.SUBJECTS, lists.VERBS, lists.OBJECTS, lists.ENDINGS)
     subject, verb, thing, ending = (draw.choose(*among) for among in words)
     return f"{subject} {verb} {thing}{ending}"
 
 
 def short_phrase(draw: Draw) -> str:
     """Two to five words in a row, without an order."""
-    return " ".join(draw.some(facts.WORDS, draw.between(2, 5)))
+    return " ".join(draw.some(facts().WORDS, draw.between(2, 5)))
 
 
 def vowels(text: str) -> int:
@@ -110,11 +122,15 @@ def chunks(word: str) -> list[str]:
 
 ALONE = (a, article, price_before, listed, clock, vowels, counted, chunks)
 DRAWING = (asked, several, price, amount, parts, phrase, short_phrase, added)
-WORDS: dict[str, Any] = {each.__name__: each for each in ALONE} | {"facts": facts}
 CHOICES = [name for name, _ in inspect.getmembers(Draw, inspect.isfunction) if name[0] != "_"]
 
 
+def words() -> dict[str, Any]:
+    """All names that templates have, but those that draw."""
+    return {each.__name__: each for each in ALONE} | {"facts": facts()}
+
+
 def tools(draw: Draw) -> dict[str, Any]:
-    """All names that templates have."""
+    """Those that draw."""
     drawn = {name: getattr(draw, name) for name in CHOICES}
-    return WORDS | drawn | {each.__name__: partial(each, draw) for each in DRAWING}
+    return drawn | {each.__name__: partial(each, draw) for each in DRAWING}

@@ -20,24 +20,17 @@ from curta.delegate.serving.prompts import TokenPrompt
 from curta.delegate.serving.refusals import RefusedError
 
 NEUTRAL: dict[str, tuple[Any, ...]] = {
-    "audio": (None,),
+    **dict.fromkeys(("audio", "prediction", "reasoning_effort", "verbosity"), (None,)),
+    **dict.fromkeys(("frequency_penalty", "presence_penalty"), (None, 0, 0.0)),
+    **dict.fromkeys(("echo", "logprobs"), (None, False)),
+    **dict.fromkeys(("functions", "tools"), (None, [])),
+    **dict.fromkeys(("function_call", "tool_choice"), (None, "none", "auto")),
     "best_of": (None, 1),
-    "echo": (None, False),
-    "frequency_penalty": (None, 0, 0.0),
-    "function_call": (None, "none", "auto"),
-    "functions": (None, []),
     "logit_bias": (None, {}),
-    "logprobs": (None, False),
     "modalities": (None, ["text"]),
-    "prediction": (None,),
-    "presence_penalty": (None, 0, 0.0),
-    "reasoning_effort": (None,),
     "response_format": (None, {"type": "text"}),
     "suffix": (None, ""),
-    "tool_choice": (None, "none", "auto"),
-    "tools": (None, []),
     "top_logprobs": (None, 0),
-    "verbosity": (None,),
     "web_search_options": (None,),
 }
 """Parameters that are not supported, and the values with which they change nothing."""

@@ -33,6 +33,7 @@ from curta.delegate.data.draw import Call, Draw
 from curta.delegate.data.example import Example
 
 Names = dict[str, Any]
+Step = Callable[[Draw, Names], None]
 FINAL = "="
 """The name of the result so far; no template can have one like it."""
 
@@ -52,7 +53,7 @@ class Template:
     category: str
     test: bool
     words: Names
-    steps: tuple[Callable[[Draw, Names], None], ...]
+    steps: tuple[Step, ...]
 
     def example(self, draw: Draw) -> Example:
         """One of its questions."""
@@ -79,7 +80,7 @@ def read(name: str) -> tuple[Template, ...]:
 def templates_of(text: str, name: str) -> tuple[Template, ...]:
     """The templates in the text of a file."""
     begin, *parts = HEAD.split(text)
-    words = dict(wording.WORDS)
+    words = wording.words()
     exec(compile(begin, f"{name}.txt", "exec"), words)
     category = words["CATEGORY"]
     return tuple(
@@ -88,9 +89,9 @@ def templates_of(text: str, name: str) -> tuple[Template, ...]:
     )
 
 
-def compiled(body: str, file: str) -> tuple[Callable[[Draw, Names], None], ...]:
+def compiled(body: str, file: str) -> tuple[Step, ...]:
     """The steps of a template; lines of one kind in a row are choices."""
-    steps: list[Callable[[Draw, Names], None]] = []
+    steps: list[Step] = []
     for mark, group in groupby(filter(None, body.splitlines()), kind):
         lines = list(group)
         if mark in CHOICES:
@@ -118,7 +119,7 @@ def formatted(text: str) -> CodeType:
     return compile(f"f{quotes}{text}{quotes}", "wording", "eval")
 
 
-def chosen(target: str, codes: list[CodeType]) -> Callable[[Draw, Names], None]:
+def chosen(target: str, codes: list[CodeType]) -> Step:
     """One of several texts, all of which are made: what they draw does not depend on the choice."""
 
     def step(draw: Draw, names: Names) -> None:
@@ -134,7 +135,7 @@ def shown(names: Names) -> Names:
     return {n: value.said if isinstance(value, Call) else value for n, value in names.items()}
 
 
-def calculation(line: str) -> Callable[[Draw, Names], None]:
+def calculation(line: str) -> Step:
     """A calculation; so far it is the last one."""
     match = CALCULATION.fullmatch(line)
     assert match is not None
@@ -148,22 +149,23 @@ def calculation(line: str) -> Callable[[Draw, Names], None]:
     return step
 
 
-def done(code: CodeType) -> Callable[[Draw, Names], None]:
+def done(code: CodeType) -> Step:
     return lambda draw, names: exec(code, names)
 
 
-def assigned(target: str, code: CodeType) -> Callable[[Draw, Names], None]:
-    return lambda draw, names: names.__setitem__(target, eval(code, names))
+def assigned(target: str, *codes: CodeType, each: bool = False) -> Step:
+    """A value; or a list of all of them."""
+
+    def step(draw: Draw, names: Names) -> None:
+        values = [eval(code, names) for code in codes]
+        names[target] = values if each else values[0]
+
+    return step
 
 
-def every(target: str, codes: list[CodeType]) -> Callable[[Draw, Names], None]:
-    """All of several texts."""
-    return lambda draw, names: names.__setitem__(target, [eval(code, names) for code in codes])
-
-
-CHOICES: dict[str, Callable[[list[CodeType]], Callable[[Draw, Names], None]]] = {
+CHOICES: dict[str, Callable[[list[CodeType]], Step]] = {
     "?": lambda codes: chosen("question", codes),
     "!": lambda codes: chosen("answer", codes),
-    "~": lambda codes: every("why", codes),
-    "x": lambda codes: assigned("failing", codes[0]),
+    "~": lambda codes: assigned("why", *codes, each=True),
+    "x": lambda codes: assigned("failing", *codes),
 }
