@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS
+from curta.delegate.calculator.tokens import PLAIN, all_tokens, tokens
 from curta.errors import CalculatorError
 
 CALCULATOR = Calculator()
@@ -229,6 +230,12 @@ def test_any_text_has_a_result_or_an_error_of_ours(text: str) -> None:
 
 
 PIECES = st.sampled_from([*"0123456789.,+-*/%^()[]!<>=x ", "sqrt(", "log(", "max(", "pi", "e5"])
+
+
+@given(st.lists(PIECES | st.sampled_from(["of ", "xx", "e", "log2", "."]), max_size=9).map("".join))
+def test_what_is_written_without_sugar_is_read_as_anything_else(text: str) -> None:
+    if PLAIN.fullmatch(text):
+        assert tokens(text, Budget()) == list(all_tokens(text, Budget()))
 
 
 @given(st.lists(PIECES, max_size=30).map("".join))

@@ -85,7 +85,7 @@ def divide(budget: Budget, a: Any, b: Any) -> Number:
         raise UndefinedError("division by 0")
     if type(a) is float or type(b) is float:
         return kept(as_float(a) / as_float(b), a, b)
-    return reduced(Fraction(a, b))
+    return a // b if a % b == 0 else Fraction(a, b)
 
 
 def floor_divide(budget: Budget, a: Number, b: Number) -> Number:

@@ -178,16 +178,17 @@ class Parser:
 
     def infix(self, operator: Waiting) -> None:
         """An operator between two operands: what binds as tightly before it is complete."""
-        binding = operator.binding
+        binding, waiting = operator[0], self.waiting
         if binding == RAISED:
             self.deeper()
-        else:
-            self.reduce(binding if binding != COMPARED else SUMMED)
-            if binding == COMPARED:
-                if self.waiting and self.waiting[-1].binding == COMPARED:
-                    raise ExpressionSyntaxError("two comparisons in a row: make two calls of them")
-                self.comparisons += 1
-        self.waiting.append(operator)
+        elif binding == COMPARED:
+            self.reduce(SUMMED)
+            if waiting and waiting[-1].binding == COMPARED:
+                raise ExpressionSyntaxError("two comparisons in a row: make two calls of them")
+            self.comparisons += 1
+        elif waiting and waiting[-1][0] >= binding:
+            self.reduce(binding)
+        waiting.append(operator)
         self.expects = Parser.operand
 
     def reduce(self, binding: int) -> None:

@@ -50,9 +50,11 @@ PIECE = re.compile(
     r"|(?P<strange>.))",
     re.DOTALL,
 )
-PLAIN = re.compile(r"(?:[0-9]++(?:\.[0-9]++)?|[-+*/%^() ])*+")
+PLAIN = re.compile(
+    r"(?:[0-9]++(?:\.[0-9]++)?+(?![A-Za-z_.])|[a-z]{2,}+[0-9]*+(?![A-Za-z_.])|[-+*/%^() ])*+"
+)
 """What is written without any sugar, and taken apart at once."""
-PLAIN_PIECE = re.compile(r"[0-9.]+|\*\*|//|[-+*/%^()]")
+PLAIN_PIECE = re.compile(r"[0-9.]+|[a-z]+[0-9]*|\*\*|//|[-+*/%^()]")
 UNGROUPED = re.compile(rf"(?P<number>[{CURRENCIES}]?{NUMBER})")
 
 
@@ -61,8 +63,12 @@ def tokens(text: str, budget: Budget) -> list[Token]:
     if len(text) > budget.characters:
         raise TooLongError(f"{len(text)} characters; an expression has at most {budget.characters}")
     if PLAIN.fullmatch(text):
-        pieces = PLAIN_PIECE.findall(text)
-        return [*(WRITTEN.get(piece) or ("number", piece) for piece in pieces), END]
+        found = [
+            WRITTEN.get(piece) or ("name" if piece >= "a" else "number", piece)
+            for piece in PLAIN_PIECE.findall(text)
+        ]
+        found.append(END)
+        return found
     return list(all_tokens(text, budget))  # what is strange is told before what is wrong
 
 
