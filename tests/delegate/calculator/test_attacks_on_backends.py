@@ -6,12 +6,12 @@ import math
 from functools import cache
 
 import pytest
-from test_attacks import CASES
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.backends import NAMES
 from curta.delegate.calculator.calculator import Result
 from curta.errors import CalculatorError, TooLargeError, UndefinedError
+from tests.delegate.calculator.test_attacks import CASES
 
 MULTIPLES = (
     "lcm(10**200+1, 7**236, 3**420, 5**287, 7**237, 11**193, 13**180, 17**163, 19**157, 23**147, 7)"

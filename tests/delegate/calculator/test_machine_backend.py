@@ -10,8 +10,6 @@ from fractions import Fraction
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from operation_table import EXPRESSIONS
-from random_programs import RATIONALS, programs
 
 from curta.delegate.calculator import Budget, Calculator, backends, exact
 from curta.delegate.calculator.backends import Exact
@@ -20,6 +18,8 @@ from curta.delegate.calculator.operations import OPERATIONS
 from curta.delegate.calculator.program import Apply, Program
 from curta.engine.toolchain import find_compiler
 from curta.errors import CalculatorError, TooLargeError, TooLongError
+from tests.delegate.calculator.operation_table import EXPRESSIONS
+from tests.delegate.calculator.random_programs import RATIONALS, programs
 
 BUDGET = Budget()
 EXACT = Exact(BUDGET)

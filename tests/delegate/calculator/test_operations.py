@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 from mpmath import mp
-from operation_table import EXPRESSIONS, TABLE, precisely
-from random_programs import number, wanted
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import Exact
 from curta.delegate.calculator.operations import OPERATIONS
 from curta.delegate.calculator.program import Apply, Program
 from curta.errors import CalculatorError
+from tests.delegate.calculator.operation_table import EXPRESSIONS, TABLE, precisely
+from tests.delegate.calculator.random_programs import number, wanted
 
 CALCULATOR = Calculator()
 COUNT = 300

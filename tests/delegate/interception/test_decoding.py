@@ -20,8 +20,8 @@ from curta.delegate.calculator import Budget, Calculator, Result
 from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
 from curta.errors import ExpressionSyntaxError, UserError
-from reference_decoding import decode
-from tiny_language_models import FAMILIES, Push, chat_tokenizer, model, tokenizer
+from tests.support.reference_decoding import decode
+from tests.support.tiny_language_models import FAMILIES, Push, chat_tokenizer, model, tokenizer
 
 TOKENS = 48
 PROMPTS = ("a", "ab, 12 c", "<<calc: 1+", "b <<calc: 2*3>> = 6 and cé" * 2)
