@@ -31,6 +31,7 @@ slow:
 	$(BIN)/pytest -m slow tests/$(ROOM)
 
 release-check:
+	$(BIN)/python -m curta.machine.package --check
 	$(BIN)/python tests/support/release.py
 
 bench:

@@ -144,9 +144,9 @@ def saying(live: int, size: int) -> list[float]:
     import numpy as np
 
     from curta import Machine
+    from curta.machine.core_program import Segment
     from curta.machine.ledger import new_ledger
     from curta.machine.opening import decode_opening, opening_ids, opening_of
-    from curta.machine.program import Segment
 
     machine = Machine()
     program = machine.load(path())

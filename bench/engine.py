@@ -19,7 +19,7 @@ from curta.compiler import Model, compile
 from curta.engine import LEVELS, load
 from curta.engine.native import Native
 from curta.gallery import PROGRAMS
-from curta.gallery.program import Program
+from curta.gallery.program import GalleryProgram
 from report import print_machine, print_table, spread
 
 CHUNK = 1 << 16
@@ -56,11 +56,11 @@ def main() -> None:
     )
 
 
-def compiled(program: Program) -> Model:
+def compiled(program: GalleryProgram) -> Model:
     return compile(program.build(), program.max_tokens)
 
 
-def long_prompt(program: Program) -> list[str]:
+def long_prompt(program: GalleryProgram) -> list[str]:
     """An input that keeps the program busy for more than ten million tokens."""
     module = sys.modules[program.build.__module__]
     return program.encode(module.LONG_RUN)
@@ -83,7 +83,7 @@ def generate(engine: Native, prompt: np.ndarray, count: int) -> tuple[float, flo
 
 
 def native_speed(
-    program: Program, model: Model, lengths: list[int], rounds: int
+    program: GalleryProgram, model: Model, lengths: list[int], rounds: int
 ) -> list[list[str]]:
     engine = Native(model)
     prompt = np.array(engine.encode(long_prompt(program)), dtype=np.int32)
@@ -108,7 +108,7 @@ def native_speed(
     ]
 
 
-def level_speeds(program: Program, model: Model, count: int) -> list[str]:
+def level_speeds(program: GalleryProgram, model: Model, count: int) -> list[str]:
     rates = []
     tokens: list[list[int]] = []
     for level in LEVELS:

@@ -172,7 +172,6 @@ def show_verification(folder: Path, steps: int, rounds: int) -> None:
 
 def show_kills(folder: Path, kills: int) -> None:
     """A run of 10^9 instructions that is killed on its way, beside wasmtime."""
-    sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
     from count_instructions import run_in_wasmtime
     from curta.machine.toolchain import read_program
 
@@ -266,15 +265,23 @@ def resume(file: str) -> dict[str, Any]:
 def verify(file: str, level: Any, jobs: int) -> dict[str, Any]:
     from curta.machine.kept.file import KeptRun
     from curta.machine.kept.resume import ready_for
-    from curta.machine.verify.jobs import Plan, Work, complete_chapters, part_length, verify_run
+    from curta.machine.verify.jobs import (
+        VerificationPlan,
+        WorkerSetup,
+        complete_chapters,
+        part_length,
+        verify_run,
+    )
 
     with KeptRun.open(file) as kept:
         ready = ready_for(kept, "native")
         program = ready.program.to_bytes()
-        work = Work(level, program, ready.program.baked, ready.weights, (), os.getcwd(), threads=1)
+        setup = WorkerSetup(
+            level, program, ready.program.baked, ready.weights, (), os.getcwd(), threads=1
+        )
         chapters = range(1, complete_chapters(kept) + 1)
-        plan = Plan(level, part_length(level, None), chapters, jobs=jobs)
-        found = verify_run(kept, ready, plan, work)
+        plan = VerificationPlan(level, part_length(level, None), chapters, jobs=jobs)
+        found = verify_run(kept, ready, plan, setup)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return {"seconds": found.seconds, "tokens": found.tokens, "parts": found.parts, "peak": peak}
 

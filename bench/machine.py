@@ -6,7 +6,7 @@ The same .wasm, as the user compiled it, goes to all three. Every run is a proce
 one core, engines taking turns; what they print is compared. Seconds are those of the run itself:
 for curta reading the prompt and generating, for the others the call of `_start`. Start-up (imports,
 fetching or making code) is measured beside it, as the whole process. Instructions are those of
-WebAssembly that wasmtime executes, without block, loop, else, end and nop (tests/support).
+WebAssembly that wasmtime executes, without block, loop, else, end and nop (count_instructions.py).
 """
 
 from __future__ import annotations
@@ -219,7 +219,6 @@ def run_pywasm(request: dict[str, Any]) -> dict[str, Any]:
 
 def run_wasmtime(request: dict[str, Any], *, count: bool = False) -> dict[str, Any]:
     one_core()
-    sys.path.insert(0, str(ROOT / "tests" / "support"))
     from count_instructions import run_in_wasmtime
 
     content = Path(request["wasm"]).read_bytes()

@@ -31,7 +31,7 @@ from curta.learn.export import torch_module
 from curta.learn.export.write import export
 from curta.learn.models.config import ModelConfig
 from curta.learn.training.config import TrainingConfig
-from curta.learn.training.loop import Report, train
+from curta.learn.training.loop import ChunkMetrics, train
 from curta.learn.training.state import TrainingState, of_seed
 
 DIGITS = 6
@@ -54,20 +54,20 @@ def experiment(steps: int) -> Experiment:
 def trained(setup: Setup, console: Console) -> TrainingState:
     """The lab's training loop, with a line now and then."""
 
-    def tell(report: Report, state: TrainingState) -> None:
+    def tell(report: ChunkMetrics, state: TrainingState) -> None:
         if report.step % 500 == 0:
             console.print(
                 f"step {report.step:>5}  loss {report.loss[0]:.4f}  exact {report.exact[0]:.1%}"
             )
 
-    return train(setup, on_report=tell)
+    return train(setup, on_chunk=tell)
 
 
 class Problems:
     """Unseen problems as tensors; their attention's answers are judged where answers are."""
 
     def __init__(self, setup: Setup, model: torch_module.Transformer) -> None:
-        rows = jax.jit(lambda key: setup.sampler.rows(PROBLEMS, key=key, part="test"))(
+        rows = jax.jit(lambda key: setup.sampler.rows(PROBLEMS, key=key, split="test"))(
             jax.random.key(7)
         )
         tokens, prompts = np.array(rows.tokens), np.array(rows.prompt_length)

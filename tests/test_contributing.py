@@ -27,7 +27,7 @@ SECTIONS = {
 }
 LONG = {"A core instruction", "A WASI call"}
 """Sections whose examples make the machine's weights or its library anew."""
-COPIED = ("src", "tests", "docs", "README.md", "ARCHITECTURE.md", "pyproject.toml")
+COPIED = ("src", "tests", "bench", "docs", "README.md", "ARCHITECTURE.md", "pyproject.toml")
 
 
 def change(file: Path, lines: str) -> None:

@@ -143,20 +143,20 @@ def field(default: Any, metadata: Mapping[str, Any]) -> Any:
 def options_of(configuration: Any) -> tuple[Option, ...]:
     """All options of a dataclass, by their names; of two with one name, the first."""
     hints, meanings = get_type_hints(configuration), meanings_of(configuration)
-    found: dict[str, Option] = {}
+    options: dict[str, Option] = {}
     for each in dataclasses.fields(configuration):
         kind = hints[each.name]
         if dataclasses.is_dataclass(kind):
             inner: Iterable[Option] = options_of(kind)  # type: ignore[arg-type]
-            inner = [dataclasses.replace(one, part=one.part or each.name) for one in inner]
+            inner = [dataclasses.replace(own, part=own.part or each.name) for own in inner]
         elif kind is Choices:
             inner = each.metadata["options"]()
         else:
             meaning = meanings.get(each.name, "")
             inner = [Option(each.name, kind, each.default, meaning, **each.metadata)]
-        for one in inner:
-            found.setdefault(one.name, one)
-    return tuple(found.values())
+        for own in inner:
+            options.setdefault(own.name, own)
+    return tuple(options.values())
 
 
 def meanings_of(configuration: type[Any]) -> dict[str, str]:

@@ -39,7 +39,6 @@ SHELVES = {
     "libraries": "generated C, compiled",
     "models": "compiled graphs: weights",
     "native": "C generated from weights",
-    "kits": "what C that knows a program is put together from",
     "hot": "which compiled code knows which program",
     "programs": "C and C++, compiled to WebAssembly",
     "lowered": "WebAssembly as core instructions",

@@ -154,4 +154,4 @@ def test_the_certificate_in_words() -> None:
         "exact for sequences of up to 512 tokens, in float64; through softmax up to 88"
     )
     assert certificate.promises == ("x in [1, 549755813888] in steps of 1",)
-    assert {claim.kind for claim in certificate.tightest} >= {"sum", "slot", "total"}
+    assert {bound.kind for bound in certificate.tightest} >= {"sum", "slot", "total"}

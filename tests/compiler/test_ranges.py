@@ -15,9 +15,9 @@ from curta.compiler.numbers import Number, Range, power_of_two
 from curta.compiler.ranges import Bend, range_of_bends
 from curta.compiler.resolve import resolve
 from curta.engine.evaluate import GraphSession
-from curta.engine.expected import CircuitSession
 from curta.errors import CertificateError, RegionError
 from tests.support.agreement import agreed, kept
+from tests.support.expected import CircuitSession
 from tests.support.random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64

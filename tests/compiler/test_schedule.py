@@ -23,9 +23,9 @@ from curta.compiler.schedule import (
     Schedule,
     Windows,
     check_schedule,
-    work_to_schedule,
+    tasks_to_schedule,
 )
-from curta.compiler.tasks import Work, circuit_to_work
+from curta.compiler.tasks import TaskGraph, circuit_to_tasks
 from curta.errors import CertificateError
 from tests.support.agreement import agreed, carrying, kept
 from tests.support.random_graphs import TOKENS, graphs
@@ -38,19 +38,19 @@ searching = settings(
 )
 
 
-def work_of(graph: Graph) -> Work:
+def tasks_of(graph: Graph) -> TaskGraph:
     try:
-        return circuit_to_work(lower(resolve(graph), MAX_TOKENS))
+        return circuit_to_tasks(lower(resolve(graph), MAX_TOKENS))
     except CertificateError:
         assume(False)
         raise
 
 
-def longest_chain(work: Work) -> int:
+def longest_chain(task_graph: TaskGraph) -> int:
     """Layers, by the definition: every task as soon as what it reads is there."""
     done: dict[int, int] = {}
     last = 1
-    for task in work.tasks:
+    for task in task_graph.tasks:
         ready = max((done.get(wire, 0) for wire in task.inputs), default=0)
         if task.kind == "guard":
             last = max(last, ready)
@@ -64,22 +64,22 @@ def longest_chain(work: Work) -> int:
 @given(graphs())
 @searching
 def test_fewest_layers_in_order_and_checked(graph: Graph) -> None:
-    work = work_of(graph)
-    schedule = work_to_schedule(work)
-    assert schedule.layers == longest_chain(work)
-    check_schedule(work, schedule)
-    layout = schedule_to_layout(work, schedule)
+    task_graph = tasks_of(graph)
+    schedule = tasks_to_schedule(task_graph)
+    assert schedule.layers == longest_chain(task_graph)
+    check_schedule(task_graph, schedule)
+    layout = schedule_to_layout(task_graph, schedule)
     check_layout(layout)
     assert schedule.lower_bound <= schedule.width <= layout.width
-    for task, start in zip(work.tasks, schedule.start, strict=True):
+    for task, start in zip(task_graph.tasks, schedule.start, strict=True):
         assert task.kind == "guard" or start + task.delay <= 2 * schedule.layers
 
 
 @given(graphs(steps=5))
 @searching
 def test_proved_narrowest_is_narrowest(graph: Graph) -> None:
-    work = work_of(graph)
-    windows = Windows(work)
+    task_graph = tasks_of(graph)
+    windows = Windows(task_graph)
     choices = [
         range(early, late + 1, 2)
         for early, late in zip(windows.earliest, windows.latest, strict=True)
@@ -92,27 +92,28 @@ def test_proved_narrowest_is_narrowest(graph: Graph) -> None:
     narrowest = min(
         max(occupancy.count(list(start)))
         for start in itertools.product(*choices)
-        if is_possible(work, windows, start)
+        if is_possible(task_graph, windows, start)
     )
-    schedule = work_to_schedule(work)
+    schedule = tasks_to_schedule(task_graph)
     assert schedule.lower_bound <= narrowest <= schedule.width
     assert "proved narrowest" not in schedule.method or schedule.width == narrowest
 
 
-def is_possible(work: Work, windows: Windows, start: tuple[int, ...]) -> bool:
+def is_possible(task_graph: TaskGraph, windows: Windows, start: tuple[int, ...]) -> bool:
     return all(
-        start[windows.producer[wire]] + work.tasks[windows.producer[wire]].delay < start[number]
-        for number, task in enumerate(work.tasks)
+        start[windows.producer[wire]] + task_graph.tasks[windows.producer[wire]].delay
+        < start[number]
+        for number, task in enumerate(task_graph.tasks)
         for wire in task.inputs
         if wire in windows.producer
     )
 
 
-def list_only(work: Work, monkeypatch: pytest.MonkeyPatch) -> Schedule:
+def list_only(task_graph: TaskGraph, monkeypatch: pytest.MonkeyPatch) -> Schedule:
     with monkeypatch.context() as patch:
         patch.delitem(sys.modules, "curta.compiler.milp", raising=False)
         patch.setitem(sys.modules, "highspy", None)
-        return work_to_schedule(work)
+        return tasks_to_schedule(task_graph)
 
 
 def wide(graph: Graph) -> Node:
@@ -149,10 +150,10 @@ def test_without_highs(hidden: str, monkeypatch: pytest.MonkeyPatch) -> None:
 @given(graphs())
 @settings(parent=searching, max_examples=15)
 def test_highs_never_widens(graph: Graph) -> None:
-    work = work_of(graph)
+    task_graph = tasks_of(graph)
     with pytest.MonkeyPatch.context() as patch:
-        alone = list_only(work, patch)
-    assert work_to_schedule(work).width <= alone.width
+        alone = list_only(task_graph, patch)
+    assert tasks_to_schedule(task_graph).width <= alone.width
     assert "no HiGHS" in alone.method or alone.method == "list, proved narrowest"
 
 
@@ -182,11 +183,11 @@ def test_every_run_writes_the_same_bytes() -> None:
     assert hashlib.sha256(b"").hexdigest() not in found[0]
 
 
-def chain() -> Work:
+def chain() -> TaskGraph:
     graph, x = carrying([0, 1, 2])
     y = graph.gate(kept(x) + graph.position, kept(x))
     graph.emit(["t0", "t1", "t2"], kept(y + 1) + x)
-    return circuit_to_work(lower(resolve(graph), MAX_TOKENS))
+    return circuit_to_tasks(lower(resolve(graph), MAX_TOKENS))
 
 
 BROKEN: dict[str, Callable[[list[int]], None]] = {
@@ -200,18 +201,18 @@ BROKEN: dict[str, Callable[[list[int]], None]] = {
 
 @pytest.mark.parametrize("case", BROKEN)
 def test_a_broken_schedule_is_noticed(case: str) -> None:
-    work = chain()
-    schedule = work_to_schedule(work)
+    task_graph = chain()
+    schedule = tasks_to_schedule(task_graph)
     start = list(schedule.start)
     BROKEN[case](start)
     assert tuple(start) != schedule.start
     with pytest.raises(AssertionError, match="at sublayer"):
-        check_schedule(work, replace(schedule, start=tuple(start)))
+        check_schedule(task_graph, replace(schedule, start=tuple(start)))
 
 
 def test_a_broken_layout_is_noticed() -> None:
-    work = chain()
-    layout = schedule_to_layout(work, work_to_schedule(work))
+    task_graph = chain()
+    layout = schedule_to_layout(task_graph, tasks_to_schedule(task_graph))
     with pytest.raises(AssertionError, match=r"slot 1: written at \d+, in use until"):
         check_layout(replace(layout, slot=(1,) * len(layout.slot)))
 
@@ -244,9 +245,9 @@ def test_a_lookup_that_finds_its_key_or_stops(build: Callable[[], Graph]) -> Non
 
 @pytest.mark.parametrize("build", [looking_back, looking_back_early])
 def test_nothing_starts_after_the_last_layer(build: Callable[[], Graph]) -> None:
-    work = circuit_to_work(lower(resolve(build()), MAX_TOKENS))
-    schedule = work_to_schedule(work)
-    for task, start in zip(work.tasks, schedule.start, strict=True):
+    task_graph = circuit_to_tasks(lower(resolve(build()), MAX_TOKENS))
+    schedule = tasks_to_schedule(task_graph)
+    for task, start in zip(task_graph.tasks, schedule.start, strict=True):
         assert task.kind == "guard" or start <= 2 * schedule.layers
 
 
@@ -258,5 +259,5 @@ def test_schedules_of_long_chains(kind: int, length: int) -> None:
     for number in range(length):
         node = graph.gate(node + 1 - number % 2, 1) - x if (number + kind) % 4 else kept(node)
     graph.emit(["t0", "t1"], node)
-    work = work_of(graph)
-    assert work_to_schedule(work).layers == longest_chain(work)
+    task_graph = tasks_of(graph)
+    assert tasks_to_schedule(task_graph).layers == longest_chain(task_graph)

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import pickle
 import re
 from dataclasses import replace
 from itertools import islice
-from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -15,10 +12,9 @@ import numpy as np
 import pytest
 
 from curta.compiler import Graph, Model, Node, at_least, back, compile, equals, large_table
-from curta.engine import builds, hot, load
-from curta.engine.builds import ModelFile, Request
-from curta.engine.native import Native, NativeSession, specialise
-from curta.engine.native.emit import model_to_c, model_to_kit
+from curta.engine import hot, load
+from curta.engine.native import Native, NativeSession, selector
+from curta.engine.native.emit import model_to_c
 from curta.engine.native.kit import Kit
 
 LENGTH = 80
@@ -73,7 +69,7 @@ def model() -> Model:
 @pytest.fixture(autouse=True)
 def small_programs(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have this one count as a program, and look for its places at once."""
-    monkeypatch.setattr(specialise, "FEWEST_QUESTIONS", 0)
+    monkeypatch.setattr(selector, "FEWEST_QUESTIONS", 0)
     monkeypatch.setattr(hot, "SAMPLED_NOW", 3000)
     monkeypatch.setattr(hot, "WINDOW_NOW", 3000)
     monkeypatch.setenv("CURTA_PLACES", "now")
@@ -100,21 +96,16 @@ def without_notes(model: Model) -> Model:
     return replace(model, plan=plan, graph=Graph(plan["vocabulary"]))
 
 
-def code(model: Model) -> tuple[str, dict[str, str]]:
-    """The C and the kit of a model, without comments, which nothing reads."""
-    kit = model_to_kit(model)
-    assert kit is not None
-    assert kit.templates
-    bare = {key: COMMENT.sub("", str(held)) for key, held in vars(kit).items()}
-    return COMMENT.sub("", model_to_c(model)), bare
+def code(model: Model) -> str:
+    """The C of a model, without comments, which nothing reads."""
+    source = model_to_c(model)
+    assert Kit.of(source).templates
+    return COMMENT.sub("", source)
 
 
 def said(model: Model, count: int, *, places: bool = True) -> list[int]:
-    """What the native level says, in the end by code for places."""
-    engine = Native(model)
-    if places:
-        engine.make_kit()
-    session = engine.session()
+    """What the native level says, in the end by code for places; or by the general step."""
+    session = Native(model, specialise=places).session()
     tokens = listened(session, count)
     if places:
         assert session.placed > 0.2 * count
@@ -138,67 +129,20 @@ def test_notes_about_the_program_change_nothing(model: Model) -> None:
 
 def test_one_weight_changes_the_code(model: Model) -> None:
     """How far a jump goes back as the weights have it; softmax says what that comes to."""
-    source, kit = code(model)
+    source = code(model)
     embedding = model.weights["embedding.weight"].copy()
     embedding[embedding == 1 - LENGTH] += 1
     assert np.count_nonzero(embedding != model.weights["embedding.weight"]) == 1
     other = replace(model, weights={**model.weights, "embedding.weight": embedding})
-    assert code(other)[0] != source
-    assert code(other)[1]["end"] != kit["end"] or code(other)[1]["head"] != kit["head"]
+    assert code(other) != source
     tokens = said(other, 20_000)
     assert tokens != said(model, 20_000)
     plain = list(islice(load(other, "plain").generate_ids([0]), 400))
     assert tokens[:400] == plain
 
 
-def test_another_program_is_another_kit(model: Model) -> None:
+def test_another_program_is_other_code(model: Model) -> None:
     """A number in the program changes a table in the weights, and what is said there."""
     other = compile(program(added=2), 1 << 20)
     assert code(other) != code(model)
     assert said(other, 20_000) != said(model, 20_000)
-
-
-class Ended:
-    """Another process, that did its work at once."""
-
-    def __init__(self, request: Request, file: ModelFile | None) -> None:
-        assert file is not None
-        assert pickle.loads(pickle.dumps(request.known)) == request.known
-        self.code = 0 if builds.make(request, file.read) else builds.NOTHING_TO_ADD
-
-    def poll(self) -> int:
-        return self.code
-
-
-def test_a_kit_grows_by_what_a_run_needs(
-    model: Model, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """From the file of the model; not from another one."""
-    monkeypatch.setenv("CURTA_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("CURTA_PLACES", "later")
-    monkeypatch.setattr(builds, "begin", Ended)
-    monkeypatch.setattr(builds, "MOST_PLACES", 20)
-    for name, small in (("COLD", 3000), ("SAMPLED", 3000), ("WINDOW", 3000), ("SHORT", 1)):
-        monkeypatch.setattr(hot, name, small)
-    path = tmp_path / "model.safetensors"
-    model.save(path)
-    engine = Native(model)
-    engine.model_file = ModelFile(path, hashlib.sha256(path.read_bytes()).hexdigest())
-    session = engine.session()
-    tokens = listened(session, 40_000)
-    assert session.placed > 0
-    monkeypatch.setenv("CURTA_PLACES", "off")
-    assert tokens == said(model, 40_000, places=False)
-    kit = builds.read_kit(engine.workshop.key)  # type: ignore[union-attr]
-    whole = model_to_kit(model)
-    assert kit is not None
-    assert whole is not None
-    assert set() < kit.templates.keys() < whole.templates.keys()
-    with pytest.raises(OSError, match="written anew"):
-        replace(engine.model_file, digest="another").read()
-
-
-def test_a_kit_is_read_as_it_was_written(model: Model) -> None:
-    kit = model_to_kit(model)
-    assert kit is not None
-    assert Kit.from_json(kit.to_json()) == kit

@@ -219,12 +219,6 @@ TOKENS: dict[str, tuple[Callable[[Engine], object], type[Exception], str]] = {
         TokenError,
         "max_new_tokens=1.5: expected an integer",
     ),
-    "residuals of text": (
-        lambda engine: engine.residuals("low"),  # type: ignore[arg-type]
-        TokenError,
-        "'low' is no list of token ids",
-    ),
-    "residuals of too much": (lambda engine: engine.residuals([0] * 9), TokenError, "9 tokens"),
     "fed an unknown id": (lambda engine: engine.session().feed(2), TokenError, "token id 2"),
     "fed a negative id": (lambda engine: engine.session().feed(-1), TokenError, "token id -1"),
     "fed a huge id": (lambda engine: engine.session().feed(2**64), TokenError, "token id 1844"),

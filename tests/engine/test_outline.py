@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from curta.engine.native.outline import LEAST, outlined
+from curta.engine.native.outline import LEAST, functions_to_c, outlined
 from curta.engine.toolchain import build_library
 
 HEAD = """#include <stdint.h>
@@ -43,13 +43,14 @@ def test_computes_the_same(seed: int) -> None:
     length = 3 * LEAST
     lines = calculation(numbers, length)
     results = [f"v{numbers.randrange(GIVEN + length)}" for _ in range(5)]
-    template = "\n".join([*lines, "@say 0", *results])
-    shorter, functions = outlined(template, "part", ())
+    functions = dict[str, str]()
+    shorter = outlined([*lines, "//@say 0", *results], functions)
     assert functions
-    body, _, _ = shorter.partition("\n@say 0")
-    assert len(body.split("\n")) < len(lines)
-    source = [HEAD, *functions, function("long_way", lines, results)]
-    source.append(function("calls", body.split("\n"), results))
+    assert outlined([*lines, "//@say 0", *results], functions) == shorter
+    body = shorter[: shorter.index("//@say 0")]
+    assert len(body) < len(lines)
+    source = [HEAD, functions_to_c(functions), function("long_way", lines, results)]
+    source.append(function("calls", body, results))
     library = ctypes.CDLL(str(build_library("\n".join(source), name="outline", flags=("-fwrapv",))))
     for _ in range(50):
         rows = (ctypes.c_int64 * 8)(*(numbers.getrandbits(40) for _ in range(8)))
@@ -63,12 +64,13 @@ def test_computes_the_same(seed: int) -> None:
 
 
 def test_short_ones_stay() -> None:
-    template = "\n".join(calculation(random.Random(1), LEAST // 2))
-    assert outlined(template, "part", ()) == (template, [])
+    lines = calculation(random.Random(1), LEAST // 2)
+    assert outlined(lines, {}) == lines
 
 
 def test_what_is_not_a_number_stays() -> None:
     """Only names that are known to be numbers, and functions that are known, go along."""
     lines = [f"const int64_t v{n} = unknown(v{n - 1});" for n in range(1, 2 * LEAST)]
-    template = "\n".join(lines)
-    assert outlined(template, "part", ()) == (template, [])
+    functions = dict[str, str]()
+    assert outlined(lines, functions) == lines
+    assert not functions

@@ -14,7 +14,7 @@ from curta.learn.config import Sampling
 from curta.learn.language import Rows
 from curta.learn.numbers import Number
 from curta.learn.problem import Problem, numbers_in
-from curta.learn.sampling import Part, Sampler, balanced_carries, in_test
+from curta.learn.sampling import Sampler, Split, balanced_carries, in_test
 from curta.learn.statistics import check_split, problems_in, statistics
 from tests.support.learn_texts import FAST_COMPILE, language
 
@@ -42,11 +42,11 @@ def sides(made: Sampler, pairs: np.ndarray, room: int) -> np.ndarray:
     return np.asarray(jax.jit(jax.vmap(side))(jnp.asarray(pairs)))
 
 
-def drawn(made: Sampler, count: int, part: Part, seed: int = 7) -> tuple[Rows, Problem]:
+def drawn(made: Sampler, count: int, split: Split, seed: int = 7) -> tuple[Rows, Problem]:
     """Rows and the problems that they state."""
 
     def draw(key: jax.Array) -> tuple[Rows, Problem]:
-        return made.drawn(count, key=key, part=part)
+        return made.drawn(count, key=key, split=split)
 
     key = jax.random.key(seed)
     found: tuple[Rows, Problem] = jax.jit(draw).lower(key).compile(FAST_COMPILE)(key)
@@ -56,10 +56,10 @@ def drawn(made: Sampler, count: int, part: Part, seed: int = 7) -> tuple[Rows, P
 ALL_PAIRS = np.stack(np.meshgrid(np.arange(100), np.arange(100)), axis=-1).reshape(-1, 2)
 
 
-def drawn_pairs(made: Sampler, count: int, part: Part) -> np.ndarray:
+def drawn_pairs(made: Sampler, count: int, split: Split) -> np.ndarray:
     """The pairs in many rows of a part; those in no valid row are left out."""
 
-    rows, problems = drawn(made, count, part)
+    rows, problems = drawn(made, count, split)
     a, b = (np.asarray(piece.digits) @ (1, 10) for piece in numbers_in(problems.question))
     return np.unique((100 * a + b)[np.asarray(rows.valid)])
 
@@ -233,7 +233,7 @@ def test_problems_are_counted(task: str, options: dict[str, object], problems: i
 
 def test_statistics_tell_what_was_drawn() -> None:
     made = sampler(digits=(1, 2), test_share=SHARE)
-    told = statistics(made, 4_000, key=jax.random.key(0), part="all")
+    told = statistics(made, 4_000, key=jax.random.key(0), split="all")
     rows, problems = drawn(made, 4_000, "all", seed=0)
     texts = [made.language.alphabet.decode(tokens) for tokens in np.asarray(rows.tokens)]
     pairs = [tuple(map(int, re.split(r"[+=]", text)[:2])) for text in texts]

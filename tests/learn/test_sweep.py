@@ -20,7 +20,7 @@ steps = 20
 """
 
 
-def read(tmp_path: Path, text: str) -> sweep.Plan:
+def read(tmp_path: Path, text: str) -> sweep.SweepPlan:
     file = tmp_path / "sweep.toml"
     file.write_text(BASE + text)
     return sweep.read(file)
@@ -90,7 +90,7 @@ def test_what_is_done_is_left_and_shown(tmp_path: Path) -> None:
     out = tmp_path / "out"
     shutil.copytree(tiny_run().path, out / "001-tiny")
     before = (out / "001-tiny" / "checkpoint.safetensors").stat().st_mtime_ns
-    sweep.run(sweep.Plan((TINY,)), out)
+    sweep.run(sweep.SweepPlan((TINY,)), out)
     assert (out / "001-tiny" / "checkpoint.safetensors").stat().st_mtime_ns == before
     assert "001-tiny" in (out / "report.html").read_text()
     figures = (tiny_run().evaluation or {})["summary"]
@@ -98,4 +98,4 @@ def test_what_is_done_is_left_and_shown(tmp_path: Path) -> None:
     (row,) = [line for line in lines if "001-tiny" in line]
     assert f"{figures['loss.test']['value']:.4g}" in row
     with pytest.raises(ExperimentError, match="is a run of another experiment"):
-        sweep.run(sweep.Plan((tiny(width=32),)), out)
+        sweep.run(sweep.SweepPlan((tiny(width=32),)), out)

@@ -18,10 +18,10 @@ from curta.engine import load
 from curta.errors import FileError, LimitError, ProofError, UserError
 from curta.gallery import PROGRAMS
 from curta.machine.bake import MOST_BAKED, PROGRAM_NOTE, BakedMachine, bake, load_baked
+from curta.machine.core_program import PRIVATE, CoreProgram, Segment
 from curta.machine.encode import encode_word
-from curta.machine.instructions import MEMORY_PAGES, Instruction
+from curta.machine.instructions import MEMORY_PAGES, CoreInstruction
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.reference import CoreMachine
 from curta.machine.run import MachineLevel
 from curta.machine.stored import with_stores
@@ -29,20 +29,20 @@ from curta.machine.vocabulary import START
 
 PROGRAM = CoreProgram(
     (
-        Instruction("await", d=40000),
-        Instruction("jump_table", a=40000, immediate=2),
-        Instruction("jump", target=5),  # entry 0
-        Instruction("jump", target=7),  # entry 1
-        Instruction("jump", target=0),
-        Instruction("copy", d=MEMORY_PAGES, immediate=1),
-        Instruction("jump", target=0),
-        Instruction("await", d=0),
-        Instruction("load32", a=0, d=1, immediate=4),
-        Instruction("peek32", a=0, d=2),
-        Instruction("xor", a=1, immediate=0xDEADBEEF, d=1),
-        Instruction("sub", a=0, immediate=1, d=0),
-        Instruction("jump_ne", a=0, immediate=0, target=8),
-        Instruction("load32", a=0, d=1, immediate=65533),
+        CoreInstruction("await", d=40000),
+        CoreInstruction("jump_table", a=40000, immediate=2),
+        CoreInstruction("jump", target=5),  # entry 0
+        CoreInstruction("jump", target=7),  # entry 1
+        CoreInstruction("jump", target=0),
+        CoreInstruction("copy", d=MEMORY_PAGES, immediate=1),
+        CoreInstruction("jump", target=0),
+        CoreInstruction("await", d=0),
+        CoreInstruction("load32", a=0, d=1, immediate=4),
+        CoreInstruction("peek32", a=0, d=2),
+        CoreInstruction("xor", a=1, immediate=0xDEADBEEF, d=1),
+        CoreInstruction("sub", a=0, immediate=1, d=0),
+        CoreInstruction("jump_ne", a=0, immediate=0, target=8),
+        CoreInstruction("load32", a=0, d=1, immediate=65533),
     ),
     (Segment(4, b"exactly"), Segment(6, b"\0!"), Segment(PRIVATE + 1, b"\xff\xff\xff\xff")),
 )
@@ -179,7 +179,7 @@ def test_what_curta_exports() -> None:
 
 
 def test_too_many_instructions_are_refused_before_the_work_begins() -> None:
-    program = CoreProgram((Instruction("await", d=40000),) * (MOST_BAKED + 1))
+    program = CoreProgram((CoreInstruction("await", d=40000),) * (MOST_BAKED + 1))
     with pytest.raises(LimitError, match=r"32,769 core instructions.* run it from the prompt"):
         bake(program)
 

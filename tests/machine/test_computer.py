@@ -8,6 +8,7 @@ from itertools import product
 import numpy as np
 import pytest
 
+from curta.machine.core_program import PRIVATE, CoreProgram, Segment
 from curta.machine.encode import encode_word
 from curta.machine.float_words import FLOATS
 from curta.machine.instructions import (
@@ -17,23 +18,22 @@ from curta.machine.instructions import (
     MEMORY_PAGES,
     TRAPS,
     WORD,
-    Instruction,
+    CoreInstruction,
     has_fourth,
 )
-from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.wasm.floats import F32, F64
 from tests.support.conversation import assert_same, program_of, spoken
 from tests.support.float_draws import numbers, pairs, powers, special, wide_singles
 from tests.support.float_unit import halves, sources_of
 
 EDGES = [0, 1, 5, 31, 255, 4095, 4096, 65537, 2**24, 2**31 - 1, 2**31, WORD - 2, WORD - 1]
-EXIT = Instruction("exit")
+EXIT = CoreInstruction("exit")
 FLOAT_PAIRS = 150
 ACCESSES = [name for name, operation in CORE.items() if operation.size]
 
 
-def copy(register: int, word: int) -> Instruction:
-    return Instruction("copy", d=register, immediate=word)
+def copy(register: int, word: int) -> CoreInstruction:
+    return CoreInstruction("copy", d=register, immediate=word)
 
 
 @pytest.mark.parametrize(
@@ -44,8 +44,8 @@ def test_every_operation_on_words(operation: str) -> None:
     program, random_word = [], random.Random(operation)
     for a, b in product(EDGES, EDGES):
         program += [copy(1, a), copy(2, b), copy(3, random_word.choice([0, 1, *EDGES]))]
-        program.append(Instruction(operation, a=1, b=2, c=3, d=4))
-        program.append(Instruction(operation, a=1, immediate=b, c=3, d=5))
+        program.append(CoreInstruction(operation, a=1, b=2, c=3, d=4))
+        program.append(CoreInstruction(operation, a=1, immediate=b, c=3, d=5))
     assert_same(program_of(*program, EXIT))
 
 
@@ -55,8 +55,8 @@ def test_every_operation_on_floats(operation: str) -> None:
     program = []
     for a, b, c, e in float_sources(operation):
         program += [copy(1, a), copy(2, b), copy(3, c), copy(6, e)]
-        program.append(Instruction(operation, a=1, b=2, c=3, d=4, target=6))
-        program.append(Instruction(operation, a=1, immediate=b, c=3, d=5, target=6))
+        program.append(CoreInstruction(operation, a=1, b=2, c=3, d=4, target=6))
+        program.append(CoreInstruction(operation, a=1, immediate=b, c=3, d=5, target=6))
     assert_same(program_of(*program, EXIT))
 
 
@@ -86,7 +86,7 @@ def test_every_division(operation: str) -> None:
     pairs += [(numbers.getrandbits(32), numbers.getrandbits(n % 32 + 1)) for n in range(300)]
     for a, b in pairs:
         if b and not (operation == "div_s" and (a, b) == (2**31, WORD - 1)):
-            program += [copy(1, a), Instruction(operation, a=1, immediate=b, d=4)]
+            program += [copy(1, a), CoreInstruction(operation, a=1, immediate=b, d=4)]
     assert_same(program_of(*program, EXIT))
 
 
@@ -96,8 +96,8 @@ def test_every_jump(operation: str) -> None:
     program = []
     for a, b in product(EDGES, EDGES[::2]):
         over = len(program) + 3
-        program += [copy(1, a), Instruction(f"jump_{operation}", a=1, immediate=b, target=over)]
-        program.append(Instruction("write_out", immediate=a))
+        program += [copy(1, a), CoreInstruction(f"jump_{operation}", a=1, immediate=b, target=over)]
+        program.append(CoreInstruction("write_out", immediate=a))
     assert_same(program_of(*program, EXIT))
 
 
@@ -109,15 +109,15 @@ def test_every_access(operation: str) -> None:
         program += [
             copy(1, address),
             copy(2, value),
-            Instruction("store32", a=1, c=2, immediate=3),
-            Instruction("poke32", a=1, c=2, immediate=2),
+            CoreInstruction("store32", a=1, c=2, immediate=3),
+            CoreInstruction("poke32", a=1, c=2, immediate=2),
             copy(2, value ^ 0xFFFF00FF),
-            Instruction(operation, a=1, c=2, d=4, immediate=4),
+            CoreInstruction(operation, a=1, c=2, d=4, immediate=4),
             copy(3, WORD - 7),  # an index, added without a carry
-            Instruction(operation, a=1, b=3, c=2, d=4, immediate=9),
+            CoreInstruction(operation, a=1, b=3, c=2, d=4, immediate=9),
         ]
-        program += [Instruction("load32", a=1, d=5, immediate=n) for n in range(5)]
-        program += [Instruction("peek32", a=1, d=5, immediate=n) for n in range(5)]
+        program += [CoreInstruction("load32", a=1, d=5, immediate=n) for n in range(5)]
+        program += [CoreInstruction("peek32", a=1, d=5, immediate=n) for n in range(5)]
     assert_same(program_of(*program, EXIT))
 
 
@@ -129,7 +129,7 @@ def test_accesses_end_with_the_memory(operation: str, pages: int) -> None:
     for base, offset in [(0, end - size), (end - size, 0), (end - size, 1), (end % WORD, WORD - 1)]:
         if base >= 0 and 0 <= offset < WORD:
             program = [copy(MEMORY_PAGES, pages), copy(1, base)]
-            program.append(Instruction(operation, a=1, c=1, d=2, immediate=offset))
+            program.append(CoreInstruction(operation, a=1, c=1, d=2, immediate=offset))
             assert_same(program_of(*program, EXIT))
 
 
@@ -141,11 +141,11 @@ def test_memory_of_the_prompt_and_of_the_conversation() -> None:
         Segment(PRIVATE + 3, b"private"),
         Segment(2**31 + 1, b"far"),
     ]
-    program = [copy(MEMORY_PAGES, 65536), Instruction("await", d=1)]
-    program += [Instruction("load32", d=2, immediate=at) for at in (65530, 65531, 65534, 2**31)]
-    program += [Instruction("peek32", d=2, immediate=at) for at in (0, 3, 6, 65530, WORD - 1)]
-    program.append(Instruction("await", d=1))
-    program += [Instruction("load8_u", d=2, immediate=at) for at in (8, 65531)]
+    program = [copy(MEMORY_PAGES, 65536), CoreInstruction("await", d=1)]
+    program += [CoreInstruction("load32", d=2, immediate=at) for at in (65530, 65531, 65534, 2**31)]
+    program += [CoreInstruction("peek32", d=2, immediate=at) for at in (0, 3, 6, 65530, WORD - 1)]
+    program.append(CoreInstruction("await", d=1))
+    program += [CoreInstruction("load8_u", d=2, immediate=at) for at in (8, 65531)]
     later = [Segment(8, b"\x2a"), Segment(65530, b"ab!")]
     assert_same(program_of(*program, EXIT, segments=segments), [5, *later, 2**32 - 1])
 
@@ -156,22 +156,22 @@ def test_calls_move_the_frame_and_returns_move_it_back() -> None:
     program = [
         copy(11, 30),
         copy(12, 12),
-        Instruction("call", immediate=11, d=13, target=far),
-        Instruction("write_out", b=11),
+        CoreInstruction("call", immediate=11, d=13, target=far),
+        CoreInstruction("write_out", b=11),
         copy(2, far),
         copy(12, 5),
-        Instruction("call_to", a=2, immediate=11, d=13),
+        CoreInstruction("call_to", a=2, immediate=11, d=13),
         EXIT,
     ]
-    program += [Instruction("trap")] * (far - len(program))
+    program += [CoreInstruction("trap")] * (far - len(program))
     program += [
         copy(4, 1),
         copy(5, 2),
-        Instruction("call", immediate=4, d=6, target=far + 5),
-        Instruction("add", a=0, b=1, d=0),
-        Instruction("return", a=2),
-        Instruction("add", a=0, b=1, d=0),
-        Instruction("return", a=2),
+        CoreInstruction("call", immediate=4, d=6, target=far + 5),
+        CoreInstruction("add", a=0, b=1, d=0),
+        CoreInstruction("return", a=2),
+        CoreInstruction("add", a=0, b=1, d=0),
+        CoreInstruction("return", a=2),
     ]
     assert_same(program_of(*program))
     trace = spoken(program_of(*program))
@@ -180,19 +180,22 @@ def test_calls_move_the_frame_and_returns_move_it_back() -> None:
 
 
 def test_jump_tables() -> None:
-    table = [Instruction("jump", target=5), *[Instruction("jump", target=7 + n) for n in range(3)]]
+    table = [
+        CoreInstruction("jump", target=5),
+        *[CoreInstruction("jump", target=7 + n) for n in range(3)],
+    ]
     for index in (0, 1, 2, 3, WORD - 1):
-        program = [copy(1, index), Instruction("jump_table", a=1, immediate=3), *table]
-        program += [Instruction("write_out", immediate=n) for n in range(6)]
+        program = [copy(1, index), CoreInstruction("jump_table", a=1, immediate=3), *table]
+        program += [CoreInstruction("write_out", immediate=n) for n in range(6)]
         assert_same(program_of(*program, EXIT))
 
 
 def test_input_and_output() -> None:
     program = [
-        Instruction("read", d=1),
-        Instruction("write_out", b=1),
-        Instruction("write_err", immediate=0x141),
-        Instruction("jump_ne", a=1, immediate=10, target=0),
+        CoreInstruction("read", d=1),
+        CoreInstruction("write_out", b=1),
+        CoreInstruction("write_err", immediate=0x141),
+        CoreInstruction("jump_ne", a=1, immediate=10, target=0),
         EXIT,
     ]
     assert_same(program_of(*program), [104, 105, 300, WORD - 1, 10])
@@ -201,29 +204,32 @@ def test_input_and_output() -> None:
 def test_traps_leave_a_machine_that_can_be_asked_again() -> None:
     """Each reason once, deep in frames; then everything is where it was at the beginning."""
     stubs = [
-        *[[Instruction("trap", immediate=kind)] for kind in range(len(TRAPS))],
-        [copy(1, 0), Instruction("div_u", a=1, b=1, d=2)],
-        [copy(1, 0), Instruction("rem_s", a=1, b=1, d=2)],
-        [copy(1, 2**31), Instruction("div_s", a=1, immediate=WORD - 1, d=2)],
-        [copy(1, 2**31), Instruction("rem_s", a=1, immediate=WORD - 1, d=2), EXIT],
-        [Instruction("store8", a=1)],
+        *[[CoreInstruction("trap", immediate=kind)] for kind in range(len(TRAPS))],
+        [copy(1, 0), CoreInstruction("div_u", a=1, b=1, d=2)],
+        [copy(1, 0), CoreInstruction("rem_s", a=1, b=1, d=2)],
+        [copy(1, 2**31), CoreInstruction("div_s", a=1, immediate=WORD - 1, d=2)],
+        [copy(1, 2**31), CoreInstruction("rem_s", a=1, immediate=WORD - 1, d=2), EXIT],
+        [CoreInstruction("store8", a=1)],
     ]
-    program = [Instruction("await", d=0), Instruction("jump_table", a=0, immediate=len(stubs))]
+    program = [
+        CoreInstruction("await", d=0),
+        CoreInstruction("jump_table", a=0, immediate=len(stubs)),
+    ]
     first = len(program) + len(stubs)
-    bodies: list[Instruction] = []
+    bodies: list[CoreInstruction] = []
     for stub in stubs:
-        program.append(Instruction("jump", target=first + len(bodies)))
+        program.append(CoreInstruction("jump", target=first + len(bodies)))
         enter = first + len(bodies) + 1
-        bodies += [Instruction("call", immediate=7, d=9, target=enter), *stub]
+        bodies += [CoreInstruction("call", immediate=7, d=9, target=enter), *stub]
     assert_same(program_of(*program, *bodies), [*range(len(stubs)), 0, 0])
 
 
 def test_recursion_ends_with_a_trap() -> None:
     """In frames of the largest size; a machine that was reset can recurse as deep again."""
     program = [
-        Instruction("await", d=0),
-        Instruction("add", a=0, immediate=1, d=LARGEST_FRAME),
-        Instruction("call", immediate=LARGEST_FRAME, d=1, target=1),
+        CoreInstruction("await", d=0),
+        CoreInstruction("add", a=0, immediate=1, d=LARGEST_FRAME),
+        CoreInstruction("call", immediate=LARGEST_FRAME, d=1, target=1),
     ]
     assert_same(program_of(*program), [0, 0])
     assert spoken(program_of(*program), [0]).count("J-1") == 127
@@ -256,14 +262,14 @@ def random_program(numbers: random.Random, length: int) -> CoreProgram:
         name = numbers.choice(names)
         a, b, c, d = (numbers.randrange(6) for _ in range(4))
         if CORE[name].kind == "divide":
-            program.append(Instruction("or", a=b, immediate=1, d=b))
+            program.append(CoreInstruction("or", a=b, immediate=1, d=b))
         if name in ACCESSES:
-            program.append(Instruction("and", a=a, immediate=0xFFF, d=a))
-            program.append(Instruction("and", a=b, immediate=0xFFFF800F, d=b))
+            program.append(CoreInstruction("and", a=a, immediate=0xFFF, d=a))
+            program.append(CoreInstruction("and", a=b, immediate=0xFFFF800F, d=b))
         immediate = numbers.randrange(4) if name in ACCESSES or name == "call" else word()
         over = len(program) + 1 + numbers.randrange(4)
         program.append(
-            Instruction(
+            CoreInstruction(
                 name,
                 a=a,
                 b=numbers.choice([None, b]),
@@ -280,16 +286,16 @@ def random_program(numbers: random.Random, length: int) -> CoreProgram:
 def test_other_levels(level: str) -> None:
     """A short program that touches every part, through softmax over the whole prefix."""
     program = [
-        Instruction("await", d=0),
+        CoreInstruction("await", d=0),
         copy(MEMORY_PAGES, 1),
-        Instruction("store32", a=0, c=0, immediate=5),
-        Instruction("load16_s", a=0, d=1, immediate=6),
-        Instruction("rem_s", a=1, immediate=10, d=2),
-        Instruction("div_s", a=0, b=2, d=2),
-        Instruction("call", immediate=3, d=5, target=8),
+        CoreInstruction("store32", a=0, c=0, immediate=5),
+        CoreInstruction("load16_s", a=0, d=1, immediate=6),
+        CoreInstruction("rem_s", a=1, immediate=10, d=2),
+        CoreInstruction("div_s", a=0, b=2, d=2),
+        CoreInstruction("call", immediate=3, d=5, target=8),
         EXIT,
-        Instruction("write_out", immediate=33),
-        Instruction("trap", immediate=3),
+        CoreInstruction("write_out", immediate=33),
+        CoreInstruction("trap", immediate=3),
     ]
     assert_same(program_of(*program, segments=[Segment(9, b"abc")]), [54321, 1], level)
 
@@ -297,9 +303,9 @@ def test_other_levels(level: str) -> None:
 def test_words_are_given_as_the_machine_would_say_them() -> None:
     words = [*EDGES, 123456789]
     program = [
-        Instruction("read", d=1),
-        Instruction("copy", b=1, d=2),
-        Instruction("jump", target=0),
+        CoreInstruction("read", d=1),
+        CoreInstruction("copy", b=1, d=2),
+        CoreInstruction("jump", target=0),
     ]
     trace = spoken(program_of(*program), words)
     for word in words:

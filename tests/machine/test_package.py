@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import subprocess
 import sys
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 
 import curta
+from curta.engine.model_cache import NATIVE
 from curta.machine.machine import Machine
 from curta.machine.package import differences, package
-from curta.machine.weights import SOURCES
+from curta.machine.weights import SOURCES, weights_key
 from curta.store import PACKAGED
 
 NOTHING_TO_DO_WITH_IT = {
@@ -21,9 +23,19 @@ NOTHING_TO_DO_WITH_IT = {
 """Imported with what makes the weights and their C."""
 
 
-def test_the_files_are_what_the_sources_give() -> None:
+def test_the_weights_are_what_the_sources_give() -> None:
     """If not: python -m curta.machine.package"""
-    assert differences(package()) == []
+    path, content = next(package())
+    assert lzma.decompress(path.read_bytes()) == content
+
+
+def test_the_c_has_the_name_that_the_sources_give() -> None:
+    assert (PACKAGED / NATIVE.name / f"{weights_key()}.xz").exists()
+
+
+@pytest.mark.slow
+def test_all_files_are_what_the_sources_give() -> None:
+    assert differences(dict(package())) == []
 
 
 def test_they_are_small() -> None:

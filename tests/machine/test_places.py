@@ -92,9 +92,18 @@ def tokens_of(machine: Machine, program: Path, **options: object) -> tuple[Ids, 
 
 
 def general(monkeypatch: pytest.MonkeyPatch, program: Path, **options: object) -> Ids:
-    with monkeypatch.context() as off:
-        off.setattr(NativeSession, "generate", generate_plainly)
+    """By the general step alone, which knows nothing of operations."""
+    with monkeypatch.context() as slow:
+        slow.setattr(NativeSession, "generate", generate_by_steps)
         return tokens_of(Machine(), program, **options)[0]
+
+
+def generate_by_steps(session: NativeSession, first: int, count: int) -> Ids:
+    said = [session.engine.check_token(first)]
+    session.warming = None
+    while len(said) < count and said[-1] not in session.engine.stops:
+        said.append(session.feed(said[-1]))
+    return np.array(said, dtype=np.int32)
 
 
 def generate_plainly(session: NativeSession, first: int, count: int) -> Ids:
@@ -113,6 +122,9 @@ def test_a_program_of_many_kinds(
     said, run = tokens_of(now, mixture)
     again, second = tokens_of(now, mixture)
     expected = general(monkeypatch, mixture)
+    with monkeypatch.context() as plain:
+        plain.setattr(NativeSession, "generate", generate_plainly)
+        np.testing.assert_array_equal(tokens_of(Machine(), mixture)[0], expected)
     np.testing.assert_array_equal(said, expected)
     np.testing.assert_array_equal(again, expected)
     assert second.placed > 0.5 * second.generated
@@ -178,7 +190,6 @@ def test_code_is_made_in_another_process(
 def test_a_baked_program_goes_over_as_a_prompted_one_does(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With the kit that was made when it was baked."""
     path = tmp_path / "baked.safetensors"
     source = tmp_path / "quiet.c"
     quiet = MIXTURE.replace("#include <stdio.h>", "#define printf(...)")
@@ -190,7 +201,6 @@ def test_a_baked_program_goes_over_as_a_prompted_one_does(
     monkeypatch.setattr(hot, "COLD", 5000)
     monkeypatch.setattr(hot, "SAMPLED", 5000)
     monkeypatch.setattr(builds, "begin", finished(builds.begin))
-    monkeypatch.setattr(builds, "ModelFile", refused)
     monkeypatch.setattr(talkers, "CHUNK", 2000)
     baked = load_baked(path)
     run = baked.run()
@@ -200,10 +210,6 @@ def test_a_baked_program_goes_over_as_a_prompted_one_does(
     assert expected.figures.placed == 0
     np.testing.assert_array_equal(run.trace.ids, expected.trace.ids)
     assert run.exit_code == expected.exit_code == Machine().run(source).exit_code
-
-
-def refused(path: Path, digest: str) -> None:
-    """The model is not asked for again."""
 
 
 def finished(begin):  # type: ignore[no-untyped-def]
@@ -234,10 +240,14 @@ def test_what_was_not_sampled_is_left_to_the_general_code(
 
 def test_a_kit_leaves_out_what_a_place_does_not_do() -> None:
     template = "\n".join(
-        ["@if 1 field1", "a();", "@end", "@may 0 1", "b();", "@say 0", "c();", "@arrive place + 1",
-         "@go", "@end", "@say 1", "d();", "@end", "@end"]
+        ["{", "//@if 1 field1", "a();", "//@end", "//@may 0 1", "b();", "//@say 0", "c();",
+         "ARRIVE(place + 1);", "GO;", "//@end", "//@say 1", "d();", "//@end", "//@end", "}"]
     )  # fmt: skip
-    kit = Kit([[0], [1]], [0], "head", "begin", "end", 0, {"7": template, "8": ""}, {})
+    facts = '/* {"classes": [[0], [1]], "ending": [0], "selector": 0} */'
+    sections = {"facts": facts, "begin": "begin();", "template7": template, "leave": "}"}
+    parts = (f"/// {name}\n{text}\n///\nbetween();" for name, text in sections.items())
+    kit = Kit.of("\n".join(["head();", *parts]))
+    assert kit == Kit([[0], [1]], [0], 0, "head();\n", "begin();", "}", {"7": template})
     places = [
         Place(3, (7, 0), (4,), frozenset({(0,)})),
         Place(4, (7, 1), (3, 99), frozenset({(1,)})),
@@ -246,7 +256,7 @@ def test_a_kit_leaves_out_what_a_place_does_not_do() -> None:
     source = program_to_c(kit, places)
     third, fourth = source.split("place3:")[1].split("place4:")
     assert "a();" not in third
-    assert "c();" in third
+    assert "c();\nto = (place + 1);" in third
     assert "d();" not in third
     assert "if (to == 4) goto place4;" in third
     assert "a();" in fourth

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from curta.machine.core_program import PRIVATE, CoreInstruction
 from curta.machine.instructions import CORE, MEMORY_PAGES, PAGE, TRAPS, VALUES, WORD, ZERO, kind_of
 from curta.machine.lower.code import (
     Block,
@@ -19,12 +20,11 @@ from curta.machine.lower.code import (
     Jump,
     Return,
     Step,
-    Table,
+    Switch,
     TailCall,
     Trap,
     Value,
 )
-from curta.machine.program import PRIVATE, Instruction
 from curta.machine.reference import CoreMachine, TrappedError
 
 MOST_STEPS = 3_000_000
@@ -72,7 +72,7 @@ class CodeMachine:
                 case Branch():
                     holds = VALUES[end.comparison](values[end.a], values[end.b], 0)
                     edge = end.then if holds else end.otherwise
-                case Table():
+                case Switch():
                     edge = end.edges[min(values[end.chosen], len(end.edges) - 1)]
                 case Return():
                     return tuple(values[value] for value in end.values)
@@ -156,5 +156,5 @@ class _Divider(CoreMachine):
 def divide(name: str, a: int, b: int) -> int:
     """A quotient or remainder, as the reference machine has it."""
     machine = _Divider()
-    machine.divide(Instruction(name, d=0), a, b)
+    machine.divide(CoreInstruction(name, d=0), a, b)
     return machine.read(0)

@@ -9,10 +9,10 @@ from curta.compiler.model import Model
 from curta.engine import Engine, load
 from curta.engine.model_cache import compile_cached
 from curta.machine.computer import build
+from curta.machine.core_program import CoreProgram, Segment
 from curta.machine.encode import encode, encode_segment, encode_word
-from curta.machine.instructions import MOST_TOKENS, Instruction
+from curta.machine.instructions import MOST_TOKENS, CoreInstruction
 from curta.machine.parts.operations import Extension
-from curta.machine.program import CoreProgram, Segment
 from curta.machine.reference import CoreMachine
 from curta.machine.vocabulary import AWAIT, READ
 
@@ -33,7 +33,7 @@ def weights(level: str, extensions: Extensions = ()) -> Engine:
     return load(model(extensions), level)
 
 
-def program_of(*instructions: Instruction, segments: Sequence[Segment] = ()) -> CoreProgram:
+def program_of(*instructions: CoreInstruction, segments: Sequence[Segment] = ()) -> CoreProgram:
     return CoreProgram(instructions, tuple(segments))
 
 

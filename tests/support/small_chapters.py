@@ -1,4 +1,4 @@
-"""For `pytest -p small_chapters`: runs of all tests turn a page every few thousand tokens."""
+"""For `pytest -p tests.support.small_chapters`: all runs turn a page every few thousand tokens."""
 
 from __future__ import annotations
 

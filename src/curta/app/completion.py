@@ -67,21 +67,21 @@ def candidates(words: Sequence[str]) -> Iterator[tuple[str, str]]:
     *before, last = (word for word in words if word != "=")  # bash cuts --level=plain
     name, given = find(before)
     if name not in COMMANDS:
-        found = {} if given else listed(name)
+        meanings = {} if given else listed(name)
     else:
-        found = following(options_of(import_module(module_of(name)).Options), given, last)
-    for candidate, meaning in found.items():
+        meanings = following(options_of(import_module(module_of(name)).Options), given, last)
+    for candidate, meaning in meanings.items():
         if candidate.startswith(last):
             yield candidate, meaning
 
 
 def following(options: Sequence[Option], given: Sequence[str], last: str) -> dict[str, str]:
     """Values of the option before, or options, or words that are known."""
-    named = {name: one for one in options for name in one.names}
+    named = {name: option for option in options for name in option.names}
     asked = named.get(given[-1]) if given else None
     if asked is not None and not asked.is_flag:
         return dict.fromkeys(asked.choices, "")
     if last.startswith("-"):
-        return {name: one.meaning for name, one in named.items()}
-    words = [one for one in options if one.is_word]
-    return {choice: "" for one in words for choice in one.choices}
+        return {name: option.meaning for name, option in named.items()}
+    words = [option for option in options if option.is_word]
+    return {choice: "" for word in words for choice in word.choices}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.errors import UserError
-from curta.machine.request import Source
+from curta.machine.request import ProgramOptions
 from curta.terminal import AsJson, Screen, write_json
 
 
 @dataclass(frozen=True)
-class Options(AsJson, Source):
+class Options(AsJson, ProgramOptions):
     """Show WebAssembly beside core instructions beside tokens. Of a baked program there are core
     instructions only.
 

@@ -14,7 +14,7 @@ from curta.options import option, word
 from curta.terminal import Screen
 
 if TYPE_CHECKING:
-    from curta.gallery.program import Program
+    from curta.gallery.program import GalleryProgram
 
 SECONDS_BEFORE_PROGRESS = 2
 
@@ -75,7 +75,7 @@ def run(options: Options) -> int:
     return 0
 
 
-def answer(options: Options, program: Program) -> int:
+def answer(options: Options, program: GalleryProgram) -> int:
     from curta.engine import load
     from curta.engine.model_cache import compile_cached
     from curta.engine.trace_file import save_trace
@@ -86,25 +86,25 @@ def answer(options: Options, program: Program) -> int:
     started = time.perf_counter()
     engine = load(compile_cached(program.build(), program.max_tokens), options.level)
     ready = time.perf_counter()
-    said: list[str] = []
+    generated: list[str] = []
     try:
         for token in with_progress(engine.generate(prompt, options.max_new_tokens)):
-            said.append(token)
+            generated.append(token)
             if options.tokens:
                 print(token, end=" ", flush=True)
     finally:  # what was said before an error is as right as ever
         finished = time.perf_counter()
         if options.save_trace is not None:
             note = shlex.join(["curta", "gallery", program.name, text])
-            given = [1] * len(prompt) + [0] * len(said)
-            ids = engine.encode([*prompt, *said])
+            given = [1] * len(prompt) + [0] * len(generated)
+            ids = engine.encode([*prompt, *generated])
             save_trace(options.save_trace, engine.model, ids, given, note=note)
     if options.tokens:
         print()
     if options.input is None:
         print(f"{program.name}: {text!r}")
-    print(program.decode(said))
-    report = Report(options.level, len(prompt), len(said), ready - started, finished - ready)
+    print(program.decode(generated))
+    report = Report(options.level, len(prompt), len(generated), ready - started, finished - ready)
     options.tell(str(report), report)
     return 0
 

@@ -155,8 +155,8 @@ def show_certificate(console: Console, model: Model) -> None:
     certificate = model.certificate
     console.print(f"certificate: {certificate}")
     console.print(f"{certificate.bounds_checked:,} bounds checked; the tightest of each kind:")
-    for claim in certificate.tightest:
-        line = f"  {claim.kind:<8} {claim.bits:g} of {claim.limit} bits  {claim.node}"
+    for bound in certificate.tightest:
+        line = f"  {bound.kind:<8} {bound.bits:g} of {bound.limit} bits  {bound.node}"
         console.print(line)
     for promise in certificate.promises:
         console.print(f"  checked at run time: {promise}")

@@ -168,13 +168,17 @@ def refuse(program: str, message: str) -> NoReturn:
 
 def usage(program: str, options: Sequence[Option]) -> str:
     """What has to be given, and where options may stand."""
-    needed = [one for one in options if not one.is_word and one.default is MISSING]
-    parts = [program, *(f"{one.names[0]} {one.placeholder}" for one in needed), "[options]"]
-    for one in options:
-        if one.is_word:
-            several = f"{one.metavar} ..." if one.is_many else one.metavar
-            parts.append(several if one.default is MISSING else f"[{several}]")
-    return " ".join([*parts, "[-- ARG ...]"] if any(one.rest for one in options) else parts)
+    needed = [option for option in options if not option.is_word and option.default is MISSING]
+    parts = [
+        program,
+        *(f"{option.names[0]} {option.placeholder}" for option in needed),
+        "[options]",
+    ]
+    for option in options:
+        if option.is_word:
+            several = f"{option.metavar} ..." if option.is_many else option.metavar
+            parts.append(several if option.default is MISSING else f"[{several}]")
+    return " ".join([*parts, "[-- ARG ...]"] if any(option.rest for option in options) else parts)
 
 
 def written(option: Option) -> str:
@@ -196,13 +200,13 @@ def help_lines(program: str, configuration: Any, options: Sequence[Option]) -> I
     yield f"usage: {usage(program, options)}"
     yield ""
     yield from wrap(described_by(configuration)[0], width)
-    titles = {(one.is_word, one.part): one for one in options}
+    titles = {(option.is_word, option.part): option for option in options}
     for is_word, part in sorted(titles, key=lambda title: not title[0]):
         yield f"\n{'words' if is_word else part.replace('_', ' ') or 'options'}:"
-        for one in options:
-            if (one.is_word, one.part) == (is_word, part):
-                first, *more = wrap(one.explained, max(width - COLUMN, 20)) or [""]
-                name = f"  {written(one)}"
+        for option in options:
+            if (option.is_word, option.part) == (is_word, part):
+                first, *more = wrap(option.explained, max(width - COLUMN, 20)) or [""]
+                name = f"  {written(option)}"
                 if len(name) > COLUMN - 2:
                     yield name
                     name = ""

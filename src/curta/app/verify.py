@@ -58,9 +58,9 @@ def run(options: Options) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     # Its threads wait for one another often: asleep, or they would keep a busy computer's cores.
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
-    from curta.machine.processes import work_of
+    from curta.machine.processes import worker_setup
     from curta.machine.requested import kept_run
-    from curta.machine.verify import jobs, on_wasmtime, words
+    from curta.machine.verify import jobs, on_wasmtime, wording
     from curta.machine.verify.chapters import NAMES
 
     if options.chapter_tokens is not None and options.chapter_tokens < 1:
@@ -77,7 +77,7 @@ def run(options: Options) -> int:
     try:
         run = kept_run(options, options.weights, screen)
         with run as (kept, ready, extensions):
-            say(f"run: {words.of_run(kept)}")
+            say(f"run: {wording.of_run(kept)}")
             plan = jobs.planned(replay, kept, ready, options.chapter_tokens)
             # First, because it is quick, and because Ray takes the signals that wasmtime lives on.
             agreed, elsewhere = False, "not compared with a part of a run"
@@ -85,17 +85,17 @@ def run(options: Options) -> int:
                 screen.draw("wasmtime")
                 agreed, elsewhere = on_wasmtime.compare_kept(kept, ready, extensions)
             screen.clear()
-            name, work = NAMES[plan.level], work_of(ready, plan.level)
+            name, work = NAMES[plan.level], worker_setup(ready, plan.level)
             with Progress(lines=False) as progress:
                 progress.show(name, 0, STEPS, "tokens are compared")
                 compared = jobs.verify_run(
                     kept, ready, plan, work, lambda share: progress.show(name, share * STEPS, STEPS)
                 )
-            say(words.of_tokens(compared, plan, kept))
+            say(wording.of_tokens(compared, plan, kept))
             say(f"wasmtime: {elsewhere}")
-            verdict = say(words.verdict(kept, plan, on_wasmtime=agreed))
+            verdict = say(wording.verdict(kept, plan, on_wasmtime=agreed))
             if options.json:
-                length, chapters = words.of_run(kept), jobs.complete_chapters(kept)
+                length, chapters = wording.of_run(kept), jobs.complete_chapters(kept)
                 write_json(Report(length, chapters, compared, agreed, elsewhere, verdict))
     finally:
         screen.clear()

@@ -24,8 +24,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from math import isqrt
 
-from curta.compiler.forms import ONE, Form, Task, partial_sums
 from curta.compiler.layout import Layout
+from curta.compiler.linear_forms import ONE, LinearForm, Task, partial_sums
 from curta.compiler.nodes import Gate, Piecewise, Restore, Retrieve
 from curta.compiler.numbers import (
     MANTISSA_BITS,
@@ -46,7 +46,7 @@ LARGEST_EXPONENT = 900
 
 
 @dataclass(frozen=True, slots=True)
-class Claim:
+class Bound:
     """One bound: `bits` of the mantissa are used, at most `limit` may be."""
 
     kind: str
@@ -63,7 +63,7 @@ class Certificate:
     softmax_tokens: int
     arithmetic: str
     bounds_checked: int
-    tightest: tuple[Claim, ...]
+    tightest: tuple[Bound, ...]
     promises: tuple[str, ...]
 
     def as_json(self) -> dict[str, object]:
@@ -72,7 +72,7 @@ class Certificate:
     @staticmethod
     def from_json(data: dict[str, object]) -> Certificate:
         fields = dict(data)
-        fields["tightest"] = tuple(Claim(**claim) for claim in fields["tightest"])  # type: ignore[attr-defined]
+        fields["tightest"] = tuple(Bound(**bound) for bound in fields["tightest"])  # type: ignore[attr-defined]
         fields["promises"] = tuple(fields["promises"])  # type: ignore[arg-type]
         return Certificate(**fields)  # type: ignore[arg-type]
 
@@ -85,18 +85,18 @@ class Certificate:
 
 def prove(layout: Layout) -> Certificate:
     """The certificate of a layout, or an error that names the node and the bound."""
-    tightest: dict[str, Claim] = {}
+    tightest: dict[str, Bound] = {}
     count = 0
-    for claim in claims(layout):
+    for bound in bounds(layout):
         count += 1
-        if claim.bits > claim.limit:
+        if bound.bits > bound.limit:
             raise CertificateError(
-                f"{claim.node}: this {claim.kind} needs {claim.bits} bits and float64 leaves "
-                f"{claim.limit} for it; narrow its operands with assume, or use a coarser step"
+                f"{bound.node}: this {bound.kind} needs {bound.bits} bits and float64 leaves "
+                f"{bound.limit} for it; narrow its operands with assume, or use a coarser step"
             )
-        if claim.kind not in tightest or claim.bits > tightest[claim.kind].bits:
-            tightest[claim.kind] = claim
-    circuit = layout.work.circuit
+        if bound.kind not in tightest or bound.bits > tightest[bound.kind].bits:
+            tightest[bound.kind] = bound
+    circuit = layout.task_graph.circuit
     names = [f"{circuit.graph.name_of(g)} in {circuit.ranges[g]}" for g in circuit.guards]
     return Certificate(
         circuit.max_tokens,
@@ -108,76 +108,76 @@ def prove(layout: Layout) -> Certificate:
     )
 
 
-def claims(layout: Layout) -> Iterator[Claim]:
-    work = layout.work
+def bounds(layout: Layout) -> Iterator[Bound]:
+    task_graph = layout.task_graph
     slots = Slots(layout)
-    name_of = work.circuit.graph.name_of
-    for task in work.tasks:
+    name_of = task_graph.circuit.graph.name_of
+    for task in task_graph.tasks:
         name = name_of(task.node)
         for form in task.reads:
-            yield claim("sum", name, slots.sums(form))
+            yield bound_of("sum", name, slots.sums(form))
         if task.kind == "gate":
-            yield product_claim(slots, task, name)
+            yield product_bound(slots, task, name)
         elif task.kind == "piecewise":
-            yield bends_claim(slots, task, name)
+            yield bends_bound(slots, task, name)
         elif task.kind == "attention" and len(task.reads) > 1:
-            yield score_claim(slots, task, name)
+            yield score_bound(slots, task, name)
         elif task.kind == "restore":
-            total = work.circuit.ranges[task.node]
-            bound = total.magnitude, total.step
-            yield claim("total", name, bound, MANTISSA_BITS - 2)
-    for carrier in work.carriers:
-        name = work.circuit.graph.name_of_terms(carrier.members)
-        yield claim("slot", name, partial_sums(work.circuit, carrier.members))
-    for rule in work.outputs:
+            total = task_graph.circuit.ranges[task.node]
+            extent = total.magnitude, total.step
+            yield bound_of("total", name, extent, MANTISSA_BITS - 2)
+    for carrier in task_graph.carriers:
+        name = task_graph.circuit.graph.name_of_terms(carrier.members)
+        yield bound_of("slot", name, partial_sums(task_graph.circuit, carrier.members))
+    for rule in task_graph.outputs:
         for digit, token in enumerate(rule.tokens):
-            name = f"score of token {list(work.circuit.graph.tokens)[token]!r}"
-            yield claim("sum", name, slots.sums(rule.logit(digit)))
+            name = f"score of token {list(task_graph.circuit.graph.tokens)[token]!r}"
+            yield bound_of("sum", name, slots.sums(rule.logit(digit)))
 
 
-def claim(kind: str, node: str, bound: tuple[Number, int], limit: int = MANTISSA_BITS) -> Claim:
+def bound_of(kind: str, node: str, extent: tuple[Number, int], limit: int = MANTISSA_BITS) -> Bound:
     """What a (magnitude, step) needs: the smallest b >= 0 with magnitude <= 2**(b + step)."""
-    magnitude, step = bound
+    magnitude, step = extent
     if step < -LARGEST_EXPONENT or magnitude > power_of_two(LARGEST_EXPONENT):
         raise CertificateError(
             f"{node}: this {kind} may reach 2**{ceil_log2(magnitude)} in steps of 2**{step}, and "
             f"has to stay between 2**-{LARGEST_EXPONENT} and 2**{LARGEST_EXPONENT}; scale the "
             "operands"
         )
-    return Claim(kind, node, ceil_log2(Fraction(magnitude) / power_of_two(step)), limit)
+    return Bound(kind, node, ceil_log2(Fraction(magnitude) / power_of_two(step)), limit)
 
 
-def product_claim(slots: Slots, task: Task, name: str) -> Claim:
+def product_bound(slots: Slots, task: Task, name: str) -> Bound:
     opening, amount = (slots.sums(form) for form in task.reads)
-    operation = slots.work.circuit.graph.operations[task.node]
+    operation = slots.task_graph.circuit.graph.operations[task.node]
     assert isinstance(operation, Gate)
-    ranges = slots.work.circuit.ranges
+    ranges = slots.task_graph.circuit.ranges
     condition, value = ranges[operation.condition], ranges[operation.value]
     largest = max(condition.high, 0) * value.magnitude
-    return claim("product", name, (largest, opening[1] + amount[1]))
+    return bound_of("product", name, (largest, opening[1] + amount[1]))
 
 
-def bends_claim(slots: Slots, task: Task, name: str) -> Claim:
+def bends_bound(slots: Slots, task: Task, name: str) -> Bound:
     """argument - place, partial sums included, at the largest place; the relus are smaller."""
-    operation = slots.work.circuit.graph.operations[task.node]
+    operation = slots.task_graph.circuit.graph.operations[task.node]
     assert isinstance(operation, Piecewise)
     magnitude, step = slots.sums(task.reads[0])
     places = [place for place, _ in operation.bends]
     largest = max(distance(place, 0) for place in places)
-    return claim("product", name, (magnitude + largest, min(step, *map(step_of, places))))
+    return bound_of("product", name, (magnitude + largest, min(step, *map(step_of, places))))
 
 
-def score_claim(slots: Slots, task: Task, name: str) -> Claim:
+def score_bound(slots: Slots, task: Task, name: str) -> Bound:
     """All partial sums of 2 q . k - |k|^2 + recency * position, in steps of the recency."""
-    ranges = slots.work.circuit.ranges
-    operation = slots.work.circuit.graph.operations[task.node]
+    ranges = slots.task_graph.circuit.ranges
+    operation = slots.task_graph.circuit.graph.operations[task.node]
     assert isinstance(operation, Retrieve)
     total = Range.constant(1 if operation.recency else 0)
     for q, k in zip(operation.query, operation.key, strict=True):
         largest = 2 * ranges[q].magnitude * ranges[k].magnitude + ranges[k].magnitude ** 2
         total = total + Range(0, largest, ranges[q].step + ranges[k].step)
     penalty = slots.sums(task.reads[-2])
-    return claim("score", name, (total.high, min(total.step, penalty[1])))
+    return bound_of("score", name, (total.high, min(total.step, penalty[1])))
 
 
 class Slots:
@@ -187,18 +187,18 @@ class Slots:
     """
 
     def __init__(self, layout: Layout) -> None:
-        self.work = layout.work
-        ranges = layout.work.circuit.ranges
-        self.held = [ranges.sum_of(carrier.members) for carrier in layout.work.carriers]
+        self.task_graph = layout.task_graph
+        ranges = layout.task_graph.circuit.ranges
+        self.held = [ranges.sum_of(carrier.members) for carrier in layout.task_graph.carriers]
 
-    def sums(self, form: Form) -> tuple[Number, int]:
+    def sums(self, form: LinearForm) -> tuple[Number, int]:
         """(largest magnitude, step) of the partial sums of a form; a matrix reads whole slots."""
         weights = dict(form.terms)
         parts = [(Range.constant(1), weights.pop(ONE, 0))]
         while weights:
             wire, weight = weights.popitem()
-            carrier = self.work.carrier_of[wire]
-            members = dict(self.work.carriers[carrier].members)
+            carrier = self.task_graph.carrier_of[wire]
+            members = dict(self.task_graph.carriers[carrier].members)
             for member in members:
                 weights.pop(member, None)
             parts.append((self.held[carrier], divided(weight, members[wire])))
@@ -212,9 +212,9 @@ class Slots:
 
 def softmax_tokens(layout: Layout) -> int:
     """How many tokens running sums survive the rounding of a softmax over equal scores."""
-    circuit = layout.work.circuit
+    circuit = layout.task_graph.circuit
     most = circuit.max_tokens
-    for task in layout.work.tasks:
+    for task in layout.task_graph.tasks:
         operation = circuit.graph.operations[task.node]
         if isinstance(operation, Restore):
             value = circuit.ranges[operation.mean].magnitude

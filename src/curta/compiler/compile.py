@@ -11,8 +11,8 @@ from curta.compiler.lower import lower
 from curta.compiler.model import Model, describe_plan
 from curta.compiler.numbers import MANTISSA_BITS, integer, short
 from curta.compiler.resolve import resolve
-from curta.compiler.schedule import check_schedule, work_to_schedule
-from curta.compiler.tasks import circuit_to_work
+from curta.compiler.schedule import check_schedule, tasks_to_schedule
+from curta.compiler.tasks import circuit_to_tasks
 from curta.compiler.weights import layout_to_plans, plans_to_weights
 from curta.errors import GraphError
 
@@ -36,12 +36,12 @@ def compile(
     begin("lower")
     circuit = lower(resolved, max_tokens)
     begin("tasks")
-    work = circuit_to_work(circuit)
+    task_graph = circuit_to_tasks(circuit)
     begin("schedule")
-    schedule = work_to_schedule(work)
-    check_schedule(work, schedule)
+    schedule = tasks_to_schedule(task_graph)
+    check_schedule(task_graph, schedule)
     begin("layout")
-    layout = schedule_to_layout(work, schedule)
+    layout = schedule_to_layout(task_graph, schedule)
     check_layout(layout)
     begin("certificate")
     certificate = prove(layout)

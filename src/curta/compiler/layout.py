@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import pairwise
 
-from curta.compiler.forms import ONE, Form, partial_sums
+from curta.compiler.linear_forms import ONE, LinearForm, partial_sums
 from curta.compiler.numbers import Number, divided, fits_float64
 from curta.compiler.schedule import Occupancy, Schedule, Windows
-from curta.compiler.tasks import Work
+from curta.compiler.tasks import TaskGraph
 
 Row = tuple[tuple[int, Number], ...]
 """A weighted sum of slots."""
@@ -23,7 +23,7 @@ Row = tuple[tuple[int, Number], ...]
 class Layout:
     """Where everything is: slots of carriers, and the periods in which they hold them."""
 
-    work: Work
+    task_graph: TaskGraph
     schedule: Schedule
     slot: tuple[int, ...]
     first: tuple[int, ...]
@@ -35,33 +35,33 @@ class Layout:
         """The slots that a feed-forward part erases."""
         return sorted(self.slot[c] for c, at in enumerate(self.erased) if at == sublayer)
 
-    def row(self, form: Form) -> Row:
+    def row(self, form: LinearForm) -> Row:
         """A form over wires as a form over slots."""
-        carrier_of = self.work.carrier_of
+        carrier_of = self.task_graph.carrier_of
         weights: dict[int, Number] = {}
         for wire, coefficient in form.terms:
             if wire == ONE:
                 weights[0] = coefficient
                 continue
             carrier = carrier_of[wire]
-            share = dict(self.work.carriers[carrier].members)[wire]
+            share = dict(self.task_graph.carriers[carrier].members)[wire]
             weight = divided(coefficient, share)
             if weights.setdefault(self.slot[carrier], weight) != weight:
-                name = self.work.circuit.graph.name_of(wire)
+                name = self.task_graph.circuit.graph.name_of(wire)
                 raise AssertionError(f"{name}: a carrier is read in unequal proportions")
         return tuple(sorted(weights.items()))
 
 
-def schedule_to_layout(work: Work, schedule: Schedule) -> Layout:
+def schedule_to_layout(task_graph: TaskGraph, schedule: Schedule) -> Layout:
     """Give every carrier the lowest slot that is free for it."""
-    occupancy = Occupancy(Windows(work))
+    occupancy = Occupancy(Windows(task_graph))
     start = list(schedule.start)
-    intervals = [occupancy.interval(c, start) for c in range(len(work.carriers))]
+    intervals = [occupancy.interval(c, start) for c in range(len(task_graph.carriers))]
     holders: list[list[int]] = []
-    slot = [0] * len(work.carriers)
+    slot = [0] * len(task_graph.carriers)
     for carrier in sorted(range(len(intervals)), key=lambda c: (intervals[c][0], c)):
         for place, held in enumerate(holders):
-            if is_free(work, intervals, held[-1], carrier):
+            if is_free(task_graph, intervals, held[-1], carrier):
                 held.append(carrier)
                 slot[carrier] = place + 1
                 break
@@ -70,7 +70,7 @@ def schedule_to_layout(work: Work, schedule: Schedule) -> Layout:
             slot[carrier] = len(holders)
     followed = {carrier for held in holders for carrier in held[:-1]}
     return Layout(
-        work,
+        task_graph,
         schedule,
         tuple(slot),
         tuple(first for first, _ in intervals),
@@ -85,7 +85,9 @@ def erased_at(last: int) -> int:
     return last + 1 if last % 2 else last
 
 
-def is_free(work: Work, intervals: list[tuple[int, int]], holder: int, carrier: int) -> bool:
+def is_free(
+    task_graph: TaskGraph, intervals: list[tuple[int, int]], holder: int, carrier: int
+) -> bool:
     """Whether a carrier may follow another one in its slot."""
     first, last = intervals[carrier][0], intervals[holder][1]
     if first <= last:
@@ -93,8 +95,8 @@ def is_free(work: Work, intervals: list[tuple[int, int]], holder: int, carrier: 
     if first > erased_at(last):
         return True
     # Erased and rewritten by the same feed-forward part: both sums must stay exact together.
-    old = partial_sums(work.circuit, work.carriers[holder].members)
-    new = partial_sums(work.circuit, work.carriers[carrier].members)
+    old = partial_sums(task_graph.circuit, task_graph.carriers[holder].members)
+    new = partial_sums(task_graph.circuit, task_graph.carriers[carrier].members)
     return fits_float64(old[0] + new[0], min(old[1], new[1]))
 
 

@@ -21,18 +21,18 @@ LARGEST_PROGRAM = 100_000
 """Rows: beyond, one linear relaxation alone would take longer than the rest of the compiler."""
 
 
-class TooLargeError(Exception):
+class IntegerProgramTooLargeError(Exception):
     """The integer program would have more rows than are worth writing down."""
 
 
-class Value(NamedTuple):
+class Indicator(NamedTuple):
     """A column of the program (-1: none), or else a constant."""
 
     column: int
     constant: float
 
 
-NO, YES = Value(-1, 0.0), Value(-1, 1.0)
+NO, YES = Indicator(-1, 0.0), Indicator(-1, 1.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Narrowed:
 
 
 @dataclass(slots=True)
-class Program:
+class IntegerProgram:
     """Rows and columns of the integer program, as they are collected."""
 
     column_cost: list[float] = field(default_factory=list)
@@ -64,14 +64,14 @@ class Program:
 
     def at_least(self, terms: list[tuple[int, float]], bound: float) -> None:
         if len(self.rows) == LARGEST_PROGRAM:
-            raise TooLargeError
+            raise IntegerProgramTooLargeError
         self.rows.append(terms)
         self.row_low.append(bound)
 
 
 def narrow(windows: Windows, occupancy: Occupancy, width: int) -> Narrowed:
     """Look for a schedule with fewer than `width` slots."""
-    program = Program()
+    program = IntegerProgram()
     goal = program.column(1.0, 1.0, float(width - 1), True)
     started = {
         (number, time): program.column(0.0, 0.0, 1.0, True)
@@ -84,7 +84,7 @@ def narrow(windows: Windows, occupancy: Occupancy, width: int) -> Narrowed:
     try:
         add_order(program, windows, started, started_by)
         add_occupancy(program, windows, occupancy, started_by, goal)
-    except TooLargeError:
+    except IntegerProgramTooLargeError:
         return Narrowed(None, 0, "size")
     return solve(program, windows, started, width)
 
@@ -96,16 +96,16 @@ class Started:
     windows: Windows
     columns: dict[tuple[int, int], int]
 
-    def by(self, number: int, time: int) -> Value:
+    def by(self, number: int, time: int) -> Indicator:
         early, late = self.windows.earliest[number], self.windows.latest[number]
         if time < early:
             return NO
         if time >= late:
             return YES
-        return Value(self.columns[number, time - (time - early) % 2], 0.0)
+        return Indicator(self.columns[number, time - (time - early) % 2], 0.0)
 
 
-def difference(terms: list[tuple[int, float]], value: Value, sign: float) -> float:
+def difference(terms: list[tuple[int, float]], value: Indicator, sign: float) -> float:
     """Add sign * value to a row: as a term, or as the constant that is returned."""
     if value.column >= 0:
         terms.append((value.column, sign))
@@ -113,7 +113,7 @@ def difference(terms: list[tuple[int, float]], value: Value, sign: float) -> flo
 
 
 def add_order(
-    program: Program,
+    program: IntegerProgram,
     windows: Windows,
     started: dict[tuple[int, int], int],
     started_by: Started,
@@ -135,7 +135,7 @@ def add_order(
 
 
 def add_occupancy(
-    program: Program, windows: Windows, occupancy: Occupancy, started_by: Started, goal: int
+    program: IntegerProgram, windows: Windows, occupancy: Occupancy, started_by: Started, goal: int
 ) -> None:
     for period in range(occupancy.final + 1):
         row: list[tuple[int, float]] = [(goal, 1.0)]
@@ -158,7 +158,7 @@ def add_occupancy(
         program.at_least(row, float(forced))
 
 
-def bound_by(program: Program, values: list[Value], above: bool) -> Value:
+def bound_by(program: IntegerProgram, values: list[Indicator], above: bool) -> Indicator:
     """A value at least as large as all of the values, or at most as large."""
     constant = YES if above else NO
     if constant in values:
@@ -171,12 +171,12 @@ def bound_by(program: Program, values: list[Value], above: bool) -> Value:
         terms = [(column, sign)]
         shift = difference(terms, value, -sign)
         program.at_least(terms, -shift)
-    return Value(column, 0.0)
+    return Indicator(column, 0.0)
 
 
 def born_and_dead(
     windows: Windows, occupancy: Occupancy, started_by: Started, carrier: int, period: int
-) -> tuple[list[Value], list[Value]]:
+) -> tuple[list[Indicator], list[Indicator]]:
     """Has each writer started by this period; is each reader done before it."""
     if occupancy.born_early[carrier]:
         born = [YES]
@@ -185,7 +185,7 @@ def born_and_dead(
             started_by.by(writer, period + occupancy.lead[writer])
             for writer in occupancy.writers[carrier]
         ]
-    dead: list[Value] = []
+    dead: list[Indicator] = []
     for reader in dict.fromkeys(occupancy.readers[carrier]):
         if reader == OUTPUT:
             dead.append(NO)
@@ -196,7 +196,7 @@ def born_and_dead(
 
 
 def solve(
-    program: Program,
+    program: IntegerProgram,
     windows: Windows,
     started: dict[tuple[int, int], int],
     width: int,
@@ -232,7 +232,7 @@ def solve(
     return Narrowed(start, lower, "search")
 
 
-def as_highs_model(program: Program) -> highspy.HighsLp:
+def as_highs_model(program: IntegerProgram) -> highspy.HighsLp:
     model = highspy.HighsLp()
     model.num_col_ = len(program.column_cost)
     model.num_row_ = len(program.rows)

@@ -24,13 +24,13 @@ import safetensors
 import safetensors.numpy
 
 from curta.compiler.certificate import Certificate
-from curta.compiler.forms import partial_sums
 from curta.compiler.graph import Graph
 from curta.compiler.layout import Layout
+from curta.compiler.linear_forms import partial_sums
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Mean, Restore, Retrieve
 from curta.compiler.numbers import Number, Range, short
-from curta.compiler.serialize import CONTENT, check_form, graph_from_json, graph_to_json
+from curta.compiler.serialize import CONTENT, check_schema, graph_from_json, graph_to_json
 from curta.compiler.weights import HeadPlan, LayerPlan, score_exponent
 from curta.errors import FileError, GraphError
 
@@ -108,15 +108,15 @@ def load_model(path: str | Path) -> Model:
     return model_from_parts(str(path), weights, metadata)
 
 
-def model_from_bytes(content: bytes, name: str) -> Model:
-    """The same from a file's content."""
+def model_from_bytes(content: bytes, name: str, graph: Graph | None = None) -> Model:
+    """The same from a file's content; the graph, where it is known, need not be read."""
     try:
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length])["__metadata__"]
         weights = safetensors.numpy.load(content)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise FileError(f"{name}: not a complete safetensors file ({error})") from error
-    return model_from_parts(name, weights, metadata)
+    return model_from_parts(name, weights, metadata, graph)
 
 
 def file_notes(path: str | Path, command: str = "curta build") -> dict[str, str]:
@@ -147,8 +147,10 @@ def reading(path: str | Path, command: str = "curta build") -> Iterator[Any]:
         ) from error
 
 
-def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> Model:
-    """The model, if version, digest and form are right."""
+def model_from_parts(
+    path: str, weights: Weights, metadata: dict[str, str], graph: Graph | None = None
+) -> Model:
+    """The model, if version, digest and schema are right."""
     try:
         content = json.loads(metadata["curta"])
         version, claimed = content["version"], content.pop("digest")
@@ -165,11 +167,12 @@ def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> M
             f"{path}: weights, plan or certificate were changed after compilation (the digest "
             "does not match), so nothing is proved about them; build the file again"
         )
-    check_form(content, CONTENT, f"{path}: content")
-    try:
-        graph = graph_from_json(content["graph"])
-    except GraphError as error:
-        raise FileError(f"{path}: graph: {error}") from error
+    if graph is None:
+        check_schema(content, CONTENT, f"{path}: content")
+        try:
+            graph = graph_from_json(content["graph"])
+        except GraphError as error:
+            raise FileError(f"{path}: graph: {error}") from error
     check_plan(path, content["plan"], graph)
     check_tensors(path, content["plan"], weights)
     certificate = Certificate.from_json(content["certificate"])
@@ -268,7 +271,7 @@ def model_digest(model: Model) -> str:
 
 def describe_plan(layout: Layout, layers: tuple[LayerPlan, ...]) -> Plan:
     """What every slot, head, hidden unit and output rule is for, as JSON."""
-    graph = layout.work.circuit.graph
+    graph = layout.task_graph.circuit.graph
     schedule = layout.schedule
     final = written(layout)
     return {
@@ -291,12 +294,12 @@ def describe_plan(layout: Layout, layers: tuple[LayerPlan, ...]) -> Plan:
         ],
         "slots": [describe_slot(layout, carrier, final) for carrier in range(len(layout.slot))],
         "guards": describe_guards(layout),
-        "families": [list(rule.tokens) for rule in layout.work.outputs],
+        "families": [list(rule.tokens) for rule in layout.task_graph.outputs],
     }
 
 
 def describe_head(layout: Layout, head: HeadPlan) -> dict[str, Any]:
-    circuit = layout.work.circuit
+    circuit = layout.task_graph.circuit
     described: dict[str, Any] = {
         "kind": head.kind,
         "name": circuit.graph.name_of(head.tasks[0].node),
@@ -339,8 +342,8 @@ def name_of_value(circuit: Circuit, node: int, operation: Retrieve | Mean) -> st
 
 def describe_slot(layout: Layout, carrier: int, final: dict[int, int]) -> dict[str, Any]:
     """One carrier: where it is, when, and the wires that it is the sum of."""
-    circuit = layout.work.circuit
-    members = layout.work.carriers[carrier].members
+    circuit = layout.task_graph.circuit
+    members = layout.task_graph.carriers[carrier].members
     magnitude, step = partial_sums(circuit, members)
     return {
         "slot": layout.slot[carrier],
@@ -365,15 +368,15 @@ def describe_slot(layout: Layout, carrier: int, final: dict[int, int]) -> dict[s
 
 def written(layout: Layout) -> dict[int, int]:
     """The sublayer after which a wire is in its final state, if a task writes it."""
-    tasks = zip(layout.work.tasks, layout.schedule.start, strict=True)
+    tasks = zip(layout.task_graph.tasks, layout.schedule.start, strict=True)
     found = [(task.node, start + task.delay) for task, start in tasks if task.kind != "guard"]
     return dict(reversed(found))
 
 
 def describe_guards(layout: Layout) -> list[dict[str, Any]]:
-    circuit = layout.work.circuit
+    circuit = layout.task_graph.circuit
     guards = []
-    for task, start in zip(layout.work.tasks, layout.schedule.start, strict=True):
+    for task, start in zip(layout.task_graph.tasks, layout.schedule.start, strict=True):
         if task.kind == "guard":
             promised = circuit.graph.operations[task.node]
             guards.append(

@@ -58,7 +58,7 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class GateCopy(Gate):
-    """The same gate once more (circuit only; see copies.py)."""
+    """The same gate once more (circuit only; see gate_copies.py)."""
 
     number: int
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler.nodes import Mean
-from curta.compiler.tasks import Carrier, Work
+from curta.compiler.tasks import Carrier, TaskGraph
 
 OUTPUT = -1
 """Stands for the readers of the last residual stream: the unembedding."""
@@ -32,9 +32,9 @@ class Schedule:
 class Windows:
     """For every task the sublayers it may run in, for the fewest layers."""
 
-    def __init__(self, work: Work) -> None:
-        self.work = work
-        self.tasks = work.tasks
+    def __init__(self, task_graph: TaskGraph) -> None:
+        self.task_graph = task_graph
+        self.tasks = task_graph.tasks
         self.producer = {task.node: n for n, task in enumerate(self.tasks) if task.kind != "guard"}
         self.feeds: list[list[int]] = [[] for _ in self.tasks]
         for number, task in enumerate(self.tasks):
@@ -117,22 +117,22 @@ class Occupancy:
 
     def __init__(self, windows: Windows) -> None:
         self.windows = windows
-        work = windows.work
+        task_graph = windows.task_graph
         self.final = 2 * windows.layers
-        self.writers: list[list[int]] = [[] for _ in work.carriers]
-        self.readers: list[list[int]] = [[] for _ in work.carriers]
-        self.born_early = [False] * len(work.carriers)
-        carrier_of = work.carrier_of
-        self.touched: list[list[int]] = [[] for _ in work.tasks]
+        self.writers: list[list[int]] = [[] for _ in task_graph.carriers]
+        self.readers: list[list[int]] = [[] for _ in task_graph.carriers]
+        self.born_early = [False] * len(task_graph.carriers)
+        carrier_of = task_graph.carrier_of
+        self.touched: list[list[int]] = [[] for _ in task_graph.tasks]
         for wire, carrier in carrier_of.items():
             if wire in windows.producer:
                 self.writers[carrier].append(windows.producer[wire])
             else:
                 self.born_early[carrier] = True
-        for number, task in enumerate(work.tasks):
+        for number, task in enumerate(task_graph.tasks):
             for carrier in sorted({carrier_of[w] for w in task.inputs}):
                 self.readers[carrier].append(number)
-        for rule in work.outputs:
+        for rule in task_graph.outputs:
             for form in (rule.linear, rule.square, rule.base):
                 for wire in form.wires:
                     if wire in carrier_of:
@@ -141,10 +141,10 @@ class Occupancy:
         # whole layer; and a mean is no short binary fraction, so nothing may replace it in the
         # same step that erases it.
         # Feed-forward readers can erase what they read; attention leaves that to the next half.
-        self.frees = [int(not task.in_attention) for task in work.tasks]
-        self.lead = [int(task.kind == "restore") for task in work.tasks]
-        self.lag = [int(is_mean(work, carrier)) for carrier in work.carriers]
-        for carrier in range(len(work.carriers)):
+        self.frees = [int(not task.in_attention) for task in task_graph.tasks]
+        self.lead = [int(task.kind == "restore") for task in task_graph.tasks]
+        self.lag = [int(is_mean(task_graph, carrier)) for carrier in task_graph.carriers]
+        for carrier in range(len(task_graph.carriers)):
             for number in {*self.writers[carrier], *self.readers[carrier]} - {OUTPUT}:
                 self.touched[number].append(carrier)
 
@@ -181,14 +181,14 @@ class Occupancy:
         return alive
 
 
-def is_mean(work: Work, carrier: Carrier) -> bool:
-    graph = work.circuit.graph
+def is_mean(task_graph: TaskGraph, carrier: Carrier) -> bool:
+    graph = task_graph.circuit.graph
     return any(isinstance(graph.operations[wire], Mean) for wire, _ in carrier.members)
 
 
-def work_to_schedule(work: Work) -> Schedule:
+def tasks_to_schedule(task_graph: TaskGraph) -> Schedule:
     """The narrowest schedule found among those with the fewest layers."""
-    windows = Windows(work)
+    windows = Windows(task_graph)
     occupancy = Occupancy(windows)
     start = improve(windows, occupancy, list(windows.earliest))
     width = max(occupancy.count(start))
@@ -280,20 +280,20 @@ def free_window(windows: Windows, start: list[int], number: int) -> tuple[int, i
     return low, high
 
 
-def check_schedule(work: Work, schedule: Schedule) -> None:
+def check_schedule(task_graph: TaskGraph, schedule: Schedule) -> None:
     """Every task after what it reads, in a sublayer of its kind (a bug in curta otherwise).
 
     Said without `Windows`, which the schedule was made with.
     """
     done = {
         task.node: start + task.delay
-        for task, start in zip(work.tasks, schedule.start, strict=True)
+        for task, start in zip(task_graph.tasks, schedule.start, strict=True)
         if task.kind != "guard"
     }
     last = 2 * schedule.layers
-    for task, at in zip(work.tasks, schedule.start, strict=True):
+    for task, at in zip(task_graph.tasks, schedule.start, strict=True):
         low = 1 + max((done.get(wire, 0) for wire in task.inputs), default=0)
         high = last + 2 if task.kind == "guard" else last - task.delay
         if not low <= at <= high or (at % 2 == 1) != task.in_attention:
-            name = work.circuit.graph.name_of(task.node)
+            name = task_graph.circuit.graph.name_of(task.node)
             raise AssertionError(f"{name} at sublayer {at}, allowed {low}..{high}")

@@ -1,7 +1,7 @@
-"""The content of a model file as JSON: the graph, one list per node, and the form of all parts.
+"""The content of a model file as JSON: the graph, one list per node, and the schema of all parts.
 
-Whoever edits a file can sign it again, so the digest says nothing about the form of the content.
-`check_form` compares a file's content with CONTENT, once, when it is read; what runs later relies
+Whoever edits a file can sign it again, so the digest says nothing about the schema of the content.
+`check_schema` compares a file's content with CONTENT, once, when it is read; what runs later relies
 on every key, type and index. (Whether the content is also true, `verify` finds out.)
 """
 
@@ -55,7 +55,7 @@ def identity(graph: Graph) -> str:
 
 
 def graph_from_json(data: dict[str, Any]) -> Graph:
-    """The graph, if it is one that `resolve` could have made; `data` has the right form."""
+    """The graph, if it is one that `resolve` could have made; `data` has the right schema."""
     graph = Graph(data["tokens"])
     for place, (kind, *values) in enumerate(data["nodes"]):
         operation = KINDS[kind](*(from_json(value) for value in values))
@@ -91,7 +91,7 @@ def from_json(value: object) -> Any:
     return value
 
 
-# -- the form of a file ---------------------------------------------------------------------------
+# -- the schema of a file -------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,34 +102,34 @@ class Leaf:
     holds: Callable[[Any], bool]
 
 
-Form = Any
-"""A Leaf; [form], a list of any length; (form, ...), a list of just these; {key: form}, an object
-of just these keys; or a function from the value to its form.
+Schema = Any
+"""A Leaf; [schema], a list of any length; (schema, ...), a list of just these; {key: schema}, an
+object of just these keys; or a function from the value to its schema.
 """
 
 
-def check_form(value: Any, form: Form, place: str) -> None:
-    """Raise an error that names the first place where the value does not have the form."""
-    if isinstance(form, Leaf):
-        require(form.holds(value), place, value, form.words)
-    elif isinstance(form, list):
+def check_schema(value: Any, schema: Schema, place: str) -> None:
+    """Raise an error that names the first place where the value does not have the schema."""
+    if isinstance(schema, Leaf):
+        require(schema.holds(value), place, value, schema.words)
+    elif isinstance(schema, list):
         require(isinstance(value, list), place, value, "a list")
         for number, part in enumerate(value):
-            check_form(part, form[0], f"{place}[{number}]")
-    elif isinstance(form, tuple):
-        fits = isinstance(value, list) and len(value) == len(form)
-        require(fits, place, value, f"a list of {len(form)}")
-        for number, (part, inner) in enumerate(zip(value, form, strict=True)):
-            check_form(part, inner, f"{place}[{number}]")
-    elif isinstance(form, dict):
+            check_schema(part, schema[0], f"{place}[{number}]")
+    elif isinstance(schema, tuple):
+        fits = isinstance(value, list) and len(value) == len(schema)
+        require(fits, place, value, f"a list of {len(schema)}")
+        for number, (part, inner) in enumerate(zip(value, schema, strict=True)):
+            check_schema(part, inner, f"{place}[{number}]")
+    elif isinstance(schema, dict):
         require(isinstance(value, dict), place, value, "an object")
-        for key in sorted(form.keys() ^ value.keys()):
-            what = "lacks" if key in form else "has an odd entry"
+        for key in sorted(schema.keys() ^ value.keys()):
+            what = "lacks" if key in schema else "has an odd entry"
             raise FileError(f"{place} {what} {short(key)}; build the file again")
-        for key, inner in form.items():
-            check_form(value[key], inner, f"{place}.{key}")
+        for key, inner in schema.items():
+            check_schema(value[key], inner, f"{place}.{key}")
     else:
-        check_form(value, form(value), place)
+        check_schema(value, schema(value), place)
 
 
 def require(holds: bool, place: str, value: object, words: str) -> None:
@@ -184,22 +184,22 @@ RANGE = {"low": NUMBER, "high": NUMBER, "step": EXPONENT}
 
 
 def size(data: Any, key: str) -> int:
-    """How long a list is; what is no list is found when its own form is checked."""
+    """How long a list is; what is no list is found when its own schema is checked."""
     part = data.get(key) if isinstance(data, dict) else None
     return len(part) if isinstance(part, list) else 0
 
 
 def number(data: Any, key: str) -> int:
-    """An integer's value; what is none is found when its own form is checked."""
+    """An integer's value; what is none is found when its own schema is checked."""
     part = data.get(key) if isinstance(data, dict) else None
     return part if isinstance(part, int) else 0
 
 
-def graph_form(graph: Any) -> Form:
+def graph_schema(graph: Any) -> Schema:
     token = integer_in(0, size(graph, "tokens") - 1)
     node = integer_in(0, size(graph, "nodes") - 1)
 
-    fields_of: dict[object, tuple[Form, ...]] = {
+    fields_of: dict[object, tuple[Schema, ...]] = {
         "TokenFeature": ((EXACT,) * size(graph, "tokens"),),
         "PositionFeature": (POSITIVE, COUNT, one_of(1, 2), one_of(0)),
         "Linear": ([(node, EXACT)], EXACT),
@@ -210,26 +210,26 @@ def graph_form(graph: Any) -> Form:
         "Assume": (node, EXACT, EXACT),
     }
 
-    def node_form(data: Any) -> Form:
+    def node_schema(data: Any) -> Schema:
         """A kind and its fields."""
         kind = data[0] if isinstance(data, list) and data and isinstance(data[0], str) else None
         return (KIND, *fields_of.get(kind, ()))
 
-    def names_form(names: Any) -> Form:
+    def names_schema(names: Any) -> Schema:
         """Names by index, for some of the nodes."""
         given = names if isinstance(names, dict) else {}
         return {key: TEXT for key in map(str, range(size(graph, "nodes"))) if key in given}
 
     return {
         "tokens": [TEXT],
-        "nodes": [node_form],
-        "names": names_form,
+        "nodes": [node_schema],
+        "names": names_schema,
         "families": [([token], node, node, node, or_null(node))],
         "stops": [token],
     }
 
 
-def plan_form(plan: Any) -> Form:
+def plan_schema(plan: Any) -> Schema:
     layers = size(plan, "layers")
     token = integer_in(0, size(plan, "vocabulary") - 1)
     slot = integer_in(0, number(plan, "width") - 1)
@@ -245,7 +245,7 @@ def plan_form(plan: Any) -> Form:
             "lower_bound": COUNT,
             "method": TEXT,
         },
-        "layers": [layer_form],
+        "layers": [layer_schema],
         "slots": [
             {
                 "slot": slot,
@@ -271,10 +271,10 @@ def plan_form(plan: Any) -> Form:
     }
 
 
-def layer_form(layer: Any) -> Form:
+def layer_schema(layer: Any) -> Schema:
     width = number(layer, "head_width")
 
-    def head_form(head: Any) -> Form:
+    def head_schema(head: Any) -> Schema:
         """Queries and keys of one digit or more, and a component for their squares."""
         values = [{"name": TEXT, "is_key": FLAG, **RANGE}] * min(size(head, "values"), width)
         mean = {"kind": one_of("mean", "retrieve"), "name": TEXT, "values": tuple(values)}
@@ -291,7 +291,7 @@ def layer_form(layer: Any) -> Form:
             "score_exponent": EXPONENT,
         }
 
-    return {"head_width": integer_in(2, 2**16), "heads": [head_form], "units": [TEXT]}
+    return {"head_width": integer_in(2, 2**16), "heads": [head_schema], "units": [TEXT]}
 
 
 CERTIFICATE = {
@@ -304,7 +304,7 @@ CERTIFICATE = {
 }
 CONTENT = {
     "version": COUNT,
-    "graph": graph_form,
-    "plan": plan_form,
+    "graph": graph_schema,
+    "plan": plan_schema,
     "certificate": CERTIFICATE,
 }

@@ -16,9 +16,18 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from curta.compiler.copies import copy_shared_gates
-from curta.compiler.forms import ONE, Form, OutputRule, Task, Wire, bend_of, form_of, partial_sums
+from curta.compiler.gate_copies import copy_shared_gates
 from curta.compiler.graph import Graph
+from curta.compiler.linear_forms import (
+    ONE,
+    LinearForm,
+    OutputRule,
+    Task,
+    Wire,
+    bend_of,
+    linear_form,
+    partial_sums,
+)
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import (
     Assume,
@@ -49,7 +58,7 @@ class Carrier:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class TaskGraph:
     """Everything that has to be laid out in layers."""
 
     circuit: Circuit
@@ -60,9 +69,9 @@ class Work:
     carrier_of: dict[Wire, int]
 
 
-def circuit_to_work(circuit: Circuit) -> Work:
+def circuit_to_tasks(circuit: Circuit) -> TaskGraph:
     """The tasks of a circuit, and which wires share a carrier."""
-    forms = Forms(circuit.graph)
+    forms = LinearForms(circuit.graph)
     outputs = output_rules(circuit, forms)
     tasks = [
         Task(index, *described)
@@ -81,36 +90,38 @@ def circuit_to_work(circuit: Circuit) -> Work:
     computed = [task.node for task in tasks if task.kind != "guard"]
     carriers = share_carriers(circuit, [*features, *computed], readers)
     carrier_of = {w: n for n, carrier in enumerate(carriers) for w, _ in carrier.members}
-    return Work(circuit, features, tuple(tasks), outputs, carriers, carrier_of)
+    return TaskGraph(circuit, features, tuple(tasks), outputs, carriers, carrier_of)
 
 
-class Forms:
-    """Nodes as forms over wires: sums are flat, promises are what they promise about."""
+class LinearForms:
+    """Nodes as linear forms over wires: sums are flat, promises are what they promise about."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self._known: dict[int, Form] = {}
+        self._known: dict[int, LinearForm] = {}
 
-    def __getitem__(self, index: int) -> Form:
+    def __getitem__(self, index: int) -> LinearForm:
         if index not in self._known:
             self._known[index] = self._expand(index)
         return self._known[index]
 
-    def _expand(self, index: int) -> Form:
+    def _expand(self, index: int) -> LinearForm:
         match self.graph.operations[index]:
             case Linear(terms, constant):
                 total: dict[Wire, Number] = {ONE: constant}
                 for inner, coefficient in terms:
                     for wire, weight in self[inner].terms:
                         total[wire] = total.get(wire, 0) + coefficient * weight
-                return form_of(total)
+                return linear_form(total)
             case Assume(value):
                 return self[value]
             case _:
-                return Form(((index, 1),))
+                return LinearForm(((index, 1),))
 
 
-def describe(circuit: Circuit, forms: Forms, index: int) -> tuple[str, tuple[Form, ...]] | None:
+def describe(
+    circuit: Circuit, forms: LinearForms, index: int
+) -> tuple[str, tuple[LinearForm, ...]] | None:
     """(kind, reads) of the task that computes a node; None for what needs no task."""
     match circuit.graph.operations[index]:
         case Gate(condition, value):
@@ -121,7 +132,7 @@ def describe(circuit: Circuit, forms: Forms, index: int) -> tuple[str, tuple[For
             return "attention", (forms[value],)
         case Restore(mean):
             position = circuit.graph.position.index
-            return "restore", (forms[position] + Form(((ONE, 1),)), forms[mean])
+            return "restore", (forms[position] + LinearForm(((ONE, 1),)), forms[mean])
         case Retrieve(query, key, square, value, recency):
             penalty = forms[square].scaled(-1)
             if recency:
@@ -133,7 +144,7 @@ def describe(circuit: Circuit, forms: Forms, index: int) -> tuple[str, tuple[For
             return None
 
 
-def output_rules(circuit: Circuit, forms: Forms) -> tuple[OutputRule, ...]:
+def output_rules(circuit: Circuit, forms: LinearForms) -> tuple[OutputRule, ...]:
     """The families of tokens as forms; `when` becomes a bonus that outweighs every score."""
     bonus = winning_bonus(circuit)
     rules = []
@@ -177,12 +188,14 @@ def needed(tasks: list[Task], outputs: tuple[OutputRule, ...]) -> list[Task]:
     return [task for task in tasks if task.kind == "guard" or task.node in wanted]
 
 
-def all_reads(tasks: Iterable[Task], outputs: Iterable[OutputRule]) -> list[Form]:
+def all_reads(tasks: Iterable[Task], outputs: Iterable[OutputRule]) -> list[LinearForm]:
     reads = [form for task in tasks for form in task.reads]
     return reads + [f for rule in outputs for f in (rule.linear, rule.square, rule.base)]
 
 
-def share_carriers(circuit: Circuit, wires: list[Wire], readers: list[Form]) -> tuple[Carrier, ...]:
+def share_carriers(
+    circuit: Circuit, wires: list[Wire], readers: list[LinearForm]
+) -> tuple[Carrier, ...]:
     """Group the wires that every reader uses in the same proportions."""
     uses: dict[Wire, list[tuple[int, Number]]] = {wire: [] for wire in wires}
     for number, form in enumerate(readers):

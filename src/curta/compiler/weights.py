@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from curta.compiler.forms import Form, Task, partial_sums
 from curta.compiler.layout import Layout, Row
+from curta.compiler.linear_forms import LinearForm, Task, partial_sums
 from curta.compiler.nodes import (
     Mean,
     Piecewise,
@@ -40,9 +40,9 @@ class HeadPlan:
     """What one attention head does: a mean, or the retrieval of some values under one key."""
 
     kind: str  # "mean" or "retrieve"
-    query: tuple[Form, ...]
-    key: tuple[Form, ...]
-    penalty: Form
+    query: tuple[LinearForm, ...]
+    key: tuple[LinearForm, ...]
+    penalty: LinearForm
     recency: bool
     nearest: bool
     tasks: tuple[Task, ...]
@@ -78,7 +78,7 @@ def layout_to_plans(layout: Layout) -> tuple[LayerPlan, ...]:
 
 def plan_layer(layout: Layout, number: int) -> LayerPlan:
     attention, feed_forward = 2 * number + 1, 2 * number + 2
-    starting = zip(layout.work.tasks, layout.schedule.start, strict=True)
+    starting = zip(layout.task_graph.tasks, layout.schedule.start, strict=True)
     heads = pack_heads(layout, [task for task, start in starting if start == attention])
     width = max((head.width for head in heads), default=2)
     return LayerPlan(heads, width, plan_units(layout, feed_forward))
@@ -86,12 +86,12 @@ def plan_layer(layout: Layout, number: int) -> LayerPlan:
 
 def pack_heads(layout: Layout, tasks: list[Task]) -> tuple[HeadPlan, ...]:
     """Put values that are looked up with the same query and key into common heads."""
-    graph = layout.work.circuit.graph
+    graph = layout.task_graph.circuit.graph
     groups: dict[HeadPlan, list[Task]] = {}
     for task in tasks:
         operation = graph.operations[task.node]
         if isinstance(operation, Mean):
-            plan = HeadPlan("mean", (), (), Form(()), False, False, ())
+            plan = HeadPlan("mean", (), (), LinearForm(()), False, False, ())
         else:
             assert isinstance(operation, Retrieve)
             digits = len(operation.key)
@@ -116,10 +116,10 @@ def pack_heads(layout: Layout, tasks: list[Task]) -> tuple[HeadPlan, ...]:
 
 def plan_units(layout: Layout, sublayer: int) -> tuple[Unit, ...]:
     """Gates, tables, restored sums and erasures of one feed-forward part."""
-    graph = layout.work.circuit.graph
+    graph = layout.task_graph.circuit.graph
     units: list[Unit] = []
     constants: list[tuple[int, Number]] = []
-    for task, start in zip(layout.work.tasks, layout.schedule.start, strict=True):
+    for task, start in zip(layout.task_graph.tasks, layout.schedule.start, strict=True):
         if task.kind in ("gate", "restore") and start == sublayer:
             gate, expand = (layout.row(form) for form in task.reads)
             units.append(Unit(graph.name_of(task.node), gate, expand, target(layout, task.node)))
@@ -143,10 +143,10 @@ def plan_bends(layout: Layout, sublayer: int) -> list[Unit]:
 
     So the columns of a table cost no more units than there are rows.
     """
-    graph = layout.work.circuit.graph
+    graph = layout.task_graph.circuit.graph
     turns: dict[tuple[Row, Number], dict[int, Number]] = {}
     names: dict[Row, str] = {}
-    for task, start in zip(layout.work.tasks, layout.schedule.start, strict=True):
+    for task, start in zip(layout.task_graph.tasks, layout.schedule.start, strict=True):
         operation = graph.operations[task.node]
         if task.kind != "piecewise" or start != sublayer or not isinstance(operation, Piecewise):
             continue
@@ -177,8 +177,8 @@ def rounding_constant(step: int) -> Number:
 
 def target(layout: Layout, wire: int) -> Row:
     """Where a wire is written, and with what weight."""
-    carrier = layout.work.carrier_of[wire]
-    weight = dict(layout.work.carriers[carrier].members)[wire]
+    carrier = layout.task_graph.carrier_of[wire]
+    weight = dict(layout.task_graph.carriers[carrier].members)[wire]
     return ((layout.slot[carrier], weight),)
 
 
@@ -199,11 +199,11 @@ def plans_to_weights(
 
 
 def embedding_weights(layout: Layout) -> dict[str, npt.NDArray[np.generic]]:
-    graph = layout.work.circuit.graph
+    graph = layout.task_graph.circuit.graph
     embedding = np.zeros((len(graph.tokens), layout.width))
     embedding[:, 0] = 1.0
     positions: list[tuple[PositionFeature, int, Number]] = []
-    for wire in layout.work.features:
+    for wire in layout.task_graph.features:
         ((slot, weight),) = target(layout, wire)
         operation = graph.operations[wire]
         if isinstance(operation, TokenFeature):
@@ -273,7 +273,7 @@ def write_scores(layout: Layout, head: HeadPlan, query: Matrix, key: Matrix) -> 
 
 def score_exponent(layout: Layout, head: HeadPlan) -> int:
     """The power of two that queries are multiplied by."""
-    recency_bits = ceil_log2(layout.work.circuit.max_tokens) if head.recency else 0
+    recency_bits = ceil_log2(layout.task_graph.circuit.max_tokens) if head.recency else 0
     return HARDNESS_BITS + recency_bits
 
 
@@ -284,15 +284,15 @@ def write_row(matrix: Matrix, place: int, row: Row, factor: float = 1.0) -> None
 
 def unembedding(layout: Layout) -> Matrix:
     """One row of scores per token. Tokens without a rule score below all others."""
-    graph = layout.work.circuit.graph
+    graph = layout.task_graph.circuit.graph
     matrix = np.zeros((len(graph.tokens), layout.width))
     ruled: set[int] = set()
     lowest: Number = 1
-    for rule in layout.work.outputs:
+    for rule in layout.task_graph.outputs:
         for digit, token in enumerate(rule.tokens):
             logit = rule.logit(digit)
             write_row(matrix, token, layout.row(logit))
-            bound, _ = partial_sums(layout.work.circuit, logit.terms)
+            bound, _ = partial_sums(layout.task_graph.circuit, logit.terms)
             lowest = max(lowest, bound + 1)
             ruled.add(token)
     for token in set(graph.tokens.values()) - ruled:

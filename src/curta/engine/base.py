@@ -94,13 +94,6 @@ class Engine(ABC):
     def session(self) -> Session:
         """A new, empty sequence."""
 
-    @abstractmethod
-    def residuals(self, ids: Sequence[int]) -> Residuals:
-        """The residual stream [position, period, slot]; NaN where a level does not define it.
-
-        Period 0 is the embedding; an attention and a feed-forward part follow for every layer.
-        """
-
     def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
         """What is said after every position of a sequence that is known, where it is asked; some
         positions at a time. See engine.replay.

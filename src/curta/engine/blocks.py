@@ -94,6 +94,9 @@ class BlockEngine(Engine):
     def session(self) -> BlockSession: ...
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
+        """The residual stream [position, period, slot]: after the embedding, and after the
+        attention and the feed-forward part of every layer.
+        """
         prompt, check = self.check_prompt(ids), GuardCheck(self.guards, 0)
         streams = [x.copy() for x in self.session().half_layers(prompt)]
         for period, stream in enumerate(streams):

@@ -1,22 +1,19 @@
 """From samples of a run to compiled code: what is done beside it, mostly by another process.
 
-A sample says which places are hot, what they say and where they lead. The kit of the model grows by
-the templates that these places need, the hottest first (a model that comes with curta has all of
-them); their C is put together (`kit.py`) and compiled. What was made is kept by the kit and by the
-prompt that the run began with.
+A sample says which places are hot, what they say and where they lead. Their C is put together of
+the templates in the model's C (`kit.py`) and compiled. What was made is kept by the model's C and
+by the prompt that the run began with.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import pickle
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,15 +22,12 @@ import numpy.typing as npt
 from curta.engine.base import Ids
 from curta.engine.native.kit import Kit, Place, program_to_c
 from curta.engine.toolchain import build_library
-from curta.errors import FileError
 from curta.store import Shelf, key_of
 
 if TYPE_CHECKING:
     import subprocess
 
-    from curta.compiler.model import Model
 
-KITS = Shelf("kits", compressed=True)
 HOT = Shelf("hot", compressed=True)
 FLAGS = ("-fwrapv", "-lm", "-O1")
 HOTTEST = 0.999
@@ -45,8 +39,6 @@ LONGEST = 10
 """Tokens of an instruction that are told apart in a sample."""
 ENOUGH = 0.99
 """The part of a chunk that code for places should say."""
-MOST_SECONDS = 30.0
-"""Of work, until what templates there are get compiled."""
 Numbers = npt.NDArray[np.int64]
 Made = dict[str, Any]
 """The library's name, the places that it has code for, and how much of a chunk is enough."""
@@ -74,8 +66,10 @@ class Sample:
 class Request:
     """What code is to be made of."""
 
-    kit: str
-    """The key of the kit."""
+    source: str
+    """The model's C."""
+    key: str
+    """By which what is made is kept."""
     program: str
     sample: Sample
     numbers: Numbers
@@ -172,23 +166,18 @@ def united(known: Iterable[Place], found: Iterable[Place]) -> tuple[Place, ...]:
 # -- what is kept ---------------------------------------------------------------------------------
 
 
-def read_kit(key: str) -> Kit | None:
-    kept = KITS.read(key)
-    return None if kept is None else Kit.from_json(kept.decode())
+def code_key(key: str, program: str) -> str | None:
+    return key_of(key.encode(), program.encode())
 
 
-def code_key(kit: str, program: str) -> str | None:
-    return key_of(kit.encode(), program.encode())
-
-
-def keep_made(kit: str, program: str, made: Made) -> None:
+def keep_made(key: str, program: str, made: Made) -> None:
     """For the next run that begins with the same prompt."""
     content = {**made, "places": [as_json(place) for place in made["places"]]}
-    HOT.keep(code_key(kit, program), json.dumps(content).encode())
+    HOT.keep(code_key(key, program), json.dumps(content).encode())
 
 
-def read_made(kit: str, program: str) -> Made | None:
-    kept = HOT.read(code_key(kit, program))
+def read_made(key: str, program: str) -> Made | None:
+    kept = HOT.read(code_key(key, program))
     if kept is None:
         return None
     made: Made = json.loads(kept)
@@ -207,27 +196,15 @@ def place_of(found: list[Any]) -> Place:
 # -- what is made ---------------------------------------------------------------------------------
 
 
-def make(request: Request, model: Callable[[], Model]) -> Made | None:
+def make(request: Request) -> Made | None:
     """Compile code for the places that are hot, and keep it; None if nothing can be added."""
-    kit = read_kit(request.kit)
-    if kit is None or missing(kit, places_of(request, kit)):
-        from curta.engine.native.emit import model_to_kit
-
-        def wanted(kit: Kit) -> list[int]:
-            return missing(kit, places_of(request, kit))
-
-        def keep(kit: Kit) -> None:
-            KITS.keep(request.kit, kit.to_json().encode())
-
-        kit = model_to_kit(model(), kit, wanted, keep, MOST_SECONDS)
-        if kit is None:
-            return None
-    elif united(request.known, places_of(request, kit)) == request.known:
-        return None
+    kit = Kit.of(request.source)
     places = united(request.known, places_of(request, kit))
+    if places == request.known:
+        return None
     path = build_library(program_to_c(kit, places), name="places", flags=FLAGS)
     made = {"library": path.name, "places": places, "enough": ENOUGH}
-    keep_made(request.kit, request.program, made)
+    keep_made(request.key, request.program, made)
     return made
 
 
@@ -241,37 +218,14 @@ def places_of(request: Request, kit: Kit) -> list[Place]:
     return counts.hottest(fields, request.most_places)
 
 
-def missing(kit: Kit, places: Iterable[Place]) -> list[int]:
-    """Selectors of which it is not known yet what they do, in the order of these places."""
-    wanted = dict.fromkeys(place.fields[kit.selector] for place in places)
-    return [value for value in wanted if str(value) not in kit.templates]
-
-
 # -- by another process ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class ModelFile:
-    """Where another process finds the weights."""
-
-    path: Path
-    digest: str
-    """Of the file: another one is not read."""
-
-    def read(self) -> Model:
-        from curta.compiler import load_model
-
-        with self.path.open("rb") as file:
-            if hashlib.file_digest(file, "sha256").hexdigest() != self.digest:
-                raise OSError(f"{self.path} was written anew")
-        return load_model(self.path)
 
 
 NOTHING_TO_ADD = 3
 """How the other process ends if it can add nothing to what there is."""
 
 
-def begin(request: Request, model: ModelFile | None) -> subprocess.Popen[bytes]:
+def begin(request: Request) -> subprocess.Popen[bytes]:
     """Have another process make what is requested, and keep it."""
     import subprocess
 
@@ -280,16 +234,11 @@ def begin(request: Request, model: ModelFile | None) -> subprocess.Popen[bytes]:
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=nothing, stderr=nothing)
     assert process.stdin is not None
     with suppress(OSError), process.stdin as given:
-        pickle.dump((request, model), given)
+        pickle.dump(request, given)
     return process
 
 
 def main() -> None:
     """What the other process does: a request is on its input."""
-    request, model = pickle.load(sys.stdin.buffer)
-    made = make(request, model.read if model else no_model)
-    sys.exit(0 if made else NOTHING_TO_ADD)
-
-
-def no_model() -> Model:
-    raise FileError("the kit of this model cannot grow: the model lies in no file")
+    request = pickle.load(sys.stdin.buffer)
+    sys.exit(0 if make(request) else NOTHING_TO_ADD)

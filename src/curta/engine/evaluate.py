@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Sequence
 from typing import ClassVar
 
 from curta.compiler.graph import Graph
@@ -20,7 +19,7 @@ from curta.compiler.nodes import (
     TokenFeature,
 )
 from curta.compiler.numbers import Number, distance, simplify
-from curta.engine.base import Engine, Residuals, Session, broken_promise
+from curta.engine.base import Engine, Session, broken_promise
 from curta.errors import RegionError
 
 
@@ -35,12 +34,6 @@ class Evaluate(Engine):
 
     def session(self) -> EvaluateSession:
         return EvaluateSession(self)
-
-    def residuals(self, ids: Sequence[int]) -> Residuals:
-        """The residual stream that exact arithmetic gives (see engine.expected)."""
-        from curta.engine.expected import expected_residuals
-
-        return expected_residuals(self.model, self.check_prompt(ids).tolist())
 
 
 class EvaluateSession(Session):

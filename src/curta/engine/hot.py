@@ -24,9 +24,9 @@ import numpy as np
 
 from curta.engine import builds
 from curta.engine.base import Ids
-from curta.engine.builds import ENOUGH, KITS, Made, Numbers, Request, Sample
+from curta.engine.builds import ENOUGH, Made, Numbers, Request, Sample
 from curta.engine.model_cache import SOURCES
-from curta.engine.native.kit import Place
+from curta.engine.native.kit import Kit, Place
 from curta.engine.toolchain import LIBRARIES
 from curta.errors import CurtaError
 from curta.settings import read_settings
@@ -56,11 +56,6 @@ SCATTER = 7919
 """So that samples are taken in all parts of chunks."""
 KEPT_BACK = ("workshop", "session", "now", "is_attached")
 """Of a sequence on its way; all else goes on in the next."""
-
-
-def kit_key(source: str) -> str | None:
-    """By the general code: what the kit belongs to."""
-    return key_of(sources_digest(*SOURCES), source.encode())
 
 
 @dataclass(frozen=True)
@@ -116,16 +111,13 @@ class Workshop:
 
     @cached_property
     def key(self) -> str:
-        """By which the kit is kept; none if there is no kit, and none can be made."""
-        key = kit_key(self.engine.library.source)
-        can_be_made = self.engine.model_file is not None or read_settings().places == "now"
-        return key if key is not None and (can_be_made or KITS.has(key)) else ""
+        """By which what is made is kept; none if curta was changed meanwhile."""
+        return key_of(sources_digest(*SOURCES), self.engine.library.source.encode()) or ""
 
     @cached_property
     def class_of(self) -> Numbers:
         """The class of every token, or -1; read when it is needed: most runs are too short."""
-        kit = builds.read_kit(self.key)
-        return np.full(1 << 20, -1) if kit is None else builds.class_of(kit)
+        return builds.class_of(Kit.of(self.engine.library.source))
 
     def find(self, program: str) -> Code | None:
         """Code that was made for a program, in this process or before."""
@@ -265,9 +257,9 @@ class Warming:
             self.next = MORE * self.length
             if self.now:
                 with suppress(CurtaError):
-                    self.arrived(builds.make(self.request, lambda: self.session.engine.model))
+                    self.arrived(builds.make(self.request))
             else:
-                self.process = builds.begin(self.request, self.session.engine.model_file)
+                self.process = builds.begin(self.request)
                 atexit.register(stop, self.process)
 
     @property
@@ -275,8 +267,9 @@ class Warming:
         numbers = self.sample.numbers
         known = () if self.code is None else self.code.places
         fields = self.fields_of(numbers)
-        key, most = self.workshop.key, builds.MOST_PLACES
-        return Request(key, self.program, self.sample, numbers, fields, known, most)
+        source, key = self.session.library.source, self.workshop.key
+        most = builds.MOST_PLACES
+        return Request(source, key, self.program, self.sample, numbers, fields, known, most)
 
     def arrived(self, made: Made | None) -> None:
         if made is not None:

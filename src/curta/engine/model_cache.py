@@ -19,19 +19,20 @@ MODELS = Shelf("models", compressed=True)
 
 def compile_cached(graph: Graph, max_tokens: int, on_pass: OnPass | None = None) -> Model:
     """The compiled graph, from the cache if it was compiled before."""
-    length = checked_length(max_tokens)
-    key = model_key(graph, length)
+    length, resolved = checked_length(max_tokens), resolve(graph)
+    key = model_key(resolved, length)
     with suppress(FileError):
         kept = MODELS.read(key)
         if kept is not None:
-            return model_from_bytes(kept, f"the model {key} in the cache")
+            return model_from_bytes(kept, f"the model {key} in the cache", resolved)
     model = compile(graph, length, on_pass)
     MODELS.keep(key, model.to_bytes())
     return model
 
 
 def model_key(graph: Graph, max_tokens: int) -> str | None:
-    content = json.dumps([graph_to_json(resolve(graph)), max_tokens]).encode()
+    """Of a resolved graph, which is all that its model is made of."""
+    content = json.dumps([graph_to_json(graph), max_tokens]).encode()
     return key_of(sources_digest("compiler/*.py"), content)
 
 

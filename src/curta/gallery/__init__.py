@@ -21,7 +21,7 @@ from importlib import import_module
 
 from curta.errors import UserError
 from curta.gallery.counterparts import COUNTERPARTS
-from curta.gallery.program import Case, Program
+from curta.gallery.program import Case, GalleryProgram
 
 NAMES = (
     "parity",
@@ -58,14 +58,14 @@ NAMES = (
 )
 
 
-class Gallery(Mapping[str, Program]):
+class Gallery(Mapping[str, GalleryProgram]):
     """The programs by name, in order; each module is imported when its program is asked for."""
 
-    def __getitem__(self, name: str) -> Program:
+    def __getitem__(self, name: str) -> GalleryProgram:
         if name not in NAMES:
             raise KeyError(name)
         program = import_module(f"curta.gallery.{name}").PROGRAM
-        assert isinstance(program, Program)
+        assert isinstance(program, GalleryProgram)
         return program
 
     def __iter__(self) -> Iterator[str]:
@@ -75,14 +75,14 @@ class Gallery(Mapping[str, Program]):
         return len(NAMES)
 
 
-PROGRAMS: Mapping[str, Program] = Gallery()
+PROGRAMS: Mapping[str, GalleryProgram] = Gallery()
 
 
-def find_program(name: str) -> Program:
+def find_program(name: str) -> GalleryProgram:
     """The program of this name, or an error that says which there are."""
     if name not in NAMES:
         raise UserError(f"no program {name!r} in the gallery; there are: {', '.join(NAMES)}")
     return PROGRAMS[name]
 
 
-__all__ = ["COUNTERPARTS", "NAMES", "PROGRAMS", "Case", "Gallery", "Program", "find_program"]
+__all__ = ["COUNTERPARTS", "NAMES", "PROGRAMS", "Case", "Gallery", "GalleryProgram", "find_program"]

@@ -15,8 +15,8 @@ from __future__ import annotations
 from random import Random
 
 from curta.compiler import Graph, Node, at_least, both, maximum
-from curta.gallery.pieces import DIGITS, fetch, has_been, latest, since, table
-from curta.gallery.program import Case, Program, joined_after, natural, parts
+from curta.gallery.idioms import DIGITS, fetch, has_been, latest, since, table
+from curta.gallery.program import Case, GalleryProgram, joined_after, natural, parts
 
 EXAMPLE = "123 + 989"
 COLUMNS = tuple(f"<{number}>" for number in range(20))
@@ -77,7 +77,7 @@ def sizes(random: Random) -> tuple[int, int]:
     return random.randint(1, 30), random.randint(1, 30)
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="addition",
     summary="the sum of two natural numbers of any length",
     build=build,

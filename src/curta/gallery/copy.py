@@ -9,8 +9,8 @@ The answer's token number i is the token at position i:
 from __future__ import annotations
 
 from curta.compiler import Graph, equals
-from curta.gallery.pieces import DIGITS, LETTERS, fetch, latest, table
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.idioms import DIGITS, LETTERS, fetch, latest, table
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 SYMBOLS = (*LETTERS, *DIGITS)
 
@@ -31,7 +31,7 @@ def encode(text: str) -> list[str]:
     return [*characters(text, SYMBOLS, "abc123"), "="]
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="copy",
     summary="the input, said again",
     build=build,

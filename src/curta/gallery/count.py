@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from curta.compiler import Graph, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import DIGITS, LETTERS, earlier, fetch, say_number, table
-from curta.gallery.program import Case, Program, characters, joined, parts, random_text
+from curta.gallery.idioms import DIGITS, LETTERS, earlier, fetch, say_number, table
+from curta.gallery.program import Case, GalleryProgram, characters, joined, parts, random_text
 
 EXAMPLE = "a in banana"
 
@@ -38,7 +38,7 @@ def reference(text: str) -> str:
     return str(searched.count(wanted.strip()))
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="count",
     summary="how often one letter occurs in a text",
     build=build,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections import Counter
 
 from curta.compiler import Graph, at_most
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LARGEST_READ,
     LETTERS,
@@ -21,7 +21,15 @@ from curta.gallery.pieces import (
     say_number,
     total,
 )
-from curta.gallery.program import Case, Program, characters, joined, natural, parts, random_text
+from curta.gallery.program import (
+    Case,
+    GalleryProgram,
+    characters,
+    joined,
+    natural,
+    parts,
+    random_text,
+)
 
 EXAMPLE = "2: aaabbc"
 
@@ -47,7 +55,7 @@ def reference(text: str) -> str:
     return str(sum(count for count in counts.values() if count <= int(bound)))
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="count_rare",
     summary="how many tokens belong to letters that occur at most n times",
     build=build,

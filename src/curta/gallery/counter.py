@@ -20,8 +20,8 @@ from random import Random
 
 from curta.compiler import Graph, Node, at_least, at_most, both, either, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import DIGITS, fetch, latest, table
-from curta.gallery.program import Case, Program, joined, natural, parts
+from curta.gallery.idioms import DIGITS, fetch, latest, table
+from curta.gallery.program import Case, GalleryProgram, joined, natural, parts
 
 EXAMPLE = "8 to 12"
 LONG_RUN = "1 to 2500000"
@@ -81,7 +81,7 @@ def random_input(random: Random) -> str:
     return f"{first} to {first + random.randint(0, 15)}"
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="counter",
     summary="all numbers from one to another, in decimal; made to run long",
     build=build,

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 
 from curta.compiler import Graph, at_least, at_most, both, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import LETTERS, fetch, latest, since, table
-from curta.gallery.program import Case, Program, characters, joined, parts, random_text
+from curta.gallery.idioms import LETTERS, fetch, latest, since, table
+from curta.gallery.program import Case, GalleryProgram, characters, joined, parts, random_text
 
 EXAMPLE = "ab: aaba"
 VERDICTS = ("_", "F", "T")
@@ -64,7 +64,7 @@ def reference(text: str) -> str:
     return verdicts
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="detect_pattern",
     summary="after which letters of a text a pattern ends",
     build=build,

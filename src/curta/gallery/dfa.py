@@ -18,8 +18,8 @@ from string import ascii_uppercase
 
 from curta.compiler import Graph, Node, at_least, both, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import DIGITS, LETTERS, fetch, latest, since, table
-from curta.gallery.program import STOP, Case, Program, characters, parts, random_text
+from curta.gallery.idioms import DIGITS, LETTERS, fetch, latest, since, table
+from curta.gallery.program import STOP, Case, GalleryProgram, characters, parts, random_text
 
 EXAMPLE = "0a1 0b0 1a0 1b1; 0; abba"
 STATES = (*DIGITS, *ascii_uppercase)
@@ -103,7 +103,7 @@ def random_input(random: Random) -> str:
     return f"{' '.join(kept)}; {' '.join(states[:2])}; {random_text(random, 'abz', 25)}"
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="dfa",
     summary="runs the automaton given in the prompt on a word",
     build=build,

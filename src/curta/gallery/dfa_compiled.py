@@ -16,8 +16,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, both, equals, function_table
-from curta.gallery.pieces import DIGITS, fetch, latest, since, table, total
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.idioms import DIGITS, fetch, latest, since, table, total
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def reference(text: str) -> str:
     return "no" if int("".join(text.split()) or "0") % 7 else "yes"
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="dfa_compiled",
     summary="an automaton in the weights: is a decimal number a multiple of 7?",
     build=build,

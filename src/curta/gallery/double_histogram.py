@@ -13,7 +13,7 @@ from collections import Counter
 
 from curta.compiler import Graph, equals
 from curta.gallery.histogram import encode
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LETTERS,
     fetch,
@@ -25,7 +25,7 @@ from curta.gallery.pieces import (
     table,
     total,
 )
-from curta.gallery.program import Case, Program, joined, random_text
+from curta.gallery.program import Case, GalleryProgram, joined, random_text
 
 
 def build() -> Graph:
@@ -47,7 +47,7 @@ def reference(text: str) -> str:
     return "".join(f"{letter}{sharing[counts[letter]]}" for letter in letters)
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="double_histogram",
     summary="for every letter in turn, how many letters occur as often as it does",
     build=build,

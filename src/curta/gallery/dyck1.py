@@ -11,8 +11,8 @@ from __future__ import annotations
 from random import Random
 
 from curta.compiler import Graph, at_most, both, equals
-from curta.gallery.pieces import has_been, say_verdict
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.idioms import has_been, say_verdict
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 
 def build() -> Graph:
@@ -58,7 +58,7 @@ def random_brackets(random: Random, kinds: list[str]) -> str:
     return text
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="dyck1",
     summary="whether parentheses are balanced",
     build=build,

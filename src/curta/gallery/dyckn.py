@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from curta.compiler import Graph, both, equals, relu
 from curta.gallery.dyck1 import random_brackets
-from curta.gallery.pieces import has_been, say_verdict, table
-from curta.gallery.program import Case, Program, characters, joined
+from curta.gallery.idioms import has_been, say_verdict, table
+from curta.gallery.program import Case, GalleryProgram, characters, joined
 
 KINDS = ["()", "[]", "{}", "<>"]
 OPENING = [kind[0] for kind in KINDS]
@@ -55,7 +55,7 @@ def reference(text: str) -> str:
     return "no" if opened else "yes"
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="dyckn",
     summary="whether brackets of four kinds are properly nested",
     build=build,

@@ -6,7 +6,7 @@ said < K(c):
 
     next = how many letters c have K(c) <= said
 
-After its letter follows the count, digit by digit (see pieces.spell).
+After its letter follows the count, digit by digit (see idioms.spell).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections import Counter
 
 from curta.compiler import Graph, at_least
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LETTERS,
     has_been,
@@ -25,7 +25,7 @@ from curta.gallery.pieces import (
     say_labelled_numbers,
     total,
 )
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 
 def build() -> Graph:
@@ -49,7 +49,7 @@ def reference(text: str) -> str:
     return "".join(f"{letter}{counts[letter]}" for letter in sorted(counts))
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="histogram",
     summary="how often each letter occurs, in decimal",
     build=build,

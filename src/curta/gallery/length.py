@@ -1,15 +1,15 @@
 """Length: how many symbols the input has, in decimal.
 
 The position of "=" is the number of symbols before it. Its digits are read off the positional
-embedding of that very position (see pieces.spell).
+embedding of that very position (see idioms.spell).
 """
 
 from __future__ import annotations
 
 from curta.compiler import Graph
 from curta.gallery.copy import SYMBOLS
-from curta.gallery.pieces import LETTERS, latest, say_number
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.idioms import LETTERS, latest, say_number
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 
 def build() -> Graph:
@@ -23,7 +23,7 @@ def encode(text: str) -> list[str]:
     return [*characters(text, SYMBOLS, "hello"), "="]
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="length",
     summary="how many symbols the input has, in decimal",
     build=build,

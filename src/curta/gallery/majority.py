@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from curta.compiler import Graph, at_least
 from curta.gallery.histogram import encode
-from curta.gallery.pieces import LETTERS, earlier, total
-from curta.gallery.program import Case, Program, joined, random_text
+from curta.gallery.idioms import LETTERS, earlier, total
+from curta.gallery.program import Case, GalleryProgram, joined, random_text
 
 
 def build() -> Graph:
@@ -35,7 +35,7 @@ def reference(text: str) -> str:
     return next((c for c in LETTERS if 2 * letters.count(c) > len(letters)), "none")
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="majority",
     summary="the letter that makes up more than half of the input, if any",
     build=build,

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, at_least, both, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LARGEST_READ,
     latest,
@@ -20,7 +20,7 @@ from curta.gallery.pieces import (
     since,
     spell,
 )
-from curta.gallery.program import Case, Program, joined, natural, parts
+from curta.gallery.program import Case, GalleryProgram, joined, natural, parts
 
 EXAMPLE = "17 mod 5"
 MOST_TICKS = 2**18
@@ -57,7 +57,7 @@ def reference(text: str) -> str:
     return str(ticks % modulus)
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="modular_counter",
     summary="ticks counted modulo any number",
     build=build,

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from random import Random
 
 from curta.compiler import Graph, Node, at_least, at_most, both, equals, relu
-from curta.gallery.pieces import DIGITS, fetch, has_been, latest, since, table
-from curta.gallery.program import Case, Program, joined_after, natural, parts
+from curta.gallery.idioms import DIGITS, fetch, has_been, latest, since, table
+from curta.gallery.program import Case, GalleryProgram, joined_after, natural, parts
 
 EXAMPLE = "123 * 45"
 LONGEST = 2**20
@@ -118,7 +118,7 @@ def random_input(random: Random) -> str:
     return f"{a} * {b}"
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="multiplication",
     summary="the product of two natural numbers of any length",
     build=build,

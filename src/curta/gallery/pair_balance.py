@@ -9,9 +9,9 @@ fraction is negative and the last is 0, the parentheses are balanced. Letters co
 from __future__ import annotations
 
 from curta.compiler import Graph
-from curta.gallery.pieces import DIGITS, LETTERS
+from curta.gallery.idioms import DIGITS, LETTERS
 from curta.gallery.prefix_fractions import say_fractions
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 
 def build() -> Graph:
@@ -31,7 +31,7 @@ def reference(text: str) -> str:
     return " ".join(f"{p.count('(') - p.count(')')}/{len(p)}" for p in prefixes)
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="pair_balance",
     summary="for every prefix, the balance of its parentheses over its length",
     build=build,

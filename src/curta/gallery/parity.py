@@ -12,8 +12,8 @@ This is one attention step for any length; `parity_sequential` goes one bit at a
 from __future__ import annotations
 
 from curta.compiler import Graph
-from curta.gallery.pieces import earlier, fetch
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.idioms import earlier, fetch
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 
 def build() -> Graph:
@@ -34,7 +34,7 @@ def reference(text: str) -> str:
     return ["even", "odd"][text.count("1") % 2]
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="parity",
     summary="whether a bit string has an even or odd number of ones, by one sum",
     build=build,

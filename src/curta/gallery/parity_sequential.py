@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from curta.compiler import Graph, differ, equals
+from curta.gallery.idioms import fetch, latest
 from curta.gallery.parity import encode, reference
-from curta.gallery.pieces import fetch, latest
-from curta.gallery.program import STOP, Case, Program, random_text
+from curta.gallery.program import STOP, Case, GalleryProgram, random_text
 
 
 def build() -> Graph:
@@ -35,7 +35,7 @@ def decode(tokens: Iterable[str]) -> str:
     return ["even", *(token for token in tokens if token != STOP)][-1]
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="parity_sequential",
     summary="parity bit by bit: the state after every bit is a token",
     build=build,

@@ -14,8 +14,8 @@ from __future__ import annotations
 
 from curta.compiler import Graph, Node, absolute, at_most, both, equals, select
 from curta.gallery.count import encode
-from curta.gallery.pieces import DIGITS, LETTERS, fetch, latest, since, spell, table
-from curta.gallery.program import Case, Program, joined, random_text
+from curta.gallery.idioms import DIGITS, LETTERS, fetch, latest, since, spell, table
+from curta.gallery.program import Case, GalleryProgram, joined, random_text
 
 
 def build() -> Graph:
@@ -55,7 +55,7 @@ def reference(text: str) -> str:
     return " ".join(f"{searched[:size].count(wanted)}/{size}" for size in sizes)
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="prefix_fractions",
     summary="for every prefix of a text, which fraction of it is a given letter",
     build=build,

@@ -24,7 +24,7 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class GalleryProgram:
     """A worked example: a graph, and the texts that go in and come out."""
 
     name: str

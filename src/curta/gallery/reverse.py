@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from curta.compiler import Graph, equals
 from curta.gallery.copy import SYMBOLS, encode
-from curta.gallery.pieces import fetch, latest, table
-from curta.gallery.program import Case, Program, joined, random_text
+from curta.gallery.idioms import fetch, latest, table
+from curta.gallery.program import Case, GalleryProgram, joined, random_text
 
 
 def build() -> Graph:
@@ -24,7 +24,7 @@ def build() -> Graph:
     return graph
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="reverse",
     summary="the input, backwards",
     build=build,

@@ -33,8 +33,8 @@ from curta.compiler import (
     select,
 )
 from curta.errors import TokenError
-from curta.gallery.pieces import has_been, since
-from curta.gallery.program import STOP, Case, Program
+from curta.gallery.idioms import has_been, since
+from curta.gallery.program import STOP, Case, GalleryProgram
 
 VERBS = ("walk", "look", "run", "jump", "turn")
 ACTIONS = ("WALK", "LOOK", "RUN", "JUMP", "LTURN", "RTURN")
@@ -158,7 +158,7 @@ def random_clause(random: Random) -> str:
     return " ".join([*words, *random.choice([[], ["twice"], ["thrice"]])])
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="scan",
     summary="commands in a little English, translated into actions",
     build=build,

@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from curta.compiler import Graph, at_least, both, equals
 from curta.errors import TokenError
-from curta.gallery.pieces import DIGITS, fetch, latest, since, table
-from curta.gallery.program import Case, Program, characters, joined, parts, random_text
+from curta.gallery.idioms import DIGITS, fetch, latest, since, table
+from curta.gallery.program import Case, GalleryProgram, characters, joined, parts, random_text
 
 EXAMPLE = "123; 456; 789"
 
@@ -61,7 +61,7 @@ def reference(text: str) -> str:
     return " ".join(str(int(a) * int(b) + int(c)) for a, b, c in triples)
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="sequence_map",
     summary="x * y + z, element by element, over three digit sequences",
     build=build,

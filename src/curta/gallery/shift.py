@@ -8,7 +8,7 @@ Left of the first letter stand ":" and the digits of n, whose letter is "_": no 
 from __future__ import annotations
 
 from curta.compiler import Graph, at_least
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LARGEST_READ,
     LETTERS,
@@ -18,7 +18,15 @@ from curta.gallery.pieces import (
     since,
     table,
 )
-from curta.gallery.program import Case, Program, characters, joined, natural, parts, random_text
+from curta.gallery.program import (
+    Case,
+    GalleryProgram,
+    characters,
+    joined,
+    natural,
+    parts,
+    random_text,
+)
 
 EXAMPLE = "2: abcd"
 
@@ -48,7 +56,7 @@ def reference(text: str) -> str:
     return ("_" * min(int(distance), len(letters)) + letters)[: len(letters)]
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="shift",
     summary="the input moved to the right by n places",
     build=build,

@@ -15,8 +15,8 @@ from curta.compiler import Graph, at_most, both, either, equals
 from curta.gallery.dyck1 import random_brackets
 from curta.gallery.dyck1 import reference as dyck1_reference
 from curta.gallery.dyckn import KINDS, encode
-from curta.gallery.pieces import has_been, say_verdict
-from curta.gallery.program import Case, Program, joined
+from curta.gallery.idioms import has_been, say_verdict
+from curta.gallery.program import Case, GalleryProgram, joined
 
 
 def build_for(kinds: Sequence[str]) -> Graph:
@@ -57,7 +57,7 @@ def random_input(random: Random) -> str:
     return text + first + second
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="shuffle_dyck",
     summary="whether each of four kinds of brackets is balanced on its own",
     build=build,

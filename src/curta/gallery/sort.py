@@ -11,8 +11,8 @@ One running sum per symbol, one step function each.
 from __future__ import annotations
 
 from curta.compiler import Graph, at_least
-from curta.gallery.pieces import DIGITS, LETTERS, has_been, latest, total
-from curta.gallery.program import Case, Program, characters, joined, random_text
+from curta.gallery.idioms import DIGITS, LETTERS, has_been, latest, total
+from curta.gallery.program import Case, GalleryProgram, characters, joined, random_text
 
 SYMBOLS = (*DIGITS, *LETTERS)
 
@@ -37,7 +37,7 @@ def encode(text: str) -> list[str]:
     return [*characters(text, SYMBOLS, "banana42"), "="]
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="sort",
     summary="the input's digits and letters in order",
     build=build,

@@ -15,7 +15,7 @@ from collections import Counter
 
 from curta.compiler import Graph, Node, at_least, both, either, equals, invert
 from curta.gallery.histogram import encode
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     LETTERS,
     fetch,
     has_been,
@@ -26,7 +26,7 @@ from curta.gallery.pieces import (
     table,
     total,
 )
-from curta.gallery.program import Case, Program, joined_after, random_text
+from curta.gallery.program import Case, GalleryProgram, joined_after, random_text
 
 LONGEST = 2**20
 COPIED = {letter: letter + "'" for letter in LETTERS}
@@ -74,7 +74,7 @@ def reference(text: str) -> str:
     return "".join(sorted(letters, key=lambda letter: -counts[letter]))
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="sort_frequency",
     summary="letters by how frequent they are, equally frequent ones in input order",
     build=build,

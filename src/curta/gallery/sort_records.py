@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from curta.compiler import Graph, Node, at_least
 from curta.errors import TokenError
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LETTERS,
     fetch,
@@ -26,7 +26,7 @@ from curta.gallery.pieces import (
     table,
     total,
 )
-from curta.gallery.program import Case, Program, joined, random_text
+from curta.gallery.program import Case, GalleryProgram, joined, random_text
 
 EXAMPLE = "3c 1a 3b"
 LONGEST = 2**20
@@ -82,7 +82,7 @@ def reference(text: str) -> str:
     return "".join(sorted(records, key=lambda record: record[0]))
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="sort_records",
     summary="records of a digit and a letter, ordered by the digit, equal ones in input order",
     build=build,

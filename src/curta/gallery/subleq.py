@@ -26,8 +26,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, at_most, both, either, equals, select
-from curta.gallery.pieces import fetch, has_been, latest, table
-from curta.gallery.program import Case, Program
+from curta.gallery.idioms import fetch, has_been, latest, table
+from curta.gallery.program import Case, GalleryProgram
 from curta.gallery.subleq_texts import (
     ADDRESS_HIGHS,
     ADDRESSES,
@@ -167,7 +167,7 @@ def high_byte(x: Node) -> Node:
     return (x - 127.5) * (1 / 256)
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="subleq",
     summary="a one-instruction computer: its program is the prompt, its run is the answer",
     build=build,

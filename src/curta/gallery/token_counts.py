@@ -12,7 +12,7 @@ from collections import Counter
 
 from curta.compiler import Graph
 from curta.gallery.histogram import encode
-from curta.gallery.pieces import (
+from curta.gallery.idioms import (
     DIGITS,
     LETTERS,
     fetch,
@@ -23,7 +23,7 @@ from curta.gallery.pieces import (
     say_labelled_numbers,
     table,
 )
-from curta.gallery.program import Case, Program, joined, random_text
+from curta.gallery.program import Case, GalleryProgram, joined, random_text
 
 
 def build() -> Graph:
@@ -42,7 +42,7 @@ def reference(text: str) -> str:
     return "".join(f"{letter}{counts[letter]}" for letter in letters)
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="token_counts",
     summary="for every letter in turn, how often it occurs in the whole input",
     build=build,

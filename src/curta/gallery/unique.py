@@ -7,8 +7,8 @@ to c occur at all, and the symbol at place i is the first c with i < K(c).
 from __future__ import annotations
 
 from curta.compiler import Graph, at_least
-from curta.gallery.pieces import has_been, latest, prompt_counts, running_totals, total
-from curta.gallery.program import Case, Program, joined, random_text
+from curta.gallery.idioms import has_been, latest, prompt_counts, running_totals, total
+from curta.gallery.program import Case, GalleryProgram, joined, random_text
 from curta.gallery.sort import SYMBOLS, encode
 
 
@@ -26,7 +26,7 @@ def build() -> Graph:
     return graph
 
 
-PROGRAM = Program(
+PROGRAM = GalleryProgram(
     name="unique",
     summary="the different symbols of the input, in order",
     build=build,

@@ -81,16 +81,16 @@ class Alphabet:
 
     def encode(self, text: str) -> list[int]:
         """Token numbers of a text: at every point the longest symbol that fits."""
-        found, at = [], 0
+        tokens, at = [], 0
         longest = max(map(len, self.symbols))
         while at < len(text):
             if self.number_places and (number := re.match("[0-9]+", text[at:])):
-                found.append(self.number_token(number[0]))
+                tokens.append(self.number_token(number[0]))
                 at += len(number[0])
                 continue
             for size in range(longest, 0, -1):
                 if text[at : at + size] in self.tokens:
-                    found.append(self.tokens[text[at : at + size]])
+                    tokens.append(self.tokens[text[at : at + size]])
                     at += size
                     break
             else:
@@ -100,7 +100,7 @@ class Alphabet:
                         f"{' '.join(self.symbols)}"
                     )
                 at += 1
-        return found
+        return tokens
 
     def number_token(self, text: str) -> int:
         """The token of a whole number."""

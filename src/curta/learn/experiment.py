@@ -32,7 +32,7 @@ class Setup:
         self.sampler = Sampler(self.language, experiment.sampling)
         check_split(self.sampler)
         if catalogue.is_own(experiment.positions):
-            rows = self.sampler.rows(4, key=new_key(0), part="all")
+            rows = self.sampler.rows(4, key=new_key(0), split="all")
             check_causal(self.positions, self.language, rows)
 
     @cached_property

@@ -13,7 +13,7 @@ from curta.errors import ExperimentError
 from curta.learn.experiment import Experiment
 from curta.learn.files import whole
 from curta.learn.folder import read_lines, write
-from curta.learn.training.loop import Report
+from curta.learn.training.loop import ChunkMetrics
 from curta.learn.training.optimiser import learning_rate
 
 Log = Literal["tensorboard", "wandb"]
@@ -44,21 +44,21 @@ class Metrics:
         self.loggers = loggers
         self.file = path.open("a", encoding="utf-8")
 
-    def add(self, report: Report) -> dict[str, Any]:
+    def add(self, chunk: ChunkMetrics) -> dict[str, Any]:
         """Write a line."""
         line = {
-            "step": report.step,
-            "seconds": round(self.before + report.seconds, 3),
-            "steps_per_second": round(report.steps_per_second, 3),
-            "learning_rate": float(self.rate(report.step)),
-            "loss": report.loss,
-            "exact": report.exact,
-            "token": report.token,
+            "step": chunk.step,
+            "seconds": round(self.before + chunk.seconds, 3),
+            "steps_per_second": round(chunk.steps_per_second, 3),
+            "learning_rate": float(self.rate(chunk.step)),
+            "loss": chunk.loss,
+            "exact": chunk.exact,
+            "token": chunk.token,
         }
         self.file.write(f"{json.dumps(line)}\n")
         self.file.flush()
         for logger in self.loggers:
-            logger.log(report.step, by_seed(line, self.first_seed))
+            logger.log(chunk.step, by_seed(line, self.first_seed))
         return line
 
     def sync(self) -> None:

@@ -24,7 +24,7 @@ from curta.learn.folder import RunFolder, make, read_object, safe, write
 from curta.learn.metrics import Logger, Metrics, logger, write_table
 from curta.learn.options import with_fields
 from curta.learn.recipes.base import Recipe
-from curta.learn.training.loop import Report, train
+from curta.learn.training.loop import ChunkMetrics, train
 from curta.learn.training.state import TrainingState, new_state, save_state
 
 
@@ -33,7 +33,7 @@ class Listener:
     """Who wants to know how a run is going."""
 
     begins: Callable[[RunFolder], None] = lambda folder: None
-    trains: Callable[[Report, Experiment], None] = lambda report, experiment: None
+    trains: Callable[[ChunkMetrics, Experiment], None] = lambda chunk, experiment: None
     evaluates: Progress = lambda done, total: None
     ends: Callable[[RunFolder], None] = lambda folder: None
 
@@ -66,17 +66,17 @@ def trained(
     metrics = Metrics(folder.metrics_file, experiment, done, loggers)
     next_checkpoint = (done // config.checkpoint + 1) * config.checkpoint
 
-    def on_report(report: Report, state: TrainingState) -> None:
+    def on_chunk(chunk: ChunkMetrics, state: TrainingState) -> None:
         nonlocal next_checkpoint
-        metrics.add(report)
-        if report.step >= next_checkpoint or report.step == config.steps:
+        metrics.add(chunk)
+        if chunk.step >= next_checkpoint or chunk.step == config.steps:
             metrics.sync()
             save_state(state, folder.checkpoint_file)
-            next_checkpoint = (report.step // config.checkpoint + 1) * config.checkpoint
-        listener.trains(report, experiment)
+            next_checkpoint = (chunk.step // config.checkpoint + 1) * config.checkpoint
+        listener.trains(chunk, experiment)
 
     try:
-        state = train(folder.setup, state, on_report=on_report)
+        state = train(folder.setup, state, on_chunk=on_chunk)
     finally:
         metrics.close()
     write_table(folder.metrics, config.seed, folder.table_file)

@@ -26,7 +26,7 @@ from curta.learn.language import Language, Rows
 from curta.learn.numbers import Number, places_of, significant
 from curta.learn.problem import Problem, Symbol
 
-Part = Literal["train", "test", "all"]
+Split = Literal["train", "test", "all"]
 
 TRIES = 64
 """Draws until a problem counts as not to be found."""
@@ -44,15 +44,15 @@ class Sampler:
         self.primed = priming_keys(self) if sampling.priming else None
 
     def rows(
-        self, count: int, *, key: Array, part: Part = "train", step: Int[Array, ""] | int = 0
+        self, count: int, *, key: Array, split: Split = "train", step: Int[Array, ""] | int = 0
     ) -> Rows:
         """So many rows at random."""
-        rows: Rows = self.drawn(count, key=key, part=part, step=step)[0]
+        rows: Rows = self.drawn(count, key=key, split=split, step=step)[0]
         return rows
 
-    @partial(jax.jit, static_argnames=("self", "count", "part"))
+    @partial(jax.jit, static_argnames=("self", "count", "split"))
     def drawn(
-        self, count: int, *, key: Array, part: Part = "train", step: Int[Array, ""] | int = 0
+        self, count: int, *, key: Array, split: Split = "train", step: Int[Array, ""] | int = 0
     ) -> tuple[Rows, Problem]:
         """So many rows at random, and the problems that they state."""
 
@@ -60,13 +60,13 @@ class Sampler:
             return self.problem(key=key, step=step)
 
         def row(key: Array) -> tuple[Rows, Problem]:
-            return self.searched(draw, part, key=key)
+            return self.searched(draw, split, key=key)
 
         return jax.vmap(row)(jax.random.split(key, count))
 
-    @partial(jax.jit, static_argnames=("self", "part"))
+    @partial(jax.jit, static_argnames=("self", "split"))
     def rows_of_sizes(
-        self, sizes: Int[Array, "rows operands"], *, key: Array, part: Part = "test"
+        self, sizes: Int[Array, "rows operands"], *, key: Array, split: Split = "test"
     ) -> Rows:
         """One row for each choice of digits per operand (0: no such operand)."""
 
@@ -74,20 +74,20 @@ class Sampler:
             def draw(key: Array) -> Problem:
                 return self.problem_of_sizes(sizes, key=key)
 
-            return self.searched(draw, part, key=key)[0]
+            return self.searched(draw, split, key=key)[0]
 
         return jax.vmap(row)(sizes, jax.random.split(key, len(sizes)))
 
     def searched(
-        self, draw: Callable[[Array], Problem], part: Part, *, key: Array
+        self, draw: Callable[[Array], Problem], split: Split, *, key: Array
     ) -> tuple[Rows, Problem]:
         """Draw until the problem lies in the part."""
         share = self.sampling.test_share
 
         def wrong(problem: Problem) -> Bool[Array, ""]:
-            return in_test(problem, self.sampling) != (part == "test")
+            return in_test(problem, self.sampling) != (split == "test")
 
-        if part == "all" or (share == 0 and part == "train"):
+        if split == "all" or (share == 0 and split == "train"):
             key, row_key = jax.random.split(key)
             problem = draw(key)
             return self.language.row(problem, self.width, key=row_key), problem

@@ -17,7 +17,7 @@ from jaxtyping import Array
 
 from curta.errors import ExperimentError
 from curta.learn.keys import new_key
-from curta.learn.sampling import Part, Sampler, fingerprint, in_test
+from curta.learn.sampling import Sampler, Split, fingerprint, in_test
 
 SAFE = 50.0
 """So many problems expected on a side leave it empty with a probability of e^-50."""
@@ -50,12 +50,12 @@ class Statistics:
     test: float
 
 
-def statistics(sampler: Sampler, count: int, *, key: Array, part: Part = "train") -> Statistics:
+def statistics(sampler: Sampler, count: int, *, key: Array, split: Split = "train") -> Statistics:
     """Draw rows and count."""
 
     @jax.jit
     def drawn(key: Array) -> tuple[Array, ...]:
-        rows, problems = sampler.drawn(count, key=key, part=part)
+        rows, problems = sampler.drawn(count, key=key, split=split)
         prints = jax.vmap(fingerprint)(problems)
         tested = jax.vmap(lambda each: in_test(each, sampler.sampling))(problems)
         assert rows.content is not None

@@ -38,13 +38,13 @@ FIGURES = ("exact.test", "exact.ood", "exact.longer", "length@0.95", "loss.test"
 
 
 @dataclass(frozen=True)
-class Plan:
+class SweepPlan:
     """The experiments of a sweep, each named by what is different about it."""
 
     experiments: tuple[Experiment, ...]
 
 
-def read(file: Path) -> Plan:
+def read(file: Path) -> SweepPlan:
     """The experiments that a TOML file describes, all of them checked."""
     try:
         given = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -63,7 +63,7 @@ def read(file: Path) -> Plan:
     return plan(given.get("base", {}), different)
 
 
-def plan(base: Mapping[str, Any], combinations: list[dict[str, Any]]) -> Plan:
+def plan(base: Mapping[str, Any], combinations: list[dict[str, Any]]) -> SweepPlan:
     """An experiment for each combination, on top of the base."""
     experiments = []
     for changes in combinations:
@@ -71,7 +71,7 @@ def plan(base: Mapping[str, Any], combinations: list[dict[str, Any]]) -> Plan:
         made = with_options(Experiment(), {**base, **changes, "name": name or "sweep"})
         runs.check(made)
         experiments.append(made)
-    return Plan(tuple(experiments))
+    return SweepPlan(tuple(experiments))
 
 
 def short(value: Any) -> str:
@@ -123,7 +123,9 @@ def value(generator: random.Random, name: str, among: Any, file: Path) -> Any:
     return min(max(found, float(low)), float(high))
 
 
-def run(plan: Plan, path: Path, listener: Listener | None = None, *, cluster: bool = False) -> None:
+def run(
+    plan: SweepPlan, path: Path, listener: Listener | None = None, *, cluster: bool = False
+) -> None:
     """One after the other, or all at once through Ray; what is done already is left as it is."""
     from curta.learn.report.page import write_comparison
 

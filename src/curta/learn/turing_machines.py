@@ -122,21 +122,21 @@ def run(machine: Machine, numbers: tuple[Number, ...]) -> Run:
         working = state < halts
         after = tapes.at[-1, heads[-1]].set(jnp.where(working, written, seen[-1]))
         next_state = jnp.where(working, table["s"][at], state)
-        told = Run(state, seen, written, moves, working, next_state, after[-1])
-        return (next_state, jnp.where(working, heads + moves, heads), after), told
+        record = Run(state, seen, written, moves, working, next_state, after[-1])
+        return (next_state, jnp.where(working, heads + moves, heads), after), record
 
     heads = jnp.ones((machine.tapes,), jnp.int32)
-    _, told = jax.lax.scan(
+    _, record = jax.lax.scan(
         step, (jnp.array(0), heads, tapes), None, length=machine.sweeps * (cells - 2)
     )
     return Run(
-        state=told.state,
-        seen=told.seen,
-        written=told.written,
-        moves=told.moves,
-        count=told.count.sum(),
-        last_state=told.last_state[-1],
-        answer=told.answer[-1][1:],
+        state=record.state,
+        seen=record.seen,
+        written=record.written,
+        moves=record.moves,
+        count=record.count.sum(),
+        last_state=record.last_state[-1],
+        answer=record.answer[-1][1:],
     )
 
 

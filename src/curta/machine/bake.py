@@ -25,18 +25,18 @@ from curta.compiler.model import file_notes
 from curta.compiler.serialize import identity as identity_of
 from curta.engine import Engine
 from curta.errors import FileError, LimitError, ProofError, UserError
+from curta.machine.core_program import CoreProgram
 from curta.machine.instance import Instance
 from curta.machine.instructions import MOST_TOKENS, OPERATIONS
 from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import CoreProgram
 from curta.machine.run import (
     MACHINE_LEVELS,
     LoadOptions,
     MachineLevel,
-    Program,
+    ProgramSource,
     Run,
     TalkOptions,
     check_options,
@@ -104,8 +104,6 @@ class BakedMachine:
     def engine(self) -> Engine:
         """The weights, ready to run."""
         from curta.engine import load
-        from curta.engine.builds import ModelFile
-        from curta.engine.native import Native
         from curta.machine.weights import load_weights, weights_key
 
         if self.level == "reference":
@@ -113,10 +111,7 @@ class BakedMachine:
         if self._key is None:
             return load(self.model, self.level)
         key = weights_key((), self._key.encode())
-        engine = load_weights(self.level, key, vocabulary(()), lambda: self.model)
-        if isinstance(engine, Native) and self.path is not None:
-            engine.model_file = ModelFile(Path(self.path), self._key)
-        return engine
+        return load_weights(self.level, key, vocabulary(()), lambda: self.model)
 
     def talker(self) -> Talker:
         """A new conversation's other side."""
@@ -179,12 +174,10 @@ class BakedMachine:
         return base64.b64encode(self.program.to_bytes()).decode("ascii")
 
     def prepare(self, path: str | Path) -> None:
-        """Make and keep the native code for a file that this was saved to, and what code that knows
-        the program is put together from.
+        """Make and keep the native code for a file that this was saved to.
 
         The first run of the file would do it, but would have to read the weights first.
         """
-        from curta.engine.native import Native
         from curta.machine.weights import load_weights, weights_key
 
         before = identity(path)
@@ -192,13 +185,11 @@ class BakedMachine:
             raise FileError(f"{path} holds another program; save this one to it first")
         key = weights_key((), file_digest(path).encode())
         if identity(path) == before:
-            engine = load_weights("native", key, vocabulary(()), lambda: self.model)
-            assert isinstance(engine, Native)
-            engine.make_kit()
+            load_weights("native", key, vocabulary(()), lambda: self.model)
 
 
 def bake(
-    program: Program | CoreProgram,
+    program: ProgramSource | CoreProgram,
     *,
     library: bool = False,
     extensions: Sequence[Extension] = (),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from curta.compiler import Graph, Node, both, select
-from curta.machine.instructions import Instruction
+from curta.machine.instructions import CoreInstruction
 from curta.machine.parts.arithmetic import comparisons, results
 from curta.machine.parts.division import division_parts
 from curta.machine.parts.floats import float_parts, float_results
@@ -15,7 +15,7 @@ from curta.machine.parts.program import (
     Baked,
     Fields,
     Filing,
-    Program,
+    ProgramState,
     is_running,
     program_parts,
 )
@@ -27,7 +27,7 @@ from curta.machine.vocabulary import AWAIT, EXIT, READ, TRAP_TOKENS, vocabulary
 
 
 def build(
-    extensions: Sequence[Extension] = (), baked: Sequence[Instruction] | None = None
+    extensions: Sequence[Extension] = (), baked: Sequence[CoreInstruction] | None = None
 ) -> Graph:
     """A computer that runs the program in its prompt, or the one that is baked into it."""
     operations = Operations(extensions)
@@ -56,12 +56,12 @@ def build(
 
 
 def fields_of(
-    graph: Graph, operations: Operations, running: Node, baked: Sequence[Instruction] | None
+    graph: Graph, operations: Operations, running: Node, baked: Sequence[CoreInstruction] | None
 ) -> Fields:
     return Filing(graph, operations, running) if baked is None else Baked(operations, baked)
 
 
-def distance(graph: Graph, program: Program, registers: Registers) -> Node:
+def distance(graph: Graph, program: ProgramState, registers: Registers) -> Node:
     """How far the current instruction jumps; 1 if it does not."""
     now, a, b = program.now, registers.sources.a, registers.sources.b
     taken = now.is_any("jump", "call")

@@ -20,6 +20,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from curta.errors import CurtaError, ExitError, LimitError, ProgramError, Trap, UserError
+from curta.machine.core_program import INITIALISE, Segment
 from curta.machine.ids import (
     AWAIT_ID,
     EXIT_ID,
@@ -37,7 +38,6 @@ from curta.machine.instructions import TRAPS
 from curta.machine.ledger import new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
-from curta.machine.program import INITIALISE, Segment
 from curta.machine.request import DEFAULT_PAGES
 from curta.machine.talkers import NOTHING, Talker
 from curta.machine.trace import Trace
@@ -128,7 +128,7 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ConversationLimits:
     """What a run may use."""
 
     max_tokens: int | None = None
@@ -177,7 +177,9 @@ class Page:
 class Conversation:
     """One program, and all that was said about it."""
 
-    def __init__(self, talker: Talker, program: LoadedProgram, host: Host, limits: Limits) -> None:
+    def __init__(
+        self, talker: Talker, program: LoadedProgram, host: Host, limits: ConversationLimits
+    ) -> None:
         self.talker = talker
         self.program = program
         self.host = host

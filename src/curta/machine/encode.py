@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from curta.machine.instructions import Instruction
-from curta.machine.program import CoreProgram, Segment
+from curta.machine.core_program import CoreProgram, Segment
+from curta.machine.instructions import CoreInstruction
 from curta.machine.vocabulary import (
     ADDRESS_BYTES,
     AT,
@@ -28,11 +28,11 @@ def encode(program: CoreProgram) -> list[str]:
     return [*tokens, START]
 
 
-def encode_instructions(instructions: Iterable[Instruction]) -> list[str]:
+def encode_instructions(instructions: Iterable[CoreInstruction]) -> list[str]:
     return [token for instruction in instructions for token in record(instruction)]
 
 
-def record(instruction: Instruction) -> list[str]:
+def record(instruction: CoreInstruction) -> list[str]:
     """The operation, and the bytes of its operands, the most significant first."""
     mode = "#" if instruction.b is None else ""
     tokens = [instruction.operation + mode]

@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from curta.errors import ExitError, UserError
 from curta.machine.conversation import Conversation, Figures
-from curta.machine.program import Entry
+from curta.machine.core_program import Entry
 from curta.machine.trace import Trace
 from curta.machine.values import (
     Number,

@@ -229,7 +229,7 @@ def kind_of(name: str) -> Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Instruction:
+class CoreInstruction:
     """One core instruction. `b=None` means that the immediate is the second source."""
 
     operation: str

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from curta.machine.core_program import PRIVATE, Segment
 from curta.machine.instructions import FIRST_GLOBAL, WORD
-from curta.machine.program import PRIVATE, Segment
 
 STATE = 0x0000_0000
 """Words that WASI keeps from call to call, at STATE + 4 * number; number 0 is the seed."""

@@ -20,18 +20,18 @@ import numpy.typing as npt
 
 from curta.errors import TokenError, ToolchainError
 from curta.machine import ids
+from curta.machine.core_program import PRIVATE, Segment
+from curta.machine.extents import Extents, extents_of
 from curta.machine.ids import Ids
 from curta.machine.instructions import (
     CORE,
     FRAME_REGISTERS,
     GLOBALS,
     WORD,
-    Instruction,
+    CoreInstruction,
     has_fourth,
 )
 from curta.machine.loaded import LoadedProgram
-from curta.machine.pieces import Pieces, pieces_of
-from curta.machine.program import PRIVATE, Segment
 from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, NEAR, QUOTIENT_DIGIT
 
 FIRST_FRAME = 2 * GLOBALS
@@ -70,7 +70,7 @@ class Ledger(Protocol):
     def give(self, segment: Segment) -> None:
         """Bytes that lie in memory."""
 
-    def fill(self, memory: Pieces, registers: Pieces) -> None:
+    def fill(self, memory: Extents, registers: Extents) -> None:
         """What memory and registers hold."""
 
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
@@ -82,8 +82,8 @@ class Ledger(Protocol):
     def forget(self) -> None:
         """What no frame can name now: later ones find 0 there, as where nothing was written."""
 
-    def memory(self, apart: int) -> Pieces:
-        """What is not 0 in both memories, in order: more than so many zeros part two pieces."""
+    def memory(self, apart: int) -> Extents:
+        """What is not 0 in both memories, in order: more than so many zeros part two extents."""
 
 
 def new_ledger(program: LoadedProgram) -> Ledger:
@@ -168,7 +168,7 @@ class PlainLedger:
             raise TokenError(f"token {token} has no place in a run")
 
     @property
-    def _now(self) -> Instruction:
+    def _now(self) -> CoreInstruction:
         if not 0 <= self.counter < self.end:
             raise TokenError(f"the run leaves its program, for instruction {self.counter}")
         return self.instruction(self.counter)
@@ -213,7 +213,7 @@ class PlainLedger:
     def give(self, segment: Segment) -> None:
         self.bytes.update(enumerate(segment.content, segment.address))
 
-    def fill(self, memory: Pieces, registers: Pieces) -> None:
+    def fill(self, memory: Extents, registers: Extents) -> None:
         for first, content in memory:
             self.bytes.update(enumerate(content.tolist(), first))
         for first, words in registers:
@@ -234,18 +234,18 @@ class PlainLedger:
         reach = _reach(self.frame, self.size)
         self.words = {number: word for number, word in self.words.items() if number < reach}
 
-    def memory(self, apart: int) -> Pieces:
-        pieces: list[tuple[int, bytearray]] = []
+    def memory(self, apart: int) -> Extents:
+        extents: list[tuple[int, bytearray]] = []
         end = 0
         for address in sorted(address for address, byte in self.bytes.items() if byte):
-            if not pieces or address - end > apart:
-                pieces.append((address, bytearray()))
+            if not extents or address - end > apart:
+                extents.append((address, bytearray()))
             else:
-                pieces[-1][1].extend(bytes(address - end))
-            pieces[-1][1].append(self.bytes[address])
+                extents[-1][1].extend(bytes(address - end))
+            extents[-1][1].append(self.bytes[address])
             end = address + 1
-        return pieces_of(
-            ((first, np.frombuffer(held, np.uint8)) for first, held in pieces), np.uint8
+        return extents_of(
+            ((first, np.frombuffer(held, np.uint8)) for first, held in extents), np.uint8
         )
 
 
@@ -364,17 +364,17 @@ class FastLedger:
 
     def give(self, segment: Segment) -> None:
         content = np.frombuffer(segment.content, np.uint8)
-        self._fill("bytes", pieces_of([(segment.address, content)], np.uint8))
+        self._fill("bytes", extents_of([(segment.address, content)], np.uint8))
 
-    def fill(self, memory: Pieces, registers: Pieces) -> None:
+    def fill(self, memory: Extents, registers: Extents) -> None:
         self._fill("bytes", memory)
         self._fill("words", registers)
 
-    def _fill(self, kind: str, pieces: Pieces) -> None:
-        content = np.ascontiguousarray(pieces.content, np.uint8 if kind == "bytes" else np.uint32)
+    def _fill(self, kind: str, extents: Extents) -> None:
+        content = np.ascontiguousarray(extents.content, np.uint8 if kind == "bytes" else np.uint32)
         fill = getattr(self._library, f"curta_ledger_{kind}")
-        firsts, lengths = _at(pieces.firsts), _at(pieces.lengths)
-        _check(fill(self._address, firsts, lengths, len(pieces), _at(content)))
+        firsts, lengths = _at(extents.firsts), _at(extents.lengths)
+        _check(fill(self._address, firsts, lengths, len(extents), _at(content)))
 
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
         self._state.counter, self._state.frame = counter, frame
@@ -386,7 +386,7 @@ class FastLedger:
     def forget(self) -> None:
         self._library.curta_ledger_forget(self._address, _reach(self.frame, self.size))
 
-    def memory(self, apart: int) -> Pieces:
+    def memory(self, apart: int) -> Extents:
         find, pages = self._library.curta_ledger_memory, self._library.curta_ledger_pages
         numbers = np.zeros(pages(self._address, None), dtype=np.int64)
         pages(self._address, _at(numbers))
@@ -399,7 +399,7 @@ class FastLedger:
             *(self._address, _at(numbers), len(numbers), apart, _at(sizes)),
             *(_at(firsts), _at(lengths), _at(content)),
         )
-        return Pieces(firsts, lengths, content)
+        return Extents(firsts, lengths, content)
 
 
 def _at(array: npt.NDArray[Any]) -> int:

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from functools import cache
 
 from curta.errors import LinkError
+from curta.machine.core_program import Callee
 from curta.machine.parts.operations import Extension
-from curta.machine.program import Callee
 from curta.machine.runtime.build import LIBRARIES
 from curta.machine.wasm.decode import decode
 from curta.machine.wasm.module import FunctionType, Import, Module

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from curta.machine.core_program import PRIVATE
 from curta.machine.ids import ENDING, ENDS, FIRST_ERROR, FIRST_OUTPUT, ID_OF, Ids, last_words, names
 from curta.machine.instructions import (
     CORE,
@@ -21,12 +22,11 @@ from curta.machine.instructions import (
     TRAPS,
     WORD,
     ZERO,
-    Instruction,
+    CoreInstruction,
     kind_of,
     operation_of,
 )
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import PRIVATE
 from curta.machine.trace import counters
 from curta.machine.vocabulary import (
     FIELDS,
@@ -35,8 +35,7 @@ from curta.machine.vocabulary import (
     QUOTIENT_NEGATIVE,
     RECORD,
 )
-from curta.machine.wasm.module import Expression, Module
-from curta.machine.wasm.module import Instruction as WasmInstruction
+from curta.machine.wasm.module import Expression, Instruction, Module
 from curta.machine.wasm.opcodes import MARKERS, MEMORY_ACCESSES
 
 if TYPE_CHECKING:
@@ -63,7 +62,7 @@ def constant(word: int) -> str:
     return str(word - WORD if word >= SIGN else word)
 
 
-def instruction_text(instruction: Instruction) -> str:
+def instruction_text(instruction: CoreInstruction) -> str:
     """A core instruction: what it computes, and where that goes."""
     name, b = instruction.operation, instruction.b
     words = {field: register(getattr(instruction, field)) for field in "acde"}
@@ -82,12 +81,12 @@ def instruction_text(instruction: Instruction) -> str:
     )
 
 
-def _address(a: str, instruction: Instruction) -> str:
+def _address(a: str, instruction: CoreInstruction) -> str:
     parts = [a] if instruction.b is None else [a, register(instruction.b)]
     return " + ".join([*parts, *([str(instruction.immediate)] if instruction.immediate else [])])
 
 
-def wasm_text(instruction: WasmInstruction) -> str:
+def wasm_text(instruction: Instruction) -> str:
     """A WebAssembly instruction, without the places of its block's ends."""
     operands = instruction.operands
     match instruction.opcode:
@@ -184,16 +183,16 @@ def proof_lines(verdicts: Sequence[Verdict]) -> Iterator[str]:
 # -- traces ---------------------------------------------
 
 
-def executed(program: LoadedProgram, said: Ids) -> Iterator[str]:
+def executed(program: LoadedProgram, ids: Ids) -> Iterator[str]:
     """A line for every core instruction: its place, what it is, the tokens that it said.
 
-    `said` is the whole conversation behind the prompt.
+    `ids` is the whole conversation behind the prompt.
     """
-    places = counters(said)
-    ends = np.flatnonzero(ENDING[said] | ENDS[said])
+    places = counters(ids)
+    ends = np.flatnonzero(ENDING[ids] | ENDS[ids])
     start = 0
     function = ""
-    for step, end in enumerate([*ends.tolist(), *([len(said) - 1] if len(said) else [])], 1):
+    for step, end in enumerate([*ends.tolist(), *([len(ids) - 1] if len(ids) else [])], 1):
         if end < start:
             return
         number = int(places[start])
@@ -201,7 +200,7 @@ def executed(program: LoadedProgram, said: Ids) -> Iterator[str]:
         if origin.function != function:
             function = origin.function
             yield f"{function}:"
-        tokens = said[start : end + 1]
+        tokens = ids[start : end + 1]
         instruction = program.instruction(number)
         text = instruction_text(instruction)
         value = _value(instruction, tokens)
@@ -209,7 +208,7 @@ def executed(program: LoadedProgram, said: Ids) -> Iterator[str]:
         start = end + 1
 
 
-def _value(instruction: Instruction, tokens: Ids) -> str:
+def _value(instruction: CoreInstruction, tokens: Ids) -> str:
     """What an instruction came to."""
     last = int(tokens[-1])
     if FIRST_OUTPUT <= last < FIRST_ERROR + 256:

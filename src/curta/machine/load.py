@@ -12,9 +12,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from curta.errors import FileError, LimitError, ProofError
+from curta.machine.core_program import CoreProgram
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import CoreProgram
 from curta.machine.stored import with_stores
 from curta.machine.wasm.module import MAX_PAGES, Module
 from curta.machine.wasm.validate import validate
@@ -47,10 +47,10 @@ def load_program(
     names = [[extension.name, extension.parameters] for extension in extensions]
     settings = json.dumps([max_memory, names, prove, stored]).encode()
     key = key_of(sources_digest(*LOWERING), settings, content)
-    kept = LOWERED.read(key)
-    if kept is not None:
+    lowered = LOWERED.read(key)
+    if lowered is not None:
         with suppress(FileError):
-            return LoadedProgram.from_bytes(kept)
+            return LoadedProgram.from_bytes(lowered)
     program = lower_program(content, max_memory, extensions, prove=prove, stored=stored)
     LOWERED.keep(key, program.to_bytes())
     return program
@@ -104,12 +104,12 @@ def _verdicts(
     max_memory: int,
     extensions: Sequence[Extension],
 ) -> tuple[Verdict, ...]:
-    from curta.machine.proof import Kept, prove
+    from curta.machine.proof import LemmaStore, prove
 
     pages = min(max_memory, MAX_PAGES)
     digest = sources_digest(*LOWERING)
-    kept = None if digest is None else Kept(digest)
-    return prove(module, core, program.prompt(), pages, extensions, kept)
+    lemma_store = None if digest is None else LemmaStore(digest)
+    return prove(module, core, program.prompt(), pages, extensions, lemma_store)
 
 
 def check_memory(module: Module, pages: int) -> None:

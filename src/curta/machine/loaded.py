@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.errors import FileError, LimitError
+from curta.machine.core_program import CoreProgram, Entry, Origin, Segment
 from curta.machine.ids import (
     FIRST_BYTE,
     FIRST_OPERATION,
@@ -25,8 +26,7 @@ from curta.machine.ids import (
     Ids,
     segment_ids,
 )
-from curta.machine.instructions import OPERATIONS, Instruction
-from curta.machine.program import CoreProgram, Entry, Origin, Segment
+from curta.machine.instructions import OPERATIONS, CoreInstruction
 from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD, vocabulary
 
 ROW = np.dtype([("operation", "<u4"), *((name, "<u4") for name in FIELDS)])
@@ -105,7 +105,7 @@ class LoadedProgram:
     def __len__(self) -> int:
         return len(self.rows)
 
-    def instruction(self, number: int) -> Instruction:
+    def instruction(self, number: int) -> CoreInstruction:
         """An instruction as an object again."""
         row = self.rows[number]
         operation = int(row["operation"])
@@ -113,7 +113,7 @@ class LoadedProgram:
         fields = {name: int(row[name]) for name in FIELDS}
         if immediate:
             del fields["b"]
-        return Instruction(self.operations[operation % len(self.operations)], **fields)
+        return CoreInstruction(self.operations[operation % len(self.operations)], **fields)
 
     def origin(self, number: int) -> Origin:
         """Where an instruction comes from."""
@@ -198,7 +198,7 @@ def _check_fields(program: CoreProgram) -> None:
                 raise LimitError(f"{instruction.operation}: {name} has more than {size} bytes")
 
 
-def _row(instruction: Instruction, numbers: Mapping[str, int]) -> tuple[int, ...]:
+def _row(instruction: CoreInstruction, numbers: Mapping[str, int]) -> tuple[int, ...]:
     operation = numbers[instruction.operation]
     if instruction.b is None:
         operation += len(numbers)

@@ -19,19 +19,19 @@ from weakref import WeakValueDictionary
 
 from curta.engine import Engine
 from curta.errors import UserError
-from curta.machine.conversation import Host, Limits
+from curta.machine.conversation import ConversationLimits, Host
+from curta.machine.core_program import Segment
 from curta.machine.instance import Instance
 from curta.machine.kept.keeping import Ready, run_kept
 from curta.machine.load import load_program
 from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import Segment
 from curta.machine.run import (
     DEFAULT_LIMITS,
     MACHINE_LEVELS,
     LoadOptions,
     MachineLevel,
-    Program,
+    ProgramSource,
     Run,
     RunOptions,
     check_options,
@@ -47,7 +47,7 @@ from curta.machine.talkers import ReferenceTalker, Talker
 from curta.machine.toolchain import Watcher, read_program
 
 if TYPE_CHECKING:
-    from curta.machine.many import Given, Outcome
+    from curta.machine.many import Outcome, RunInput
 
 LOADING = LoadOptions.__annotations__
 LOOKS = 0.1
@@ -104,7 +104,7 @@ class Machine:
 
     def run(
         self,
-        program: Program,
+        program: ProgramSource,
         *,
         keep: str | Path | None = None,
         keep_tokens: bool = False,
@@ -124,8 +124,8 @@ class Machine:
 
     def map(
         self,
-        program: Program,
-        inputs: Iterable[Given],
+        program: ProgramSource,
+        inputs: Iterable[RunInput],
         *,
         jobs: int | None = None,
         **options: Unpack[RunOptions],
@@ -137,18 +137,19 @@ class Machine:
         Trap, say), in their order, as inputs are read. Traces are not kept unless that is asked
         for. In a script the call stands behind `if __name__ == "__main__":`.
         """
-        from curta.machine.many import Many, checked, run_many
-        from curta.machine.processes import work_of
+        from curta.machine.many import SharedSetup, checked, run_many
+        from curta.machine.processes import worker_setup
 
         if self.level == "reference":
             raise UserError("level 'reference' has no weights; take another level")
         ready = self.ready(program, **options)
         max_memory = options.get("max_memory", DEFAULT_LIMITS.max_memory)
         shared = checked({name: given for name, given in options.items() if name not in LOADING})
-        many = Many(work_of(ready, self.level), program_name(program), max_memory, shared)
-        return run_many(ready, many, inputs, jobs)
+        worker = worker_setup(ready, self.level)
+        setup = SharedSetup(worker, program_name(program), max_memory, shared)
+        return run_many(ready, setup, inputs, jobs)
 
-    def instantiate(self, program: Program, **options: Unpack[RunOptions]) -> Instance:
+    def instantiate(self, program: ProgramSource, **options: Unpack[RunOptions]) -> Instance:
         """A program whose exported functions are invoked one by one.
 
         Of C and C++ all functions that are not static are exported. Limits hold for all
@@ -157,7 +158,7 @@ class Machine:
         return constructed(self.begin(program, library=True, **options))
 
     def begin(
-        self, program: Program, *, library: bool = False, **options: Unpack[RunOptions]
+        self, program: ProgramSource, *, library: bool = False, **options: Unpack[RunOptions]
     ) -> Instance:
         """A conversation in which the program was said, and nothing was asked of it yet."""
         check_options(options, RunOptions)
@@ -170,7 +171,7 @@ class Machine:
     # -- the steps ---------------------------------------------
 
     def ready(
-        self, program: Program, *, library: bool = False, **options: Unpack[RunOptions]
+        self, program: ProgramSource, *, library: bool = False, **options: Unpack[RunOptions]
     ) -> Ready:
         """All that it takes to begin a run, or to go on with one."""
         check_options(options, RunOptions)
@@ -189,7 +190,7 @@ class Machine:
         )
 
     @contextmanager
-    def _made_ready(self, program: Program, watcher: Watcher | None) -> Iterator[None]:
+    def _made_ready(self, program: ProgramSource, watcher: Watcher | None) -> Iterator[None]:
         """Have the weights made ready while a program is; both take long the first time."""
         if self.level == "reference" or "engine" in self.__dict__ or not is_there(program):
             yield
@@ -210,7 +211,7 @@ class Machine:
 
     def load(
         self,
-        program: Program,
+        program: ProgramSource,
         *,
         library: bool = False,
         stored: bool = False,
@@ -222,7 +223,7 @@ class Machine:
         return self._load(module_of(program, library, options), options, stored=stored)
 
     def _load(self, content: bytes, options: LoadOptions, *, stored: bool = False) -> LoadedProgram:
-        limits = Limits(max_memory=options.get("max_memory", DEFAULT_LIMITS.max_memory))
+        limits = ConversationLimits(max_memory=options.get("max_memory", DEFAULT_LIMITS.max_memory))
         prove = options.get("prove", True)
         key = content, limits.max_memory, prove, stored
         program = self._programs.get(key)
@@ -236,7 +237,7 @@ class Machine:
         self,
         program: LoadedProgram,
         host: Host | None = None,
-        limits: Limits = DEFAULT_LIMITS,
+        limits: ConversationLimits = DEFAULT_LIMITS,
         segments: Sequence[Segment] = (),
     ) -> Instance:
         """Begin a conversation about a program: say it, and have it set itself up."""
@@ -247,7 +248,7 @@ class Machine:
         return start(self.talker(), program, host, limits, segments)
 
 
-def is_there(program: Program) -> bool:
+def is_there(program: ProgramSource) -> bool:
     """Whether there are files to be read, if that is what it takes."""
     if isinstance(program, bytes | bytearray):
         return True
@@ -274,7 +275,7 @@ def load_options(options: RunOptions) -> LoadOptions:
     return loading
 
 
-def module_of(program: Program, library: bool, options: LoadOptions) -> bytes:
+def module_of(program: ProgramSource, library: bool, options: LoadOptions) -> bytes:
     """The WebAssembly, compiled if it is not that already."""
     if isinstance(program, bytes | bytearray):
         return bytes(program)

@@ -21,7 +21,7 @@ from curta.errors import ProgramError, UserError
 from curta.machine.conversation import Figures
 from curta.machine.ids import Ids
 from curta.machine.kept.keeping import Ready
-from curta.machine.processes import Work, prepared, processes
+from curta.machine.processes import WorkerSetup, prepared, processes
 from curta.machine.run import (
     Run,
     TalkOptions,
@@ -37,37 +37,41 @@ SECONDS_OF_A_BATCH = 0.2
 LARGEST_BATCH = 1024
 AHEAD = 2
 """Batches for each process that are waiting or being run."""
-Given = bytes | Mapping[str, Any]
+RunInput = bytes | Mapping[str, Any]
 """An input: bytes for stdin, or options of a run (`stdin`, `args`, `env`, `seed`, ...)."""
 Outcome = Run | ProgramError
-Said = tuple[bytes, bytes, int, Figures, Ids] | ProgramError
+RunRecord = tuple[bytes, bytes, int, Figures, Ids] | ProgramError
 OF_A_RUN = ("stdin", "args", "env", "name", "seed", "max_tokens", "chapter_tokens", "keep_trace")
 
 
 @dataclass(frozen=True, slots=True)
-class Many:
+class SharedSetup:
     """What is the same for all runs."""
 
-    work: Work
+    worker: WorkerSetup
     name: str
     max_memory: int
     options: TalkOptions
 
 
 def run_many(
-    ready: Ready, many: Many, inputs: Iterable[Given], jobs: int | None
+    ready: Ready, shared: SharedSetup, inputs: Iterable[RunInput], jobs: int | None
 ) -> Iterator[Outcome]:
     """What comes of each input, in their order."""
     count = os.cpu_count() or 1 if jobs is None else jobs
     if not isinstance(count, int) or count < 1:
         raise UserError(f"jobs={jobs}: expected at least one process")
-    given = map(checked, inputs)
+    all_options = map(checked, inputs)
     if count == 1:
-        return (outcome(ready, said) for one in given for said in run_batch(many, [one])[0])
-    return _in_processes(ready, many, given, count)
+        return (
+            outcome(ready, record)
+            for options in all_options
+            for record in run_batch(shared, [options])[0]
+        )
+    return _in_processes(ready, shared, all_options, count)
 
 
-def checked(given: Given) -> TalkOptions:
+def checked(given: RunInput) -> TalkOptions:
     """An input as options; those with which another process could do nothing are refused."""
     if isinstance(given, bytes | bytearray | memoryview):
         return {"stdin": bytes(given)}
@@ -85,29 +89,29 @@ def checked(given: Given) -> TalkOptions:
 
 
 def _in_processes(
-    ready: Ready, many: Many, given: Iterator[TalkOptions], count: int
+    ready: Ready, shared: SharedSetup, all_options: Iterator[TalkOptions], count: int
 ) -> Iterator[Outcome]:
     pool, alive = processes(count)
-    waiting: deque[Future[tuple[list[Said], float]]] = deque()
+    waiting: deque[Future[tuple[list[RunRecord], float]]] = deque()
     size, failure = 1, None
     try:
         while True:
             while failure is None and len(waiting) < AHEAD * count:
                 batch = list[TalkOptions]()
                 try:
-                    batch.extend(islice(given, size))
+                    batch.extend(islice(all_options, size))
                 except Exception as error:  # of the inputs: what came before them comes first
                     failure = error
                 if not batch:
                     break
-                waiting.append(pool.submit(run_batch, many, batch))
+                waiting.append(pool.submit(run_batch, shared, batch))
             if not waiting and failure is not None:
                 raise failure
             if not waiting:
                 return
-            said, seconds = waiting.popleft().result()
-            size = max(1, min(int(SECONDS_OF_A_BATCH * len(said) / seconds), LARGEST_BATCH))
-            yield from (outcome(ready, one) for one in said)
+            records, seconds = waiting.popleft().result()
+            size = max(1, min(int(SECONDS_OF_A_BATCH * len(records) / seconds), LARGEST_BATCH))
+            yield from (outcome(ready, record) for record in records)
     except BrokenProcessPool as error:
         raise ProgramError(
             "a process that ran conversations ended: memory may be short, or, in a script, the "
@@ -118,28 +122,28 @@ def _in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-def run_batch(many: Many, batch: Sequence[TalkOptions]) -> tuple[list[Said], float]:
+def run_batch(shared: SharedSetup, batch: Sequence[TalkOptions]) -> tuple[list[RunRecord], float]:
     """What comes of some inputs, in this process, and how long it took."""
-    engine, program = prepared(many.work)
+    engine, program = prepared(shared.worker)
     started = time.perf_counter()
-    said: list[Said] = []
-    for given in batch:
-        options: TalkOptions = {"keep_trace": False, **many.options, **given}
+    records: list[RunRecord] = []
+    for own in batch:
+        options: TalkOptions = {"keep_trace": False, **shared.options, **own}
         try:
-            instance = converse(talker_of(engine), program, many.name, options, many.max_memory)
+            instance = converse(talker_of(engine), program, shared.name, options, shared.max_memory)
             with closing(instance.conversation.talker):
                 run = run_to_end(instance)
         except ProgramError as error:
-            said.append(error)
+            records.append(error)
         else:
-            said.append((run.stdout, run.stderr, run.exit_code, run.figures, run.trace.ids))
-    return said, time.perf_counter() - started
+            records.append((run.stdout, run.stderr, run.exit_code, run.figures, run.trace.ids))
+    return records, time.perf_counter() - started
 
 
-def outcome(ready: Ready, said: Said) -> Outcome:
-    if isinstance(said, ProgramError):
-        return said
-    stdout, stderr, code, figures, ids = said
+def outcome(ready: Ready, record: RunRecord) -> Outcome:
+    if isinstance(record, ProgramError):
+        return record
+    stdout, stderr, code, figures, ids = record
     trace = Trace(ready.program.tokens)
     trace.append(ids)
     return Run(stdout, stderr, code, figures, trace)

@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.errors import TokenError
+from curta.machine.extents import Extents, Places, extents_in, in_turn, taken_apart
 from curta.machine.ids import (
     AT_ID,
     DISTANCES,
@@ -36,29 +37,28 @@ from curta.machine.ids import (
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.ledger import Ledger, Words
 from curta.machine.loaded import LoadedProgram
-from curta.machine.pieces import Pieces, Places, in_turn, pieces_in, taken_apart
 from curta.machine.vocabulary import ADDRESS_BYTES, DIGIT, FAR, MOST_REGISTERS, NEAR
 
 _WORD_DIGITS, _DIGIT_BITS = 3, 12
 _HEAD = 1 + ADDRESS_BYTES
 """Tokens before the content of a piece."""
 _APART, _APART_REGISTERS = _HEAD, _HEAD + 1
-"""So many zeros between pieces are said, as a head (and behind registers a jump) is as long."""
+"""So many zeros between extents are said, as a head (and behind registers a jump) is as long."""
 
 
 @dataclass(frozen=True)
 class Opening:
     """The state of a run between two instructions."""
 
-    memory: Pieces
-    registers: Pieces
+    memory: Extents
+    registers: Extents
     frame: int = 0
     counter: int = 0
 
 
 def opening_of(ledger: Ledger) -> Opening:
     """What a run has filed, and where it is."""
-    registers = pieces_in(ledger.registers(), _APART_REGISTERS, MOST_REGISTERS)
+    registers = extents_in(ledger.registers(), _APART_REGISTERS, MOST_REGISTERS)
     return Opening(ledger.memory(_APART), registers, ledger.frame, ledger.counter)
 
 
@@ -76,18 +76,18 @@ def opening_ids(program: LoadedProgram, opening: Opening) -> Ids:
     return np.concatenate([*parts, jump], dtype=np.int32)
 
 
-def _memory_said(pieces: Pieces) -> Ids:
-    heads = _heads(AT_ID, pieces.firsts), np.full(len(pieces), _HEAD)
-    return in_turn(heads, (pieces.content.astype(np.int32) + FIRST_DATA, pieces.lengths))
+def _memory_said(extents: Extents) -> Ids:
+    heads = _heads(AT_ID, extents.firsts), np.full(len(extents), _HEAD)
+    return in_turn(heads, (extents.content.astype(np.int32) + FIRST_DATA, extents.lengths))
 
 
-def _registers_said(pieces: Pieces) -> Ids:
-    heads = _heads(REGISTERS_ID, pieces.firsts), np.full(len(pieces), _HEAD)
-    said, digits = _words_said(pieces.content)
+def _registers_said(extents: Extents) -> Ids:
+    heads = _heads(REGISTERS_ID, extents.firsts), np.full(len(extents), _HEAD)
+    said, digits = _words_said(extents.content)
     before = np.append(0, np.cumsum(digits))
-    ends = np.cumsum(pieces.lengths)
-    lengths = before[ends] - before[ends - pieces.lengths]
-    return in_turn(heads, (said, lengths), _jumps(-pieces.lengths))
+    ends = np.cumsum(extents.lengths)
+    lengths = before[ends] - before[ends - extents.lengths]
+    return in_turn(heads, (said, lengths), _jumps(-extents.lengths))
 
 
 def _heads(mark: int, numbers: Places) -> Ids:
@@ -140,7 +140,7 @@ def split_opening(ids: Ids) -> tuple[Ids, Opening]:
         np.where(is_memory, 0, sizes - _HEAD),
     )
     numbers = _numbers(heads)
-    memory = Pieces(numbers[is_memory], sizes[is_memory] - _HEAD, _bytes(content, FIRST_DATA))
+    memory = Extents(numbers[is_memory], sizes[is_memory] - _HEAD, _bytes(content, FIRST_DATA))
     registers = _registers(numbers[~is_memory], sizes[~is_memory] - _HEAD, said)
     frame, rest = 0, ids[start + 1 :]
     while len(rest) and rest[0] == FRAME_ID:
@@ -174,21 +174,21 @@ def _numbers(heads: Ids) -> Places:
     return numbers
 
 
-def _registers(firsts: Places, sizes: Places, said: Ids) -> Pieces:
+def _registers(firsts: Places, sizes: Places, ids: Ids) -> Extents:
     """Where registers begin, and their words: one ends with each last digit, and a jump follows."""
-    is_last = (said >= FIRST_LAST) & (said < FIRST_LAST + DIGIT)
-    is_more = (said >= FIRST_MORE) & (said < FIRST_MORE + DIGIT)
+    is_last = (ids >= FIRST_LAST) & (ids < FIRST_LAST + DIGIT)
+    is_more = (ids >= FIRST_MORE) & (ids < FIRST_MORE + DIGIT)
     before = np.append(0, np.cumsum(is_last))
     ends = np.cumsum(sizes)
     counts = before[ends] - before[ends - sizes]
-    said, is_last = said[is_last | is_more], is_last[is_last | is_more]
+    ids, is_last = ids[is_last | is_more], is_last[is_last | is_more]
     places = np.flatnonzero(is_last)
     lengths = np.diff(places, prepend=-1)
-    if lengths.sum() != len(said) or lengths.max(initial=1) > _WORD_DIGITS:
+    if lengths.sum() != len(ids) or lengths.max(initial=1) > _WORD_DIGITS:
         raise TokenError("an opening has a register whose word is not complete")
-    digits = np.where(is_last, said - FIRST_LAST, said - FIRST_MORE).astype(np.int64)
+    digits = np.where(is_last, ids - FIRST_LAST, ids - FIRST_MORE).astype(np.int64)
     words = digits[places]
     for place in range(1, _WORD_DIGITS):
         higher = digits[np.maximum(places - place, 0)] << _DIGIT_BITS * place
         words += np.where(lengths > place, higher, 0)
-    return Pieces(firsts, counts, words.astype(np.uint32))
+    return Extents(firsts, counts, words.astype(np.uint32))

@@ -1,4 +1,4 @@
-"""The default machine's weights, their C, and the kit for programs: files that come with curta.
+"""The default machine's weights and their C: files that come with curta.
 
 `python -m curta.machine.package` makes them anew; `--check` only says whether they are what the
 sources give. A file's name is the key under which the cache would have it (`store.py`): where the
@@ -10,31 +10,23 @@ from __future__ import annotations
 import argparse
 import lzma
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from curta.compiler import compile
-from curta.engine.builds import KITS
-from curta.engine.hot import kit_key
 from curta.engine.model_cache import MODELS, NATIVE, model_key
-from curta.engine.native.emit import model_to_c, model_to_kit
+from curta.engine.native.emit import model_to_c
 from curta.machine.computer import build
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.weights import weights_key, with_facts
 from curta.store import PACKAGED
 
 
-def package() -> dict[Path, bytes]:
-    """The files, made from the sources: nothing is taken from a cache."""
-    graph = build(())
-    model = compile(graph, MOST_TOKENS)
-    source, kit = model_to_c(model), model_to_kit(model)
-    assert kit is not None
-    return {
-        PACKAGED / MODELS.name / f"{model_key(graph, MOST_TOKENS)}.xz": model.to_bytes(),
-        PACKAGED / NATIVE.name / f"{weights_key()}.xz": with_facts(model, source),
-        PACKAGED / KITS.name / f"{kit_key(source)}.xz": kit.to_json().encode(),
-    }
+def package() -> Iterator[tuple[Path, bytes]]:
+    """The files, the weights first, made from the sources: nothing is taken from a cache."""
+    model = compile(build(()), MOST_TOKENS)
+    yield PACKAGED / MODELS.name / f"{model_key(model.graph, MOST_TOKENS)}.xz", model.to_bytes()
+    yield PACKAGED / NATIVE.name / f"{weights_key()}.xz", with_facts(model, model_to_c(model))
 
 
 def differences(files: dict[Path, bytes]) -> list[str]:
@@ -60,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m curta.machine.package", description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing")
     options = parser.parse_args(arguments)
-    files = package()
+    files = dict(package())
     wrong = differences(files)
     if wrong and options.check:
         print("\n".join(["python -m curta.machine.package makes them again:", *wrong]))

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Work:
+class WorkerSetup:
     """What another process has to know of a machine and its program."""
 
     level: Level
@@ -36,35 +36,35 @@ class Work:
     """That PyTorch uses; None leaves it to PyTorch."""
 
 
-def work_of(ready: Ready, level: Level) -> Work:
+def worker_setup(ready: Ready, level: Level) -> WorkerSetup:
     """What others have to know of this; modules with extensions are looked for from here on."""
     program = ready.program
-    return Work(
+    return WorkerSetup(
         level, program.to_bytes(), program.baked, ready.weights, ready.extensions, os.getcwd()
     )
 
 
 @cache
-def prepared(work: Work) -> tuple[Engine, LoadedProgram]:
+def prepared(setup: WorkerSetup) -> tuple[Engine, LoadedProgram]:
     """What every process makes once."""
     from curta.machine.bake import load_baked
     from curta.machine.extensions import find_extension
     from curta.machine.parts.operations import Operations
     from curta.machine.weights import load_machine
 
-    if work.threads is not None and work.level == "plain":
+    if setup.threads is not None and setup.level == "plain":
         from curta.engine.plain import use_threads
 
-        use_threads(work.threads)
-    program = replace(LoadedProgram.from_bytes(work.program), baked=work.is_baked)
-    if work.weights is not None:
-        return load_baked(work.weights, work.level, prove=False).engine, program
-    sys.path.insert(0, work.folder)
+        use_threads(setup.threads)
+    program = replace(LoadedProgram.from_bytes(setup.program), baked=setup.is_baked)
+    if setup.weights is not None:
+        return load_baked(setup.weights, setup.level, prove=False).engine, program
+    sys.path.insert(0, setup.folder)
     try:
-        extensions = [find_extension(text) for text in work.extensions]
+        extensions = [find_extension(text) for text in setup.extensions]
     finally:
         sys.path.pop(0)
-    return load_machine(work.level, Operations(extensions).extensions), program
+    return load_machine(setup.level, Operations(extensions).extensions), program
 
 
 def processes(count: int) -> tuple[ProcessPoolExecutor, Connection]:

@@ -8,9 +8,9 @@ from itertools import pairwise
 import numpy as np
 
 from curta.errors import TokenError
+from curta.machine.core_program import CoreProgram, Segment
 from curta.machine.ids import AT_ID, FIRST_BYTE, FIRST_DATA, FIRST_OPERATION, START_ID, Ids
-from curta.machine.instructions import OPERATIONS, Instruction
-from curta.machine.program import CoreProgram, Segment
+from curta.machine.instructions import OPERATIONS, CoreInstruction
 from curta.machine.vocabulary import ADDRESS_BYTES, FIELDS, RECORD
 
 
@@ -26,7 +26,7 @@ def decode_prompt(ids: Ids, operations: Sequence[str] = OPERATIONS) -> CoreProgr
     return CoreProgram(tuple(_instructions(records, operations)), tuple(segments))
 
 
-def _instructions(records: Ids, operations: Sequence[str]) -> list[Instruction]:
+def _instructions(records: Ids, operations: Sequence[str]) -> list[CoreInstruction]:
     numbers = records[:, 0] - FIRST_OPERATION
     operands = records[:, 1:] - FIRST_BYTE
     if len(records) and not (
@@ -44,7 +44,7 @@ def _instructions(records: Ids, operations: Sequence[str]) -> list[Instruction]:
     names = [operations[number % len(operations)] for number in numbers.tolist()]
     immediate = (numbers >= len(operations)).tolist()
     return [
-        Instruction(name, a, None if constant else b, c, d, value, target)
+        CoreInstruction(name, a, None if constant else b, c, d, value, target)
         for name, constant, a, b, c, d, value, target in zip(
             names, immediate, *(columns[name] for name in FIELDS), strict=True
         )

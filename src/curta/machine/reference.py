@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from curta.machine.core_program import PRIVATE, CoreProgram, Segment
 from curta.machine.encode import encode_jump, encode_word
 from curta.machine.float_digits import missing_digits
 from curta.machine.float_words import BY_DIGITS
@@ -22,14 +23,13 @@ from curta.machine.instructions import (
     TRAPS,
     VALUES,
     WORD,
-    Instruction,
+    CoreInstruction,
     has_fourth,
     kind_of,
     signed,
 )
 from curta.machine.parts.operations import Extension
 from curta.machine.parts.token import FLOAT_DIGITS
-from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.vocabulary import (
     AWAIT,
     ERRORS,
@@ -112,7 +112,7 @@ class CoreMachine:
             token = TRAP_TOKENS[TRAPS.index(str(error))]
             return self.end(token)
 
-    def execute(self, instruction: Instruction, a: int, b: int, c: int) -> str | None:
+    def execute(self, instruction: CoreInstruction, a: int, b: int, c: int) -> str | None:
         name = instruction.operation
         match kind_of(name):
             case "value":
@@ -143,7 +143,7 @@ class CoreMachine:
     def say(self, *tokens: str) -> None:
         self.tokens += tokens
 
-    def say_word(self, instruction: Instruction, word: int) -> None:
+    def say_word(self, instruction: CoreInstruction, word: int) -> None:
         self.say(*encode_word(word))
         self.write(instruction.d, word)
         self.counter += 1
@@ -153,7 +153,7 @@ class CoreMachine:
         self.say(token)
         return token
 
-    def divide(self, instruction: Instruction, a: int, b: int) -> None:
+    def divide(self, instruction: CoreInstruction, a: int, b: int) -> None:
         """Quotients in base 256; a remainder follows the quotient, in base 4096."""
         name = instruction.operation
         dividend, divisor, negative = a, b, False
@@ -184,7 +184,7 @@ class CoreMachine:
             self.say(QUOTIENT_SCRATCH[digits[-1]])
             self.scratch = [*reversed(digits), *[0] * (FLOAT_DIGITS - len(digits))]
 
-    def jump(self, instruction: Instruction, a: int, b: int) -> None:
+    def jump(self, instruction: CoreInstruction, a: int, b: int) -> None:
         name, target = instruction.operation, self.counter + 1
         comparison = CORE[name].comparison
         if name in ("jump", "call"):
@@ -207,7 +207,7 @@ class CoreMachine:
 
     # -- memory -------------------------------------------------------------------------------
 
-    def sum(self, instruction: Instruction, a: int, b: int) -> int:
+    def sum(self, instruction: CoreInstruction, a: int, b: int) -> int:
         """Where an access is; register b, if there is one, is an index, added as i32.add does."""
         base = a if instruction.b is None else (a + b) % WORD
         return base + instruction.immediate

@@ -44,7 +44,7 @@ def is_source(name: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Source:
+class ProgramOptions:
     """Which program it is.
 
     program:   a file .c .cc .cpp .cxx (or several), .wat or .wasm, or .safetensors from curta bake
@@ -59,7 +59,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Loading(Source):
+class Loading(ProgramOptions):
     """How it is made ready.
 
     unproved:   even if it is not proved that the program does what its WebAssembly does

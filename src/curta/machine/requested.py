@@ -13,7 +13,7 @@ from typing import Any
 
 from curta.errors import UserError
 from curta.machine.bake import SUFFIX, BakedMachine, load_baked
-from curta.machine.conversation import Conversation, Host, Input, Limits
+from curta.machine.conversation import Conversation, ConversationLimits, Host, Input
 from curta.machine.extensions import Extension, find_extension
 from curta.machine.instance import Instance
 from curta.machine.kept.file import KeptRun
@@ -27,7 +27,7 @@ from curta.machine.kept.keeping import (
 )
 from curta.machine.kept.resume import ready_for
 from curta.machine.machine import Machine
-from curta.machine.request import Loading, Request, Source
+from curta.machine.request import Loading, ProgramOptions, Request
 from curta.machine.run import (
     LoadOptions,
     MachineLevel,
@@ -99,7 +99,7 @@ def extensions_of(names: tuple[str, ...]) -> list[Extension]:
         sys.path.pop(0)
 
 
-def given(request: Source, *names: str) -> list[str]:
+def given(request: ProgramOptions, *names: str) -> list[str]:
     """Those of some options that are not as they are by default."""
     configuration: Any = type(request)
     return [
@@ -109,12 +109,12 @@ def given(request: Source, *names: str) -> list[str]:
     ]
 
 
-def is_baked(request: Source) -> bool:
+def is_baked(request: ProgramOptions) -> bool:
     """Is the program a model file, by its name?"""
     return request.program[0].lower().endswith(SUFFIX)
 
 
-def baked_machine(request: Source, level: MachineLevel) -> BakedMachine:
+def baked_machine(request: ProgramOptions, level: MachineLevel) -> BakedMachine:
     """The machine in the file that the request names."""
     first = request.program[0]
     if len(request.program) > 1:
@@ -128,7 +128,7 @@ def baked_machine(request: Source, level: MachineLevel) -> BakedMachine:
     return load_baked(first, level, extensions_of(request.extension), prove=prove)
 
 
-def machine_of(request: Source, level: MachineLevel, screen: Screen) -> SomeMachine:
+def machine_of(request: ProgramOptions, level: MachineLevel, screen: Screen) -> SomeMachine:
     """The machine that runs the program; the screen shows what is made ready."""
 
     def prepare(what: str) -> None:
@@ -177,7 +177,7 @@ def keep(
     if request.invoke is None:
         invoked = run_invocations(made.program)
     else:
-        instance = Instance(Conversation(made.talker, made.program, Host(), Limits()))
+        instance = Instance(Conversation(made.talker, made.program, Host(), ConversationLimits()))
         _, patterns = instance.patterns(request.invoke, numbers(request, instance))
         invoked = library_invocations(made.program, request.invoke, patterns)
     kept = create(path, made, name, options, invoked, keeps_tokens=keeps_tokens, output=output)

@@ -15,19 +15,26 @@ from typing import Literal, TypedDict
 from curta.engine import LEVELS, Engine, Level
 from curta.errors import UserError
 from curta.machine import layout
-from curta.machine.conversation import Conversation, Figures, Host, Input, Limits, Readable
+from curta.machine.conversation import (
+    Conversation,
+    ConversationLimits,
+    Figures,
+    Host,
+    Input,
+    Readable,
+)
+from curta.machine.core_program import Segment
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import Segment
 from curta.machine.talkers import NativeTalker, SessionTalker, Talker
 from curta.machine.toolchain import Watcher
 from curta.machine.trace import Trace
 
 MachineLevel = Level | Literal["reference"]
 MACHINE_LEVELS: tuple[MachineLevel, ...] = (*LEVELS, "reference")
-Program = str | Path | bytes | Sequence[str | Path]
+ProgramSource = str | Path | bytes | Sequence[str | Path]
 """A file, several files of C or C++, or the bytes of a module."""
-DEFAULT_LIMITS = Limits()
+DEFAULT_LIMITS = ConversationLimits()
 CONSTRUCTORS = "_initialize"
 
 
@@ -144,7 +151,7 @@ def converse(
     max_memory: int = DEFAULT_LIMITS.max_memory,
 ) -> Instance:
     """Begin a conversation about a program: say it, and have it set itself up."""
-    limits = Limits(
+    limits = ConversationLimits(
         options.get("max_tokens"),
         options.get("chapter_tokens"),
         max_memory,
@@ -170,7 +177,7 @@ def start(
     talker: Talker,
     program: LoadedProgram,
     host: Host | None = None,
-    limits: Limits = DEFAULT_LIMITS,
+    limits: ConversationLimits = DEFAULT_LIMITS,
     segments: Sequence[Segment] = (),
 ) -> Instance:
     """The same with everything made already."""
@@ -200,7 +207,7 @@ def constructed(instance: Instance) -> Instance:
     return instance
 
 
-def program_name(program: Program) -> str:
+def program_name(program: ProgramSource) -> str:
     """What a program is told that it is called."""
     if isinstance(program, bytes | bytearray):
         return "program"

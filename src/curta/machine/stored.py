@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from curta.errors import UnsupportedFeatureError
-from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, Instruction
-from curta.machine.program import PRIVATE, CoreProgram, Origin, Segment
+from curta.machine.core_program import PRIVATE, CoreProgram, Origin, Segment
+from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, CoreInstruction
 
 ALL_PAGES = 1 << 16
 FIRST_ENTRY = 2
@@ -29,8 +29,8 @@ def with_stores(program: CoreProgram) -> CoreProgram:
         )
     stored = stores(image(program.segments), scratch)
     if any(segment.address < PRIVATE for segment in program.segments):
-        everything = Instruction("copy", d=MEMORY_PAGES, immediate=ALL_PAGES)
-        stored = [everything, *stored, Instruction("copy", d=MEMORY_PAGES)]
+        everything = CoreInstruction("copy", d=MEMORY_PAGES, immediate=ALL_PAGES)
+        stored = [everything, *stored, CoreInstruction("copy", d=MEMORY_PAGES)]
     instructions += [*stored, begin]
     added = len(instructions) - len(program.instructions) if program.origins else 0
     origins = program.origins + (Origin("memory", library=True),) * added
@@ -47,15 +47,15 @@ def image(segments: Iterable[Segment]) -> dict[int, int]:
     return {address: word for address, word in words.items() if word}
 
 
-def stores(words: Mapping[int, int], scratch: int) -> list[Instruction]:
+def stores(words: Mapping[int, int], scratch: int) -> list[CoreInstruction]:
     """Instructions that store words; equal ones in a row need to be said only once."""
-    found: list[Instruction] = []
+    found: list[CoreInstruction] = []
     held = 0
     for place, word in words.items():
         private, address = divmod(place, PRIVATE)
         if word != held:
-            found.append(Instruction("copy", d=scratch, immediate=word))
+            found.append(CoreInstruction("copy", d=scratch, immediate=word))
             held = word
         operation = "poke32" if private else "store32"
-        found.append(Instruction(operation, a=ZERO, c=scratch, immediate=address))
+        found.append(CoreInstruction(operation, a=ZERO, c=scratch, immediate=address))
     return found

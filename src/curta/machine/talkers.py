@@ -17,11 +17,11 @@ import numpy as np
 
 from curta.engine.base import Engine, Session
 from curta.engine.native import CHUNK, Native, NativeSession
+from curta.machine.core_program import CoreProgram, Segment
 from curta.machine.ids import ID_OF, START_ID, STOP_IDS, Ids, last_words
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.opening import split_opening
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import CoreProgram, Segment
 from curta.machine.prompt import decode_prompt
 from curta.machine.reference import CoreMachine
 

@@ -84,7 +84,7 @@ NAMES = b"\4name"
 UNCERTAIN = 0.05
 """Seconds: a file that was changed so shortly before may have been changed during compilation."""
 
-Source = str | Path
+SourcePath = str | Path
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +98,7 @@ class Watcher:
 
 
 def read_program(
-    sources: Source | Sequence[Source],
+    sources: SourcePath | Sequence[SourcePath],
     flags: Sequence[str] = (),
     *,
     library: bool = False,
@@ -130,7 +130,7 @@ def read_program(
     return assemble(text)
 
 
-def _listed(sources: Source | Sequence[Source]) -> Sequence[Source]:
+def _listed(sources: SourcePath | Sequence[SourcePath]) -> Sequence[SourcePath]:
     names = [sources] if isinstance(sources, str | Path) else sources
     if not names:
         raise UserError("no program: give a file " + " ".join(SUFFIXES))

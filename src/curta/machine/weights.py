@@ -31,7 +31,7 @@ SOURCES = (
     *("engine/base.py", "machine/parts/*.py", "machine/wasm/*.py", "machine/weights.py"),
     *(
         f"machine/{name}.py"
-        for name in ("computer", "float_words", "instructions", "program", "vocabulary")
+        for name in ("computer", "float_words", "instructions", "core_program", "vocabulary")
     ),
 )
 """What the weights and their C are made by."""

@@ -118,8 +118,8 @@ def test_parts_are_disjoint_and_test_problems_come_from_the_test_part() -> None:
     source = problems().by_length(2)
     sizes = np.random.default_rng(0).integers(1, 3, (ROWS, 2))
     seen, unseen = (
-        set(texts(problems().setup, source.rows(sizes, part, key=jax.random.key(2))))
-        for part in ("train", "test")
+        set(texts(problems().setup, source.rows(sizes, split, key=jax.random.key(2))))
+        for split in ("train", "test")
     )
     assert len(seen) > 200
     assert len(unseen) > 100
@@ -129,11 +129,11 @@ def test_parts_are_disjoint_and_test_problems_come_from_the_test_part() -> None:
 def test_cells_know_what_was_trained_and_share_programs() -> None:
     cells = {cell.sizes: cell for cell in problems().cells}
     assert len(cells) == 9
-    assert cells[2, 1] == Cell((2, 1), trained=True, part="test")
-    assert cells[2, 3] == Cell((2, 3), trained=False, part="all")
+    assert cells[2, 1] == Cell((2, 1), trained=True, split="test")
+    assert cells[2, 3] == Cell((2, 3), trained=False, split="all")
     assert {places: len(group) for places, group in problems().buckets().items()} == {2: 4, 3: 5}
     primed = Problems(Setup(tiny(priming=(3, 3))), TINY.evaluation)
-    assert {cell.part for cell in primed.cells if cell.sizes == (3, 3)} == {"test"}
+    assert {cell.split for cell in primed.cells if cell.sizes == (3, 3)} == {"test"}
 
 
 def test_numbers_longer_than_the_table_of_places_are_refused() -> None:
@@ -228,10 +228,10 @@ def test_commuted_questions_are_new_one_way_round_only() -> None:
             question
             for seed in range(8)
             for question in texts(
-                problems().setup, source.rows(sizes, part, key=jax.random.key(seed))
+                problems().setup, source.rows(sizes, split, key=jax.random.key(seed))
             )
         }
-        for part in ("train", "test")
+        for split in ("train", "test")
     )
     assert len(train) > 2500
     assert len(test) > 700

@@ -175,12 +175,14 @@ def test_every_seed_walks_along_the_same_numbers(monkeypatch):
     monkeypatch.setattr(measure, "picked", lambda models, index: models[index])
     experiment = Experiment(task="digit_step").with_(seed=7)
     judge = SimpleNamespace(models=[3, 4], seeds=2, setup=SimpleNamespace(experiment=experiment))
-    found = Evaluation((1,), 1, (7, 8))
-    work = measure.Work(judge, found, lambda done, total: told.append((done, total)), 20, 0)
-    work.walks(EvaluationConfig(walks=(1, 10), samples=5))
+    evaluation = Evaluation((1,), 1, (7, 8))
+    evaluator = measure.Evaluator(
+        judge, evaluation, lambda done, total: told.append((done, total)), 20, 0
+    )
+    evaluator.walks(EvaluationConfig(walks=(1, 10), samples=5))
     assert asked == [(3, (1, 10), 5, 7), (4, (1, 10), 5, 7)]
     assert told == [(5, 20), (10, 20), (15, 20), (20, 20)]
-    assert [[cell.exact for cell in cells] for cells in found.walks] == [[3, 4], [3, 4]]
+    assert [[cell.exact for cell in cells] for cells in evaluation.walks] == [[3, 4], [3, 4]]
 
 
 def test_formats_that_write_steps_otherwise_are_refused():

@@ -105,7 +105,7 @@ def test_a_trained_model_says_whole_numbers() -> None:
         ),
     )
     model = of_seed(train(here), 0)
-    rows = jax.jit(lambda key: here.sampler.rows(40, key=key, part="all"))(jax.random.key(9))
+    rows = jax.jit(lambda key: here.sampler.rows(40, key=key, split="all"))(jax.random.key(9))
     judged = eqx.filter_jit(teacher_forced)(model, here, rows)
     decoded = generated_right(model, here, rows)
     np.testing.assert_array_equal(judged.exact[0], decoded)

@@ -19,7 +19,7 @@ from curta.learn.keys import new_key
 from curta.learn.models.config import ModelConfig
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.devices import Devices
-from curta.learn.training.loop import Report, check_models, train
+from curta.learn.training.loop import ChunkMetrics, check_models, train
 from curta.learn.training.objective import in_precision, objective
 from curta.learn.training.state import TrainingState, load_state, new_state, of_seed, save_state
 
@@ -51,12 +51,12 @@ def test_a_run_stopped_and_resumed_is_the_same_bit_for_bit(trained, tmp_path):
     class StoppedError(Exception):
         pass
 
-    def stop(report: Report, state: TrainingState) -> None:
+    def stop(report: ChunkMetrics, state: TrainingState) -> None:
         save_state(state, path)
         raise StoppedError
 
     with pytest.raises(StoppedError):
-        train(Setup(TINY), on_report=stop)
+        train(Setup(TINY), on_chunk=stop)
     again = load_state(Setup(TINY), path)
     assert int(again.step) == 6
     assert_same(train(Setup(TINY), again), trained)
@@ -75,9 +75,9 @@ def test_seeds_in_one_program_are_those_in_threads(trained, monkeypatch):
 
 
 def test_reports_say_what_happened():
-    reports: list[Report] = []
+    reports: list[ChunkMetrics] = []
     setup = Setup(TINY.with_(steps=60, chunk=20, learning_rate=1e-2))
-    train(setup, on_report=lambda report, state: reports.append(report))
+    train(setup, on_chunk=lambda report, state: reports.append(report))
     assert [report.step for report in reports] == [20, 40, 60]
     assert all(len(report.loss) == 2 for report in reports)
     assert max(reports[-1].loss) < min(reports[0].loss)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, Instruction
-from curta.machine.program import CoreProgram, Entry, Origin, Segment
+from curta.machine.core_program import CoreProgram, Entry, Origin, Segment
+from curta.machine.instructions import FIRST_GLOBAL, MEMORY_PAGES, CoreInstruction
 
 SCRATCH = FIRST_GLOBAL
 CALLS = 4
@@ -18,57 +18,61 @@ def program() -> CoreProgram:
     """
     stubs = [
         # 0: set up: one page of memory
-        [Instruction("copy", d=MEMORY_PAGES, immediate=1)],
+        [CoreInstruction("copy", d=MEMORY_PAGES, immediate=1)],
         # 1: add(i32, i32) -> i32
         [
-            Instruction("await", d=1),
-            Instruction("await", d=2),
-            Instruction("add", a=1, b=2, d=SCRATCH),
+            CoreInstruction("await", d=1),
+            CoreInstruction("await", d=2),
+            CoreInstruction("add", a=1, b=2, d=SCRATCH),
         ],
         # 2: swap(i64) -> (i32, i32)
         [
-            Instruction("await", d=1),
-            Instruction("await", d=2),
-            Instruction("copy", b=2, d=SCRATCH),
-            Instruction("copy", b=1, d=SCRATCH),
+            CoreInstruction("await", d=1),
+            CoreInstruction("await", d=2),
+            CoreInstruction("copy", b=2, d=SCRATCH),
+            CoreInstruction("copy", b=1, d=SCRATCH),
         ],
         # 3: divide(i32, i32) -> i32, which may trap
         [
-            Instruction("await", d=1),
-            Instruction("await", d=2),
-            Instruction("div_s", a=1, b=2, d=1),
-            Instruction("copy", b=1, d=SCRATCH),
+            CoreInstruction("await", d=1),
+            CoreInstruction("await", d=2),
+            CoreInstruction("div_s", a=1, b=2, d=1),
+            CoreInstruction("copy", b=1, d=SCRATCH),
         ],
         # 4: quit(i32): the exit code is the argument
-        [Instruction("await", d=1), Instruction("copy", b=1, d=SCRATCH), Instruction("exit")],
+        [
+            CoreInstruction("await", d=1),
+            CoreInstruction("copy", b=1, d=SCRATCH),
+            CoreInstruction("exit"),
+        ],
         # 5: _start: the input to the output, with a mark on the standard error at the end
         [
-            Instruction("read", d=1),
-            Instruction("jump_eq", a=1, immediate=0xFFFFFFFF, target=CALLS + 5 * STUB + 4),
-            Instruction("write_out", b=1),
-            Instruction("jump", target=CALLS + 5 * STUB),
-            Instruction("write_err", immediate=ord("!")),
+            CoreInstruction("read", d=1),
+            CoreInstruction("jump_eq", a=1, immediate=0xFFFFFFFF, target=CALLS + 5 * STUB + 4),
+            CoreInstruction("write_out", b=1),
+            CoreInstruction("jump", target=CALLS + 5 * STUB),
+            CoreInstruction("write_err", immediate=ord("!")),
         ],
         # 6: spin: for ever
-        [Instruction("jump", target=CALLS + 6 * STUB)],
+        [CoreInstruction("jump", target=CALLS + 6 * STUB)],
         # 7: same(f64) -> f64, through memory
         [
-            Instruction("await", d=1),
-            Instruction("await", d=2),
-            Instruction("store32", a=0, immediate=8, c=2),
-            Instruction("copy", b=1, d=SCRATCH),
-            Instruction("load32", a=0, immediate=8, d=SCRATCH),
+            CoreInstruction("await", d=1),
+            CoreInstruction("await", d=2),
+            CoreInstruction("store32", a=0, immediate=8, c=2),
+            CoreInstruction("copy", b=1, d=SCRATCH),
+            CoreInstruction("load32", a=0, immediate=8, d=SCRATCH),
         ],
     ]
     code = [
-        Instruction("await", d=1),
-        Instruction("mul", a=1, immediate=STUB, d=1),
-        Instruction("add", a=1, immediate=CALLS, d=1),
-        Instruction("call_to", a=1, immediate=0, d=30),
+        CoreInstruction("await", d=1),
+        CoreInstruction("mul", a=1, immediate=STUB, d=1),
+        CoreInstruction("add", a=1, immediate=CALLS, d=1),
+        CoreInstruction("call_to", a=1, immediate=0, d=30),
     ]
     origins = [Origin("entry", library=True)] * CALLS
     for number, stub in enumerate(stubs):
-        rest = [Instruction("jump")] * (STUB - len(stub))
+        rest = [CoreInstruction("jump")] * (STUB - len(stub))
         code += [*stub, *rest]
         # The stub of divide is a library function, so that a trap is placed in what came before.
         origins += [Origin(f"stub{number}", -1, library=number == 3)] * STUB

@@ -16,15 +16,15 @@ from curta import Machine, Trap
 from curta.errors import LimitError, TokenError, ToolchainError
 from curta.machine import conversation, talkers
 from curta.machine.conversation import Conversation
+from curta.machine.core_program import PRIVATE, Segment
 from curta.machine.encode import encode_jump, encode_segment, encode_word
+from curta.machine.extents import extents_in, extents_of
 from curta.machine.ids import STORED_ID, Ids, names
 from curta.machine.instance import Instance
 from curta.machine.instructions import CORE, GLOBALS, LARGEST_FRAME
 from curta.machine.ledger import FIRST_FRAME, MEMORY_PAGE, PlainLedger, new_ledger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import Opening, decode_opening, opening_ids, opening_of
-from curta.machine.pieces import pieces_in, pieces_of
-from curta.machine.program import PRIVATE, Segment
 from curta.machine.prompt import decode_prompt
 from curta.machine.run import MachineLevel
 from curta.machine.talkers import ReferenceTalker
@@ -185,10 +185,10 @@ def test_openings_say_all_of_a_state(
 ) -> None:
     own = program()
     held = (
-        pieces_of(
+        extents_of(
             [(address, np.array([byte], np.uint8)) for address, byte in memory.items()], np.uint8
         ),
-        pieces_of(
+        extents_of(
             [(place, np.array([word], np.uint32)) for place, word in registers.items()], np.uint32
         ),
     )
@@ -231,10 +231,10 @@ def number_said(number: int) -> list[str]:
 @pytest.mark.parametrize("most", [1, 3, 1000])
 def test_pieces(most: int) -> None:
     content = np.random.default_rng(0).integers(0, 5, 500, dtype=np.uint32) // 4
-    pieces = pieces_in(content, 3, most)
+    extents = extents_in(content, 3, most)
     again = np.zeros_like(content)
     end = -100
-    for first, held in pieces:
+    for first, held in extents:
         assert held[0]
         assert held[-1]
         assert first // most == (first + len(held) - 1) // most
@@ -247,9 +247,9 @@ def test_pieces(most: int) -> None:
 def test_many_registers_take_long_jumps() -> None:
     words = np.arange(1, 30_001, dtype=np.uint32)
     words[NEAR - 1 :: 9_000] = 0
-    registers = pieces_in(np.append(np.zeros(700, np.uint32), words), 0, 8192)
+    registers = extents_in(np.append(np.zeros(700, np.uint32), words), 0, 8192)
     own = program()
-    opening = Opening(pieces_of((), np.uint8), registers)
+    opening = Opening(extents_of((), np.uint8), registers)
     ids = opening_ids(own, opening)
     assert names(ids[len(own.records) :].tolist()) == said_slowly(opening)
     again = decode_opening(own, ids).registers
@@ -258,7 +258,7 @@ def test_many_registers_take_long_jumps() -> None:
 
 
 def test_a_sparse_state_is_said_at_once() -> None:
-    """A million pieces: what takes a Python object for each would take a minute."""
+    """A million extents: what takes a Python object for each would take a minute."""
     own, ledger = program(), new_ledger(program())
     content = np.zeros(1 << 25, dtype=np.uint8)
     content[::32] = 7
@@ -409,8 +409,8 @@ def test_stores_at_the_edges_of_pages(size: int) -> None:
             for number, word in words.items():
                 if number is not None:
                     register = number + FIRST_FRAME * (number < GLOBALS)
-                    held = pieces_of([(register, np.array([word], np.uint32))], np.uint32)
-                    ledger.fill(pieces_of((), np.uint8), held)
+                    held = extents_of([(register, np.array([word], np.uint32))], np.uint32)
+                    ledger.fill(extents_of((), np.uint8), held)
             ledger.put(at, 0, 0, -1)
             ledger.take(np.array([STORED_ID], dtype=np.int32))
         plain, fast = (list(ledger.memory(0)) for ledger in ledgers)

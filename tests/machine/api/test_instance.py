@@ -10,7 +10,7 @@ import pytest
 
 from curta import Machine, Trap
 from curta.errors import CurtaError, ExitError, LimitError, UserError
-from curta.machine.conversation import Figures, Host, Limits
+from curta.machine.conversation import ConversationLimits, Figures, Host
 from curta.machine.encode import encode
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
@@ -20,8 +20,8 @@ from tests.machine.api.core_programs import program
 LOADED = LoadedProgram.from_core(program())
 
 
-def started(host: Host | None = None, limits: Limits | None = None) -> Instance:
-    return Machine("reference").start(LOADED, host, limits or Limits())
+def started(host: Host | None = None, limits: ConversationLimits | None = None) -> Instance:
+    return Machine("reference").start(LOADED, host, limits or ConversationLimits())
 
 
 def test_results_are_python_numbers() -> None:
@@ -154,7 +154,7 @@ def test_figures_count_instructions() -> None:
 def test_a_token_limit_is_an_error_and_not_a_hang() -> None:
     limit = LOADED.prompt().size + 10_000
     seen: list[Figures] = []
-    instance = started(Host(on_progress=seen.append), Limits(max_tokens=limit))
+    instance = started(Host(on_progress=seen.append), ConversationLimits(max_tokens=limit))
     with pytest.raises(LimitError, match=rf"limit of {limit:,} tokens"):
         instance.invoke("spin")
     assert len(instance.trace) == instance.figures.tokens
@@ -165,17 +165,17 @@ def test_a_token_limit_is_an_error_and_not_a_hang() -> None:
 
 def test_a_limit_below_the_prompt() -> None:
     with pytest.raises(LimitError, match="limit of 10 tokens"):
-        started(limits=Limits(max_tokens=10))
+        started(limits=ConversationLimits(max_tokens=10))
 
 
 @pytest.mark.parametrize("limits", [{"max_tokens": -1}, {"max_memory": 1.5}])
 def test_limits_are_checked(limits: dict[str, int]) -> None:
     with pytest.raises(UserError, match="expected a number that is not negative"):
-        Limits(**limits)
+        ConversationLimits(**limits)
 
 
 def test_without_a_trace_nothing_is_kept_but_the_results() -> None:
-    instance = started(limits=Limits(keep_trace=False))
+    instance = started(limits=ConversationLimits(keep_trace=False))
     assert instance.invoke("add", 1, 2) == 3
     assert len(instance.trace) == 0
     with pytest.raises(Trap, match="divide by zero"):

@@ -14,7 +14,7 @@ from curta.engine import load
 from curta.engine.native import Native
 from curta.errors import LimitError, UserError
 from curta.machine import weights
-from curta.machine.conversation import Conversation, Host, Limits
+from curta.machine.conversation import Conversation, ConversationLimits, Host
 from curta.machine.ids import AWAIT_ID, FIRST_LAST, Ids
 from curta.machine.loaded import ORIGIN, ROW, LoadedProgram
 from curta.machine.talkers import NativeTalker, SessionTalker, Talker
@@ -62,7 +62,7 @@ def test_turns_follow_each_other(kind: int) -> None:
 def test_conversations_stop_where_the_certificate_does(kind: int) -> None:
     copies = np.zeros(LONGEST, ROW)  # each of them ends with the digit that is said
     program = LoadedProgram(copies, (), {}, (), np.zeros(0, ORIGIN), baked=True)
-    conversation = Conversation(talkers()[kind], program, Host(), Limits())
+    conversation = Conversation(talkers()[kind], program, Host(), ConversationLimits())
     conversation.begin()  # says 1, 2, ... 3000
     with pytest.raises(LimitError, match=r"5,000 tokens, the longest that the machine is cert"):
         conversation.invoke(1)

@@ -37,7 +37,7 @@ from curta.machine.request import ReplayLevel
 from curta.machine.talkers import NativeTalker
 from curta.machine.verify import jobs as verify_jobs
 from curta.machine.verify import on_wasmtime
-from curta.machine.verify.chapters import Part, check_part, spoken_by_machine
+from curta.machine.verify.chapters import ChapterPart, check_part, spoken_by_machine
 from curta.machine.verify.jobs import Checked
 from curta.machine.verify.on_wasmtime import (
     Outcome,
@@ -86,8 +86,8 @@ def program() -> LoadedProgram:
     return Machine("reference").load(assemble(TEXT))
 
 
-def part(ids: Ids, prompt: int) -> Part:
-    return Part(1, prompt, ids[:prompt], ids[prompt:])
+def part(ids: Ids, prompt: int) -> ChapterPart:
+    return ChapterPart(1, prompt, ids[:prompt], ids[prompt:])
 
 
 @pytest.mark.parametrize("level", ["plain", "hull"])
@@ -223,7 +223,7 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
     assert third == "wasmtime: the same output (3 bytes), errors (0 bytes) and exit code 0"
     assert last == "verified"
 
-    def nothing(work: object, one: Part, *_: object) -> Checked:  # no second time
+    def nothing(work: object, one: ChapterPart, *_: object) -> Checked:  # no second time
         return Checked(one.first, len(one.said), len(one), 3)
 
     monkeypatch.setattr(verify_jobs, "check", nothing)

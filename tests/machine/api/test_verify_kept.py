@@ -34,15 +34,15 @@ from curta.machine.kept.resume import ready_for
 from curta.machine.ledger import PlainLedger
 from curta.machine.loaded import LoadedProgram
 from curta.machine.opening import decode_opening, opening_ids, opening_of, restore
-from curta.machine.processes import Work
+from curta.machine.processes import WorkerSetup
 from curta.machine.prompt import decode_prompt
 from curta.machine.verify import jobs
-from curta.machine.verify.chapters import Part, check_part, read_chapter, spoken_by_machine
+from curta.machine.verify.chapters import ChapterPart, check_part, read_chapter, spoken_by_machine
 from curta.machine.verify.compared import Compared
 from curta.machine.verify.jobs import (
     Checked,
     Cluster,
-    Plan,
+    VerificationPlan,
     check,
     complete_chapters,
     drawn,
@@ -103,8 +103,8 @@ def said() -> Instance:
     return instance
 
 
-def read(path: Path, ready: Ready, length: int) -> list[Part]:
-    parts: list[Part] = []
+def read(path: Path, ready: Ready, length: int) -> list[ChapterPart]:
+    parts: list[ChapterPart] = []
     with KeptRun.open(path) as kept:
         for number in range(1, complete_chapters(kept) + 1):
             read_chapter(kept, ready, number, lambda _: length, parts.append)
@@ -132,11 +132,11 @@ def test_parts_are_the_run_and_begin_as_chapters_do(
         assert min(sizes) >= length
 
 
-def of_chapter(parts: list[Part], number: int) -> list[Part]:
+def of_chapter(parts: list[ChapterPart], number: int) -> list[ChapterPart]:
     return [part for part in parts if part.chapter == number]
 
 
-def state_after(program: LoadedProgram, parts: list[Part]) -> Ids:
+def state_after(program: LoadedProgram, parts: list[ChapterPart]) -> Ids:
     """The definition: what tokens have filed since the first of these opened, said again."""
     ledger, opening = PlainLedger(program), parts[0].opening
     if opening[-1] == START_ID:  # the run begins, as every prompt does
@@ -287,41 +287,43 @@ def test_kept_tokens_that_were_tampered_with_are_refused(
                 assert check_part(engine, ready.program, part) == spoken(part)
 
 
-def spoken(part: Part) -> int:
+def spoken(part: ChapterPart) -> int:
     ids = np.concatenate([part.opening, part.said])
     return int(spoken_by_machine(ids, len(part.opening)).sum())
 
 
 def test_a_file_does_not_say_how_much_of_it_is_read(
-    path: Path, ready: Ready, work: Work, tmp_path: Path
+    path: Path, ready: Ready, worker: WorkerSetup, tmp_path: Path
 ) -> None:
     """Fewer tokens than there are, and what was written behind them is forged."""
     forged = tampered(path, tmp_path / "output.curta", in_stream(Kind.OUTPUT, 25))
     for tokens in (-(10**6), 0, 2000):
         wrong = tampered(forged, tmp_path / "wrong.curta", in_ending(tokens=tokens))
         with KeptRun.open(wrong) as kept, pytest.raises(ProgramError):
-            verify_run(kept, ready, plan(range(1, complete_chapters(kept) + 1)), work)
+            verify_run(kept, ready, plan(range(1, complete_chapters(kept) + 1)), worker)
 
 
 # -- who verifies ---------------------------------------------
 
 
 @pytest.fixture
-def work(ready: Ready) -> Work:
-    return Work("hull", ready.program.to_bytes(), False, None, (), os.getcwd())
+def worker(ready: Ready) -> WorkerSetup:
+    return WorkerSetup("hull", ready.program.to_bytes(), False, None, (), os.getcwd())
 
 
-def plan(chapters: range, length: int = 300, **options: Any) -> Plan:
-    return Plan("hull", lambda _: length, chapters, **options)
+def plan(chapters: range, length: int = 300, **options: Any) -> VerificationPlan:
+    return VerificationPlan("hull", lambda _: length, chapters, **options)
 
 
-def test_several_processes_find_what_one_does(path: Path, ready: Ready, work: Work) -> None:
+def test_several_processes_find_what_one_does(
+    path: Path, ready: Ready, worker: WorkerSetup
+) -> None:
     shares: list[float] = []
     with KeptRun.open(path) as kept:
         all_of_them = range(1, complete_chapters(kept) + 1)
-        one = verify_run(kept, ready, plan(all_of_them), work, shares.append)
-        two = verify_run(kept, ready, plan(all_of_them, jobs=2), work)
-        some = verify_run(kept, ready, plan(all_of_them, most=900), work)
+        one = verify_run(kept, ready, plan(all_of_them), worker, shares.append)
+        two = verify_run(kept, ready, plan(all_of_them, jobs=2), worker)
+        some = verify_run(kept, ready, plan(all_of_them, most=900), worker)
     assert replace(one, seconds=0) == replace(two, seconds=0)
     assert one.parts > one.chapters > 3
     assert some.said == 900
@@ -329,8 +331,8 @@ def test_several_processes_find_what_one_does(path: Path, ready: Ready, work: Wo
     assert shares[-1] == 1.0
 
 
-def wrong_from(first: int) -> Callable[[Work, Part], Checked]:
-    def checked(work: Work, part: Part, *_: object) -> Checked:
+def wrong_from(first: int) -> Callable[[WorkerSetup, ChapterPart], Checked]:
+    def checked(worker: WorkerSetup, part: ChapterPart, *_: object) -> Checked:
         result = Checked(part.first, len(part.said), len(part), 1)
         return replace(result, error=VerifyError(f"{part.first}")) if part.first > first else result
 
@@ -374,52 +376,52 @@ def of_session(leader: int) -> list[str]:
 
 
 def test_the_first_difference_is_the_error(
-    path: Path, ready: Ready, work: Work, monkeypatch: pytest.MonkeyPatch
+    path: Path, ready: Ready, worker: WorkerSetup, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parts = read(path, ready, 300)
     monkeypatch.setattr("curta.machine.verify.jobs.check", wrong_from(parts[4].first))
     with KeptRun.open(path) as kept, pytest.raises(VerifyError, match=f"^{parts[5].first}$"):
-        verify_run(kept, ready, plan(range(1, complete_chapters(kept) + 1)), work)
+        verify_run(kept, ready, plan(range(1, complete_chapters(kept) + 1)), worker)
 
 
 class Dying(Cluster):
     """Two workers; the first one that checks anything ends on the way."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, worker: WorkerSetup) -> None:
         import ray
 
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        super().__init__(work)
+        super().__init__(worker)
         self._check = ray.remote(num_cpus=1, max_retries=3)(dies_once)
 
 
-def dies_once(work: Work, part: Part) -> Checked:
-    marker = Path(work.folder) / "died"
+def dies_once(worker: WorkerSetup, part: ChapterPart) -> Checked:
+    marker = Path(worker.folder) / "died"
     if not marker.exists():
         marker.touch()
         os._exit(1)
-    return check(work, part)
+    return check(worker, part)
 
 
-def on_cluster(path: Path, work: Work) -> Compared:
+def on_cluster(path: Path, worker: WorkerSetup) -> Compared:
     """In a process of its own: Ray takes signals that wasmtime needs."""
-    ways = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    ways = [str(Path(__file__).parents[3]), *filter(None, [os.environ.get("PYTHONPATH")])]
     os.environ |= {"RAY_AUTH_MODE": "disabled", "PYTHONPATH": os.pathsep.join(ways)}
     jobs.Cluster = Dying  # type: ignore[misc]
     with KeptRun.open(path) as kept:
         chapters = range(1, complete_chapters(kept) + 1)
-        return verify_run(kept, ready_for(kept), plan(chapters, 500, on_cluster=True), work)
+        return verify_run(kept, ready_for(kept), plan(chapters, 500, on_cluster=True), worker)
 
 
 def test_a_cluster_verifies_although_a_worker_ends(
-    path: Path, ready: Ready, work: Work, tmp_path: Path
+    path: Path, ready: Ready, worker: WorkerSetup, tmp_path: Path
 ) -> None:
     pytest.importorskip("ray")
-    work = replace(work, folder=str(tmp_path))
+    worker = replace(worker, folder=str(tmp_path))
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        found = pool.submit(on_cluster, path, work).result(timeout=120)
+        found = pool.submit(on_cluster, path, worker).result(timeout=120)
     with KeptRun.open(path) as kept:
-        alone = verify_run(kept, ready, plan(range(1, found.chapters + 1), 500), work)
+        alone = verify_run(kept, ready, plan(range(1, found.chapters + 1), 500), worker)
     assert (tmp_path / "died").exists()
     assert replace(found, seconds=0) == replace(alone, seconds=0)
 

@@ -22,7 +22,7 @@ from curta.machine.lower.code import (
     End,
     Return,
     Step,
-    Table,
+    Switch,
     Trap,
     edges,
     mapped,
@@ -175,7 +175,7 @@ def _of_end(code: Code, block: Block, random: Random) -> Iterator[Change]:
             yield "another comparison", partial(setattr, block, "end", other)
             exchanged = end._replace(a=end.b, b=end.a)
             yield "operands exchanged", partial(setattr, block, "end", exchanged)
-        case Table(edges=ways) if len(set(ways)) > 1:
+        case Switch(edges=ways) if len(set(ways)) > 1:
             turned = end._replace(edges=(*ways[1:], ways[0]))
             yield "ways exchanged", partial(setattr, block, "end", turned)
         case Return(values=values) if len(set(values)) > 1:

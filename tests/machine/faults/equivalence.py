@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from curta.machine.instructions import GLOBALS, Instruction, kind_of
-from curta.machine.program import CoreProgram
+from curta.machine.core_program import CoreProgram
+from curta.machine.instructions import GLOBALS, CoreInstruction, kind_of
 
 _THREE = ("select", "add3", "sub3", "funnel_shl", "funnel_shr")
 _SHARED = -1
@@ -35,11 +35,11 @@ def explain(right: CoreProgram, wrong: CoreProgram) -> str:
     return ""
 
 
-def _is_pure(one: Instruction) -> bool:
+def _is_pure(one: CoreInstruction) -> bool:
     return kind_of(one.operation) == "value" and one.d < GLOBALS
 
 
-def _essence(one: Instruction) -> tuple[object, ...]:
+def _essence(one: CoreInstruction) -> tuple[object, ...]:
     """What counts of an instruction."""
     kind, name = kind_of(one.operation), one.operation
     reads = tuple(sorted(_reads(one))) if name in ("add", "and", "or", "xor", "mul") else None
@@ -58,11 +58,11 @@ def _essence(one: Instruction) -> tuple[object, ...]:
     )
 
 
-def _takes_a(one: Instruction) -> bool:
+def _takes_a(one: CoreInstruction) -> bool:
     return one.operation not in ("copy", "jump", "call", "write_out", "write_err", "trap", "exit")
 
 
-def _reads(one: Instruction) -> Iterator[int]:
+def _reads(one: CoreInstruction) -> Iterator[int]:
     if _takes_a(one) and kind_of(one.operation) != "read":
         yield one.a
     if one.b is not None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
-from curta.machine.program import CoreProgram
+from curta.machine.core_program import CoreProgram
 
 Planted = Callable[[], AbstractContextManager[object]]
 

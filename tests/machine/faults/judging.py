@@ -18,11 +18,11 @@ from random import Random
 from types import FrameType
 
 from curta.errors import ProofError
+from curta.machine.core_program import CoreProgram
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, link
-from curta.machine.program import CoreProgram
 from curta.machine.prompt import decode_prompt
-from curta.machine.proof.whole import ProgramProof
+from curta.machine.proof.whole_program import ProgramProof
 from curta.machine.wasm.module import MAX_PAGES
 from tests.machine.faults.corpus import Program, agrees
 from tests.machine.faults.equivalence import explain

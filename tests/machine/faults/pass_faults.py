@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import count
 
+from curta.machine.core_program import Segment
 from curta.machine.instructions import kind_of
 from curta.machine.lower import (
     beginning,
@@ -25,7 +26,6 @@ from curta.machine.lower.code import Call, Return, Step
 from curta.machine.lower.conflicts import Conflicts
 from curta.machine.lower.flat import Line
 from curta.machine.lower.operations import GET, SET
-from curta.machine.program import Segment
 from tests.machine.faults.fault import Fault, replaced_attribute
 
 TIMES = (0, 1, 5, 20)
@@ -213,8 +213,8 @@ def _users_leave(inner, code):  # type: ignore[no-untyped-def]
 # -- lines, memory, entries -----------------------------------------------------------------------
 
 
-def _not_inverted(inner, line, ways):  # type: ignore[no-untyped-def]
-    return line._replace(ways=ways)
+def _not_inverted(inner, line, targets):  # type: ignore[no-untyped-def]
+    return line._replace(targets=targets)
 
 
 def _a_jump_less(inner, lines):  # type: ignore[no-untyped-def]

@@ -1,6 +1,6 @@
 """Plants faults in the lowering and says who notices them.
 
-    python tests/machine/faults/plant.py --seed 0 --out faults.jsonl
+    python -m tests.machine.faults.plant --seed 0 --out faults.jsonl
 
 Every fault changes one thing: in the tables and the source of the lowering, between its passes, or
 in what comes out. `--kinds` takes the beginnings of kinds. The table of what the checkers, the
@@ -11,18 +11,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from pathlib import Path
 
-_MACHINE = Path(__file__).parents[1]
-for _folder in (_MACHINE / "faults", _MACHINE / "wasm", _MACHINE / "lower"):
-    sys.path.insert(0, str(_folder))
-
-from tests.machine.faults.corpus import make_corpus  # noqa: E402
-from tests.machine.faults.drawing import Plan, draw_faults  # noqa: E402
-from tests.machine.faults.fault_table import lists, record, recorded, table  # noqa: E402
-from tests.machine.faults.judging import Judge, Verdict  # noqa: E402
+from tests.machine.faults.corpus import make_corpus
+from tests.machine.faults.drawing import Plan, draw_faults
+from tests.machine.faults.fault_table import lists, record, recorded, table
+from tests.machine.faults.judging import Judge, Verdict
 
 
 def main() -> None:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from curta.machine.instructions import CORE, GLOBALS, Instruction, kind_of
-from curta.machine.program import CoreProgram, Entry, Segment
+from curta.machine.core_program import CoreProgram, Entry, Segment
+from curta.machine.instructions import CORE, GLOBALS, CoreInstruction, kind_of
 from tests.machine.faults.fault import Fault, MismatchError
 from tests.machine.faults.judging import Right
 from tests.machine.faults.source_faults import SIBLINGS
@@ -33,7 +33,7 @@ def instruction_fault(core: CoreProgram, program: str, at: int, random: Random) 
     return _fault(kind, program, core, at, changed)
 
 
-def _fault(kind: str, program: str, core: CoreProgram, at: int, changed: Instruction) -> Fault:
+def _fault(kind: str, program: str, core: CoreProgram, at: int, changed: CoreInstruction) -> Fault:
     told = f"{program}: {at}: {shown(core.instructions[at])}  ->  {shown(changed)}"
     return Fault(
         f"program, {kind}", told, change=partial(_put, at, changed), programs=frozenset([program])
@@ -52,20 +52,20 @@ def target_faults(right: Right, reach: int) -> Iterator[Fault]:
                 yield _fault("target", right.program.name, core, at, replace(one, target=target))
 
 
-def _put(at: int, changed: Instruction, core: CoreProgram) -> CoreProgram:
+def _put(at: int, changed: CoreInstruction, core: CoreProgram) -> CoreProgram:
     instructions = (*core.instructions[:at], changed, *core.instructions[at + 1 :])
     return replace(core, instructions=instructions)
 
 
-def shown(instruction: Instruction) -> str:
+def shown(instruction: CoreInstruction) -> str:
     one = instruction
     second = f"#{one.immediate:#x}" if one.b is None else f"r{one.b}+{one.immediate:#x}"
     return f"{one.operation} a=r{one.a} b={second} c=r{one.c} d=r{one.d} to {one.target}"
 
 
 def _changes(
-    core: CoreProgram, one: Instruction, random: Random
-) -> Iterator[tuple[str, Instruction]]:
+    core: CoreProgram, one: CoreInstruction, random: Random
+) -> Iterator[tuple[str, CoreInstruction]]:
     """Kinds and changed instructions."""
     name, kind = one.operation, kind_of(one.operation)
     compares = name.startswith("jump_") and name != "jump_table"
@@ -103,7 +103,7 @@ def _changes(
     yield from _other_operations(one, name)
 
 
-def _other_operations(one: Instruction, name: str) -> Iterator[tuple[str, Instruction]]:
+def _other_operations(one: CoreInstruction, name: str) -> Iterator[tuple[str, CoreInstruction]]:
     bare = name.removeprefix("jump_")
     if name in CORE and bare in SIBLINGS:
         yield "operation", replace(one, operation=name[: len(name) - len(bare)] + SIBLINGS[bare])

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from curta.machine import reference
+from curta.machine.core_program import CoreProgram
 from curta.machine.instructions import LARGEST_FRAME
-from curta.machine.program import CoreProgram
 from tests.machine.faults.corpus import Outcome, Program
 from tests.machine.lower.core_run import CoreInstance, Exit
 

@@ -9,10 +9,10 @@ from random import Random
 
 import pytest
 
-from curta.machine.instructions import WORD, Instruction
+from curta.machine.core_program import CoreProgram
+from curta.machine.instructions import WORD, CoreInstruction
 from curta.machine.layout import ARGUMENTS, ENVIRONMENT
 from curta.machine.lower import context
-from curta.machine.program import CoreProgram
 from curta.machine.wasm import decode
 from curta.machine.wasm.text import assemble
 from tests.machine.faults.code_faults import code_fault
@@ -107,15 +107,15 @@ def test_faults_have_names_that_say_which_they_are() -> None:
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
-        (Instruction("copy", a=3, d=1, immediate=7), "the field is not read"),
-        (Instruction("copy", d=1, immediate=8), "the result is not read"),
+        (CoreInstruction("copy", a=3, d=1, immediate=7), "the field is not read"),
+        (CoreInstruction("copy", d=1, immediate=8), "the result is not read"),
     ],
 )
-def test_changes_that_change_nothing_have_a_reason(changed: Instruction, reason: str) -> None:
-    ends = Instruction("trap")
-    right = CoreProgram((Instruction("copy", d=1, immediate=7), ends))
+def test_changes_that_change_nothing_have_a_reason(changed: CoreInstruction, reason: str) -> None:
+    ends = CoreInstruction("trap")
+    right = CoreProgram((CoreInstruction("copy", d=1, immediate=7), ends))
     assert explain(right, CoreProgram((changed, ends))) == reason
-    read = CoreProgram((right.instructions[0], Instruction("write_out", b=1), ends))
+    read = CoreProgram((right.instructions[0], CoreInstruction("write_out", b=1), ends))
     wrong = CoreProgram((changed, *read.instructions[1:]))
     assert explain(read, wrong) == ("" if "result" in reason else reason)
 

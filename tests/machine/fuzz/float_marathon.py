@@ -1,6 +1,6 @@
 """Arithmetic on floats by the weights beside wasmtime's, by the hundred million:
 
-    python tests/machine/fuzz/float_marathon.py f64.add 100000000
+    python -m tests.machine.fuzz.float_marathon f64.add 100000000
 
 A round is a table of operands beside another one, all pairs of them, in one conversation. The
 second ones wait in locals, UNROLLED at a time, so that a pair is the operation's two words and
@@ -20,12 +20,9 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import wasmtime
-
-sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 
 from curta import Machine
 from curta.machine.instance import Instance

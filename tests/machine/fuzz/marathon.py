@@ -1,8 +1,8 @@
 """Long runs on one core, beyond what a test suite can take:
 
-    python tests/machine/fuzz/marathon.py modules 100000
-    python tests/machine/fuzz/marathon.py calls 1000000
-    python tests/machine/fuzz/marathon.py programs 2000
+    python -m tests.machine.fuzz.marathon modules 100000
+    python -m tests.machine.fuzz.marathon calls 1000000
+    python -m tests.machine.fuzz.marathon programs 2000
 
 `modules` are of four functions each: chains that go through the pairs of instructions, longer
 chains, random modules of every construct, and wasm-smith's. `calls` are of C functions, in
@@ -22,20 +22,16 @@ from itertools import cycle
 from pathlib import Path
 from random import Random
 
-HERE = Path(__file__).parent
-for folder in ("wasm", "lower", "runtime"):
-    sys.path.insert(0, str(HERE.parent / folder))
-
-from curta import Machine  # noqa: E402
-from curta.machine.wasm import Module  # noqa: E402
-from tests.machine.fuzz.csmith import Programs, compare_program  # noqa: E402
-from tests.machine.fuzz.idiom_runs import Idioms, LibraryRun  # noqa: E402
-from tests.machine.fuzz.smith import PROGRAM, compare_smith  # noqa: E402
-from tests.machine.lower.differences import Tally, compare  # noqa: E402
-from tests.machine.wasm.chain_draw import chain_module, draw_arguments  # noqa: E402
-from tests.machine.wasm.chain_meter import Meter  # noqa: E402
-from tests.machine.wasm.chain_nodes import node_of, random_node  # noqa: E402
-from tests.machine.wasm.chain_table import pairs  # noqa: E402
+from curta import Machine
+from curta.machine.wasm import Module
+from tests.machine.fuzz.csmith import Programs, compare_program
+from tests.machine.fuzz.idiom_runs import Idioms, LibraryRun
+from tests.machine.fuzz.smith import PROGRAM, compare_smith
+from tests.machine.lower.differences import Tally, compare
+from tests.machine.wasm.chain_draw import chain_module, draw_arguments
+from tests.machine.wasm.chain_meter import Meter
+from tests.machine.wasm.chain_nodes import node_of, random_node
+from tests.machine.wasm.chain_table import pairs
 
 FUNCTIONS = 4
 CALLS = 4

@@ -9,8 +9,8 @@ from random import Random
 
 import wasmtime
 
+from curta.machine.core_program import CoreProgram
 from curta.machine.lower import lower
-from curta.machine.program import CoreProgram
 from curta.machine.wasm import Module, decode
 from tests.machine.lower.core_run import CoreInstance
 from tests.machine.lower.differences import ENGINE, Difference, Here, Tally, count_proved

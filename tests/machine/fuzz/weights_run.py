@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from curta import Machine
 from curta.errors import LimitError, Trap
-from curta.machine.conversation import Host, Limits
+from curta.machine.conversation import ConversationLimits, Host
 from curta.machine.loaded import LoadedProgram
 from tests.machine.wasm.oracle import FUEL, SAME_TRAP, Outcome
 
@@ -24,7 +24,7 @@ class WeightsInstance:
         *,
         keep_trace: bool = True,
     ) -> None:
-        limits = Limits(max_tokens, keep_trace=keep_trace)
+        limits = ConversationLimits(max_tokens, keep_trace=keep_trace)
         self.instance = machine.start(program, Host(), limits)
         self.where = ""
         """The place of the last trap."""

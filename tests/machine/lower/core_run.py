@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from curta.machine.core_program import INITIALISE, CoreProgram
 from curta.machine.instructions import MEMORY_PAGES, PAGE, TRAPS
 from curta.machine.layout import host_segments
 from curta.machine.lower import LowerOptions, lower
-from curta.machine.program import INITIALISE, CoreProgram
 from curta.machine.reference import CoreMachine
 from curta.machine.vocabulary import AWAIT, DIGIT, EXIT, READ
 from curta.machine.wasm import Module

@@ -13,9 +13,9 @@ from random import Random
 
 import wasmtime
 
+from curta.machine.core_program import CoreProgram
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
-from curta.machine.program import CoreProgram
 from curta.machine.proof import prove
 from curta.machine.wasm import FunctionType, Module, decode, encode
 from curta.machine.wasm.floats import F32, F64, is_nan
@@ -90,7 +90,7 @@ REMEMBERED = Remembered()
 
 def count_proved(module: Module, program: CoreProgram, tally: Tally) -> None:
     prompt = LoadedProgram.from_core(program).prompt()
-    for verdict in prove(module, program, prompt, MAX_PAGES, kept=REMEMBERED):  # type: ignore[arg-type]
+    for verdict in prove(module, program, prompt, MAX_PAGES, lemma_store=REMEMBERED):  # type: ignore[arg-type]
         if verdict.refused is None:
             tally.proved += 1
         else:

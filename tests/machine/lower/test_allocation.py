@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from curta.machine.instructions import GLOBALS, Instruction
+from curta.machine.core_program import CoreProgram
+from curta.machine.instructions import GLOBALS, CoreInstruction
 from curta.machine.lower.check import Checker
 from curta.machine.lower.code import (
     Block,
@@ -25,12 +26,11 @@ from curta.machine.lower.code import (
     Value,
 )
 from curta.machine.lower.context import SharedRegisters
-from curta.machine.lower.emit import Word, emit, in_turn
+from curta.machine.lower.emit import Constant, emit, in_turn
 from curta.machine.lower.flat import Flat, arrange
 from curta.machine.lower.operations import GET, SET
 from curta.machine.lower.place import place
 from curta.machine.lower.registers import choose_registers
-from curta.machine.program import CoreProgram
 from curta.machine.reference import CoreMachine
 
 COUNTER = GLOBALS + 20
@@ -175,8 +175,8 @@ def run(code: Code, words: list[int]) -> list[int]:
     shared = SharedRegisters()
     flats = [lowered(code, shared), lowered(difference(), shared)]
     placed = place(flats)
-    stop = Instruction("exit")
-    machine = CoreMachine(CoreProgram((*placed.instructions, Instruction("call"), stop)))
+    stop = CoreInstruction("exit")
+    machine = CoreMachine(CoreProgram((*placed.instructions, CoreInstruction("call"), stop)))
     for word, register in shared.constants.items():
         machine.write(register, word)
     for register, word in enumerate(words):
@@ -205,14 +205,14 @@ def test_what_is_kept_across_a_call_lies_below_its_frame() -> None:
     [
         {1: 2, 2: 1},
         {1: 2, 2: 3, 3: 1, 4: 1},
-        {1: Word(5), 2: 1, 3: 3},
-        {1: 2, 2: 1, 3: 4, 4: 3, 5: Word(1)},
+        {1: Constant(5), 2: 1, 3: 3},
+        {1: 2, 2: 1, 3: 4, 4: 3, 5: Constant(1)},
     ],
 )
-def test_moves_happen_at_once(moves: dict[int, int | Word]) -> None:
+def test_moves_happen_at_once(moves: dict[int, int | Constant]) -> None:
     before = {register: 100 + register for register in range(10)}
     registers = before.copy()
     for d, source in in_turn(moves, 9):
-        registers[d] = source.word if isinstance(source, Word) else registers[source]
+        registers[d] = source.word if isinstance(source, Constant) else registers[source]
     for d, source in moves.items():
-        assert registers[d] == (source.word if isinstance(source, Word) else before[source])
+        assert registers[d] == (source.word if isinstance(source, Constant) else before[source])

@@ -13,35 +13,35 @@ import numpy as np
 import pytest
 
 from curta.errors import LimitError, LinkError, ModuleError, ProofError
-from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, Instruction
+from curta.machine.core_program import PRIVATE, Claim, CoreProgram, Origin, Segment, WasmLocation
+from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, CoreInstruction
 from curta.machine.layout import ARGUMENTS_LENGTH
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import PRIVATE, Claim, CoreProgram, Origin, Place, Segment
-from curta.machine.proof import Kept, prove
+from curta.machine.proof import LemmaStore, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
 from tests.machine.lower.core_run import CoreInstance
 
 Changed = Callable[[CoreProgram], CoreProgram]
-RETURN = Instruction("return", a=1)
+RETURN = CoreInstruction("return", a=1)
 """Where to return to is in register 1, if there is a parameter or a result of one word."""
 
 
-def constant(word: int, register: int = 0) -> Instruction:
-    return Instruction("copy", b=None, d=register, immediate=word)
+def constant(word: int, register: int = 0) -> CoreInstruction:
+    return CoreInstruction("copy", b=None, d=register, immediate=word)
 
 
-def with_constant(name: str, b: int, **fields: int) -> Instruction:
+def with_constant(name: str, b: int, **fields: int) -> CoreInstruction:
     """An instruction whose second source is a constant."""
-    return Instruction(name, b=None, immediate=b, **fields)
+    return CoreInstruction(name, b=None, immediate=b, **fields)
 
 
 def put(
     program: CoreProgram,
     index: int,
-    code: Sequence[Instruction],
+    code: Sequence[CoreInstruction],
     claims: Mapping[int, Claim] | None = None,
 ) -> CoreProgram:
     """These instructions, at the end of the program, instead of a function; targets of their jumps
@@ -63,7 +63,7 @@ def put(
     claimed = replace(
         program.claims, functions=functions, blocks={**program.claims.blocks, **blocks}
     )
-    origin = Origin("f", asked=Place(("user", index), 0))
+    origin = Origin("f", asked=WasmLocation(("user", index), 0))
     origins = program.origins + (origin,) * len(own)
     return replace(program, instructions=(*moved, *own), claims=claimed, origins=origins)
 
@@ -72,11 +72,11 @@ def is_refused(
     module: Module,
     program: CoreProgram,
     extensions: Sequence[Extension] = (),
-    kept: Kept | None = None,
+    lemma_store: LemmaStore | None = None,
 ) -> bool:
     prompt = LoadedProgram.from_core(program, Operations(extensions).names).prompt()
     try:
-        found = prove(module, program, prompt, MAX_PAGES, extensions, kept)
+        found = prove(module, program, prompt, MAX_PAGES, extensions, lemma_store)
     except ProofError:
         return True
     return any(verdict.refused for verdict in found)
@@ -102,9 +102,11 @@ def kept_in(register: int) -> Changed:
         add = with_constant("add", 1, a=0, d=0)
         program = put(program, 0, [add, constant(1000, register), RETURN])
         called = program.claims.functions["user", 0]
-        copies = Instruction("copy", b=0, d=register), Instruction("copy", b=0, d=5)
-        call = Instruction("call", d=6, b=0, immediate=5, target=called)
-        return put(program, 1, [*copies, call, Instruction("sub", a=5, b=register, d=0), RETURN])
+        copies = CoreInstruction("copy", b=0, d=register), CoreInstruction("copy", b=0, d=5)
+        call = CoreInstruction("call", d=6, b=0, immediate=5, target=called)
+        return put(
+            program, 1, [*copies, call, CoreInstruction("sub", a=5, b=register, d=0), RETURN]
+        )
 
     return changed
 
@@ -127,12 +129,12 @@ def claimed_choice(program: CoreProgram) -> CoreProgram:
     """Register 3 is claimed to be a choice by register 2, which is no truth value."""
     code = [
         with_constant("jump_eq", 0, a=0, target=4),
-        *(constant(5, 2), constant(0, 3), Instruction("jump", target=6)),
+        *(constant(5, 2), constant(0, 3), CoreInstruction("jump", target=6)),
         *(constant(1, 2), constant(1, 3)),
-        *(Instruction("copy", b=3, d=0), RETURN),
+        *(CoreInstruction("copy", b=3, d=0), RETURN),
     ]
     made = {3: ("ite", (2, ~1, ~0))}
-    claim = Claim(Place(("user", 0), 9), (1, 2), {0: 1, 1: None, 2: 2, 3: 3}, made)
+    claim = Claim(WasmLocation(("user", 0), 9), (1, 2), {0: 1, 1: None, 2: 2, 3: 3}, made)
     return put(program, 0, code, {6: claim})
 
 
@@ -167,8 +169,8 @@ def over_arguments(program: CoreProgram) -> CoreProgram:
     """What the host said is stored over while the instance is set up."""
     first, count = program.instructions[2], len(program.instructions)
     more = (
-        Instruction("poke32", a=ZERO, c=ZERO, b=None, immediate=ARGUMENTS_LENGTH),
-        Instruction("jump", target=first.target),
+        CoreInstruction("poke32", a=ZERO, c=ZERO, b=None, immediate=ARGUMENTS_LENGTH),
+        CoreInstruction("jump", target=first.target),
     )
     instructions = [*program.instructions, *more]
     instructions[2] = replace(first, target=count)
@@ -182,10 +184,10 @@ def saying_more(program: CoreProgram) -> CoreProgram:
     while program.instructions[at].operation != "copy":
         at += 1
     count = len(program.instructions)
-    jumps = [Instruction("jump", target=count + 2 + number) for number in range(61)]
-    more = [program.instructions[at], *jumps, Instruction("jump", target=0)]
+    jumps = [CoreInstruction("jump", target=count + 2 + number) for number in range(61)]
+    more = [program.instructions[at], *jumps, CoreInstruction("jump", target=0)]
     instructions = [*program.instructions, *more]
-    instructions[at] = Instruction("jump", target=count)
+    instructions[at] = CoreInstruction("jump", target=count)
     origins = program.origins + (Origin("more"),) * len(more)
     return replace(program, instructions=tuple(instructions), origins=origins)
 
@@ -194,13 +196,13 @@ def segment_at(address: int) -> Changed:
     return lambda program: replace(program, segments=(Segment(address, bytes(8)),))
 
 
-def exit_with(*first: Instruction) -> Changed:
-    return lambda program: put(program, 1, [*first, Instruction("exit")])
+def exit_with(*first: CoreInstruction) -> Changed:
+    return lambda program: put(program, 1, [*first, CoreInstruction("exit")])
 
 
 def globals_before_exit(program: CoreProgram) -> CoreProgram:
     (register,) = program.claims.globals[0]
-    code = constant(99, register), constant(9, MEMORY_PAGES), constant(1), Instruction("exit")
+    code = constant(99, register), constant(9, MEMORY_PAGES), constant(1), CoreInstruction("exit")
     return put(program, 1, code)
 
 
@@ -250,8 +252,8 @@ DECEPTIONS: dict[str, tuple[str, Changed]] = {
         """(import "curta" "exit" (func $exit (param i32)))
            (func (export "f") (param i32) (call $exit (local.get 0)))""",
         exit_with(
-            Instruction("copy", b=0, d=3),
-            *(Instruction("jump", target=number + 2) for number in range(70)),
+            CoreInstruction("copy", b=0, d=3),
+            *(CoreInstruction("jump", target=number + 2) for number in range(70)),
         ),
     ),
     "results said long ago": (
@@ -348,14 +350,14 @@ def test_where_conditional_jumps_lead_is_part_of_what_is_known() -> None:
     right, wrong = leading(*starts), leading(*starts[::-1])
     assert CoreInstance(right).invoke("f", 0) == (10,)
     assert CoreInstance(wrong).invoke("f", 0) == (11,)
-    kept = Kept(b"who is called")
-    assert not is_refused(module, right, kept=kept)
-    assert is_refused(module, wrong, kept=kept)
+    lemma_store = LemmaStore(b"who is called")
+    assert not is_refused(module, right, lemma_store=lemma_store)
+    assert is_refused(module, wrong, lemma_store=lemma_store)
 
 
 def test_what_an_extension_takes_is_part_of_what_is_known() -> None:
     """Its third word counts or not, and only the core instructions of f use it."""
-    kept = Kept(b"what it takes")
+    lemma_store = LemmaStore(b"what it takes")
     for count, refused in ((1, False), (3, True)):
         extension = Extension(
             "x", count, lambda sources: sources.a.number, lambda *words: words[-1]
@@ -366,11 +368,11 @@ def test_what_an_extension_takes_is_part_of_what_is_known() -> None:
         module = decode(assemble(text))
         code = [
             *(constant(1, 3), constant(2, 4)),
-            *(Instruction("x", a=0, b=0, c=3, d=5), Instruction("x", a=0, b=0, c=4, d=6)),
-            *(Instruction("jump_eq", a=5, b=6, target=6), constant(99), RETURN),
+            *(CoreInstruction("x", a=0, b=0, c=3, d=5), CoreInstruction("x", a=0, b=0, c=4, d=6)),
+            *(CoreInstruction("jump_eq", a=5, b=6, target=6), constant(99), RETURN),
         ]
         program = put(lower(module, LowerOptions(extensions=(extension,))), 1, code)
-        assert is_refused(module, program, [extension], kept) is refused
+        assert is_refused(module, program, [extension], lemma_store) is refused
 
 
 def test_functions_of_the_module_are_not_in_line(tmp_path: Path) -> None:
@@ -380,7 +382,7 @@ def test_functions_of_the_module_are_not_in_line(tmp_path: Path) -> None:
       (func (export "f") (param i32) (result i32) (call $g (local.get 0))))"""
     module = decode(assemble(text))
     program = put(lower(module), 1, [with_constant("add", 1, a=0, d=0), RETURN])
-    inlined = {Place(("user", 1), 1): ("user", 0)}
+    inlined = {WasmLocation(("user", 1), 1): ("user", 0)}
     assert is_refused(module, replace(program, claims=replace(program.claims, inlined=inlined)))
 
 
@@ -466,14 +468,14 @@ def test_constants_of_claims_are_words(made: Mapping[int, tuple[str, tuple[int, 
     program = lower(module)
     first = [constant(7, 6), constant(9, 7)]
     if made is NARROW:
-        first = [constant(0xFFFFFFFE, 6), Instruction("copy", b=0, d=7)]
+        first = [constant(0xFFFFFFFE, 6), CoreInstruction("copy", b=0, d=7)]
     code = [
         *first,
         with_constant("jump_eq", 0, a=0, target=3),
-        Instruction("jump_eq", a=6, b=7, target=6),
+        CoreInstruction("jump_eq", a=6, b=7, target=6),
         *(constant(666), RETURN, constant(10), RETURN),
     ]
-    claim = Claim(Place(("user", 0), 2), (1, 2), {0: 1, 1: None, 6: 4, 7: 6}, made)
+    claim = Claim(WasmLocation(("user", 0), 2), (1, 2), {0: 1, 1: None, 6: 4, 7: 6}, made)
     with np.errstate(all="ignore"):
         assert is_refused(module, put(program, 0, code, {3: claim}))
 

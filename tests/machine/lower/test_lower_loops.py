@@ -11,7 +11,7 @@ from random import Random
 import pytest
 import wasmtime
 
-from curta.machine.instructions import Instruction
+from curta.machine.instructions import CoreInstruction
 from curta.machine.lower import lower
 from curta.machine.wasm import assemble, decode, parse_text
 from tests.machine.lower.core_run import CoreInstance
@@ -123,7 +123,7 @@ def test_loops_do_what_wasmtime_does_at_length(block: int) -> None:
         check(seed)
 
 
-def core_code(text: str) -> list[Instruction]:
+def core_code(text: str) -> list[CoreInstruction]:
     """The instructions of the function f."""
     program = lower(parse_text(text))
     return [

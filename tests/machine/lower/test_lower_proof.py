@@ -9,12 +9,12 @@ from random import Random
 import pytest
 
 from curta.errors import ProofError
-from curta.machine.instructions import COMPARISONS, Instruction, kind_of
+from curta.machine.core_program import Claims, CoreProgram
+from curta.machine.instructions import COMPARISONS, CoreInstruction, kind_of
 from curta.machine.library import exported_functions
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
 from curta.machine.lower.translate import INSTRUCTIONS
-from curta.machine.program import Claims, CoreProgram
 from curta.machine.proof import Verdict, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
@@ -263,7 +263,7 @@ def reasons(module: Module, program: CoreProgram) -> str:
     return " ".join(verdict.refused or "" for verdict in verdicts(module, program))
 
 
-def changed_in(instruction: Instruction, change: str, random: Random) -> Instruction | None:
+def changed_in(instruction: CoreInstruction, change: str, random: Random) -> CoreInstruction | None:
     """The instruction with one thing changed that matters; None if it has no such thing."""
     name, kind = instruction.operation, kind_of(instruction.operation)
     match change:

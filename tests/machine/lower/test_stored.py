@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from curta.errors import ProofError
-from curta.machine.instructions import MEMORY_PAGES, Instruction
+from curta.machine.core_program import CoreProgram
+from curta.machine.instructions import MEMORY_PAGES, CoreInstruction
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
-from curta.machine.program import CoreProgram
 from curta.machine.proof import prove
 from curta.machine.stored import with_stores
 from curta.machine.wasm import Module, assemble, decode
@@ -58,7 +58,7 @@ def test_another_store_is_refused(text: str) -> None:
             continue  # all stores are within anyway; and a size that is not 0 is set later
         for other in (
             replace(one, immediate=one.immediate + 4),
-            Instruction("jump", target=at + 1),
+            CoreInstruction("jump", target=at + 1),
         ):
             if other.operation == "jump" and one.operation == "copy" and one.d != MEMORY_PAGES:
                 continue  # the word may be that of the store before

@@ -1,6 +1,6 @@
 """Prints how many instructions the library executes per operation, on average.
 
-    python tests/machine/runtime/measure_counts.py [PREFIX]
+    python -m tests.machine.runtime.measure_counts [PREFIX]
 
 Operands: normal floats with exponents within 10 of each other's and random fractions and signs;
 integers of random lengths and signs. The columns: all instructions but structure (block, loop,

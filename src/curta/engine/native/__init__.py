@@ -21,7 +21,6 @@ from curta.errors import RegionError, UserError
 from curta.settings import read_settings
 
 if TYPE_CHECKING:
-    from curta.engine.builds import ModelFile
     from curta.engine.hot import Warming, Workshop
 
 __all__ = ["CHUNK", "Library", "Native", "NativeSession"]
@@ -46,8 +45,6 @@ class Native(Engine):
 
     level: ClassVar[str] = "native"
     chunk = CHUNK
-    model_file: ModelFile | None = None
-    """Where the weights lie, if others can read them there."""
 
     def __init__(self, model: Model, *, specialise: bool = True) -> None:
         super().__init__(model)
@@ -63,21 +60,13 @@ class Native(Engine):
 
         return Workshop(self)
 
-    def make_kit(self) -> None:
-        """Have a kit made for this model, and kept."""
-        from curta.engine.builds import KITS
-        from curta.engine.hot import kit_key
-        from curta.engine.native.emit import model_to_kit
-
-        kit = model_to_kit(self.model)
-        if kit is not None:
-            KITS.keep(kit_key(self.library.source), kit.to_json().encode())
-
     def session(self) -> NativeSession:
         return NativeSession(self, self.library)
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
-        """From a second library that also reports the residual stream."""
+        """The residual stream, as in blocks.py, from a second library that reports it; NaN where
+        attention finds no row that was filed.
+        """
         prompt = self.check_prompt(ids)
         library = Library(written_c(self.model, residuals=True))
         session = NativeSession(self, library)

@@ -12,7 +12,7 @@ from fractions import Fraction
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import score_range, whole_vertex
-from curta.engine.native.expressions import Scope, literal
+from curta.engine.native.expressions import Expressions, Scope, literal
 from curta.engine.native.routine import (
     Act,
     Block,
@@ -20,11 +20,8 @@ from curta.engine.native.routine import (
     Compare,
     Divide,
     Filing,
-    GiveUp,
     Growth,
-    Insist,
     Next,
-    Proceed,
     Routine,
     Rule,
     Say,
@@ -39,8 +36,8 @@ FEWEST_FOR_SWITCH = 4
 class CodeWriter(ValuesWriter):
     """A routine's acts, and its general step."""
 
-    def __init__(self, routine: Routine) -> None:
-        super().__init__(routine.pool)
+    def __init__(self, routine: Routine, expressions: Expressions | None = None) -> None:
+        super().__init__(routine.pool, expressions)
         self.routine = routine
         self.totals = routine.totals
         self.if_exhausted = ""
@@ -48,12 +45,8 @@ class CodeWriter(ValuesWriter):
 
     def functions(self) -> str:
         """The general step, and all that it calls."""
-        return self.with_parts(self.step())
-
-    def with_parts(self, lines: list[str]) -> str:
-        """Functions, behind the tables and functions that they read and call."""
-        parts = [f"static int64_t part{number}{text}" for text, number in self.parts.items()]
-        return "\n".join([self.expressions.table_definitions(), *parts, *lines]) + "\n"
+        step = self.step()
+        return "\n".join([self.expressions.table_definitions(), *step]) + "\n"
 
     def step(self) -> list[str]:
         """Takes a token, and returns what is said after it; -1 at a broken promise."""
@@ -131,14 +124,6 @@ class CodeWriter(ValuesWriter):
                 return [*self.compare(case, act.rules, scope), *self.after_choice()]
             case Divide():
                 return self.divide(case, act, scope)
-            case Proceed(group):
-                return [f"goto group{group};"]
-            case Insist(look_up):
-                lines = list[str]()
-                self.filed(case, look_up, scope, lines)
-                return [*lines, f"if (!filed_row{look_up}) goto give_up;"]
-            case GiveUp():
-                return ["goto give_up;"]
             case Next():
                 return ["position++;", "if (++next == end) goto leave;", "goto dispatch;"]
 
@@ -172,7 +157,7 @@ class CodeWriter(ValuesWriter):
             tests.append(f"promised < {literal(low)}")
         if ends[1] > act.high:
             tests.append(f"promised > {literal(high)}")
-        lines = self.outlined(case, act.total, scope)
+        lines = self.named(case, act.total, scope)
         text = self.expressions.in_step(act.total, act.step, scope)
         return [
             *lines,
@@ -182,7 +167,7 @@ class CodeWriter(ValuesWriter):
         ]
 
     def divide(self, case: Case, act: Divide, scope: Scope) -> list[str]:
-        lines = self.outlined(case, act.on, scope)
+        lines = self.named(case, act.on, scope)
         step = self.pool.step(act.on)
         on = self.expressions.text(act.on, step, scope)
         bodies: dict[str, list[int]] = {}

@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import gc
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.resources import files
-from math import inf
 
 from curta.compiler.model import Model
-from curta.compiler.numbers import Number, power_of_two, simplify
-from curta.engine.native.cases_to_c import CasesWriter, class_tables
+from curta.compiler.numbers import power_of_two, simplify
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, integer
 from curta.engine.native.following import Follower
-from curta.engine.native.kit import Kit
 from curta.engine.native.places import Places
-from curta.engine.native.places_to_c import PlacesWriter
 from curta.engine.native.routine import Routine
-from curta.engine.native.specialise import NotWorthItError, Specialiser
+from curta.engine.native.run_to_c import RunWriter
+from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.streams_to_c import StreamsWriter
 from curta.engine.native.symbolic import weights_to_routine
 from curta.engine.native.tables import array_to_c, comment, tables_of, track_type
@@ -46,35 +42,6 @@ def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True
         parts = [title(model), *sequence(model, routine)]
         parts += steps(model, routine, specialise=specialise)
         return "\n".join([*parts, runtime("entry.c")])
-
-
-def model_to_kit(
-    model: Model,
-    kit: Kit | None = None,
-    wanted: Callable[[Kit], Iterable[Number]] | None = None,
-    keep: Callable[[Kit], object] | None = None,
-    seconds: float = inf,
-) -> Kit | None:
-    """What C that knows a program is put together from, if the model executes one.
-
-    If it is said what is wanted, a kit grows by that much, in so many seconds of work, and is kept
-    after each template.
-    """
-    with deep_recursion(), suppress(NotWorthItError):
-        routine = weights_to_routine(model)
-        writer = PlacesWriter(Places(Follower(routine)), model.plan["stops"])
-        if kit is None:
-            tables = class_tables(routine, writer.places.classes)
-            kit = writer.bare_kit([*sequence(model, routine), tables])
-        until = time.process_time() + seconds
-        for value in wanted(kit) if wanted else writer.selectors:
-            if time.process_time() > until:
-                break
-            kit = writer.extended(kit, value)
-            if keep is not None:
-                keep(kit)
-        return kit
-    return None
 
 
 def sequence(model: Model, routine: Routine) -> list[str]:
@@ -106,17 +73,12 @@ def runtime(name: str) -> str:
 
 
 def steps(model: Model, routine: Routine, *, specialise: bool) -> list[str]:
-    """The step, and the cases if there are any that are worth it."""
+    """The step, and what goes on and on if the model executes programs."""
     if routine.streams:
         return [StreamsWriter(routine).functions()]
     if specialise:
         with suppress(CannotSpecialiseError, NotWorthItError):
-            places, follower = None, Follower(routine)
-            plan = Specialiser(follower).plan()
-            with suppress(NotWorthItError):
-                places = Places(follower)
-            writer = CasesWriter(plan, model.plan["stops"], places)
-            return ["#define CASES\n", writer.class_tables(), writer.functions()]
+            return [RunWriter(Places(Follower(routine)), model.plan["stops"]).functions()]
     return [CodeWriter(routine).functions()]
 
 

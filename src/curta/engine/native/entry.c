@@ -1,21 +1,5 @@
-/* The functions that a library has. Before them stand step and is_stop, and what cases there are. */
-
-enum { BETWEEN = 8 };
-
-#ifndef CASES
-static inline int ready(State *s, int32_t token) { return (void)s, (void)token, 0; }
-static inline int64_t run(State *s, int32_t token, int32_t *said, int64_t count) {
-    return (void)s, (void)token, (void)said, (void)count, 0;
-}
-static inline int64_t take(State *s, const int32_t *tokens, int64_t count) {
-    return (void)s, (void)tokens, (void)count, 0;
-}
-#endif
-
-/* How many tokens are said before it is tried again whether there is code for the place. */
-static inline int64_t between(State *s, int64_t left) {
-    return s->places && left > BETWEEN ? BETWEEN : left;
-}
+/* The functions that a library has. Before them stand step and is_stop; and run, take and what
+   belongs to them, if the model executes programs. */
 
 #ifdef PLACES
 /* The same as curta_generate, a token at a time; where the run was before each goes to `places`. */
@@ -24,12 +8,9 @@ int64_t curta_follow(State *s, int32_t first, int32_t *said, int64_t *places, in
     for (int64_t i = 1; i < count; i++) {
         if (is_stop(said[i - 1]) || s->exhausted) return i;
         const int32_t token = said[i - 1];
-        if (!(ready(s, token) && run(s, token, said + i, at_most(s, 1)))) {
-            if (s->broken >= 0) return i;
-            const int32_t next = step(s, token);
-            if (next < 0) return i;
-            said[i] = next;
-        }
+        const int32_t next = step(s, token);
+        if (next < 0) return i;
+        said[i] = next;
         places[i] = place_of_run(s, token);
     }
     return count;
@@ -46,6 +27,27 @@ void curta_set_places(State *s, void *code) { s->places = (Places *)code; }
 
 /* How many tokens such code has said. */
 int64_t curta_placed(const State *s) { return s->placed; }
+
+enum { BETWEEN = 4 };
+
+/* Say what is said by whole instructions; where there is code for places, try that first, and again
+   after a few tokens. */
+static int64_t run_on(State *s, int32_t token, int32_t *said, int64_t count) {
+    if (!ready(s, token)) return 0;
+    if (!s->places) return run(s, token, said, count);
+    const int64_t length = s->places(s, token, said, count);
+    s->placed += length;
+    if (length) return length;
+    return run(s, token, said, count > BETWEEN + LONGEST ? BETWEEN + LONGEST : count);
+}
+#else
+static int64_t run_on(State *s, int32_t token, int32_t *said, int64_t count) {
+    return (void)s, (void)token, (void)said, (void)count, 0;
+}
+
+static int64_t take(State *s, const int32_t *tokens, int64_t count) {
+    return (void)s, (void)tokens, (void)count, 0;
+}
 #endif
 
 /* Say `first` and up to count - 1 more tokens; returns how many. Ends after a stop token. */
@@ -54,14 +56,11 @@ int64_t curta_generate(State *s, int32_t first, int32_t *said, int64_t count) {
     int64_t i = 1;
     while (i < count) {
         if (is_stop(token) || s->exhausted) return i;
-        if (ready(s, token)) {
-            int64_t more = s->places ? s->places(s, token, said + i, count - i) : 0;
-            s->placed += more;
-            if (!more) more = run(s, token, said + i, at_most(s, between(s, count - i)));
-            if (s->broken >= 0) return i + more;
+        const int64_t more = run_on(s, token, said + i, count - i);
+        if (more) {
             i += more;
             token = said[i - 1];
-            if (more) continue;
+            continue;
         }
         const int32_t next = step(s, token);
         if (next < 0) return i;
@@ -75,7 +74,7 @@ int64_t curta_take(State *s, const int32_t *tokens, int64_t count, int32_t *said
     int64_t i = 0;
     while (i < count) {
         if (s->exhausted) return i;
-        i += take(s, tokens + i, at_most(s, count - 1 - i));
+        i += take(s, tokens + i, count - 1 - i);
         if (s->broken >= 0) return i;
         *said = step(s, tokens[i++]);
         if (*said < 0) return i - 1;

@@ -1,20 +1,20 @@
-"""The C of a program: templates put together, one for each of its places.
+"""The C of one program: templates put together, one for each of its hot places.
 
-A `Kit` is all that is needed of a model for that, as text: it comes with a packaged model, and is
-made for others as far as it is needed. `program_to_c` makes C of it for some places, with their
-fields as numbers; the C compiler does the rest. What is not there is left to the general code.
+What is needed of a model for that stands in its C: the *kit*. `program_to_c` makes C of it for some
+places, with their fields as numbers; the C compiler does the rest. What is not there is left to the
+code for all programs.
 """
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-
-from curta.engine.native.outline import outlined
+from dataclasses import dataclass
 
 MOST_FOLLOWING = 4
 """Places that are asked for before all others, behind a place."""
+SECTION = re.compile(r"^/// (\S+)\n(.*?)\n///$", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -25,25 +25,25 @@ class Kit:
     """The tokens that can be said, by class."""
     ending: list[int]
     """The classes of tokens that end a place."""
+    selector: int
+    """The field that says which template a place has."""
     head: str
     """What stands before the function."""
     begin: str
     """How a token is taken in that is not an instruction's of these."""
-    end: str
+    leave: str
     """How the function is left."""
-    selector: int
-    """The field that says which template a place has."""
     templates: dict[str, str]
-    """By the selector; empty where there can be none."""
-    tables: dict[str, str]
-    """What templates look up, by the names that they have there."""
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
+    """By the selector."""
 
     @classmethod
-    def from_json(cls, text: str) -> Kit:
-        return cls(**json.loads(text))
+    def of(cls, source: str) -> Kit:
+        """The kit of a model, out of its C."""
+        parts = {found[1]: found[2] for found in SECTION.finditer(source)}
+        facts = json.loads(parts.pop("facts").removeprefix("/* ").removesuffix(" */"))
+        head, begin, leave = source.partition("/// ")[0], parts.pop("begin"), parts.pop("leave")
+        templates = {name.removeprefix("template"): text for name, text in parts.items()}
+        return cls(**facts, head=head, begin=begin, leave=leave, templates=templates)
 
 
 @dataclass(frozen=True)
@@ -60,17 +60,15 @@ class Place:
 
 def program_to_c(kit: Kit, places: Sequence[Place]) -> str:
     """The C of these places."""
-    known = {p.number: p for p in places if kit.templates.get(str(p.fields[kit.selector]))}
-    kit, functions = with_functions(kit, {str(p.fields[kit.selector]) for p in known.values()})
+    known = {p.number: p for p in places if str(p.fields[kit.selector]) in kit.templates}
     first = min(known, default=0)
     here = [int(number in known) for number in range(first, max(known, default=0) + 1)]
     lines = [
         kit.head,
-        *kit.tables.values(),
-        *functions,
         f"enum {{ FIRST = {first}, PLACES = {len(here)} }};",
         f"static const uint8_t here[] = {{{', '.join(map(str, here)) or '0'}}};",
-        "#define is_here(to) ((uint64_t)((to) - FIRST) < PLACES && here[(to) - FIRST])",
+        "#define is_here(s, to) ((uint64_t)((to) - FIRST) < PLACES && here[(to) - FIRST])",
+        "int64_t curta_places(State *s, int32_t first, int32_t *said, int64_t count) {",
         kit.begin,
         "dispatch: switch (to) {",
         *(f"case {number}: goto place{number};" for number in known),
@@ -78,17 +76,7 @@ def program_to_c(kit: Kit, places: Sequence[Place]) -> str:
     ]
     for place in known.values():
         lines += placed(kit, place, known)
-    return "\n".join([*lines, kit.end])
-
-
-def with_functions(kit: Kit, selectors: set[str]) -> tuple[Kit, list[str]]:
-    """The kit with calls where templates go on for long, and the functions that they call."""
-    templates, functions = dict(kit.templates), list[str]()
-    for selector in sorted(selectors):
-        name = f"part{selector}"
-        templates[selector], found = outlined(templates[selector], name, kit.tables)
-        functions += found
-    return replace(kit, templates=templates), functions
+    return "\n".join([*lines, kit.leave])
 
 
 def placed(kit: Kit, one: Place, known: Mapping[int, Place]) -> Iterator[str]:
@@ -97,37 +85,42 @@ def placed(kit: Kit, one: Place, known: Mapping[int, Place]) -> Iterator[str]:
     yield f"place{one.number}: {{ const int64_t place = {one.number}, {fields};"
     ways = [to for to in one.following if to in known][:MOST_FOLLOWING]
     template = kit.templates[str(one.fields[kit.selector])]
+    full = "s->exhausted || " if "store" in template else ""
+    for line in wanted(template, one):
+        if line.startswith("ARRIVE("):
+            yield f"to = {line.removeprefix('ARRIVE')}"
+            seen = " || ".join([*(f"to == {way}" for way in ways), "is_here(s, to)"])
+            yield f"if ({full}next > end || !({seen})) goto leave;"
+        elif line == "GO;":
+            yield from (f"if (to == {way}) goto place{way};" for way in ways)
+            yield "goto dispatch;"
+        else:
+            yield line
+    yield "}"
+
+
+def wanted(template: str, one: Place) -> Iterator[str]:
+    """The lines that are for a place like this, and say what was seen to be said there."""
     begun = {said[:n] for said in one.said for n in range(1, len(said) + 1)}
     outer = list[int | None]()
     skipped = 0
     """How many of the outer blocks were begun when this one, which is left out, was."""
     for line in template.split("\n"):
         order, _, rest = line.partition(" ")
-        if order in ("@if", "@say", "@may"):
+        if order in ("//@if", "//@say", "//@may"):
             path = tuple(number for number in outer if number is not None)
-            outer.append(int(rest) if order == "@say" else None)
+            outer.append(int(rest) if order == "//@say" else None)
             if skipped:
                 continue
-            if order == "@if":
+            if order == "//@if":
                 least, _, name = rest.partition(" ")
                 if one.fields[int(name.removeprefix("field"))] < int(least):
                     skipped = len(outer)
             elif not any((*path, int(number)) in begun for number in rest.split()):
                 yield "goto give_up;"
                 skipped = len(outer)
-        elif order == "@end":
+        elif order == "//@end":
             skipped = 0 if skipped == len(outer) else skipped
             outer.pop()
-        elif skipped:
-            continue
-        elif order == "@arrive":
-            yield f"to = {rest};"
-            seen = " || ".join([*(f"to == {way}" for way in ways), "is_here(to)"])
-            full = "s->exhausted || " if "store" in template else ""
-            yield f"if ({full}next > end || !({seen})) goto leave;"
-        elif order == "@go":
-            yield from (f"if (to == {way}) goto place{way};" for way in ways)
-            yield "goto dispatch;"
-        else:
+        elif not skipped:
             yield line
-    yield "}"

@@ -58,11 +58,3 @@ static inline int grow(State *s) {
     s->capacity = capacity;
     return 1;
 }
-
-/* How many of the steps that are left there is room for, without memory of their own. */
-static inline int64_t at_most(State *s, int64_t left) {
-    if (RING) return left;
-    if (s->position >= s->capacity && !grow(s)) return 0;
-    const int64_t room = s->capacity - s->position;
-    return room < left ? room : left;
-}

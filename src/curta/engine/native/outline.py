@@ -2,13 +2,14 @@
 
 A template is put into the C of a program for every place that has it. Most are short. Where one
 goes on for hundreds of lines of plain arithmetic, as for floats, a compiler would take minutes; so
-what only computes numbers of numbers becomes a function, which all these places call.
+what only computes numbers of numbers becomes a function, which all these places call, and all
+templates that compute the same.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 LEAST = 100
@@ -16,9 +17,7 @@ LEAST = 100
 MOST_RESULTS = 16
 _DEFINITION = re.compile(r"const (\w+) (\*?\w+) = (.*);(?: /\*.*\*/)?")
 _NAME = re.compile(r"[A-Za-z_]\w*")
-_KNOWN = frozenset(
-    ("INT64_C", "bit_length", "clamped", "int64_t", "rectified", "staircase", "uint64_t", "u")
-)
+_KNOWN = re.compile(r"INT64_C|bit_length|clamped|int64_t|rectified|staircase|uint64_t|u|table\d+")
 
 
 @dataclass(frozen=True)
@@ -31,10 +30,8 @@ class _Line:
     is_number: bool
 
 
-def outlined(template: str, name: str, tables: Iterable[str]) -> tuple[str, list[str]]:
-    """The template with calls of functions that begin with a name, and these functions."""
-    known = _KNOWN.union(tables)
-    lines, functions = template.split("\n"), list[str]()
+def outlined(lines: Sequence[str], functions: dict[str, str]) -> list[str]:
+    """The lines of a template with calls of functions; these are kept by what they do."""
     shorter, at = list[str](), 0
     numbers: set[str] = set()
     """Names that are known to be numbers."""
@@ -42,17 +39,13 @@ def outlined(template: str, name: str, tables: Iterable[str]) -> tuple[str, list
         run = list(_run(lines, at))
         numbers.update(line.name for line in run if line.is_number)
         following = at + max(len(run), 1)
+        found = None
         if len(run) >= LEAST:
             rest = set(_NAME.findall("\n".join(lines[following:])))
-            found = _apart(run, numbers, known, rest, f"{name}_{len(functions)}")
-            if found is not None:
-                functions.append(found[1])
-                shorter += found[0]
-                at = following
-                continue
-        shorter += lines[at:following]
+            found = _apart(run, numbers, rest, functions)
+        shorter += found or lines[at:following]
         at = following
-    return "\n".join(shorter), functions
+    return shorter
 
 
 def _run(lines: Sequence[str], at: int) -> Iterator[_Line]:
@@ -62,14 +55,18 @@ def _run(lines: Sequence[str], at: int) -> Iterator[_Line]:
         if found is None:
             return
         kind, name, value = found.groups()
-        yield _Line(text, name, frozenset(_NAME.findall(value)), kind == "int64_t")
+        yield _Line(text, name, _names(value), kind == "int64_t")
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(name for name in _NAME.findall(text) if not _KNOWN.fullmatch(name))
 
 
 def _apart(
-    run: Sequence[_Line], numbers: set[str], known: frozenset[str], rest: set[str], function: str
-) -> tuple[list[str], str] | None:
-    """What stays of a run, with a call of the function that does the rest of it; the function."""
-    computed = [line.is_number and line.reads <= numbers | known for line in run]
+    run: Sequence[_Line], numbers: set[str], rest: set[str], functions: dict[str, str]
+) -> list[str] | None:
+    """What stays of a run, with a call of the function that does the rest of it."""
+    computed = [line.is_number and all(map(numbers.__contains__, line.reads)) for line in run]
     wanted: set[str] = set()
     for line, is_computed in zip(reversed(run), reversed(computed), strict=True):
         if not is_computed or line.name in wanted:
@@ -80,16 +77,24 @@ def _apart(
         if is_computed and line.name not in wanted
     ]
     inner = {line.name for line in moved}
-    given = sorted(set().union(*(line.reads for line in moved)) - inner - known)
+    given = sorted(set().union(*(line.reads for line in moved)) - inner)
     results = [line.name for line in moved if line.name in rest]
     if len(moved) < LEAST or len(results) > MOST_RESULTS:
         return None
     body = [line.text for line in moved]
     body += [f"out[{number}] = {name};" for number, name in enumerate(results)]
     parameters = "".join(f", const int64_t {name}" for name in given)
-    head = f"static __attribute__((noinline)) void {function}(int64_t *out{parameters}) {{"
-    stays = [line.text for line in run if line.name not in inner]
-    stays += [f"int64_t {function}_out[{len(results)}];"]
-    stays += [f"{function}({', '.join([f'{function}_out', *given])});"]
-    stays += [f"const int64_t {x} = {function}_out[{n}];" for n, x in enumerate(results)]
-    return stays, "\n".join([head, *body, "}"])
+    text = "\n".join([f"(int64_t *out{parameters}) {{", *body, "}"])
+    name = functions.setdefault(text, f"part{len(functions)}")
+    return [
+        *(line.text for line in run if line.name not in inner),
+        f"int64_t {name}_out[{len(results)}];",
+        f"{name}({', '.join([f'{name}_out', *given])});",
+        *(f"const int64_t {x} = {name}_out[{n}];" for n, x in enumerate(results)),
+    ]
+
+
+def functions_to_c(functions: Mapping[str, str]) -> str:
+    return "\n".join(
+        f"static __attribute__((noinline)) void {name}{text}" for text, name in functions.items()
+    )

@@ -5,57 +5,76 @@ looked up under it, in tables of the weights or in rows that a run does not file
 *fields* of the place. Given those, a step begins where a token that moved the place has been taken
 in; tokens that leave it as it is are followed until one moves it. What is known of one token is
 known at the next, but for what has changed in between.
+
+A token is taken in up to the *border*: the first event that depends on the selector.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 
-from curta.compiler.numbers import Number, power_of_two
+from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Cut
 from curta.engine.native.case import Case, Facts
-from curta.engine.native.choice import MOST_DIVISIONS, division, possible, whole_vertex
-from curta.engine.native.classes import class_facts, numbers_over
-from curta.engine.native.following import Follower
-from curta.engine.native.routine import Acts, Block, Divide, Event, Filing, Growth, Rule
-from curta.engine.native.specialise import (
-    FEWEST_FOR_SELECTOR,
-    Group,
-    NotWorthItError,
-    Specialiser,
-    Work,
-    left_of,
+from curta.engine.native.changes import Change, Changes
+from curta.engine.native.choice import whole_vertex
+from curta.engine.native.classes import class_facts, numbers_over, quiet_stretch, token_classes
+from curta.engine.native.dividing import Divider, Work
+from curta.engine.native.following import Follower, without_repetitions
+from curta.engine.native.routine import (
+    Acts,
+    Block,
+    Compare,
+    Divide,
+    Event,
+    Filing,
+    Growth,
+    Rule,
+    Say,
+    read_by,
 )
+from curta.engine.native.selector import FEWEST_FOR_SELECTOR, NotWorthItError, selector_of
 from curta.engine.native.values import (
     CONSTANT,
     ONE,
+    ZERO,
     Column,
     Digit,
     FetchedKey,
     FetchedValue,
     Parameter,
     PositionValue,
-    Product,
     Rises,
     Steps,
     Sum,
     Total,
     ValueId,
     constant,
-    direction,
     sum_of,
 )
 
 MOST_TOKENS = 16
 """Tokens of one instruction that are followed."""
-FEWEST_FOR_ROOT = 8
-MOST_OF_ROOT = 4
-"""Gates and steps that have to be functions of a number for the code to be divided by it, and the
-most values that it may have.
-"""
+Signature = tuple[tuple[ValueId, Sum], ...]
+
+
+@dataclass(frozen=True)
+class TakenIn:
+    """Tokens taken in up to the border, by class."""
+
+    cases: list[Case]
+    acts: list[Acts]
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """The classes of tokens behind which a place begins, and what is known behind them."""
+
+    classes: frozenset[int]
+    case: Case
 
 
 @dataclass(frozen=True)
@@ -68,18 +87,6 @@ class Moment:
     """What was known of it and of those before it when they were taken in, the latest first."""
     counted: Sum
     """What the total that counts places is."""
-
-
-@dataclass(frozen=True)
-class Change:
-    """What is not what it was: values at every token, totals that grew, rows that were filed, rows
-    of which one was begun, whose values come later.
-    """
-
-    totals: frozenset[ValueId] = frozenset()
-    rows: frozenset[int] = frozenset()
-    begun: frozenset[int] = frozenset()
-    token: bool = False
 
 
 class Exact(Case):
@@ -107,36 +114,31 @@ class Exact(Case):
         )
 
 
-class Places(Specialiser):
+class Places:
     """The steps of a routine by places."""
 
     def __init__(self, follower: Follower) -> None:
-        super().__init__(follower)
-        if self.selector is None or not self.routine.ring():
-            raise NotWorthItError
-        asked = [one for one in self.pool.reads(self.selector) if one.constant is None]
-        totals = [
-            (value, coefficient)
-            for one in asked
-            for value, coefficient in one.terms
-            if isinstance(self.pool.definition(value), Total) and abs(coefficient) == 1
-        ]
-        if len(asked) != 1 or len(totals) != 1:
-            raise NotWorthItError
-        self.query = asked[0]
-        ((self.counter, self.sign),) = totals
-        self.low, self.high = self.follower.promised.range(self.query)
+        self.follower = follower
+        self.routine = routine = follower.routine
+        self.pool = routine.pool
+        self.selector = selector_of(routine)
+        self.query, self.counter, self.sign = self.counting()
+        self.classes = token_classes(routine)
+        self.quiet = quiet_stretch(routine, [t for one in self.classes for t in one.tokens])
+        self.border = next(
+            number
+            for number, event in enumerate((*routine.events, None))
+            if event is None or self.selector in self.pool.reachable(read_by(event))
+        )
+        self.changes, self.divider = Changes(self.pool), Divider(follower)
+        self.low, self.high = follower.promised.range(self.query)
         self.place = self.pool.value(Parameter("place", self.low, self.high), 0)
-        self.stays = dict[tuple[Change, ValueId], bool]()
         self.taken = self.taken_in()
+        self.arrival = self.arriving()
         self.filed_again = {
             rows.number
-            for rows in self.routine.rows
-            if not any(
-                isinstance(act, Filing) and act.rows == rows.number
-                for acts in self.taken.before
-                for _, act in acts
-            )
+            for rows in routine.rows
+            if not any(self.files(acts, rows.number) for acts in self.taken.acts)
         }
         """Rows in which tokens up to the border file nothing that was not there."""
         self.tables = self.fields_in_tables()
@@ -145,12 +147,80 @@ class Places(Specialiser):
 
     # -- the beginning --------------------------------------------------------------------------
 
+    def counting(self) -> tuple[Sum, ValueId, Number]:
+        """The number that the selector is found by; the total in it that tokens move on, and its
+        sign.
+        """
+        asked = [one for one in self.pool.reads(self.selector) if one.constant is None]
+        totals = [
+            (value, coefficient)
+            for one in asked
+            for value, coefficient in one.terms
+            if isinstance(self.pool.definition(value), Total) and abs(coefficient) == 1
+        ]
+        if not self.routine.ring() or len(asked) != 1 or len(totals) != 1:
+            raise NotWorthItError
+        return asked[0], *totals[0]
+
+    def taken_in(self) -> TakenIn:
+        """What is done with a token up to the border, by class."""
+        cases, taken = list[Case](), list[Acts]()
+        for facts in self.facts:
+            acts, case = self.follower.followed(
+                Case(self.pool, facts), self.routine.events[: self.border]
+            )
+            cases.append(case)
+            taken.append(acts)
+        return TakenIn(cases, without_repetitions(self.pool, taken))
+
+    @staticmethod
+    def files(acts: Acts, rows: int) -> bool:
+        return any(isinstance(act, Filing) and act.rows == rows for _, act in acts)
+
+    def arriving(self) -> Arrival:
+        """After all tokens that move the place, the rest of a step has to be the same."""
+        signatures = [self.signature(case) for case in self.taken.cases]
+        moving = {
+            signature
+            for signature, case, acts in zip(
+                signatures, self.taken.cases, self.taken.acts, strict=True
+            )
+            if not self.selects_the_same(case, acts)
+        }
+        if len(moving) != 1:
+            raise NotWorthItError
+        signature = moving.pop()
+        classes = [number for number, own in enumerate(signatures) if own == signature]
+        known = common([self.taken.cases[number] for number in classes], signature)
+        return Arrival(frozenset(classes), Case(self.pool, known))
+
+    def signature(self, case: Case) -> Signature:
+        """What the rest of the step reads of the token."""
+        read = self.pool.reachable(self.routine.sums(self.border))
+        columns = (v for v in sorted(read) if isinstance(self.pool.definition(v), Column))
+        return tuple((value, case.value(value)) for value in columns)
+
+    def selects_the_same(self, case: Case, acts: Acts) -> bool:
+        """Whether the selector is looked up where it would be if there were no such token.
+
+        That is so if what it adds to totals, and what it says itself, cancel each other.
+        """
+        added = {act.total: act.addend for _, act in acts if isinstance(act, Growth)}
+        moved = Sum()
+        for value, coefficient in self.query.without_constant.terms:
+            match self.pool.definition(value):
+                case Total():
+                    moved = moved.plus(added.get(value, ZERO), coefficient)
+                case Column() | PositionValue():
+                    moved = moved.plus(case.value(value), coefficient)
+        return moved == ZERO
+
     def check_rows(self) -> None:
         """Fields are what they are as long as only tokens that rules say are taken in."""
         if self.selecting is None:
             return
         rows = self.routine.look_ups[self.selecting].rows
-        for acts in self.taken.before:
+        for acts in self.taken.acts:
             if any(isinstance(act, Filing) and act.rows == rows for _, act in acts):
                 raise NotWorthItError
         if any(
@@ -181,19 +251,41 @@ class Places(Specialiser):
             for value, _ in away.without_constant.terms
         )
 
-    def beginning(self, group: Group, value: Number) -> Moment:
+    @property
+    def selecting(self) -> int | None:
+        """The look-up that finds the selector; it may be computed instead."""
+        definition = self.pool.entries[self.selector].definition
+        return definition.look_up if isinstance(definition, FetchedValue) else None
+
+    def selectors(self) -> list[Number]:
+        """What the selector can be."""
+        case = self.arrival.case
+        if self.selecting is not None:
+            case = case.under(case.facts.with_hit(self.selecting))
+        on = case.value(self.selector)
+        low, high = case.range(on)
+        steps = [self.pool.entries[value].definition for value, _ in on.without_constant.terms]
+        if len(steps) == 1 and isinstance(steps[0], Steps):
+            scale = on.without_constant.terms[0][1]
+            levels = accumulate((height for _, height in steps[0].jumps), initial=0)
+            found = {simplify(level * scale + on.added) for level in levels}
+            return sorted(value for value in found if low <= value <= high)
+        unit = Fraction(power_of_two(self.pool.step(on)))
+        return [simplify(low + unit * n) for n in range(int((high - low) / unit) + 1)]
+
+    def beginning(self, value: Number) -> Moment:
         """A place whose selector is this, once the token before it is taken in."""
-        assert self.selector is not None
-        facts = group.case.facts
+        arrived = self.arrival.case
+        facts = arrived.facts
         rest = self.query.plus(Sum(((self.counter, 1),)), -self.sign)
-        counted = sum_of([(self.place, self.sign), (group.case.sum(rest), -self.sign)])
+        counted = sum_of([(self.place, self.sign), (arrived.sum(rest), -self.sign)])
         facts = self.with_fields(replace(facts, equal=facts.equal | {self.counter: counted}))
         selector = Exact(self.pool, facts).value(self.selector)
         facts = replace(facts, equal=facts.equal | {self.selector: constant(value)})
         if selector.constant is None:
             facts = facts.with_bound(selector.without_constant, value, value)
         case = Exact(self.pool, facts)
-        return Moment(0, case, (group.case,), counted)
+        return Moment(0, case, (arrived,), counted)
 
     def with_fields(self, facts: Facts) -> Facts:
         """The same, with what is looked up under the place as fields."""
@@ -241,7 +333,7 @@ class Places(Specialiser):
         named, known = self.spoken(case, rule, f"said{depth}")
         equal = facts.equal | {digit: named} | self.looking_back(moment)
         equal[self.counter] = moment.counted
-        kept = self.kept(replace(known, equal=equal), Change(token=True))
+        kept = self.changes.kept(replace(known, equal=equal), Change(token=True))
         facts = replace(kept, bounds=kept.bounds | facts.bounds, hits=kept.hits | facts.hits)
         after = Exact(self.pool, self.with_fields(facts))
         return Moment(depth, after, (after, *moment.taken), moment.counted)
@@ -297,7 +389,7 @@ class Places(Specialiser):
                 filed = self.pool.rows_behind(number).members[name].total
                 left = moment.taken[distance - 1].sum(filed)
                 if self.is_named(left):
-                    found[value] = self.without_cuts(left, known)
+                    found[value] = self.changes.without_cuts(left, known)
         return found
 
     def is_named(self, total: Sum) -> bool:
@@ -316,7 +408,7 @@ class Places(Specialiser):
     def moved(self, moment: Moment, grown: Sum) -> Moment:
         """The same once the place has moved on."""
         counted = moment.counted.plus(grown)
-        facts = self.kept(moment.case.facts, Change(totals=frozenset({self.counter})))
+        facts = self.changes.kept(moment.case.facts, Change(totals=frozenset({self.counter})))
         equal = {n: s for n, s in facts.equal.items() if n not in self.table_values}
         equal[self.counter] = counted
         case = Exact(self.pool, self.with_fields(replace(facts, equal=equal)))
@@ -337,62 +429,29 @@ class Places(Specialiser):
 
     def speaks(self, moment: Moment) -> Block:
         """What a token does from the border on, and what is said after it."""
-        self.leaves = 0
         work = Work(list(self.routine.events[self.border :]), list(self.routine.rules))
-        return self.by_switches(moment.case, work)
+        return self.divider.divided(moment.case, work)
 
-    def finished(self, case: Case, work: Work) -> Block:
-        """Divided by a number of few values that much is a function of: a place within a word."""
-        work = left_of(case, work)
-        on = self.root(case, work)
-        if on is None:
-            return self.decided(case, work)
-        low, high = case.range(on)
-        points = range(int(low), int(high) + 1)
-        pieces = [(point, case.refined(on, point, point)) for point in points]
-        branches = [
-            ((point, point), self.decided(piece, left_of(piece, work))) for point, piece in pieces
+    def says(self, block: Block) -> set[int]:
+        """The classes of the tokens that a block may say."""
+        found: set[int] = set()
+        for _, act in block.acts:
+            match act:
+                case Say(rule):
+                    found.add(self.class_of[rule.number])
+                case Compare(rules):
+                    found |= {self.class_of[rule.number] for rule in rules}
+                case Divide(_, branches):
+                    found = found.union(*(self.says(inner) for _, inner in branches))
+        return found
+
+    @cached_property
+    def class_of(self) -> list[int]:
+        """The class of each rule's tokens."""
+        return [
+            next(n for n, one in enumerate(self.classes) if rule.tokens[0] in one.tokens)
+            for rule in self.routine.rules
         ]
-        return Block(((case, Divide(on, tuple(branches))),))
-
-    def decided(self, case: Case, work: Work, depth: int = 0) -> Block:
-        """Divided by what decides between rules, before anything is filed."""
-        rules = possible(case, work.rules)
-        files = any(isinstance(e, Filing) and e.key.constant is None for e in work.events)
-        if files and len(rules) > 1 and depth < MOST_DIVISIONS:
-            found = division(case, rules, few=True)
-            if found is not None:
-                on, pieces = found
-                branches = [
-                    (ends, self.decided(piece, left_of(piece, work), depth + 1))
-                    for ends, piece in pieces
-                ]
-                return Block(((case, Divide(on, tuple(branches))),))
-        return super().finished(case, work)
-
-    def root(self, case: Case, work: Work) -> Sum | None:
-        counts: dict[Sum, int] = {}
-        for value in self.pool.reachable(work.sums()):
-            match self.pool.entries[value].definition:
-                case Product(asked) | Steps(asked):
-                    number = self.number_behind(case, asked.without_constant)
-                    if number is not None:
-                        counts[number] = counts.get(number, 0) + 1
-        for number, count in sorted(counts.items(), key=lambda item: -item[1]):
-            if count < FEWEST_FOR_ROOT:
-                break
-            low, high = case.range(number)
-            if self.pool.step(number) == 0 and 0 < high - low < MOST_OF_ROOT:
-                return number
-        return None
-
-    def number_behind(self, case: Case, total: Sum) -> Sum | None:
-        """The number that a sum is a function of, if it is one."""
-        curves = [c for v, _ in total.terms if (c := self.pool.curve(v)) is not None]
-        for curve in curves:
-            if not case.intervals.without(total, curve.number)[0].terms:
-                return curve.number
-        return None if curves else direction(total)[1]
 
     def follow(
         self, moment: Moment, event: Event, still: set[ValueId], guarded: bool
@@ -408,84 +467,30 @@ class Places(Specialiser):
             if isinstance(act, Growth) and act.total == self.counter:
                 return acts, self.moved(replace(moment, case=case), act.addend)
             if isinstance(act, Growth):
-                case = Exact(self.pool, self.kept(case.facts, Change(frozenset({act.total}))))
+                grown = Change(totals=frozenset({act.total}))
+                case = Exact(self.pool, self.changes.kept(case.facts, grown))
             if isinstance(act, Filing) and not self.pool.rows[act.rows].by_position:
                 if guarded and act.key.constant is not None:
                     continue
-                if not self.stay(self.query.terms, self.changed(act)):
+                if not self.changes.stay(self.query.terms, self.changes.of(act)):
                     raise NotWorthItError
-                case = Exact(self.pool, self.kept(case.facts, self.changed(act)))
+                case = Exact(self.pool, self.changes.kept(case.facts, self.changes.of(act)))
         return acts, replace(moment, case=case)
 
-    # -- what has changed -----------------------------------------------------------------------
 
-    def changed(self, act: Filing) -> Change:
-        """A row of an array that is only begun has its values still."""
-        rows = frozenset({act.rows})
-        begun = not act.members and self.pool.rows[act.rows].kind == "direct"
-        return Change(begun=rows) if begun else Change(rows=rows)
-
-    def kept(self, facts: Facts, change: Change) -> Facts:
-        """What is still known behind a change."""
-        cuts = {v for total in facts.equal.values() for v, _ in total.terms}
-        cuts = {v for v in cuts if isinstance(self.pool.definition(v), Cut)}
-        whole = {v for v in cuts if self.bits_stay(v, change)}
-        equal = facts.equal
-        if whole != cuts:
-            equal = {v: self.without_cuts(total, whole) for v, total in equal.items()}
-        bounds = {t: ends for t, ends in facts.bounds.items() if self.stay(t.terms, change)}
-        hits: dict[int, bool] = {
-            number: True
-            for number, hit in facts.hits.items()
-            if hit and self.stay(self.pool.look_ups[number].query.terms, change)
-        }
-        return Facts(equal, bounds, hits)
-
-    def without_cuts(self, total: Sum, whole: set[ValueId]) -> Sum:
-        """The same, with bits of numbers that are not what they were as numbers of their own."""
-        for value, coefficient in total.terms:
-            shape = self.pool.definition(value)
-            if isinstance(shape, Cut) and value not in whole:
-                plain = self.pool.value(Parameter(shape.name, shape.low, shape.high), 0)
-                total = total.plus(Sum(((value, 1),)), -coefficient).plus(plain, coefficient)
-        return total
-
-    def stay(self, terms: Iterable[tuple[ValueId, Number]], change: Change) -> bool:
-        return all(v == CONSTANT or self.stays_as_it_was(v, change) for v, _ in terms)
-
-    def stays_as_it_was(self, value: ValueId, change: Change) -> bool:
-        key = change, value
-        if key not in self.stays:
-            self.stays[key] = self.is_untouched(value, change) and all(
-                self.stay(total.terms, change) for total in self.pool.reads(value)
-            )
-        return self.stays[key]
-
-    def bits_stay(self, value: ValueId, change: Change) -> bool:
-        """Whether bits of a number are still bits of it."""
-        shape = self.pool.definition(value)
-        return not isinstance(shape, Cut) or self.stay(shape.bits.number.terms, change)
-
-    def finds_the_same(self, number: int, change: Change, *, key: bool = False) -> bool:
-        """Whether a look-up finds the same values, or the same key as well."""
-        asked = self.pool.look_ups[number]
-        filed = change.rows | change.begun if key else change.rows
-        by_position = self.pool.rows[asked.rows].by_position
-        touched = change.token if by_position else asked.rows in filed
-        return not touched and self.stay(asked.query.terms, change)
-
-    def is_untouched(self, value: ValueId, change: Change) -> bool:
-        match self.pool.entries[value].definition:
-            case Digit() | Column() | PositionValue():
-                return not change.token
-            case FetchedValue(number):
-                rows = self.pool.rows_behind(number)
-                return not change.token if rows.by_position else rows.number not in change.rows
-            case FetchedKey(number):
-                rows = self.pool.rows_behind(number)
-                filed = change.rows | change.begun
-                return not change.token if rows.by_position else rows.number not in filed
-            case Total():
-                return value not in change.totals
-            case _:
-                return True
+def common(cases: list[Case], signature: Signature) -> Facts:
+    """What holds in all of these cases."""
+    first = cases[0].facts
+    equal = {v: total for v, total in signature if total.constant is not None}
+    equal |= {
+        v: total
+        for v, total in first.equal.items()
+        if all(case.facts.equal.get(v) == total for case in cases)
+    }
+    bounds = {}
+    for total, (low, high) in first.bounds.items():
+        ranges = [case.facts.bounds.get(total) for case in cases]
+        if all(ends is not None for ends in ranges):
+            known = [ends for ends in ranges if ends is not None]
+            bounds[total] = min(low for low, _ in known), max(high for _, high in known)
+    return Facts(equal, bounds, first.hits)

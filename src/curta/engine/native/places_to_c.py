@@ -1,37 +1,34 @@
-"""C for the instructions of a program, each at its place.
+"""C for the instructions of a program: what is done at a place, by its selector.
 
-A template is what the steps of an instruction do, for all places with the same selector; what it
-needs to know of the place are names (`place`, `field0`, ...). Some lines are orders to whoever puts
-the code of a program together:
+A *template* is what the steps of an instruction do at all places with the same selector; what it
+needs to know of the place has names (`place`, `field0`, ...). All templates together are the
+function `run`, which looks the fields up. The C of one program (`kit.py`) is made of the same text,
+with a copy for each hot place, whose fields are constants. Some lines tell how:
 
-    @if NUMBER field3   what follows up to its @end is for places whose field 3 is at least that,
-    @end                and what follows the @end for others
-    @may NUMBER ...     what follows up to its @end says a token of one of those classes
-    @say NUMBER         what follows up to its @end says a token of that class
-    @arrive TEXT   the place that comes next; left if its code is not there, or room is short
-    @go            on to that place
+    //@if NUMBER field3   what follows, up to its //@end, is for places whose field 3 is at least
+                          that, and what follows the //@end for others
+    //@may NUMBER ...     what follows up to its //@end says a token of one of those classes
+    //@say NUMBER         what follows up to its //@end says a token of that class
+    ARRIVE(number);       the place that comes next; left if there is no code, or room is short
+    GO;                   on to that place
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import replace
-from functools import cached_property
 
 from curta.compiler.numbers import Number
 from curta.engine.native.bits import Cut
 from curta.engine.native.case import Case, Facts
+from curta.engine.native.changes import Change
 from curta.engine.native.code_to_c import CodeWriter
-from curta.engine.native.expressions import CannotSpecialiseError, Scope, integer
-from curta.engine.native.kit import Kit
-from curta.engine.native.places import MOST_TOKENS, Change, Moment, Places
+from curta.engine.native.expressions import Expressions, Scope, integer
+from curta.engine.native.outline import outlined
+from curta.engine.native.places import MOST_TOKENS, Moment, Places
 from curta.engine.native.routine import Act, Acts, Block, Check, Divide, Filing, Growth, Rule
-from curta.engine.native.specialise import Group, NotWorthItError
-from curta.engine.native.tables import array_to_c, storage_type
+from curta.engine.native.selector import NotWorthItError
+from curta.engine.native.tables import storage_type
 from curta.engine.native.values import (
     Column,
     Conjunction,
@@ -46,75 +43,30 @@ from curta.engine.native.values import (
 
 
 class PlacesWriter(CodeWriter):
-    def __init__(self, places: Places, stops: list[int]) -> None:
-        super().__init__(places.routine)
+    def __init__(self, places: Places, stops: list[int], expressions: Expressions) -> None:
+        super().__init__(places.routine, expressions)
         self.places = places
         self.stops = frozenset(stops)
         self.parameters = [
             self.pool.definition(total.terms[0][0]) for total in places.fields.values()
         ]
-        self.group: Group | None = None
         self.moment: Moment | None = None
+        self.parts: dict[str, str] = {}
+        """Functions that templates call, by what they do."""
 
-    def bare_kit(self, head: Iterable[str]) -> Kit:
-        """A kit without templates; the head is what all code has."""
-        places, group = self.places, self.first
-        assert places.selector is not None
-        names = [name for value, name, _ in places.tables if value == places.selector]
-        begin, end = self.begin(group), self.end()
-        return Kit(
-            classes=[list(one.tokens) for one in places.classes],
-            ending=sorted(group.classes),
-            head="\n".join([*head, self.expressions.table_definitions()]),
-            begin="\n".join(begin),
-            end="\n".join(end),
-            selector=list(places.fields).index(names[0]),
-            templates={},
-            tables={},
-        )
+    def template(self, value: Number) -> str:
+        """What is done from the border of a step on, at a place whose selector is this."""
+        try:
+            lines = self.speaks(self.places.beginning(value), Scope())
+        finally:
+            self.moment = None
+        return "\n".join(outlined(without_unused(lines), self.parts))
 
-    def extended(self, kit: Kit, value: Number) -> Kit:
-        """The kit with a template for this selector, if there can be one."""
-        tables, text = dict(kit.tables), ""
-        if value in self.selectors:
-            with suppress(NotWorthItError, CannotSpecialiseError):
-                text = self.template(value, tables)
-        return replace(kit, templates={**kit.templates, str(value): text}, tables=tables)
-
-    @cached_property
-    def first(self) -> Group:
-        """The tokens behind which a place begins, and what is known behind them."""
-        groups = [group for group in self.places.groups(self.places.taken) if not group.lasting]
-        if len(groups) != 1:
-            raise NotWorthItError
-        return groups[0]
-
-    @cached_property
-    def selectors(self) -> list[Number]:
-        """All that there can be templates for."""
-        return self.places.values(self.first)
-
-    def template(self, value: Number, tables: dict[str, str]) -> str:
-        """What is done from the border of a step on, at a place whose selector is this; what it
-        looks up is added to the tables.
-        """
-        self.group, self.expressions.tables = self.first, {}
-        moment = self.places.beginning(self.first, value)
-        text = "\n".join(without_unused(self.speaks(moment, Scope())))
-        for entries, number in self.expressions.tables.items():
-            digest = hashlib.sha256(repr(entries).encode()).hexdigest()[:12]
-            name = f"table_{digest}"
-            text = re.sub(rf"\btable{number}\b", name, text)
-            tables[name] = array_to_c(name, entries)
-        return text
-
-    def begin(self, group: Group) -> list[str]:
+    def begin(self) -> list[str]:
         """Takes in the token that is there, up to the border."""
-        self.moment = None
         places = self.places
         owners = [rows.number for rows in self.routine.rows if not rows.by_position]
         lines = [
-            "int64_t curta_places(State *s, int32_t first, int32_t *said, int64_t count) {",
             f"    if (count <= {MOST_TOKENS}) return 0;",
             "    const int64_t position = s->position;",
             "    Track *const track = s->track;",
@@ -128,18 +80,17 @@ class PlacesWriter(CodeWriter):
             *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
             "    switch (class_of[token]) {",
         ]
-        for number in sorted(group.classes):
+        for number in sorted(places.arrival.classes):
             lines += [f"    case {number + 1}: {{ digit = place_of[token];"]
             scope = Scope()
-            for case, act in self.growing_first(places.taken.before[number]):
+            for case, act in self.growing_first(places.taken.acts[number]):
                 lines += self.act(case, act, scope)
             case = places.taken.cases[number]
             lines += self.needed(case, [target := case.sum(places.query)], scope)
             lines += [f"to = {self.expressions.text(target, 0, scope)};", "break; }"]
-        lines += ["    default: return 0;", "    }", "    if (!is_here(to)) goto give_up;"]
-        return lines
+        return [*lines, "    default: return 0;", "    }", "if (!is_here(s, to)) goto give_up;"]
 
-    def end(self) -> list[str]:
+    def leave(self) -> list[str]:
         """Leaves: a step that was begun is left to the general code."""
         case, scope, lines = Case(self.pool, Facts()), Scope(), list[str]()
         for event in self.routine.events:
@@ -186,10 +137,6 @@ class PlacesWriter(CodeWriter):
         self.moment = before
         return lines
 
-    def outlined(self, case: Case, total: Sum, scope: Scope) -> list[str]:
-        """In place: what is known of a place makes it short."""
-        return self.named(case, total, scope)
-
     def divide(self, case: Case, act: Divide, scope: Scope) -> list[str]:
         """By a field: that is decided when the code of a program is put together."""
         shape = self.pool.definition(act.on.terms[0][0]) if len(act.on.terms) == 1 else None
@@ -198,13 +145,15 @@ class PlacesWriter(CodeWriter):
         lines = list[str]()
         for (low, _), block in sorted(act.branches, key=lambda b: b[0], reverse=True):
             body = self.block(block, scope.inner())
-            lines += [f"@if {integer(low)} {shape.name}", "{", *body, "}", "@end"]
+            least = integer(low)
+            lines += [f"//@if {least} {shape.name}", f"if ({shape.name} >= {least}) {{", *body]
+            lines += ["}", "//@end"]
         return lines
 
     def block(self, block: Block, scope: Scope) -> list[str]:
-        said = self.places.says(block)
+        said = " ".join(map(str, sorted(self.places.says(block))))
         lines = super().block(block, scope)
-        return [f"@may {' '.join(map(str, sorted(said)))}", *lines, "@end"] if said else lines
+        return [f"//@may {said}", *lines, "//@end"] if said else lines
 
     # -- what is said ---------------------------------------------------------------------------
 
@@ -230,7 +179,7 @@ class PlacesWriter(CodeWriter):
         one = self.places.classes[number]
         depth = self.moment.depth + 1
         name = f"said{depth}"
-        lines = [f"@say {number}", "{", f"const int64_t {name} = {digit};"]
+        lines = [f"//@say {number}", "{", f"const int64_t {name} = {digit};"]
         if one.is_run:
             lines.append(f"*next++ = {one.tokens[0]} + (int32_t){name};")
         else:
@@ -239,13 +188,13 @@ class PlacesWriter(CodeWriter):
             lines.append(f"*next++ = tokens[{name}];")
         stops = [token in self.stops for token in rule.tokens]
         if all(stops) or depth >= MOST_TOKENS:
-            return [*lines, "goto leave; }", "@end"]
+            return [*lines, "goto leave; }", "//@end"]
         if any(stops):
             lines.append("if (is_stop(next[-1])) goto leave;")
         moment = self.places.said(self.moment, case, rule)
         inner = self.staying(scope, Change(token=True))
         lines += self.cut(moment, inner)
-        return [*lines, *self.take_in(moment, number, inner), "}", "@end"]
+        return [*lines, *self.take_in(moment, number, inner), "}", "//@end"]
 
     def cut(self, moment: Moment, scope: Scope) -> list[str]:
         """Note of what was said that it is some of the bits of a number."""
@@ -267,9 +216,8 @@ class PlacesWriter(CodeWriter):
     # -- what is taken in -----------------------------------------------------------------------
 
     def take_in(self, moment: Moment, number: int, scope: Scope) -> list[str]:
-        assert self.group is not None
         places, acts, still = self.places, Acts(), set[ValueId]()
-        arrives = number in self.group.classes
+        arrives = number in places.arrival.classes
         for event in places.routine.events[: places.border]:
             found, moment = places.follow(moment, event, still, guarded=not arrives)
             acts += found
@@ -277,7 +225,7 @@ class PlacesWriter(CodeWriter):
         if arrives:
             target = moment.case.sum(places.query)
             lines += self.needed(moment.case, [target], scope)
-            lines.append(f"@arrive {self.expressions.text(target, 0, scope)}")
+            lines.append(f"ARRIVE({self.expressions.text(target, 0, scope)});")
         for total in places.uncounted:
             lines.append(f"before{total} = total{total};")
         kept = self.guarded(acts, scope, lines) if not arrives else set[int]()
@@ -290,14 +238,14 @@ class PlacesWriter(CodeWriter):
                 case Growth(total):
                     change = Change(totals=frozenset({total}))
                 case Filing():
-                    change = self.places.changed(act)
+                    change = places.changes.of(act)
                 case _:
                     change = Change()
             lines += self.act(case, act, scope)
             if change != Change():
                 scope, blocks = self.staying(scope, change), blocks + 1
                 lines.append("{")
-        rest = ["@go"] if arrives else self.speaks(moment, scope)
+        rest = ["GO;"] if arrives else self.speaks(moment, scope)
         return [*lines, *rest, "}" * blocks]
 
     def growing_first(self, acts: Acts) -> Acts:
@@ -329,13 +277,13 @@ class PlacesWriter(CodeWriter):
 
     def staying(self, scope: Scope, change: Change) -> Scope:
         """What is still there behind a change."""
-        places = self.places
+        changes = self.places.changes
         return Scope(
-            {value for value in scope.defined if places.stays_as_it_was(value, change)},
-            {number for number in scope.rows if places.finds_the_same(number, change)},
-            {number for number in scope.found if places.finds_the_same(number, change, key=True)},
-            {t: name for t, name in scope.names.items() if places.stay(t.terms, change)},
-            {v: one for v, one in scope.bits.items() if places.stay(one.number.terms, change)},
+            {value for value in scope.defined if changes.stays_as_it_was(value, change)},
+            {number for number in scope.rows if changes.finds_the_same(number, change)},
+            {number for number in scope.found if changes.finds_the_same(number, change, key=True)},
+            {t: name for t, name in scope.names.items() if changes.stay(t.terms, change)},
+            {v: one for v, one in scope.bits.items() if changes.stay(one.number.terms, change)},
         )
 
     def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:

@@ -102,36 +102,17 @@ class Divide:
 
 
 @dataclass(frozen=True)
-class Proceed:
-    """The rest is that of a group of classes."""
-
-    group: int
-
-
-@dataclass(frozen=True)
-class Insist:
-    """The rest is for steps in which a look-up finds a row; others are left to the general code."""
-
-    look_up: int
-
-
-@dataclass(frozen=True)
-class GiveUp:
-    """The step is left to the general code, which takes the token in from the start."""
-
-
-@dataclass(frozen=True)
 class Next:
     """The token is taken in: the next one."""
 
 
-Act = Growth | Filing | Check | Say | Compare | Divide | Proceed | Insist | GiveUp | Next
+Act = Growth | Filing | Check | Say | Compare | Divide | Next
 Acts = list[tuple[Case, Act]]
 
 
 @dataclass(frozen=True)
 class Block:
-    """Acts in order, each with what is known at it; the last leads elsewhere or says a token."""
+    """Acts in order, each with what is known at it; the last says a token, divides or goes on."""
 
     acts: tuple[tuple[Case, Act], ...]
 

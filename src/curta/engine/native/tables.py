@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import groupby
 
 from curta.compiler.numbers import Number, power_of_two
 from curta.engine.native.routine import Filing, Routine
@@ -32,7 +33,8 @@ SMALL_ARRAY = 1 << 16
 """Entries of an array of which it does not matter how much is written to."""
 PAGED_LIMIT = 1 << 36
 PAGE_BITS = 12
-LONGEST_ZEROS = 8
+LONGEST_RUN = 8
+"""Equal entries of an array that are written one by one."""
 INTEGER_TYPES = (
     ("uint8_t", 0, 2**8 - 1),
     ("int8_t", -(2**7), 2**7 - 1),
@@ -50,17 +52,20 @@ def integer_type(low: Number, high: Number) -> str:
 
 
 def array_to_c(name: str, entries: Sequence[int]) -> str:
-    """A constant array in the narrowest type for its entries; long runs of 0 are left out."""
-    texts, zeros = list[str](), 0
-    for place, entry in enumerate(entries):
-        if entry == 0:
-            zeros += 1
-            continue
-        if zeros > LONGEST_ZEROS:
-            texts.append(f"[{place}] = {entry}")
+    """A constant array in the narrowest type for its entries; long runs are written once, or left
+    out if they are 0.
+    """
+    texts, place, at = list[str](), 0, 0
+    for entry, run in groupby(entries):
+        start, place = place, place + len(list(run))
+        if place - start <= LONGEST_RUN:
+            first = f"[{start}] = " if at < start else ""
+            texts += [f"{first}{entry}", *(place - start - 1) * [str(entry)]]
+        elif entry:
+            texts.append(f"[{start} ... {place - 1}] = {entry}")
         else:
-            texts += ["0"] * zeros + [str(entry)]
-        zeros = 0
+            continue
+        at = place
     kind = integer_type(min(0, *entries), max(0, *entries))
     return f"static const {kind} {name}[{len(entries)}] = {{{', '.join(texts) or '0'}}};"
 

@@ -6,17 +6,13 @@ from curta.engine.native.case import Case
 from curta.engine.native.expressions import Expressions, Scope
 from curta.engine.native.tables import comment, position_expression
 from curta.engine.native.values import (
-    CONSTANT,
     Column,
     Digit,
     FetchedKey,
     FetchedValue,
-    Held,
     Parameter,
     Pool,
     PositionValue,
-    Product,
-    Steps,
     Sum,
     Total,
     ValueId,
@@ -24,20 +20,16 @@ from curta.engine.native.values import (
 
 FEWEST_FOR_NAME = 3
 """Values whose sum gets a name where it is read."""
-FEWEST_FOR_FUNCTION = 40
-MOST_ARGUMENTS = 6
-"""Values that are computed by a function of their own, and its arguments."""
 
 
 class ValuesWriter:
     """Definitions of values as statements; what is there is kept in a scope."""
 
-    def __init__(self, pool: Pool) -> None:
+    def __init__(self, pool: Pool, expressions: Expressions | None = None) -> None:
         self.pool = pool
-        self.expressions = Expressions(pool)
+        self.expressions = expressions or Expressions(pool)
+        """With the tables of all functions of a file."""
         self.name_numbers: dict[Sum, int] = {}
-        self.parts: dict[str, int] = {}
-        """Parameters and bodies of functions that several blocks may call."""
 
     def needed(self, case: Case, totals: list[Sum], scope: Scope) -> list[str]:
         """The definitions of all values that these sums read, if they are not there yet.
@@ -65,47 +57,6 @@ class ValuesWriter:
         lines.append(f"const int64_t {name} = {self.expressions.text(rest, step, scope)};")
         scope.names[rest] = name, step
         return lines
-
-    def outlined(self, case: Case, total: Sum, scope: Scope) -> list[str]:
-        """The same, by a function of its own if much is to be computed from few values.
-
-        What an operation computes is the same in several groups, and is compiled once.
-        """
-        rest = total.without_constant
-        inputs, computed = self.origins(rest, scope)
-        if computed < FEWEST_FOR_FUNCTION or len(inputs) > MOST_ARGUMENTS or rest in scope.names:
-            return self.named(case, rest, scope)
-        lines = self.needed(case, [Sum(((value, 1),)) for value in inputs], scope)
-        inner = Scope(set(inputs))
-        step = self.pool.step(rest)
-        body = self.needed(case, [rest], inner)
-        body.append(f"return {self.expressions.text(rest, step, inner)};")
-        arguments = [f"v{value}" for value in inputs]
-        parameters = ", ".join(f"int64_t {name}" for name in arguments)
-        function = f"({parameters}) {{\n" + "\n".join(body) + "\n}\n"
-        number = self.parts.setdefault(function, len(self.parts))
-        name = f"sum{self.name_numbers.setdefault(rest, len(self.name_numbers))}"
-        lines.append(f"const int64_t {name} = part{number}({', '.join(arguments)});")
-        scope.names[rest] = name, step
-        return lines
-
-    def origins(self, total: Sum, scope: Scope) -> tuple[list[ValueId], int]:
-        """The values that are there, or given, that a sum is computed from; how many are not."""
-        inputs: set[ValueId] = set()
-        computed: set[ValueId] = set()
-        stack = [value for value, _ in total.terms]
-        while stack:
-            value = stack.pop()
-            if value == CONSTANT or value in inputs or value in computed:
-                continue
-            given = not isinstance(self.pool.entries[value].definition, Product | Steps | Held)
-            if given or value in scope.defined:
-                inputs.add(value)
-                continue
-            computed.add(value)
-            for read in self.pool.reads(value):
-                stack += [v for v, _ in read.terms]
-        return sorted(inputs), len(computed)
 
     def define(self, case: Case, value: ValueId, scope: Scope, lines: list[str]) -> None:
         entry = self.pool.entries[value]

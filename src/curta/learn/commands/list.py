@@ -61,7 +61,7 @@ def abouts(kind: type[Any]) -> dict[str, str]:
 def option_lines() -> dict[str, str]:
     """All options, how they are written, and what they are without being given."""
     return {
-        one.flag: f"{one.part}: {described(one.kind)}"
-        f" ({'none' if one.default in (None, ()) else shown(one.default)})"
-        for one in for_commands()
+        option.flag: f"{option.part}: {described(option.kind)}"
+        f" ({'none' if option.default in (None, ()) else shown(option.default)})"
+        for option in for_commands()
     }

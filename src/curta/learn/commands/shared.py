@@ -21,7 +21,7 @@ from curta.learn.options import with_options
 from curta.learn.recipes import units
 from curta.learn.runs import Listener, RecipeFolder
 from curta.learn.tasks.base import Task
-from curta.learn.training.loop import Report as Chunk
+from curta.learn.training.loop import ChunkMetrics
 from curta.options import Choices
 from curta.settings import read_settings
 from curta.terminal import Progress, write_json
@@ -74,7 +74,7 @@ def listening() -> Iterator[Listener]:
             if progress.bar is not None:
                 progress.show(name, 0, steps, "compiling")
 
-        def trains(chunk: Chunk, experiment: Experiment) -> None:
+        def trains(chunk: ChunkMetrics, experiment: Experiment) -> None:
             loss = sum(chunk.loss) / len(chunk.loss)
             exact = sum(chunk.exact) / len(chunk.exact)
             words = f"loss {loss:.4f}  exact {exact:.2%}  {chunk.steps_per_second:.3g} steps/s"
@@ -138,27 +138,27 @@ def summarise(path: Path, *, as_json: bool) -> int:
     from curta.learn.report.parts import written
 
     folders = runs.runs_in(path)
-    found = {one.name: (one.evaluation or {}).get("summary", {}) for one in folders}
+    summaries = {run.name: (run.evaluation or {}).get("summary", {}) for run in folders}
     recipe = RecipeFolder.open(path) if RecipeFolder.at(path) else None
     claims = tuple(
-        Claim(one.what, one.published, ours(folders, one.measure))
-        for one in (recipe.recipe.claims if recipe else ())
+        Claim(claim.what, claim.published, ours(folders, claim.measure))
+        for claim in (recipe.recipe.claims if recipe else ())
     )
     report = path / "report.html"
     page = str(report) if report.is_file() else None
     if as_json:
-        made = (
-            Run(run, {name: one["value"] for name, one in figures.items()})
-            for run, figures in found.items()
+        shown = (
+            Run(run, {name: figure["value"] for name, figure in figures.items()})
+            for run, figures in summaries.items()
         )
-        write_json(Report(tuple(made), claims, page))
+        write_json(Report(tuple(shown), claims, page))
         return 0
-    for run, figures in found.items():
+    for run, figures in summaries.items():
         names = [name for name in figures if name in SHOWN or name.startswith("walk.")]
         print(f"{run}: " + ", ".join(f"{name} {written(figures, name)}" for name in names))
     if recipe:
         rows: list[tuple[str, ...]] = [("", "published", f"ours ({recipe.preset})")]
-        rows += [(one.what, one.published, one.ours) for one in claims]
+        rows += [(claim.what, claim.published, claim.ours) for claim in claims]
         print(*columns(rows, indent=2), sep="\n")
     if page:
         print(f"report: {page}")

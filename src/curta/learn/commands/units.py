@@ -60,20 +60,25 @@ def run(options: Options) -> int:
     tables = []
     with Progress() as progress:
 
-        def told(title: str, one: Evaluation) -> None:
-            progress.show(f"{title}, {one.design}", one.step, one.steps, "steps")
+        def show(title: str, evaluation: Evaluation) -> None:
+            words = f"{title}, {evaluation.design}"
+            progress.show(words, evaluation.step, evaluation.steps, "steps")
 
-        for one in units.run(preset, seed=seed, progress=told):
-            tables.append(one)
+        for unit_table in units.run(preset, seed=seed, progress=show):
+            tables.append(unit_table)
             if not options.json:
-                print(one.title)
-                Console(width=None if sys.stdout.isatty() else WIDTH).print(table(one.results))
+                print(unit_table.title)
+                Console(width=None if sys.stdout.isatty() else WIDTH).print(
+                    table(unit_table.results)
+                )
     if options.output is not None:
         out = Path(options.output)
         write_units(tables, preset, seed, out)
         units.write_results(tables, out.with_suffix(".json"))
     if options.json:
-        write_json(Report({one.title: one.results for one in tables}, options.output))
+        write_json(
+            Report({unit_table.title: unit_table.results for unit_table in tables}, options.output)
+        )
     elif options.output is not None:
         print(f"report: {options.output}")
     return 0

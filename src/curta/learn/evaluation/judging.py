@@ -19,12 +19,12 @@ from jaxtyping import Array, Bool, Float, Int, UInt32
 
 from curta.errors import ExperimentError
 from curta.learn.evaluation.exact import Verdicts, check_length, teacher_forced
-from curta.learn.evaluation.problems import Source
+from curta.learn.evaluation.problems import RowSource
 from curta.learn.experiment import Setup
 from curta.learn.keys import mix
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
-from curta.learn.sampling import Part
+from curta.learn.sampling import Split
 from curta.learn.training.objective import answer_mask
 from curta.learn.training.state import picked
 
@@ -130,7 +130,13 @@ class Judge:
         return rows
 
     def batches(
-        self, source: Source, sizes: np.ndarray, part: Part, *, key: Array, trained: bool = False
+        self,
+        source: RowSource,
+        sizes: np.ndarray,
+        split: Split,
+        *,
+        key: Array,
+        trained: bool = False,
     ) -> Iterator[tuple[np.ndarray, Rows]]:
         """A row for each choice of sizes, batch by batch; and which ones they are.
 
@@ -141,7 +147,7 @@ class Judge:
         size = self.batch_rows(source.sampler.width)
         for number, which in enumerate(numbered(len(sizes), size)):
             own_key = jax.random.fold_in(key, number)
-            yield which, source.rows(sizes[which], part, key=own_key, trained=trained)
+            yield which, source.rows(sizes[which], split, key=own_key, trained=trained)
 
     def __call__(self, rows: Rows, counted: np.ndarray) -> Marks:
         """Judge a batch, of which these rows count."""

@@ -26,12 +26,12 @@ from curta.learn.evaluation.judging import (
     power_above,
 )
 from curta.learn.evaluation.probes import Commuted, can_commute, can_relabel, relabelled
-from curta.learn.evaluation.problems import Cell, Problems, Source
+from curta.learn.evaluation.problems import Cell, Problems, RowSource
 from curta.learn.evaluation.walks import WalkCell, stepping, walk_accuracy
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
-from curta.learn.sampling import Part, Sampler
+from curta.learn.sampling import Sampler, Split
 from curta.learn.training.state import picked
 
 SAMPLES = 16
@@ -105,29 +105,29 @@ def evaluate(
     rows = power_above(max(config.test, config.samples * len(problems.cells)))
     judge = Judge(setup, models, loops, most_rows=min(rows, MOST_ROWS))
     seeds = tuple(range(training.seed, training.seed + judge.seeds))
-    found = Evaluation(loops, own, seeds)
+    evaluation = Evaluation(loops, own, seeds)
     for places in problems.buckets():
         check_length(judge.first, setup, problems.by_length(places).sampler.width)
-    work = Work(judge, found, on_progress, total(problems, judge.seeds))
+    evaluator = Evaluator(judge, evaluation, on_progress, total(problems, judge.seeds))
     train_key, test_key, outside_key, length_key = jax.random.split(key, 4)
     sizes_key, length_key = jax.random.split(length_key)
     sizes = problems.random_sizes(config.test, key=sizes_key)
     source = problems.as_trained()
-    work.suite("train", source, sizes, problems.seen, key=train_key)
-    work.suite("test", source, sizes, problems.unseen, key=test_key)
+    evaluator.suite("train", source, sizes, problems.seen, key=train_key)
+    evaluator.suite("test", source, sizes, problems.unseen, key=test_key)
     if config.values is not None:
-        work.suite("ood", problems.outside(), sizes, "all", key=outside_key)
+        evaluator.suite("ood", problems.outside(), sizes, "all", key=outside_key)
     if config.probes:
-        work.probes(problems, sizes, key=jax.random.fold_in(test_key, 1))
+        evaluator.probes(problems, sizes, key=jax.random.fold_in(test_key, 1))
     for places, cells in problems.buckets().items():
         source, key = problems.by_length(places), jax.random.fold_in(length_key, places)
         for trained in (True, False):
-            for part in ("test", "all"):
-                group = [cell for cell in cells if (cell.trained, cell.part) == (trained, part)]
+            for split in ("test", "all"):
+                group = [cell for cell in cells if (cell.trained, cell.split) == (trained, split)]
                 if group:
-                    work.lengths(source, group, config.samples, key=key)
-    work.walks(config)
-    return found
+                    evaluator.lengths(source, group, config.samples, key=key)
+    evaluator.walks(config)
+    return evaluation
 
 
 def total(problems: Problems, seeds: int) -> int:
@@ -142,36 +142,36 @@ def total(problems: Problems, seeds: int) -> int:
 
 
 @dataclass
-class Work:
+class Evaluator:
     """An evaluation under way."""
 
     judge: Judge
-    found: Evaluation
+    evaluation: Evaluation
     on_progress: Progress
     total: int
     done: int = 0
 
     def suite(
-        self, name: str, source: Source, sizes: np.ndarray, part: Part, *, key: Array
+        self, name: str, source: RowSource, sizes: np.ndarray, split: Split, *, key: Array
     ) -> None:
         """Problems drawn from a distribution."""
-        tally = self.found.suites.setdefault(name, self.empty())
-        for which, rows, marks in self.judged(self.judge.batches(source, sizes, part, key=key)):
+        tally = self.evaluation.suites.setdefault(name, self.empty())
+        for which, rows, marks in self.judged(self.judge.batches(source, sizes, split, key=key)):
             tally.add(marks, which >= 0)
-            if name == "train" and not self.found.data:
-                self.found.data = statistics(self.judge.setup, rows)
-            if name != "train" and name not in self.found.sampled:
-                self.found.sampled[name] = spread(rows, (which >= 0) & marks.valid)
+            if name == "train" and not self.evaluation.data:
+                self.evaluation.data = statistics(self.judge.setup, rows)
+            if name != "train" and name not in self.evaluation.sampled:
+                self.evaluation.sampled[name] = spread(rows, (which >= 0) & marks.valid)
             if name == "ood":
                 self.errors(name, source.sampler).add(marks)
 
     def probes(self, problems: Problems, sizes: np.ndarray, *, key: Array) -> None:
         """Questions of the test part, changed in ways that a rule does not mind."""
-        source, part = problems.as_trained(), problems.unseen
+        source, split = problems.as_trained(), problems.unseen
         if can_commute(problems):
             size = self.judge.batch_rows(source.sampler.width)
             commuted = Commuted(source.sampler)
-            tally = self.found.probes["commuted"] = self.empty()
+            tally = self.evaluation.probes["commuted"] = self.empty()
             batches = numbered(len(sizes), size)
             for which, _, marks in self.judged(
                 (which, commuted.rows(sizes[which], key=jax.random.fold_in(key, number)))
@@ -180,29 +180,29 @@ class Work:
                 tally.add(marks, which >= 0)
         if not can_relabel(problems):
             return
-        tally = self.found.probes["relabelled"] = self.empty()
+        tally = self.evaluation.probes["relabelled"] = self.empty()
         for which, _, marks in self.judged(
             (which, relabelled(rows, problems.setup.language.alphabet, key=key))
-            for which, rows in self.judge.batches(source, sizes, part, key=key)
+            for which, rows in self.judge.batches(source, sizes, split, key=key)
         ):
             tally.add(marks, which >= 0)
 
-    def lengths(self, source: Source, cells: list[Cell], samples: int, *, key: Array) -> None:
+    def lengths(self, source: RowSource, cells: list[Cell], samples: int, *, key: Array) -> None:
         """So many samples of each cell, all of one kind; they go through together."""
         sizes = np.repeat(np.array([cell.sizes for cell in cells]), samples, axis=0)
-        part, trained = cells[0].part, cells[0].trained
-        key = jax.random.fold_in(jax.random.fold_in(key, trained), part == "test")
+        split, trained = cells[0].split, cells[0].trained
+        key = jax.random.fold_in(jax.random.fold_in(key, trained), split == "test")
         tallies = [self.empty() for _ in cells]
-        batches = self.judge.batches(source, sizes, part, key=key, trained=trained)
+        batches = self.judge.batches(source, sizes, split, key=key, trained=trained)
         for which, rows, marks in self.judged(batches):
             of_cell = np.where(which >= 0, which // samples, -1)
             for number in np.unique(of_cell[of_cell >= 0]):
                 tallies[number].add(marks, of_cell == number)
             name = "trained" if trained else "longer"
             self.errors(name, source.sampler).add(marks)
-            if not trained and name not in self.found.sampled:
-                self.found.sampled[name] = spread(rows, (which >= 0) & marks.valid)
-        self.found.cells.extend(zip(cells, tallies, strict=True))
+            if not trained and name not in self.evaluation.sampled:
+                self.evaluation.sampled[name] = spread(rows, (which >= 0) & marks.valid)
+        self.evaluation.cells.extend(zip(cells, tallies, strict=True))
 
     def walks(self, config: EvaluationConfig) -> None:
         """Long computations, each seed alone: what is asked next depends on what it said."""
@@ -221,7 +221,7 @@ class Work:
             )
             for index in range(self.judge.seeds)
         ]  # fmt: skip
-        self.found.walks = list(zip(*by_seed, strict=True))
+        self.evaluation.walks = list(zip(*by_seed, strict=True))
 
     def judged(
         self, batches: Iterator[tuple[np.ndarray, Rows]]
@@ -246,7 +246,7 @@ class Work:
 
         A row is longer than all its digits, but for rows whose numbers are single tokens.
         """
-        held = self.found.errors.get(name)
+        held = self.evaluation.errors.get(name)
         bins = max(sampler.width, sampler.language.alphabet.number_places + 1)
         if held is None or len(held.tokens_at) < bins:
             wider = Errors.none(self.judge.seeds, len(self.judge.loops), bins)
@@ -254,7 +254,7 @@ class Work:
                 size = len(held.tokens_at)
                 for name_of_bins in ("tokens_at", "wrong_at", "carries_samples", "carries_exact"):
                     getattr(wider, name_of_bins)[..., :size] = getattr(held, name_of_bins)
-            held = self.found.errors[name] = wider
+            held = self.evaluation.errors[name] = wider
         return held
 
 
@@ -285,5 +285,5 @@ def statistics(setup: Setup, rows: Rows) -> dict[str, Any]:
 
 def histogram(values: np.ndarray) -> dict[str, int]:
     """How often each value occurs."""
-    found, counts = np.unique(values, return_counts=True)
-    return {str(value): int(count) for value, count in zip(found, counts, strict=True)}
+    distinct, counts = np.unique(values, return_counts=True)
+    return {str(value): int(count) for value, count in zip(distinct, counts, strict=True)}

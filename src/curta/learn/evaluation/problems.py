@@ -21,7 +21,7 @@ from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.language import Rows
 from curta.learn.numbers import Number, places_of
 from curta.learn.problem import Problem, numbers_in
-from curta.learn.sampling import TRIES, Part, Sampler, in_test
+from curta.learn.sampling import TRIES, Sampler, Split, in_test
 
 Sizes = tuple[int, ...]
 """Digits of each operand."""
@@ -33,7 +33,7 @@ class Cell:
 
     sizes: Sizes
     trained: bool
-    part: Part
+    split: Split
 
 
 class Problems:
@@ -43,7 +43,7 @@ class Problems:
         self.setup = setup
         self.config = config
         self.sampling = setup.experiment.sampling
-        self.sources: dict[Sampling, Source] = {}
+        self.sources: dict[Sampling, RowSource] = {}
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
@@ -82,12 +82,12 @@ class Problems:
         return Cell(sizes, trained, self.unseen if trained or primed else "all")
 
     @property
-    def unseen(self) -> Part:
+    def unseen(self) -> Split:
         """The test part, if there is one."""
         return "test" if self.sampling.test_share > 0 else "all"
 
     @property
-    def seen(self) -> Part:
+    def seen(self) -> Split:
         """The training part, if the space is split."""
         return "train" if self.sampling.test_share > 0 else "all"
 
@@ -106,12 +106,12 @@ class Problems:
             found.setdefault(min(places, longest), []).append(cell)
         return found
 
-    def by_length(self, places: int) -> Source:
+    def by_length(self, places: int) -> RowSource:
         """Draws problems of given lengths, up to so many places."""
         plain = replace(self.plain, digits=(1, places), values=None, carries=False)
         return self.source(plain, within=self.sampling.values)
 
-    def as_trained(self) -> Source:
+    def as_trained(self) -> RowSource:
         """Draws what training draws at its end, without the examples that prime it."""
         return self.source(self.plain)
 
@@ -120,18 +120,18 @@ class Problems:
         """The distribution of training without what changes it over time."""
         return replace(self.sampling, priming=None, curriculum=0)
 
-    def source(self, sampling: Sampling, within: tuple[int, int] | None = None) -> Source:
+    def source(self, sampling: Sampling, within: tuple[int, int] | None = None) -> RowSource:
         """One for each distribution of problems of a size; the sizes are chosen outside."""
         if sampling.values is None:
             sampling = replace(sampling, digits=(1, sampling.digits[1]), equal=False)
         if sampling not in self.sources:
-            self.sources[sampling] = Source(Sampler(self.setup.language, sampling), within)
+            self.sources[sampling] = RowSource(Sampler(self.setup.language, sampling), within)
         return self.sources[sampling]
 
-    def outside(self) -> Source:
+    def outside(self) -> RowSource:
         """Draws operands of which at least one lies outside of the trained range."""
         assert self.config.values is not None
-        return Source(OutsideSampler(self.setup, self.config.values))
+        return RowSource(OutsideSampler(self.setup, self.config.values))
 
     def random_sizes(self, count: int, *, key: Array) -> np.ndarray:
         """Lengths as training draws them."""
@@ -140,7 +140,7 @@ class Problems:
         return np.asarray(draw(jax.random.split(key, count)))
 
 
-class Source:
+class RowSource:
     """A compiled program that writes rows of given lengths, of any part.
 
     within: the range of the operands of problems that training could draw
@@ -151,9 +151,9 @@ class Source:
         self.within = within
         self.drawn = jax.jit(self.draw)
 
-    def rows(self, sizes: np.ndarray, part: Part, *, key: Array, trained: bool = False) -> Rows:
+    def rows(self, sizes: np.ndarray, split: Split, *, key: Array, trained: bool = False) -> Rows:
         """A row for each choice of lengths; `trained`: of those that training could draw."""
-        want = {"train": 0, "test": 1, "all": 2}[part]
+        want = {"train": 0, "test": 1, "all": 2}[split]
         rows: Rows = self.drawn(jnp.asarray(sizes), jnp.array(want), jnp.array(trained), key)
         return rows
 

@@ -21,20 +21,20 @@ from curta.learn.training.state import picked
 
 
 def record(
-    setup: Setup, models: Transformer, config: EvaluationConfig, found: Evaluation
+    setup: Setup, models: Transformer, config: EvaluationConfig, evaluation: Evaluation
 ) -> dict[str, Any]:
     """Everything that a report shows, as plain values. Sample answers are the first seed's."""
-    answers = samples(picked(models, 0), setup, found.sampled)
+    answers = samples(picked(models, 0), setup, evaluation.sampled)
     return {
         "config": dataclasses.asdict(config),
-        "seeds": list(found.seeds),
-        "loops": list(found.loops),
-        "own_loops": found.own_loops,
+        "seeds": list(evaluation.seeds),
+        "loops": list(evaluation.loops),
+        "own_loops": evaluation.own_loops,
         "parameters": parameter_count(picked(models, 0)),
-        "summary": as_json(summary(found, config.solved)),
+        "summary": as_json(summary(evaluation, config.solved)),
         "cells": [
-            {"sizes": cell.sizes, "trained": cell.trained, "part": cell.part, **of_tally(tally)}
-            for cell, tally in found.cells
+            {"sizes": cell.sizes, "trained": cell.trained, "part": cell.split, **of_tally(tally)}
+            for cell, tally in evaluation.cells
         ],
         "walks": [
             {
@@ -43,11 +43,11 @@ def record(
                 "samples": cells[0].samples,
                 "steps": [cell.steps for cell in cells],
             }
-            for cells in found.walks
+            for cells in evaluation.walks
         ],
-        "errors": {name: of_errors(errors) for name, errors in found.errors.items()},
+        "errors": {name: of_errors(errors) for name, errors in evaluation.errors.items()},
         "samples": [dataclasses.asdict(one) for one in answers],
-        "data": found.data,
+        "data": evaluation.data,
     }
 
 

@@ -152,7 +152,7 @@ def said_with_probabilities(
 
 def example(setup: Setup) -> str:
     """A question of the run's language."""
-    draw = jax.jit(lambda key: setup.sampler.rows(1, key=key, part="all"))
+    draw = jax.jit(lambda key: setup.sampler.rows(1, key=key, split="all"))
     rows = draw(new_key(0))
     prompt = np.asarray(rows.tokens[0, : int(rows.prompt_length[0])])
     return setup.language.alphabet.decode(prompt)

@@ -45,19 +45,23 @@ def summary(found: Evaluation, solved: float) -> dict[str, Figure]:
     return figures
 
 
-def of_loops(found: Evaluation, index: int, solved: float) -> dict[str, Figure]:
+def of_loops(evaluation: Evaluation, index: int, solved: float) -> dict[str, Figure]:
     """Those with one number of loops."""
     figures: dict[str, Figure] = {}
-    for name, tally in (found.suites | found.probes).items():
+    for name, tally in (evaluation.suites | evaluation.probes).items():
         figures.update(of_tally(tally, index, f".{name}"))
-    for cell, tally in found.cells:
+    for cell, tally in evaluation.cells:
         figures.update(of_tally(tally, index, f"@{written(cell)}"))
     for name, wanted in (("trained", True), ("longer", False)):
-        cells = [tally for cell, tally in found.cells if cell.trained == wanted and tally.samples]
+        cells = [
+            tally for cell, tally in evaluation.cells if cell.trained == wanted and tally.samples
+        ]
         if cells:
             figures[f"exact.{name}"] = over_cells(cells, index)
-    if found.cells:
-        figures[f"length@{LENGTH_SHARE}"] = mean(lengths_reached(found, index, len(found.seeds)), 0)
+    if evaluation.cells:
+        figures[f"length@{LENGTH_SHARE}"] = mean(
+            lengths_reached(evaluation, index, len(evaluation.seeds)), 0
+        )
     hardest = next(f"exact.{n}" for n in ("ood", "longer", "test") if f"exact.{n}" in figures)
     figures["solved_seeds"] = success([one >= solved for one in figures[hardest].seeds])
     return figures

@@ -24,15 +24,15 @@ from curta.pages.html import (
 )
 
 
-def write_inside(found: Inside, folder: RunFolder, seed: int, out: Path) -> None:
+def write_inside(inside: Inside, folder: RunFolder, seed: int, out: Path) -> None:
     """All sections."""
     sections = [
         section("What was trained", table((), description(folder.experiment))),
-        attention(found, folder.setup),
-        probe(found),
-        numbers(found, folder.setup),
-        ablation(found, folder.setup),
-        bilinear(found, folder.setup),
+        attention(inside, folder.setup),
+        probe(inside),
+        numbers(inside, folder.setup),
+        ablation(inside, folder.setup),
+        bilinear(inside, folder.setup),
     ]
     about = f"{folder.experiment.task}, {folder.experiment.format}; seed {seed}"
     write_page(out, page(f"Inside of {folder.name}", about, sections))
@@ -45,9 +45,9 @@ def depth_name(setup: Setup, depth: int) -> str:
     return f"layer {layer}" if config.loops == 1 else f"loop {loop + 1}, layer {layer}"
 
 
-def attention(found: Inside, setup: Setup) -> Html:
+def attention(inside: Inside, setup: Setup) -> Html:
     """Where each head looks."""
-    alike = found.alike
+    alike = inside.alike
     question = setup.language.alphabet.decode([*alike.rows.tokens[0].tolist()])
     parts = [
         paragraph(
@@ -57,24 +57,24 @@ def attention(found: Inside, setup: Setup) -> Html:
             "differs from problem to problem."
         )
     ]
-    depths = plots.shown_depths(found)
-    if len(depths) < len(found.attention):
-        parts.append(paragraph(f"{len(depths)} of {len(found.attention)} depths are shown."))
+    depths = plots.shown_depths(inside)
+    if len(depths) < len(inside.attention):
+        parts.append(paragraph(f"{len(depths)} of {len(inside.attention)} depths are shown."))
     for depth in depths:
         parts.append(heading(depth_name(setup, depth)))
-        parts += [figure(picture, "") for picture in plots.attention(found, depth)]
+        parts += [figure(picture, "") for picture in plots.attention(inside, depth)]
     return section("Attention", *parts)
 
 
-def probe(found: Inside) -> Html:
+def probe(inside: Inside) -> Html:
     """What can be read before anything is said."""
-    if isinstance(found.probe, str):
-        return section("Probes", paragraph(f"None: {found.probe}."))
+    if isinstance(inside.probe, str):
+        return section("Probes", paragraph(f"None: {inside.probe}."))
     rows = [
-        (name, float(found.probe.chance[column]), *map(float, found.probe.accuracy[:, column]))
-        for column, name in enumerate(found.targets)
+        (name, float(inside.probe.chance[column]), *map(float, inside.probe.accuracy[:, column]))
+        for column, name in enumerate(inside.targets)
     ]
-    head = ("", "chance", *(f"{depth} behind" for depth in range(len(found.probe.accuracy))))
+    head = ("", "chance", *(f"{depth} behind" for depth in range(len(inside.probe.accuracy))))
     return section(
         "Probes",
         paragraph(
@@ -83,12 +83,12 @@ def probe(found: Inside) -> Html:
             "problems and tested on the others; dotted lines are chance, the share of the "
             "commonest token."
         ),
-        figure(plots.probe(found.probe, found.targets), ""),
+        figure(plots.probe(inside.probe, inside.targets), ""),
         details("all figures", table(head, rows)),
     )
 
 
-def numbers(found: Inside, setup: Setup) -> Html:
+def numbers(inside: Inside, setup: Setup) -> Html:
     """In which shape numbers lie."""
     whole = bool(setup.language.alphabet.number_places)
     what = "embeddings of the first numbers" if whole else "embeddings of the digits"
@@ -101,21 +101,21 @@ def numbers(found: Inside, setup: Setup) -> Html:
         ),
         heading(what.capitalize()),
         paragraph(words) if whole else Html(""),
-        explained([("embedding", found.digits)]),
-        figure(plots.spectrum_of(found.digits), ""),
+        explained([("embedding", inside.digits)]),
+        figure(plots.spectrum_of(inside.digits), ""),
         heading("Residual stream"),
     ]
-    if isinstance(found.numbers, str):
-        parts.append(paragraph(f"Not fitted: {found.numbers}."))
+    if isinstance(inside.numbers, str):
+        parts.append(paragraph(f"Not fitted: {inside.numbers}."))
         return section("The shape of numbers", *parts)
-    last = found.first_number + 2 * (len(found.numbers[0].spectrum) - 1)
+    last = inside.first_number + 2 * (len(inside.numbers[0].spectrum) - 1)
     parts += [
         paragraph(
-            f"At the last token of the first operand, which goes from {found.first_number} to "
+            f"At the last token of the first operand, which goes from {inside.first_number} to "
             f"about {last - 1}, all else alike."
         ),
-        figure(plots.helix(found.numbers), ""),
-        explained([(f"{depth} behind", fit) for depth, fit in enumerate(found.numbers)]),
+        figure(plots.helix(inside.numbers), ""),
+        explained([(f"{depth} behind", fit) for depth, fit in enumerate(inside.numbers)]),
     ]
     return section("The shape of numbers", *parts)
 
@@ -127,24 +127,24 @@ def explained(fits: list[tuple[str, HelixFit]]) -> Html:
     return table(("", *families), rows)
 
 
-def ablation(found: Inside, setup: Setup) -> Html:
+def ablation(inside: Inside, setup: Setup) -> Html:
     """Which heads it needs."""
     looped = setup.experiment.model.loops > 1
     return section(
         "Ablation of heads",
         paragraph(
-            f"With all heads {found.ablation.whole_exact:.3f} of the answers are exactly right, "
-            f"and {found.ablation.whole_token:.3f} of their tokens, each behind the right ones "
+            f"With all heads {inside.ablation.whole_exact:.3f} of the answers are exactly right, "
+            f"and {inside.ablation.whole_token:.3f} of their tokens, each behind the right ones "
             "before it. Below, one head is silenced" + (" in all loops." if looped else ".")
         ),
-        figure(plots.ablation(found.ablation), ""),
+        figure(plots.ablation(inside.ablation), ""),
     )
 
 
-def bilinear(found: Inside, setup: Setup) -> Html:
+def bilinear(inside: Inside, setup: Setup) -> Html:
     """What bilinear layers add."""
-    if isinstance(found.spectra, str):
-        return section("Bilinear layers", paragraph(f"Not shown: {found.spectra}."))
+    if isinstance(inside.spectra, str):
+        return section("Bilinear layers", paragraph(f"Not shown: {inside.spectra}."))
     names = digit_names(setup.language.alphabet.base)
     return section(
         "Bilinear layers",
@@ -153,5 +153,5 @@ def bilinear(found: Inside, setup: Setup) -> Html:
             "reads. The eigenvalues of M, for the readout of each digit; few large ones mean that "
             "few features of the input decide."
         ),
-        figure(plots.spectra(found.spectra, names), ""),
+        figure(plots.spectra(inside.spectra, names), ""),
     )

@@ -39,9 +39,9 @@ def attention(found: Inside, depth: int) -> list[str]:
         some = heads[start : start + PANELS]
 
         def draw(axes: Sequence[Axes], some: np.ndarray = some, start: int = start) -> None:
-            for number, (one, weights) in enumerate(zip(axes, some, strict=False)):
-                map_of(one, weights, labels, labels, (0.0, 1.0))
-                one.set_title(f"head {start + number}", fontsize=9)
+            for number, (ax, weights) in enumerate(zip(axes, some, strict=False)):
+                map_of(ax, weights, labels, labels, (0.0, 1.0))
+                ax.set_title(f"head {start + number}", fontsize=9)
             for spare in axes[len(some) :]:
                 spare.set_axis_off()
 
@@ -73,43 +73,45 @@ def escaped(label: str) -> str:
     return label.replace("$", r"\$")
 
 
-def probe(found: DigitProbe, names: Sequence[str]) -> str:
+def probe(digit_probe: DigitProbe, names: Sequence[str]) -> str:
     """The share that is read rightly, by depth, and chance."""
 
     def draw(axes: Sequence[Axes]) -> None:
-        (one,) = axes
+        (ax,) = axes
         for column, name in enumerate(names):
             colour = COLOURS[column % len(COLOURS)]
-            depths = range(len(found.accuracy))
-            one.plot(depths, found.accuracy[:, column], "o-", color=colour, markersize=2.5,
+            depths = range(len(digit_probe.accuracy))
+            ax.plot(depths, digit_probe.accuracy[:, column], "o-", color=colour, markersize=2.5,
                      label=escaped(name))  # fmt: skip
-            one.axhline(found.chance[column], color=colour, lw=0.8, ls=":")
-        one.set_ylim(-0.02, 1.02)
-        one.set_xticks(range(0, len(found.accuracy), -(-len(found.accuracy) // MOST_TICKS)))
-        one.set_xlabel("layers behind")
-        one.set_ylabel("read rightly")
+            ax.axhline(digit_probe.chance[column], color=colour, lw=0.8, ls=":")
+        ax.set_ylim(-0.02, 1.02)
+        ax.set_xticks(
+            range(0, len(digit_probe.accuracy), -(-len(digit_probe.accuracy) // MOST_TICKS))
+        )
+        ax.set_xlabel("layers behind")
+        ax.set_ylabel("read rightly")
         if len(names) <= 12:
-            one.legend(fontsize=7, ncols=2)
+            ax.legend(fontsize=7, ncols=2)
 
     return drawn(draw, 1, (6.4, 3.0))
 
 
-def ablation(found: Ablation) -> str:
+def ablation(silenced: Ablation) -> str:
     """Answers and tokens that are right without each head."""
-    layers, heads = found.exact.shape
+    layers, heads = silenced.exact.shape
     layer_names, head_names = ([str(n) for n in range(count)] for count in (layers, heads))
 
     def draw(axes: Sequence[Axes]) -> None:
         titles = ("whole answers", "tokens of answers")
-        for one, title, shares in zip(axes, titles, (found.exact, found.token), strict=True):
-            map_of(one, shares, layer_names, head_names, (0.0, 1.0))
+        for ax, title, shares in zip(axes, titles, (silenced.exact, silenced.token), strict=True):
+            map_of(ax, shares, layer_names, head_names, (0.0, 1.0))
             for layer, head in np.ndindex(layers, heads):
                 share = shares[layer, head]
-                one.text(head, layer, f"{share:.2f}", ha="center", va="center", fontsize=6,
+                ax.text(head, layer, f"{share:.2f}", ha="center", va="center", fontsize=6,
                          color="#ffffff" if share < 0.6 else "#000000")  # fmt: skip
-            one.set_xlabel("head that is silenced")
-            one.set_ylabel("of layer")
-            one.set_title(title, fontsize=9)
+            ax.set_xlabel("head that is silenced")
+            ax.set_ylabel("of layer")
+            ax.set_title(title, fontsize=9)
 
     return drawn(draw, 2, (2.4 + 0.9 * heads, 1.4 + 0.5 * layers))
 

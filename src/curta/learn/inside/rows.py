@@ -44,7 +44,7 @@ def rows_alike(setup: Setup, count: int, *, key: Array) -> Alike:
     sizes = jnp.full((4 * count, sampler.operand_range[1]), sampler.sampling.digits[1])
 
     def draw(key: Array) -> tuple[Rows, Reading]:
-        rows = sampler.rows_of_sizes(sizes, key=key, part="all")
+        rows = sampler.rows_of_sizes(sizes, key=key, split="all")
         return rows, read(rows.tokens, rows.prompt_length, setup.language)
 
     drawn, reading = jax.device_get(jax.jit(draw)(key))

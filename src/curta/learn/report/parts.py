@@ -317,14 +317,14 @@ def sample_answers(folder: RunFolder) -> Html:
         return Html("")
     rows = [
         (
-            one["kind"],
-            tokens(one["prompt"]),
-            tokens(one["said"], right=one["exact"]),
-            "" if one["exact"] else tokens(one["right"]),
+            sample["kind"],
+            tokens(sample["prompt"]),
+            tokens(sample["said"], right=sample["exact"]),
+            "" if sample["exact"] else tokens(sample["right"]),
         )
-        for one in evaluation["samples"]
+        for sample in evaluation["samples"]
     ]
-    right = fmean(one["exact"] for one in evaluation["samples"]) if rows else 0
+    right = fmean(sample["exact"] for sample in evaluation["samples"]) if rows else 0
     return section(
         "Answers",
         paragraph(f"Of the first seed, decoded greedily; {right:.0%} of these are right."),
@@ -337,20 +337,24 @@ def data(folder: RunFolder) -> Html:
     evaluation = folder.evaluation
     if evaluation is None or not evaluation["data"]:
         return Html("")
-    found = evaluation["data"]
+    counts = evaluation["data"]
     svg = plots.bars(
         [
-            ("digits of a number in the question", "numbers", list(found["number_digits"].items())),
-            ("tokens of a row", "rows", list(found["row_tokens"].items())),
-            ("carries of a+b", "rows", list(found["carries"].items())),
+            (
+                "digits of a number in the question",
+                "numbers",
+                list(counts["number_digits"].items()),
+            ),
+            ("tokens of a row", "rows", list(counts["row_tokens"].items())),
+            ("carries of a+b", "rows", list(counts["carries"].items())),
         ]
     )
     return section(
         "Data",
         paragraph(
-            f"{found['problems']} problems as training draws them, in rows of {found['width']} "
-            f"tokens. {found['test_share']:.0%} of all problems, chosen by a hash of the question, "
-            "are never trained on; test figures are of these."
+            f"{counts['problems']} problems as training draws them, in rows of {counts['width']} "
+            f"tokens. {counts['test_share']:.0%} of all problems, chosen by a hash of the "
+            "question, are never trained on; test figures are of these."
         ),
         figure(svg, ""),
     )

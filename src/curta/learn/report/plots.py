@@ -42,33 +42,33 @@ def lines(
         return ""
 
     def draw(axes: Sequence[Axes]) -> None:
-        for index, (one, (below, beside, series)) in enumerate(zip(axes, panels, strict=True)):
+        for index, (ax, (below, beside, series)) in enumerate(zip(axes, panels, strict=True)):
             for number, given in enumerate(series):
-                line(one, given, COLOURS[number % len(COLOURS)])
+                line(ax, given, COLOURS[number % len(COLOURS)])
             if shaded is not None:
-                one.axvspan(shaded[0] - 0.5, shaded[1] + 0.5, color="#8888", alpha=0.2, lw=0)
+                ax.axvspan(shaded[0] - 0.5, shaded[1] + 0.5, color="#8888", alpha=0.2, lw=0)
             if index < len(logarithmic) and logarithmic[index]:
-                one.set_yscale("log")
+                ax.set_yscale("log")
             if shares:
-                one.set_ylim(-0.02, 1.02)
-            one.set_xlabel(below)
-            one.set_ylabel(beside)
-            one.xaxis.set_major_locator(MaxNLocator(integer=True))
+                ax.set_ylim(-0.02, 1.02)
+            ax.set_xlabel(below)
+            ax.set_ylabel(beside)
+            ax.xaxis.set_major_locator(MaxNLocator(integer=True))
             if len(series) > 1:
-                one.legend(fontsize=8)
+                ax.legend(fontsize=8)
 
     return drawn(draw, len(panels), (4.6 * len(panels) if len(panels) > 1 else 6.4, 3.0))
 
 
-def line(axes: Axes, given: Series, colour: str) -> None:
+def line(axes: Axes, series: Series, colour: str) -> None:
     """One line with its band and the faint lines beside it."""
-    few = len(given.x) <= 40
-    for values in given.each:
-        axes.plot(given.x, values, color=colour, lw=0.7, alpha=0.35)
-    if len(given.low):
-        axes.fill_between(given.x, given.low, given.high, color=colour, alpha=0.2, lw=0)
+    few = len(series.x) <= 40
+    for values in series.each:
+        axes.plot(series.x, values, color=colour, lw=0.7, alpha=0.35)
+    if len(series.low):
+        axes.fill_between(series.x, series.low, series.high, color=colour, alpha=0.2, lw=0)
     axes.plot(
-        given.x, given.y, color=colour, lw=1.6, label=given.label,
+        series.x, series.y, color=colour, lw=1.6, label=series.label,
         marker="o" if few else None, markersize=2.5,
     )  # fmt: skip
 
@@ -85,20 +85,20 @@ def heatmaps(
     edge = (low - step / 2, high + step / 2)
 
     def draw(axes: Sequence[Axes]) -> None:
-        for one, (title, values) in zip(axes, grids, strict=True):
-            image = one.imshow(
+        for ax, (title, values) in zip(axes, grids, strict=True):
+            image = ax.imshow(
                 values, origin="lower", vmin=0, vmax=1, cmap="viridis", aspect="equal",
                 extent=(*edge, *edge), interpolation="nearest",
             )  # fmt: skip
             if trained is not None:
                 begin, side = trained[0] - 0.5, trained[1] - trained[0] + 1
-                one.add_patch(
+                ax.add_patch(
                     Rectangle((begin, begin), side, side, fill=False, ec="#ffffff", lw=1.2)
                 )
-            one.set_xlabel("digits of b")
-            one.set_ylabel("digits of a")
-            one.set_title(title, fontsize=9)
-        one.figure.colorbar(image, ax=list(axes), shrink=0.8)
+            ax.set_xlabel("digits of b")
+            ax.set_ylabel("digits of a")
+            ax.set_title(title, fontsize=9)
+        ax.figure.colorbar(image, ax=list(axes), shrink=0.8)
 
     return drawn(draw, len(grids), (3.6 * len(grids) + 0.8, 3.4))
 
@@ -110,13 +110,13 @@ def bars(panels: Sequence[tuple[str, str, Sequence[tuple[str, float]]]]) -> str:
         return ""
 
     def draw(axes: Sequence[Axes]) -> None:
-        for one, (below, beside, given) in zip(axes, panels, strict=True):
-            one.bar(range(len(given)), [height for _, height in given], color=COLOURS[0], width=0.8)
-            one.set_ylim(bottom=0, top=None if any(height for _, height in given) else 1)
+        for ax, (below, beside, given) in zip(axes, panels, strict=True):
+            ax.bar(range(len(given)), [height for _, height in given], color=COLOURS[0], width=0.8)
+            ax.set_ylim(bottom=0, top=None if any(height for _, height in given) else 1)
             every = max(1, len(given) // 12)
             ticks = range(0, len(given), every)
-            one.set_xticks(list(ticks), [given[tick][0] for tick in ticks])
-            one.set_xlabel(below)
-            one.set_ylabel(beside)
+            ax.set_xticks(list(ticks), [given[tick][0] for tick in ticks])
+            ax.set_xlabel(below)
+            ax.set_ylabel(beside)
 
     return drawn(draw, len(panels), (max(4.0, 3.4 * len(panels)), 2.6))

@@ -30,12 +30,12 @@ PARTS = {
 }
 
 
-def size_rows(given: Profile) -> list[Row]:
+def size_rows(profile: Profile) -> list[Row]:
     """What is computed: name, figure, meaning."""
-    line = given.roofline
+    line = profile.roofline
     return [
-        ("parameters", f"{given.parameters:,}", "numbers that are trained"),
-        ("tokens", f"{given.tokens:,}", "of a step: rows times their width, fill included"),
+        ("parameters", f"{profile.parameters:,}", "numbers that are trained"),
+        ("tokens", f"{profile.tokens:,}", "of a step: rows times their width, fill included"),
         ("device", line.device, "what all of this ran on, one seed at a time"),
         ("arithmetic", f"{line.flops / 1e9:.1f} GFLOP/s", "the best rate of a large product seen"),
         ("memory", f"{line.bandwidth / 1e9:.1f} GB/s", "the best rate of a large copy seen"),
@@ -47,54 +47,54 @@ def size_rows(given: Profile) -> list[Row]:
     ]
 
 
-def step_rows(given: Profile) -> Iterator[Row]:
+def step_rows(profile: Profile) -> Iterator[Row]:
     """Name, a figure for each way to compile the step, meaning."""
-    steps = given.steps
+    steps = profile.steps
     yield (
         "compile time",
-        *(f"{one.compile_seconds:.2f} s" for one in steps),
+        *(f"{step.compile_seconds:.2f} s" for step in steps),
         "from Python to a program, no cache",
     )
     yield (
         "step time",
-        *(milliseconds(one.step_seconds) for one in steps),
+        *(milliseconds(step.step_seconds) for step in steps),
         "the median of one update of one seed",
     )
     yield (
         "fastest to slowest",
-        *(f"{milliseconds(one.spread[0])} to {milliseconds(one.spread[1])}" for one in steps),
+        *(f"{milliseconds(step.spread[0])} to {milliseconds(step.spread[1])}" for step in steps),
         "its spread; other work on the machine shows here",
     )
     yield (
         "steps/s",
-        *(short(1 / one.step_seconds) for one in steps),
+        *(short(1 / step.step_seconds) for step in steps),
         "one seed, called from Python step by step",
     )
     yield (
         "memory",
-        *(f"{one.peak_bytes / 1e6:.1f} MB" for one in steps),
+        *(f"{step.peak_bytes / 1e6:.1f} MB" for step in steps),
         "arguments, results and temporary arrays of the program",
     )
     yield (
         "operations",
-        *(f"{one.flops / 1e6:.1f} MFLOP" for one in steps),
+        *(f"{step.flops / 1e6:.1f} MFLOP" for step in steps),
         "of a step, as XLA counts them where nothing is scanned",
     )
     yield (
         "intensity",
-        *(f"{one.intensity:.2f} FLOP/byte" for one in steps),
+        *(f"{step.intensity:.2f} FLOP/byte" for step in steps),
         "operations per byte read or written, caches included",
     )
     yield (
         "of the roofline",
-        *(f"{one.attained(given.roofline):.0%}" for one in steps),
+        *(f"{step.attained(profile.roofline):.0%}" for step in steps),
         "the rate against the best one at this intensity; above 100% caches served the bytes",
     )
 
 
-def part_rows(given: Profile) -> list[Row]:
+def part_rows(profile: Profile) -> list[Row]:
     """Name, time, meaning."""
-    return [(name, milliseconds(time), PARTS[name]) for name, time in given.parts.items()]
+    return [(name, milliseconds(time), PARTS[name]) for name, time in profile.parts.items()]
 
 
 def milliseconds(seconds: float) -> str:
@@ -102,21 +102,21 @@ def milliseconds(seconds: float) -> str:
     return f"{1e3 * seconds:.3g} ms"
 
 
-def headings(given: Profile) -> tuple[str, ...]:
+def headings(profile: Profile) -> tuple[str, ...]:
     """Above `step_rows`."""
-    return ("a step", *(f"{one.name} layers" for one in given.steps), "")
+    return ("a step", *(f"{step.name} layers" for step in profile.steps), "")
 
 
-def write_profile(given: Profile, experiment: Experiment, out: Path) -> None:
+def write_profile(profile: Profile, experiment: Experiment, out: Path) -> None:
     """The page."""
     sections = [
         section("What was profiled", table((), description(experiment))),
-        section("Machine and model", table((), size_rows(given))),
-        section("Training step", table(headings(given), step_rows(given))),
+        section("Machine and model", table((), size_rows(profile))),
+        section("Training step", table(headings(profile), step_rows(profile))),
         section(
             "Roofline",
             figure(
-                roofline(given),
+                roofline(profile),
                 "Operations a second over operations per byte. No program lies above the line, "
                 "unless its bytes come from caches.",
             ),
@@ -124,8 +124,8 @@ def write_profile(given: Profile, experiment: Experiment, out: Path) -> None:
         section(
             "Parts of a step",
             paragraph("Medians; each part is compiled by itself."),
-            table((), part_rows(given)),
-            figure(bars(given), ""),
+            table((), part_rows(profile)),
+            figure(bars(profile), ""),
         ),
     ]
     text = page(f"Profile of {experiment.name}", "Time, memory and arithmetic of a step", sections)
@@ -143,30 +143,30 @@ def write_page(out: Path, text: str) -> None:
         ) from error
 
 
-def roofline(given: Profile) -> str:
+def roofline(profile: Profile) -> str:
     """What the machine can do, and where the steps lie below it."""
-    line = given.roofline
-    points = [(one.name, one.intensity, one.rate) for one in given.steps]
+    line = profile.roofline
+    points = [(step.name, step.intensity, step.rate) for step in profile.steps]
     reach = [line.ridge, *(intensity for _, intensity, _ in points)]
     x = np.geomspace(min(reach) / 8, max(reach) * 8, 100)
 
     def draw(axes: Sequence[Axes]) -> None:
-        (one,) = axes
-        one.plot(x, [line.bound(value) for value in x], color="#8888", lw=1.6)
+        (ax,) = axes
+        ax.plot(x, [line.bound(value) for value in x], color="#8888", lw=1.6)
         for number, (name, intensity, rate) in enumerate(points):
             colour = COLOURS[number]
-            one.plot([intensity], [rate], "o", color=colour, label=name, markersize=5)
-        one.set_xscale("log")
-        one.set_yscale("log")
-        one.set_xlabel("operations per byte")
-        one.set_ylabel("operations a second")
-        one.legend(fontsize=8)
+            ax.plot([intensity], [rate], "o", color=colour, label=name, markersize=5)
+        ax.set_xscale("log")
+        ax.set_yscale("log")
+        ax.set_xlabel("operations per byte")
+        ax.set_ylabel("operations a second")
+        ax.legend(fontsize=8)
 
     return drawn(draw, 1, (6.4, 3.2))
 
 
-def bars(given: Profile) -> Html:
+def bars(profile: Profile) -> Html:
     """The parts beside the whole step."""
-    whole = [(f"step, {one.name}", 1e3 * one.step_seconds) for one in given.steps]
-    parts = [(name, 1e3 * time) for name, time in given.parts.items()]
+    whole = [(f"step, {step.name}", 1e3 * step.step_seconds) for step in profile.steps]
+    parts = [(name, 1e3 * time) for name, time in profile.parts.items()]
     return Html(plots.bars([("", "milliseconds", parts + whole)]))

@@ -28,27 +28,27 @@ WORDS = (
 def write_units(tables: list[UnitTable], preset: str, seed: int, out: Path) -> None:
     """A table and a picture of each benchmark."""
     sections = [section("What is counted", paragraph(WORDS))]
-    for one in tables:
-        first = one.results[0]
+    for measured in tables:
+        first = measured.results[0]
         sections.append(
             section(
-                one.title.capitalize(),
+                measured.title.capitalize(),
                 paragraph(f"{first.seeds} seeds, {first.steps:,} steps."),
-                figure(picture(one), ""),
-                table(HEAD, [row(result) for result in one.results]),
+                figure(picture(measured), ""),
+                table(HEAD, [row(result) for result in measured.results]),
             )
         )
     write_page(out, page(f"Arithmetic units, preset {preset}, seed {seed}", SOURCE, sections))
 
 
-def picture(given: UnitTable) -> Html:
+def picture(unit_table: UnitTable) -> Html:
     """Success rates, in the style of the pages."""
     with pictures.style():
-        drawn = plot(given.results)
+        drawn = plot(unit_table.results)
         drawn.patch.set_alpha(0)
-        for one in drawn.axes:
-            one.patch.set_alpha(0)
-        if any((result.unit, result.operation) in PUBLISHED_RATES for result in given.results):
+        for ax in drawn.axes:
+            ax.patch.set_alpha(0)
+        if any((result.unit, result.operation) in PUBLISHED_RATES for result in unit_table.results):
             drawn.axes[0].legend(fontsize=7)
         file = io.StringIO()
         drawn.savefig(file, format="svg", metadata={"Date": None})

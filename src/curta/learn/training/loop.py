@@ -22,7 +22,7 @@ from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.devices import Devices
-from curta.learn.training.objective import Counts, in_precision, objective
+from curta.learn.training.objective import BatchMetrics, in_precision, objective
 from curta.learn.training.optimiser import optimiser
 from curta.learn.training.state import (
     TrainingState,
@@ -32,12 +32,12 @@ from curta.learn.training.state import (
     seed_keys,
 )
 
-Chunk = Callable[[TrainingState, Array], tuple[TrainingState, Counts]]
+Chunk = Callable[[TrainingState, Array], tuple[TrainingState, BatchMetrics]]
 """Some steps: from a state and the keys of its seeds to the next state, and what was counted."""
 
 
 @dataclass(frozen=True)
-class Report:
+class ChunkMetrics:
     """What a chunk of steps came to: means over its steps, for each seed."""
 
     step: int
@@ -53,7 +53,7 @@ def train(
     setup: Setup,
     state: TrainingState | None = None,
     *,
-    on_report: Callable[[Report, TrainingState], None] = lambda report, state: None,
+    on_chunk: Callable[[ChunkMetrics, TrainingState], None] = lambda chunk, state: None,
 ) -> TrainingState:
     """Train up to the experiment's number of steps, from where the state is."""
     config = setup.experiment.training
@@ -74,7 +74,7 @@ def train(
         check_finite(losses, step, config)
         if step + size == config.steps:
             check_models(state, config)
-        report = Report(
+        chunk = ChunkMetrics(
             step=step + size,
             seconds=now - begun,
             steps_per_second=size / (now - before),
@@ -82,7 +82,7 @@ def train(
             exact=means(counts.exact),
             token=means(counts.token),
         )
-        on_report(report, state)
+        on_chunk(chunk, state)
     return state
 
 
@@ -94,10 +94,10 @@ def compile_chunk(setup: Setup, devices: Devices, steps: int) -> Chunk:
     program leaves cores idle between its larger operations.
     """
 
-    def chunk(key: Array, state: TrainingState) -> tuple[TrainingState, Counts]:
+    def chunk(key: Array, state: TrainingState) -> tuple[TrainingState, BatchMetrics]:
         arrays, static = eqx.partition(state, eqx.is_array)
 
-        def step(arrays: TrainingState, _: None) -> tuple[TrainingState, Counts]:
+        def step(arrays: TrainingState, _: None) -> tuple[TrainingState, BatchMetrics]:
             now = eqx.combine(arrays, static)
             model, held, counts = training_step(
                 setup, now.model, now.optimiser, key=key, step=now.step, divided=devices.divided
@@ -118,9 +118,9 @@ def compile_chunk(setup: Setup, devices: Devices, steps: int) -> Chunk:
 
 def in_threads(chunk: Any, threads: int) -> Chunk:
     """Every seed by itself, so many at a time."""
-    program: Callable[[Array, TrainingState], tuple[TrainingState, Counts]] | None = None
+    program: Callable[[Array, TrainingState], tuple[TrainingState, BatchMetrics]] | None = None
 
-    def run(state: TrainingState, keys: Array) -> tuple[TrainingState, Counts]:
+    def run(state: TrainingState, keys: Array) -> tuple[TrainingState, BatchMetrics]:
         nonlocal program
         states = divided_by_seed(state)
         if program is None:  # compiled here: threads would each do it
@@ -141,13 +141,13 @@ def training_step(
     key: Array,
     step: Array,
     divided: Callable[[Rows], Rows] = lambda rows: rows,
-) -> tuple[Transformer, optax.OptState, Counts]:
+) -> tuple[Transformer, optax.OptState, BatchMetrics]:
     """One update of one model: pure, a function of model, seed and step."""
     config = setup.experiment.training
     parts = config.accumulate
     keys = jax.random.split(jax.random.fold_in(key, step), parts)
 
-    def loss(model: Transformer, key: Array) -> tuple[Array, Counts]:
+    def loss(model: Transformer, key: Array) -> tuple[Array, BatchMetrics]:
         data_key, key = jax.random.split(key)
         rows = setup.sampler.rows(config.batch // parts, key=data_key, step=step)
         return objective(in_precision(model, config), setup, divided(rows), key=key)
@@ -157,7 +157,7 @@ def training_step(
         (_, counts), gradients = differentiated(model, keys[0])
     else:
 
-        def add_part(total: Transformer, key: Array) -> tuple[Transformer, Counts]:
+        def add_part(total: Transformer, key: Array) -> tuple[Transformer, BatchMetrics]:
             (_, counts), gradients = differentiated(model, key)
             # The loss of a part is a mean over what counts there: as heavy as that is much.
             weigh = partial(jnp.multiply, counts.counted)

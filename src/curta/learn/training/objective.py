@@ -14,7 +14,7 @@ from curta.learn.reading import read
 from curta.learn.training.config import Loss, TrainingConfig
 
 
-class Counts(eqx.Module):
+class BatchMetrics(eqx.Module):
     """Of one batch."""
 
     loss: Float[Array, ""]
@@ -28,7 +28,7 @@ class Counts(eqx.Module):
 
 def objective(
     model: Transformer, setup: Setup, rows: Rows, *, key: Array | None
-) -> tuple[Float[Array, ""], Counts]:
+) -> tuple[Float[Array, ""], BatchMetrics]:
     """The loss of a batch. A key means training: offsets, dropout, random loops."""
     config = setup.experiment.training
     place_key, drop_key, loop_key = (None,) * 3 if key is None else jax.random.split(key, 3)
@@ -107,7 +107,7 @@ def collapse(
     return (short * counted).sum(axis=1).mean(), (others * counted).sum(axis=1).mean()
 
 
-def counts(loss: Array, counted: Array, said: Array, targets: Array, rows: Rows) -> Counts:
+def counts(loss: Array, counted: Array, said: Array, targets: Array, rows: Rows) -> BatchMetrics:
     """How many answers would have been generated, teacher-forced.
 
     Greedy decoding generates an answer exactly if each of its tokens is the most likely one after
@@ -116,7 +116,7 @@ def counts(loss: Array, counted: Array, said: Array, targets: Array, rows: Rows)
     mask = answer_mask(rows) & rows.valid[:, None]
     right = said == targets
     exact = (right | ~mask).all(axis=1) & rows.valid
-    return Counts(
+    return BatchMetrics(
         loss=loss,
         exact=exact.sum() / jnp.maximum(rows.valid.sum(), 1),
         token=(right & mask).sum() / jnp.maximum(mask.sum(), 1),

@@ -28,10 +28,10 @@ import numpy as np
 
 from curta.errors import FileError, ProgramError
 from curta.machine.conversation import Chapter, Page
+from curta.machine.core_program import Segment
 from curta.machine.ids import Ids
 from curta.machine.kept.journal import Journal, Record
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import Segment
 
 _BLOCK = 1 << 20
 _LENGTH = struct.Struct("<I")
@@ -145,7 +145,7 @@ class PageHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
+class PageMark:
     """A page in the file: where the chapter begins, and how far the streams were."""
 
     record: Record
@@ -258,7 +258,7 @@ class KeptRun:
     def __init__(self, journal: Journal) -> None:
         self.journal = journal
         self.streams = {kind: Stream(journal, kind) for kind in STREAMS}
-        self.marks: list[Mark] = []
+        self.marks: list[PageMark] = []
         self.input_ended = False
         self.ending: Ending | None = None
         self.beginning: Beginning
@@ -334,7 +334,7 @@ class KeptRun:
         behind = before.start + before.opening < head.start and head.length >= 1
         if not (fits and invoked and behind):
             raise ValueError("a page is out of place")
-        self.marks.append(Mark(record, Chapter(head.start, head.length), head.lengths))
+        self.marks.append(PageMark(record, Chapter(head.start, head.length), head.lengths))
 
     @property
     def path(self) -> Path:
@@ -392,7 +392,7 @@ class KeptRun:
         said = page.opening[0 if program.baked else len(program.records) :]
         content = _packed(asdict(head), zlib.compress(tokens_to_bytes(said), 1))
         record = self.journal.append(Kind.PAGE, content)
-        self.marks.append(Mark(record, Chapter(page.start, len(page.opening)), lengths))
+        self.marks.append(PageMark(record, Chapter(page.start, len(page.opening)), lengths))
         self.journal.sync()
 
     def end(self, ending: Ending) -> None:

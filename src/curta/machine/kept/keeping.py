@@ -16,7 +16,16 @@ import numpy as np
 
 from curta import __version__
 from curta.errors import ExitError, ProgramError, Trap, UserError
-from curta.machine.conversation import Conversation, Figures, Host, Input, Limits, Page, Readable
+from curta.machine.conversation import (
+    Conversation,
+    ConversationLimits,
+    Figures,
+    Host,
+    Input,
+    Page,
+    Readable,
+)
+from curta.machine.core_program import INITIALISE, Entry, Segment
 from curta.machine.ids import Ids
 from curta.machine.instance import START, check_runs
 from curta.machine.kept.file import (
@@ -29,7 +38,6 @@ from curta.machine.kept.file import (
     tokens_to_bytes,
 )
 from curta.machine.loaded import LoadedProgram
-from curta.machine.program import INITIALISE, Entry, Segment
 from curta.machine.run import (
     CONSTRUCTORS,
     DEFAULT_LIMITS,
@@ -362,8 +370,8 @@ def play(
     return ending
 
 
-def limits_of(beginning: Beginning) -> Limits:
-    return Limits(
+def limits_of(beginning: Beginning) -> ConversationLimits:
+    return ConversationLimits(
         beginning.max_tokens,
         beginning.chapter_tokens,
         beginning.max_memory,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import stat
 import sys
@@ -11,6 +10,9 @@ from collections.abc import Iterator
 from curta.errors import UserError
 from curta.machine.kept.file import KeptRun, Kind
 from curta.machine.kept.keeping import is_regular
+
+if sys.platform != "win32":
+    import fcntl
 
 
 def output_file() -> tuple[int, int, int] | None:
@@ -22,9 +24,15 @@ def output_file() -> tuple[int, int, int] | None:
         return None
     if not stat.S_ISREG(found.st_mode):
         return None
-    appends = fcntl.fcntl(number, fcntl.F_GETFL) & os.O_APPEND
-    start = found.st_size if appends else os.lseek(number, 0, os.SEEK_CUR)
+    start = found.st_size if appends(number) else os.lseek(number, 0, os.SEEK_CUR)
     return found.st_dev, found.st_ino, start
+
+
+def appends(number: int) -> bool:
+    """Whether what is written goes to the end, wherever the file is read."""
+    if sys.platform == "win32":  # `>>` is at the end to begin with
+        return False
+    return bool(fcntl.fcntl(number, fcntl.F_GETFL) & os.O_APPEND)
 
 
 def refuse_own_output(path: str) -> None:

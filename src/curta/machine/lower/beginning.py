@@ -16,6 +16,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from curta.machine.core_program import INITIALISE, PRIVATE, Entry, Segment
 from curta.machine.instructions import MEMORY_PAGES, PAGE, TRAPS, WORD
 from curta.machine.layout import ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
 from curta.machine.lower.code import (
@@ -28,12 +29,11 @@ from curta.machine.lower.code import (
     Jump,
     Label,
     Step,
-    Table,
+    Switch,
     Trap,
 )
 from curta.machine.lower.context import LowerOptions, ModuleContext
 from curta.machine.lower.operations import SET
-from curta.machine.program import INITIALISE, PRIVATE, Entry, Segment
 from curta.machine.values import word_count
 from curta.machine.wasm.module import Data, Element, FunctionType
 
@@ -158,7 +158,7 @@ def make_entries(context: ModuleContext, state: InitialState) -> tuple[Code, dic
         table[name] = Entry(INITIALISE + len(stubs), type_.parameters, type_.results)
         stubs.append(_stub(code, type_, function_callee(context, index), top))
     ways = (*(Edge(stub.label) for stub in stubs), Edge(top))
-    dispatch = Block(top, (), [Step("await", number)], Table(number, ways))
+    dispatch = Block(top, (), [Step("await", number)], Switch(number, ways))
     code.blocks = {block.label: block for block in (dispatch, *stubs)}
     return code, table
 

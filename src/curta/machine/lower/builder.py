@@ -27,19 +27,19 @@ from curta.machine.lower.code import (
     End,
     Jump,
     Label,
-    Place,
     Return,
     Step,
-    Table,
+    Switch,
     Trap,
     Value,
+    WasmLocation,
     mapped,
     return_register,
 )
 from curta.machine.lower.context import ModuleContext
 from curta.machine.lower.operations import GET, SET, gives_value
 from curta.machine.lower.rules import WIDE, Facts, Operation, reduce
-from curta.machine.lower.witness import Held
+from curta.machine.lower.witness import HeldWords
 from curta.machine.values import word_count
 from curta.machine.wasm.module import Function
 
@@ -58,8 +58,8 @@ def grouped(values: Iterable[Value], widths: Iterable[int]) -> Operands:
     return tuple(tuple(islice(rest, width)) for width in widths)
 
 
-class Way(NamedTuple):
-    """A way to a join: the block that it comes from, and what is known at the end of that."""
+class IncomingEdge(NamedTuple):
+    """An edge to a join: the block that it comes from, and what is known at the end of that."""
 
     block: Block
     locals: Operands
@@ -72,7 +72,7 @@ class Join:
 
     label: Label
     below: Operands
-    ways: list[Way] = field(default_factory=list)
+    incoming: list[IncomingEdge] = field(default_factory=list)
     assigned: tuple[int, ...] | None = None
     """If this is a loop, the locals that may be others when a way leads back."""
 
@@ -121,7 +121,7 @@ class Builder:
         self.blocks: list[Block] = []
         self.rare: list[Block] = []
         """What is seldom reached: it comes after all others."""
-        self.place = Place(self.code.callee, 0)
+        self.place = WasmLocation(self.code.callee, 0)
         self.open(flat(self.locals[:taken]))
 
     def _lay_out(self, function: Function) -> tuple[range, ...]:
@@ -242,7 +242,7 @@ class Builder:
         self, parameters: Values, label: Label | None = None, *, rare: bool = False, after: int = 0
     ) -> None:
         """Begin a block, of WebAssembly's instruction that is `after` this one."""
-        place = Place(self.code.callee, self.place.instruction + after)
+        place = WasmLocation(self.code.callee, self.place.instruction + after)
         label = self.code.new_label() if label is None else label
         self.block = Block(label, parameters, [], Trap(0), place)
         (self.rare if rare else self.blocks).append(self.block)
@@ -266,8 +266,8 @@ class Builder:
         ways = self._edge(then), self._edge(otherwise)
         self._leave(Branch(comparison, a, b, *ways, rare, self.place), then, otherwise)
 
-    def table(self, index: Value, ways: Sequence[To]) -> None:
-        self._leave(Table(index, tuple(self._edge(to) for to in ways), self.place), *ways)
+    def switch(self, index: Value, ways: Sequence[To]) -> None:
+        self._leave(Switch(index, tuple(self._edge(to) for to in ways), self.place), *ways)
 
     def trap(self, number: int) -> None:
         self.end(Trap(number, self.place))
@@ -295,32 +295,34 @@ class Builder:
     def _leave(self, end: End, *ways: To) -> None:
         self.end(end)
         for join, values in ways:
-            join.ways.append(Way(self.block, tuple(self.locals), values))
+            join.incoming.append(IncomingEdge(self.block, tuple(self.locals), values))
 
     def begin(self, join: Join, *, rare: bool = False, after: int = 0) -> Operands:
         """Go on where ways meet, and with the values that they bring."""
-        ways = join.ways
+        incoming = join.incoming
         self.stack = list(join.below)
-        if not ways:
+        if not incoming:
             return ()
-        block = ways[0].block
-        if len(ways) == 1 and isinstance(block.end, Jump) and self.blocks[-1] is block:
-            self.block, self.locals, self.live = block, list(ways[0].locals), True
-            return ways[0].values
+        block = incoming[0].block
+        if len(incoming) == 1 and isinstance(block.end, Jump) and self.blocks[-1] is block:
+            self.block, self.locals, self.live = block, list(incoming[0].locals), True
+            return incoming[0].values
         parameters: dict[Value, Values] = {}
-        values = self._merge(ways, parameters)
+        values = self._merge(incoming, parameters)
         if parameters:
-            for way, given in zip(ways, zip(*parameters.values(), strict=True), strict=True):
-                _give(way.block, join.label, given)
+            for edge, arguments in zip(
+                incoming, zip(*parameters.values(), strict=True), strict=True
+            ):
+                _give(edge.block, join.label, arguments)
         self.open(tuple(parameters), join.label, rare=rare, after=after)
         return values
 
-    def _merge(self, ways: Sequence[Way], parameters: dict[Value, Values]) -> Operands:
+    def _merge(self, incoming: Sequence[IncomingEdge], parameters: dict[Value, Values]) -> Operands:
         """A parameter for each word that ways disagree about, with what it is on each of them; the
         values that they bring.
         """
-        homes = (*self.registers, *[None] * len(ways[0].values))
-        columns = zip(*(way.locals + way.values for way in ways), strict=True)
+        homes = (*self.registers, *[None] * len(incoming[0].values))
+        columns = zip(*(edge.locals + edge.values for edge in incoming), strict=True)
         merged = [
             operands[0]
             if operands.count(operands[0]) == len(operands)
@@ -356,9 +358,9 @@ class Builder:
         self.stack += grouped(taken, map(len, given))
         return loop
 
-    def held(self) -> Held:
+    def held(self) -> HeldWords:
         """What WebAssembly's words are before the present instruction, or at its call."""
-        return Held(self.place, flat((*self.locals, *self.stack)))
+        return HeldWords(self.place, flat((*self.locals, *self.stack)))
 
     def tell(self) -> None:
         """Note what is held before an instruction, where a block begins or a call comes back."""

@@ -19,7 +19,7 @@ from curta.machine.lower.conflicts import bits_of, find_uses, members
 from curta.machine.lower.flow import find_dominators, find_order
 from curta.machine.lower.operations import operands
 
-Form = tuple[bool, bool, bool, bool, bool]
+OperandPresence = tuple[bool, bool, bool, bool, bool]
 """Whether there are d, a, b, c, e."""
 
 
@@ -81,8 +81,8 @@ class Checker:
             if isinstance(step, Call):
                 continue
             name, d, a, b, c, e, _, _ = step
-            form = d is not None, a is not None, b is not None, c is not None, e is not None
-            if form not in _forms(name):
+            presence = d is not None, a is not None, b is not None, c is not None, e is not None
+            if presence not in _allowed_operands(name):
                 raise CodeError(f"{step} in block {block.label} has sources that it must not have")
         end = block.end
         if isinstance(end, Branch) and end.comparison not in COMPARISONS:
@@ -112,8 +112,8 @@ class Checker:
 
 
 @cache
-def _forms(name: str) -> frozenset[Form]:
-    """The forms that steps of an operation may have; an extension has its own."""
+def _allowed_operands(name: str) -> frozenset[OperandPresence]:
+    """Which operands steps of an operation may have; an extension has its own."""
     expected = operands(name)
     if kind_of(name) in ("jump", "end"):
         raise CodeError(f"{name} is no step")

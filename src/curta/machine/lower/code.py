@@ -22,10 +22,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from curta.machine.core_program import USER, Callee, WasmLocation
 from curta.machine.lower.witness import Witness
-from curta.machine.program import USER, Callee, Place
 
-__all__ = ["USER", "Callee", "Place"]
+__all__ = ["USER", "Callee", "WasmLocation"]
 
 Value = int
 Label = int
@@ -48,7 +48,7 @@ class Step(NamedTuple):
     c: Value | None = None
     e: Value | None = None
     immediate: int = 0
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Call(NamedTuple):
@@ -62,7 +62,7 @@ class Call(NamedTuple):
     results: tuple[Value, ...]
     height: int
     pointer: Value | None = None
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Edge(NamedTuple):
@@ -74,7 +74,7 @@ class Edge(NamedTuple):
 
 class Jump(NamedTuple):
     edge: Edge
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Branch(NamedTuple):
@@ -88,20 +88,20 @@ class Branch(NamedTuple):
     then: Edge
     otherwise: Edge
     rare: int = 0
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
-class Table(NamedTuple):
+class Switch(NamedTuple):
     """The edge of number `chosen`, or the last one if there are fewer."""
 
     chosen: Value
     edges: tuple[Edge, ...]
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Return(NamedTuple):
     values: tuple[Value, ...]
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class TailCall(NamedTuple):
@@ -109,22 +109,22 @@ class TailCall(NamedTuple):
 
     callee: Callee
     arguments: tuple[Value, ...]
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Trap(NamedTuple):
     number: int
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
 class Exit(NamedTuple):
     """The program ends with this exit code."""
 
     code: Value
-    place: Place | None = None
+    place: WasmLocation | None = None
 
 
-End = Jump | Branch | Table | Return | TailCall | Trap | Exit
+End = Jump | Branch | Switch | Return | TailCall | Trap | Exit
 
 
 @dataclass(slots=True)
@@ -133,7 +133,7 @@ class Block:
     parameters: tuple[Value, ...]
     steps: list[Step | Call]
     end: End
-    place: Place | None = None
+    place: WasmLocation | None = None
     """Where WebAssembly is when the block begins."""
 
 
@@ -200,7 +200,7 @@ def edges(end: End) -> tuple[Edge, ...]:
             return (end.edge,)
         case Branch():
             return end.then, end.otherwise
-        case Table():
+        case Switch():
             return end.edges
     return ()
 
@@ -213,7 +213,7 @@ def mapped(end: End, name: Callable[[Value], Value], way: Callable[[Edge], Edge]
         case Branch():
             comparison, a, b, then, otherwise, rare, place = end
             return Branch(comparison, name(a), name(b), way(then), way(otherwise), rare, place)
-        case Table():
+        case Switch():
             return end._replace(chosen=name(end.chosen), edges=tuple(map(way, end.edges)))
         case Return():
             return end._replace(values=tuple(map(name, end.values)))
@@ -229,7 +229,7 @@ def end_reads(end: End) -> tuple[Value, ...]:
     match end:
         case Branch():
             return end.a, end.b
-        case Table():
+        case Switch():
             return (end.chosen,)
         case Return():
             return end.values

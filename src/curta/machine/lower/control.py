@@ -107,7 +107,7 @@ def br_if(b: Builder, depth: int) -> None:
 
 
 def br_table(b: Builder, depths: tuple[int, ...], default: int) -> None:
-    b.table(b.pop_word(), [b.target(depth) for depth in (*depths, default)])
+    b.switch(b.pop_word(), [b.target(depth) for depth in (*depths, default)])
 
 
 # -- calls ----------------------------------------------------------------------------------------

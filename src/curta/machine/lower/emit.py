@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from curta.machine.instructions import Instruction
+from curta.machine.core_program import Claim
+from curta.machine.instructions import CoreInstruction
 from curta.machine.layout import SCRATCH
 from curta.machine.lower.code import (
     Block,
@@ -22,33 +23,32 @@ from curta.machine.lower.code import (
     Exit,
     Jump,
     Label,
-    Place,
     Return,
     Step,
-    Table,
+    Switch,
     TailCall,
     Trap,
     Value,
+    WasmLocation,
     return_register,
 )
 from curta.machine.lower.conflicts import bits_of, members
 from curta.machine.lower.context import SharedRegisters
-from curta.machine.lower.flat import INVERTED, Flat, Line, Mark
+from curta.machine.lower.flat import INVERTED, Flat, JumpTarget, Line
 from curta.machine.lower.operations import GET, SET, takes_immediate
 from curta.machine.lower.registers import Registers
-from curta.machine.program import Claim
 
 _MOVED_SOURCE = 1
 """Beyond the frame lie a register to break circles, and one for the pointer of a call."""
 
 
-class Word(NamedTuple):
+class Constant(NamedTuple):
     """A constant that a register is to hold."""
 
     word: int
 
 
-Moves = dict[int, int | Word]
+Moves = dict[int, int | Constant]
 """The registers that are written at once, and where their contents come from."""
 
 
@@ -66,14 +66,14 @@ class _Writer:
     def __init__(self, code: Code, registers: Registers, shared: SharedRegisters) -> None:
         self.code, self.registers, self.shared = code, registers, shared
         self.of = registers.of
-        self.lines: list[Line | Mark] = []
-        self.late: list[Line | Mark] = []
+        self.lines: list[Line | JumpTarget] = []
+        self.late: list[Line | JumpTarget] = []
         """What is rare."""
         self.landings: dict[Edge, Label] = {}
         """Where the copies of edges begin to which others jump."""
 
     def write(self, block: Block) -> None:
-        self.lines.append(Mark(block.label))
+        self.lines.append(JumpTarget(block.label))
         if block is self.code.entry:
             self.move(self.found_at(block.parameters, 0), block.place)
         for index, step in enumerate(block.steps):
@@ -114,9 +114,9 @@ class _Writer:
         word = self.code.constants.get(value)
         return self.of[value] if word is None else self.shared.constant(word)
 
-    def source(self, value: Value) -> int | Word:
+    def source(self, value: Value) -> int | Constant:
         word = self.code.constants.get(value)
-        return self.of[value] if word is None else Word(word)
+        return self.of[value] if word is None else Constant(word)
 
     def found_at(self, values: Sequence[Value], first: int) -> Moves:
         """The moves that bring values, which are in a row, where they belong if they are read."""
@@ -129,14 +129,14 @@ class _Writer:
 
     # -- lines ------------------------------------------------------------------------------------
 
-    def add(self, instruction: Instruction, place: Place | None) -> None:
+    def add(self, instruction: CoreInstruction, place: WasmLocation | None) -> None:
         self.lines.append(Line(instruction, place))
 
-    def move(self, moves: Moves, place: Place | None) -> None:
+    def move(self, moves: Moves, place: WasmLocation | None) -> None:
         """The copies that make the moves."""
         self.lines += self.moved(moves, place)
 
-    def moved(self, moves: Moves, place: Place | None) -> list[Line]:
+    def moved(self, moves: Moves, place: WasmLocation | None) -> list[Line]:
         turns = in_turn(moves, self.registers.frame) if moves else ()
         return [Line(_copy(d, source), place) for d, source in turns]
 
@@ -154,7 +154,7 @@ class _Writer:
             b = None if b is None else self.register(b)
             to = 0 if d is None else self.of[d]
             fourth = 0 if e is None else self.register(e)
-            self.add(Instruction(operation, a, b, c, to, immediate, fourth), place)
+            self.add(CoreInstruction(operation, a, b, c, to, immediate, fourth), place)
 
     def call(self, call: Call, slot: int) -> None:
         moves = self.given_at(call.arguments, slot)
@@ -165,7 +165,7 @@ class _Writer:
         self.move(moves, call.place)
         d = slot + return_register(len(call.arguments), len(call.results))
         operation = "call" if call.callee else "call_to"
-        instruction = Instruction(operation, pointer, d=d, immediate=slot)
+        instruction = CoreInstruction(operation, pointer, d=d, immediate=slot)
         self.lines.append(Line(instruction, call.place, callee=call.callee))
         self.move(self.found_at(call.results, slot), call.place)
 
@@ -177,19 +177,19 @@ class _Writer:
                 self.lines += self.followed(end.edge)
             case Branch():
                 self.branch(end)
-            case Table():
-                self.table(end)
+            case Switch():
+                self.switch(end)
             case Return():
                 self.move(self.given_at(end.values, 0), end.place)
-                self.add(Instruction("return", self.registers.back), end.place)
+                self.add(CoreInstruction("return", self.registers.back), end.place)
             case TailCall():
                 self.move(self.given_at(end.arguments, 0), end.place)
-                self.lines.append(Line(Instruction("jump"), end.place, callee=end.callee))
+                self.lines.append(Line(CoreInstruction("jump"), end.place, callee=end.callee))
             case Trap():
-                self.add(Instruction("trap", immediate=end.number), end.place)
+                self.add(CoreInstruction("trap", immediate=end.number), end.place)
             case Exit():
                 self.move({SCRATCH: self.source(end.code)}, end.place)
-                self.add(Instruction("exit"), end.place)
+                self.add(CoreInstruction("exit"), end.place)
 
     def branch(self, end: Branch) -> None:
         """Jump one way, and go on the other."""
@@ -197,21 +197,21 @@ class _Writer:
         if end.rare == -1:
             comparison, jumped, other = INVERTED[comparison], other, jumped
         waiting: list[Edge] = []
-        way = self.way(jumped, waiting)
+        target = self.target(jumped, waiting)
         word = self.code.constants.get(end.b)
         b = self.register(end.b) if word is None else None
-        instruction = Instruction(comparison, self.register(end.a), b, immediate=word or 0)
-        self.lines.append(Line(instruction, end.place, (way,)))
+        instruction = CoreInstruction(comparison, self.register(end.a), b, immediate=word or 0)
+        self.lines.append(Line(instruction, end.place, (target,)))
         self.lines += self.followed(other)
         for edge in waiting:
             (self.late if end.rare else self.lines).extend(self.landing(edge))
 
-    def table(self, end: Table) -> None:
+    def switch(self, end: Switch) -> None:
         waiting: list[Edge] = []
-        ways = tuple(self.way(edge, waiting) for edge in end.edges)
+        targets = tuple(self.target(edge, waiting) for edge in end.edges)
         chosen, last = self.register(end.chosen), len(end.edges) - 1
-        instruction = Instruction("jump_table", chosen, immediate=last)
-        self.lines.append(Line(instruction, end.place, ways))
+        instruction = CoreInstruction("jump_table", chosen, immediate=last)
+        self.lines.append(Line(instruction, end.place, targets))
         for edge in waiting:
             self.lines += self.landing(edge)
 
@@ -231,14 +231,14 @@ class _Writer:
     def followed(self, edge: Edge) -> list[Line]:
         """Copy what the edge wants, and jump: then WebAssembly is where the edge leads."""
         place = self.code.blocks[edge.label].place
-        jump = Line(Instruction("jump"), place, (edge.label,))
+        jump = Line(CoreInstruction("jump"), place, (edge.label,))
         return [*self.moved(self.edge_moves(edge), place), jump]
 
-    def landing(self, edge: Edge) -> list[Line | Mark]:
+    def landing(self, edge: Edge) -> list[Line | JumpTarget]:
         """The copies of an edge, to which others jump."""
-        return [Mark(self.landings[edge]), *self.followed(edge)]
+        return [JumpTarget(self.landings[edge]), *self.followed(edge)]
 
-    def way(self, edge: Edge, waiting: list[Edge]) -> Label:
+    def target(self, edge: Edge, waiting: list[Edge]) -> Label:
         """Where to jump: to the edge's landing, which waits to be written, if it has one."""
         if not self.edge_moves(edge):
             return edge.label
@@ -248,18 +248,18 @@ class _Writer:
         return self.landings[edge]
 
 
-def _copy(d: int, source: int | Word) -> Instruction:
-    if isinstance(source, Word):
-        return Instruction("copy", d=d, immediate=source.word)
-    return Instruction("copy", b=source, d=d)
+def _copy(d: int, source: int | Constant) -> CoreInstruction:
+    if isinstance(source, Constant):
+        return CoreInstruction("copy", d=d, immediate=source.word)
+    return CoreInstruction("copy", b=source, d=d)
 
 
-def in_turn(moves: Moves, scratch: int) -> Iterator[tuple[int, int | Word]]:
+def in_turn(moves: Moves, scratch: int) -> Iterator[tuple[int, int | Constant]]:
     """The moves one by one, with nothing overwritten too early; circles are broken by a register
     that nothing else is in.
     """
     waiting = {d: source for d, source in moves.items() if d != source}
-    readers: dict[int | Word, int] = {}
+    readers: dict[int | Constant, int] = {}
     for source in waiting.values():
         readers[source] = readers.get(source, 0) + 1
     ready = [d for d in waiting if d not in readers]

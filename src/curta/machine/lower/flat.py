@@ -10,30 +10,30 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from curta.machine.instructions import COMPARISONS, CORE, Instruction
-from curta.machine.lower.code import Callee, Label, Place
+from curta.machine.core_program import Claim
+from curta.machine.instructions import COMPARISONS, CORE, CoreInstruction
+from curta.machine.lower.code import Callee, Label, WasmLocation
 from curta.machine.lower.registers import Registers
-from curta.machine.program import Claim
 
 INVERTED = {f"jump_{name}": f"jump_{CORE[name].inverse}" for name in COMPARISONS}
 """The jump that is taken when this one is not."""
 _ENDS = frozenset(("jump", "jump_table", "return", "exit", "trap"))
 
 
-class Mark(NamedTuple):
+class JumpTarget(NamedTuple):
     """Where jumps lead to."""
 
     label: Label
 
 
 class Line(NamedTuple):
-    """An instruction without its target. `ways` is where it may jump within the function: one, or
-    those of a jump_table; `callee` is the function that a call or a jump leads to.
+    """An instruction without its target. `targets` is where it may jump within the function: one,
+    or those of a jump_table; `callee` is the function that a call or a jump leads to.
     """
 
-    instruction: Instruction
-    place: Place | None
-    ways: tuple[Label, ...] = ()
+    instruction: CoreInstruction
+    place: WasmLocation | None
+    targets: tuple[Label, ...] = ()
     callee: Callee | None = None
 
     @property
@@ -44,24 +44,26 @@ class Line(NamedTuple):
     @property
     def goes_on(self) -> bool:
         """Whether this is a jump to another place of the same function, and nothing else."""
-        return bool(self.ways) and self.instruction.operation == "jump"
+        return bool(self.targets) and self.instruction.operation == "jump"
 
     @property
     def branches(self) -> bool:
-        return bool(self.ways) and self.instruction.operation in INVERTED
+        return bool(self.targets) and self.instruction.operation in INVERTED
 
     @property
     def entries(self) -> tuple[Label, ...]:
-        """The ways that are instructions of their own."""
-        return self.ways if self.instruction.operation == "jump_table" else ()
+        """The targets that are instructions of their own."""
+        return self.targets if self.instruction.operation == "jump_table" else ()
 
-    def inverted(self, ways: tuple[Label, ...]) -> Line:
+    def inverted(self, targets: tuple[Label, ...]) -> Line:
         """A branch that is taken when this one is not, and then leads elsewhere."""
         operation = INVERTED[self.instruction.operation]
-        return self._replace(instruction=replace(self.instruction, operation=operation), ways=ways)
+        return self._replace(
+            instruction=replace(self.instruction, operation=operation), targets=targets
+        )
 
 
-Lines = list[Line | Mark]
+Lines = list[Line | JumpTarget]
 
 
 @dataclass(slots=True)
@@ -75,7 +77,7 @@ class Flat:
     registers: Registers
     claim: Callable[[Label], Claim | None]
     """What holds where a block begins."""
-    inlined: Mapping[Place, Callee]
+    inlined: Mapping[WasmLocation, Callee]
     """Calls that have their function in line."""
 
 
@@ -104,22 +106,22 @@ def _thread(lines: Lines) -> Lines:
         seen = set()
         while label not in seen and first[label].goes_on:
             seen.add(label)
-            (label,) = first[label].ways
+            (label,) = first[label].targets
         return label
 
     threaded: Lines = []
     for line in lines:
-        if isinstance(line, Line) and line.ways:
-            line = line._replace(ways=tuple(map(last, line.ways)))
-            there = first[line.ways[0]]
-            if line.goes_on and there.ends and not there.ways:
+        if isinstance(line, Line) and line.targets:
+            line = line._replace(targets=tuple(map(last, line.targets)))
+            there = first[line.targets[0]]
+            if line.goes_on and there.ends and not there.targets:
                 line = there
         threaded.append(line)
     return threaded
 
 
 def _used(lines: Lines) -> set[Label]:
-    return {label for line in lines if isinstance(line, Line) for label in line.ways}
+    return {label for line in lines if isinstance(line, Line) for label in line.targets}
 
 
 def _reached(lines: Lines) -> Lines:
@@ -128,10 +130,10 @@ def _reached(lines: Lines) -> Lines:
     kept: Lines = []
     live = True
     for line in lines:
-        live = live or (isinstance(line, Mark) and line.label in used)
+        live = live or (isinstance(line, JumpTarget) and line.label in used)
         if live:
             kept.append(line)
-            live = isinstance(line, Mark) or not line.ends
+            live = isinstance(line, JumpTarget) or not line.ends
     return kept
 
 
@@ -145,16 +147,16 @@ def _without_detours(lines: Lines) -> Lines:
     """Those of the line after it, if the next one is a jump."""
     used = _used(lines)
     for line in reversed(lines):
-        if isinstance(line, Mark):
+        if isinstance(line, JumpTarget):
             if line.label in used:
                 here.add(line.label)
                 behind = set()
-        elif (line.goes_on or line.branches) and line.ways[0] in here:
+        elif (line.goes_on or line.branches) and line.targets[0] in here:
             continue
-        elif line.branches and line.ways[0] in behind:
+        elif line.branches and line.targets[0] in behind:
             jump = kept.pop()
             assert isinstance(jump, Line)
-            line = line.inverted(jump.ways)
+            line = line.inverted(jump.targets)
             here, behind = set(), set()
         else:
             here, behind = set(), here if line.goes_on else set()

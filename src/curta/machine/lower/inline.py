@@ -19,11 +19,11 @@ from curta.machine.lower.code import (
     Edge,
     Jump,
     Label,
-    Place,
     Return,
     Step,
     TailCall,
     Value,
+    WasmLocation,
     mapped,
     writes,
 )
@@ -140,7 +140,7 @@ class _Copy:
                     home = function.home.get(value)
                     self.names[value] = code.new_value(None if home is None else first + home)
 
-    def place(self, place: Place | None) -> Place | None:
+    def place(self, place: WasmLocation | None) -> WasmLocation | None:
         """A place in the function, in the place of the call."""
         if place is None:
             return self.call.place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from curta.errors import UnsupportedFeatureError
+from curta.machine.core_program import Claims, CoreProgram
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.lower.beginning import (
     InitialState,
@@ -32,7 +33,6 @@ from curta.machine.lower.registers import choose_registers
 from curta.machine.lower.simplify import simplify
 from curta.machine.lower.tails import leave_for_last_calls
 from curta.machine.lower.translate import translate
-from curta.machine.program import Claims, CoreProgram
 from curta.machine.wasm.module import Function, Instruction, Module
 from curta.machine.wasm.validate import validate
 

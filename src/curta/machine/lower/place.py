@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from curta.errors import UnsupportedFeatureError
-from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction, kind_of
-from curta.machine.lower.code import USER, Callee, Label, Place
-from curta.machine.lower.flat import Flat, Mark
-from curta.machine.program import Claim, Origin
+from curta.machine.core_program import Claim, Origin
+from curta.machine.instructions import MOST_INSTRUCTIONS, CoreInstruction, kind_of
+from curta.machine.lower.code import USER, Callee, Label, WasmLocation
+from curta.machine.lower.flat import Flat, JumpTarget
 
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[CoreInstruction, ...]
     origins: tuple[Origin, ...]
     starts: Mapping[Callee, int]
     """Where functions begin."""
     blocks: Mapping[int, Claim]
     """What holds where jumps lead to a block, by its first instruction."""
-    inlined: Mapping[Place, Callee]
+    inlined: Mapping[WasmLocation, Callee]
     """Calls that have their function in line."""
 
 
@@ -33,7 +33,7 @@ def place(functions: Sequence[Flat]) -> Placed:
     for function in functions:
         starts[function.callee] = at
         for line in function.lines:
-            if isinstance(line, Mark):
+            if isinstance(line, JumpTarget):
                 labels[function.callee, line.label] = at
                 begun[at] = function, line.label  # what begins last is where all come
             else:
@@ -43,29 +43,32 @@ def place(functions: Sequence[Flat]) -> Placed:
             f"a program of {at} core instructions, fewer than {MOST_INSTRUCTIONS} are possible; "
             "leave out code that is not needed, or compile with -Os"
         )
-    instructions: list[Instruction] = []
+    instructions: list[CoreInstruction] = []
     origins: list[Origin] = []
     for function in functions:
         origin = cache(partial(_origin, function))
         for line in function.lines:
-            if isinstance(line, Mark):
+            if isinstance(line, JumpTarget):
                 continue
             instruction = line.instruction
             if line.callee is not None:
                 instruction = replace(instruction, target=starts[line.callee])
-            elif line.ways and not line.entries:
-                instruction = replace(instruction, target=labels[function.callee, line.ways[0]])
-            ways = [labels[function.callee, way] for way in line.entries]
-            instructions += [instruction, *(Instruction("jump", target=way) for way in ways)]
-            origins += [origin(line.place)] * (1 + len(ways))
+            elif line.targets and not line.entries:
+                instruction = replace(instruction, target=labels[function.callee, line.targets[0]])
+            targets = [labels[function.callee, target] for target in line.entries]
+            instructions += [
+                instruction,
+                *(CoreInstruction("jump", target=target) for target in targets),
+            ]
+            origins += [origin(line.place)] * (1 + len(targets))
     inlined = {call: callee for function in functions for call, callee in function.inlined.items()}
-    reached = {one.target for one in instructions if kind_of(one.operation) == "jump"}
+    reached = {each.target for each in instructions if kind_of(each.operation) == "jump"}
     claims = {at: begun[at][0].claim(begun[at][1]) for at in begun.keys() & reached}
     blocks = {at: claim for at, claim in claims.items() if claim is not None}
     return Placed(tuple(instructions), tuple(origins), starts, blocks, inlined)
 
 
-def _origin(function: Flat, place: Place | None) -> Origin:
+def _origin(function: Flat, place: WasmLocation | None) -> Origin:
     """Of an instruction in a function; what is put in line counts where it was called."""
     library = function.callee[0] != USER
     outer = place

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 from curta.machine.lower.builder import Builder, Values, flat
-from curta.machine.lower.code import Code, Place
+from curta.machine.lower.code import Code, WasmLocation
 from curta.machine.lower.conditions import choose, invert, pop_condition, value_of
 from curta.machine.lower.context import ModuleContext
 from curta.machine.lower.control import CONTROL
@@ -29,7 +29,7 @@ def translate(context: ModuleContext, index: int, function: Function, name: str)
     b = Builder(context, index, function, name)
     for index, instruction in enumerate(b.body):
         if b.live or instruction.opcode in _NESTING:
-            b.index, b.place = index, Place(b.code.callee, index)
+            b.index, b.place = index, WasmLocation(b.code.callee, index)
             if b.live:
                 b.tell()
             INSTRUCTIONS[instruction.opcode](b, *instruction.operands)

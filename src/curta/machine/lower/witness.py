@@ -13,27 +13,27 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curta.machine.program import Callee, Claim, Place
+from curta.machine.core_program import Callee, Claim, WasmLocation
 
 Value = int
 Label = int
 _DEEPEST = 8
 
 
-class Held(NamedTuple):
+class HeldWords(NamedTuple):
     """Words of WebAssembly at a place: locals, operands, then those of the functions that this one
     is in line in.
     """
 
-    place: Place
+    place: WasmLocation
     words: tuple[Value, ...]
 
-    def within(self, other: Held, name: Callable[[Value], Value]) -> Held:
+    def within(self, other: HeldWords, name: Callable[[Value], Value]) -> HeldWords:
         """The same, of a function in line of another one, with that one's names."""
-        return Held(_within(self.place, other.place), (*map(name, self.words), *other.words))
+        return HeldWords(_within(self.place, other.place), (*map(name, self.words), *other.words))
 
 
-def _within(place: Place, outer: Place) -> Place:
+def _within(place: WasmLocation, outer: WasmLocation) -> WasmLocation:
     inner = outer if place.within is None else _within(place.within, outer)
     return place._replace(within=inner)
 
@@ -42,12 +42,12 @@ def _within(place: Place, outer: Place) -> Place:
 class Witness:
     """Of a function."""
 
-    blocks: dict[Label, Held] = field(default_factory=dict)
-    calls: dict[Place, Held] = field(default_factory=dict)
+    blocks: dict[Label, HeldWords] = field(default_factory=dict)
+    calls: dict[WasmLocation, HeldWords] = field(default_factory=dict)
     """Before calls, without what they take."""
-    returns: dict[Place, Held] = field(default_factory=dict)
+    returns: dict[WasmLocation, HeldWords] = field(default_factory=dict)
     """Behind the instructions that these calls are the end of."""
-    inlined: dict[Place, Callee] = field(default_factory=dict)
+    inlined: dict[WasmLocation, Callee] = field(default_factory=dict)
     """Calls that have their function in line."""
     names: dict[Value, Value] = field(default_factory=dict)
     """What values are that passes have replaced."""

@@ -56,12 +56,10 @@ def highest_bit(limbs: Sequence[Node]) -> tuple[Node, Node]:
     graph = limbs[0].graph
     reached = [1 - at_most(sum(limbs[n + 1 :], limbs[n]), 0) for n in range(len(limbs))]
     first = [here - there for here, there in zip(reached, [*reached[1:], 0], strict=True)]
-    lengths = [count_reached(limb, [2**n for n in range(LIMB)]) for limb in limbs]
-    places = (
-        graph.gate(here, LIMB * n + length - 1)
-        for n, (here, length) in enumerate(zip(first, lengths, strict=True))
-    )
-    return sum(places, graph.constant(0)) - 1 + reached[0], reached[0]
+    leading = limb_of(graph.gate(here, limb) for here, limb in zip(first, limbs, strict=True))
+    length = count_reached(leading, [2**n for n in range(LIMB)])
+    below = sum((LIMB * n * here for n, here in enumerate(first)), graph.constant(0))
+    return below + length - 1, reached[0]
 
 
 def window(

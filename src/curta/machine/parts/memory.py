@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from curta.compiler import Graph, Node, at_least, back, both, count_reached, equals, select
+from curta.machine.core_program import PRIVATE
 from curta.machine.instructions import CORE, PAGE, WORD
-from curta.machine.parts.program import Program
+from curta.machine.parts.program import ProgramState
 from curta.machine.parts.registers import Registers
 from curta.machine.parts.words import digits_of, from_digits, wrapped
-from curta.machine.program import PRIVATE
 from curta.machine.vocabulary import ADDRESS_BYTES, AT, DATA, START
 
 LANES = range(4)
@@ -25,7 +25,7 @@ each other, so that tables can be seen never to look there."""
 
 
 @dataclass(frozen=True)
-class Memory:
+class MemoryAccess:
     """The access of the instruction to execute, if it has one."""
 
     loaded: Node
@@ -42,7 +42,9 @@ class Address:
     """In three digits, the highest first: neighbours in memory are neighbours in a table."""
 
 
-def memory_parts(graph: Graph, number: Node, program: Program, registers: Registers) -> Memory:
+def memory_parts(
+    graph: Graph, number: Node, program: ProgramState, registers: Registers
+) -> MemoryAccess:
     now, sources = program.now, registers.sources
     is_data = graph.is_token(*DATA).named("is data")
     stores = now.operations.of_kind("store")
@@ -70,7 +72,7 @@ def memory_parts(graph: Graph, number: Node, program: Program, registers: Regist
     lowest = byte + graph.gate(storing, given[0])
     reach = [both(storing, sizes[n]) for n in LANES]
     lanes = file_lanes(graph, address, (lowest, *given[1:]), (reach[0] + is_data, *reach[1:]))
-    return Memory(loaded(graph, program, address, lanes, sizes), out_of_bounds)
+    return MemoryAccess(loaded(graph, program, address, lanes, sizes), out_of_bounds)
 
 
 def data_address(graph: Graph, number: Node) -> Node:
@@ -135,7 +137,11 @@ def file_lanes(
 
 
 def loaded(
-    graph: Graph, program: Program, address: Address, lanes: Sequence[Node], sizes: Sequence[Node]
+    graph: Graph,
+    program: ProgramState,
+    address: Address,
+    lanes: Sequence[Node],
+    sizes: Sequence[Node],
 ) -> Node:
     """The word that a load gives."""
     content = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from curta.compiler import Graph, Node, back, equals, large_table, select
-from curta.machine.instructions import MOST_INSTRUCTIONS, Instruction
+from curta.machine.instructions import MOST_INSTRUCTIONS, CoreInstruction
 from curta.machine.parts.operations import Operations
 from curta.machine.parts.token import Token
 from curta.machine.vocabulary import BYTES, FIELDS, RECORD, START
@@ -49,7 +49,7 @@ class Fetched:
 
 
 @dataclass(frozen=True)
-class Program:
+class ProgramState:
     """The instruction to execute, and the one that was executed when this token ended a step."""
 
     counter: Node
@@ -85,11 +85,11 @@ def is_running(graph: Graph) -> Node:
     return graph.lookup(query=1, key=started, value=started, missing=0).named("running")
 
 
-def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> Program:
+def program_parts(graph: Graph, token: Token, fields: Fields, running: Node) -> ProgramState:
     total = since_reset(graph, graph.running_sum(token.step), token.ends_run, UNSTARTED)
     counter = graph.assume(total - token.far, UNSTARTED, fields.most - 1).named("instruction")
     done_at = graph.assume(total - token.step - token.far_before, UNSTARTED - 4096, fields.most - 1)
-    return Program(
+    return ProgramState(
         counter=counter,
         running=running,
         now=fetch(fields, counter),
@@ -146,7 +146,7 @@ class Filing:
 class Baked:
     """The fields of a program that is known when the machine is built: tables over the number."""
 
-    def __init__(self, operations: Operations, program: Sequence[Instruction]) -> None:
+    def __init__(self, operations: Operations, program: Sequence[CoreInstruction]) -> None:
         self.operations = operations
         self.most = len(program)
         self.columns: dict[str, list[int]] = {

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from curta.compiler import Graph, Node, at_most, back, both, select
 from curta.machine.instructions import FRAME_REGISTERS, GLOBALS, LARGEST_FRAME, MEMORY_PAGES, WORD
 from curta.machine.parts.operations import Sources
-from curta.machine.parts.program import Program, since_reset
+from curta.machine.parts.program import ProgramState, since_reset
 from curta.machine.parts.token import Token
 from curta.machine.parts.words import word_of
 from curta.machine.vocabulary import ADDRESS_BYTES, FRAME, LAST, REGISTERS, START
@@ -31,7 +31,7 @@ class Registers:
     memory_pages: Node
 
 
-def register_parts(graph: Graph, token: Token, program: Program) -> Registers:
+def register_parts(graph: Graph, token: Token, program: ProgramState) -> Registers:
     called = graph.gate(token.is_jump, program.done.is_any("call", "call_to"))
     returned = graph.gate(token.is_jump, program.done.is_any("return"))
     moved = graph.gate(called, program.done.immediate) - graph.gate(returned, program.frame_before)

@@ -24,7 +24,7 @@ from curta.compiler.derived import split_top
 from curta.machine.float_words import BY_DIGITS
 from curta.machine.instructions import WORD
 from curta.machine.parts.division import Division, say_quotient
-from curta.machine.parts.program import Program
+from curta.machine.parts.program import ProgramState
 from curta.machine.parts.quotients import Quotient
 from curta.machine.parts.token import Token
 from curta.machine.parts.traps import Traps
@@ -53,7 +53,7 @@ class Speaker:
 
     graph: Graph
     token: Token
-    program: Program
+    program: ProgramState
     traps: Traps
 
     def doing(self, *names: str) -> Node:

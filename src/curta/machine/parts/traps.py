@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from curta.compiler import Graph, Node, both
 from curta.machine.instructions import CORE, TRAPS
 from curta.machine.parts.division import Division
-from curta.machine.parts.memory import Memory
-from curta.machine.parts.program import Program
+from curta.machine.parts.memory import MemoryAccess
+from curta.machine.parts.program import ProgramState
 from curta.machine.parts.registers import Registers
 
 
@@ -20,7 +20,11 @@ class Traps:
 
 
 def trap_parts(
-    graph: Graph, program: Program, registers: Registers, memory: Memory, division: Division
+    graph: Graph,
+    program: ProgramState,
+    registers: Registers,
+    memory: MemoryAccess,
+    division: Division,
 ) -> Traps:
     now = program.now
 

@@ -12,19 +12,19 @@ from dataclasses import fields, replace
 from typing import Any
 
 from curta.errors import ProofError, TokenError
+from curta.machine.core_program import Claim, Claims, CoreProgram, WasmLocation
 from curta.machine.ids import Ids
 from curta.machine.library import imported_function
 from curta.machine.parts.operations import Extension, Operations
-from curta.machine.program import Claim, Claims, CoreProgram, Place
 from curta.machine.prompt import decode_prompt
 from curta.machine.proof.explain import not_proved
-from curta.machine.proof.kept import Kept
+from curta.machine.proof.lemma_store import LemmaStore
 from curta.machine.proof.modules import Refused
-from curta.machine.proof.whole import ProgramProof, Verdict
+from curta.machine.proof.whole_program import ProgramProof, Verdict
 from curta.machine.wasm.module import Module
 from curta.machine.wasm.validate import validate
 
-__all__ = ["Kept", "Verdict", "not_proved", "prove"]
+__all__ = ["LemmaStore", "Verdict", "not_proved", "prove"]
 
 
 def prove(
@@ -33,7 +33,7 @@ def prove(
     prompt: Ids,
     most_pages: int,
     extensions: Sequence[Extension] = (),
-    kept: Kept | None = None,
+    lemma_store: LemmaStore | None = None,
 ) -> tuple[Verdict, ...]:
     """A verdict for each function; ProofError for what is wrong with the whole program.
 
@@ -53,7 +53,7 @@ def prove(
     except (TokenError, Refused) as error:
         raise ProofError(not_proved("the program", str(error))) from None
     taken = {extension.name: extension.parameters for extension in extensions}
-    proof = ProgramProof(decoded, entries, claims, places, module, most_pages, taken, kept)
+    proof = ProgramProof(decoded, entries, claims, places, module, most_pages, taken, lemma_store)
     return proof.prove()
 
 
@@ -69,7 +69,7 @@ def _plain(value: Any) -> Any:
         return value
     if kind is tuple:
         return tuple(map(_plain, value))
-    if kind is Place or kind is Claim:
+    if kind is WasmLocation or kind is Claim:
         return kind(*map(_plain, value))
     if isinstance(value, Mapping):
         return {_plain(key): _plain(content) for key, content in value.items()}

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 
+from curta.machine.core_program import USER, Callee, Claims, WasmLocation
 from curta.machine.instructions import MEMORY_PAGES, WORD
 from curta.machine.library import (
     ARITHMETIC,
@@ -16,7 +17,6 @@ from curta.machine.library import (
     instruction_function,
     library_module,
 )
-from curta.machine.program import USER, Callee, Claims, Place
 from curta.machine.proof.terms import ZERO, Term, constant, word_of
 from curta.machine.values import to_words
 from curta.machine.wasm.module import Expression, FunctionType, Instruction, Module
@@ -144,7 +144,7 @@ class Sources:
     def function(self, callee: Callee) -> SourceFunction:
         return self.module(callee[0]).function(callee[1])
 
-    def behind_markers(self, place: Place) -> Place:
+    def behind_markers(self, place: WasmLocation) -> WasmLocation:
         """The place of what is done next."""
         body, index = self.function(place.callee).body, place.instruction
         if not 0 <= index < len(body):

@@ -1,8 +1,8 @@
 """One function: whatever the program does from its start on, WebAssembly does.
 
-Where ways meet, the lowering claims what both sides hold there: which register is the same word as
+Where paths meet, the lowering claims what both sides hold there: which register is the same word as
 which local or operand, or how it is made of others. From each such *meeting* both sides are
-executed on terms, along every way to the next ones or to the end of the function. There both have
+executed on terms, along every path to the next ones or to the end of the function. There both have
 to agree, and the claim of the meeting that was reached has to be true: then all claims are, by
 induction over the length of a run. Nothing but this rests on claims.
 """
@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from curta.machine.program import Callee, Claim, Place
+from curta.machine.core_program import Callee, Claim, WasmLocation
 from curta.machine.proof.explain import difference, shown
 from curta.machine.proof.modules import Refused, SourceFunction, Sources
 from curta.machine.proof.source import Frame, SourceRun, State, Undecided, start_frame
-from curta.machine.proof.target import Ending, Registers, Target, TargetRun, Way
+from curta.machine.proof.target import ExecutionPath, PathEnd, Registers, Target, TargetRun
 from curta.machine.proof.terms import ONE, Term, Terms
 from curta.machine.values import word_count
 from curta.machine.wasm.module import FunctionType
@@ -35,10 +35,10 @@ class FunctionProof:
     target: Target
     callee: Callee
     start: int
-    place_of: Callable[[int], Place]
+    place_of: Callable[[int], WasmLocation]
     claims: Mapping[int, Claim]
-    inlined: Mapping[Place, Callee]
-    divided: Set[Place]
+    inlined: Mapping[WasmLocation, Callee]
+    divided: Set[WasmLocation]
     lemmas: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
@@ -66,11 +66,11 @@ class FunctionProof:
         self.waiting = [self._beginning()]
         self.seen: set[int] = set()
         while self.waiting:
-            way = self.waiting.pop()
+            path = self.waiting.pop()
             for level in range(3):  # with all facts in mind it takes longer
                 self.source.is_thorough, self.terms.is_replacing = level > 0, level > 1
                 try:
-                    self._explore(way)
+                    self._explore(path)
                     break
                 except Refused:
                     if level == 2:
@@ -79,14 +79,14 @@ class FunctionProof:
     # -- the shape of the program -----------------------------------------------------------------
 
     def _find_meetings(self, after: Mapping[int, tuple[int, ...]]) -> frozenset[int]:
-        """Where ways meet, as far as something is claimed there."""
+        """Where paths meet, as far as something is claimed there."""
         count = {self.start: 1}
-        for ways in after.values():
-            for following in ways:
+        for paths in after.values():
+            for following in paths:
                 count[following] = count.get(following, 0) + 1
         return frozenset(at for at in after if count[at] > 1 and at in self.claims)
 
-    def _beginning(self) -> Way:
+    def _beginning(self) -> ExecutionPath:
         node = self.terms.node
         type_ = self.function.type
         takes = word_count(type_.parameters)
@@ -96,29 +96,29 @@ class FunctionProof:
         registers[max(takes, word_count(type_.results))] = self.returns_by
         world = node("world")
         state = State(start_frame(self.function, words), shared, world)
-        return Way(self.start, registers, world, state=state, origin=-1)
+        return ExecutionPath(self.start, registers, world, state=state, origin=-1)
 
     # -- from meeting to meeting ------------------------------------------------------------------
 
-    def _explore(self, way: Way) -> None:
-        """Follow all ways from the beginning or a meeting."""
-        origin = way.origin
-        for ending in self.run.follow(way.fork_to(way.at), self.meetings):
+    def _explore(self, path: ExecutionPath) -> None:
+        """Follow all paths from the beginning or a meeting."""
+        origin = path.origin
+        for ending in self.run.follow(path.fork_to(path.at), self.meetings):
             try:
                 self._compare(ending)
             except Refused as refused:
                 why = str(refused)
                 if self.source.other_world is not None:
-                    why = difference(self.terms, ending.way.world, self.source.other_world)
-                raise Refused(f"from {origin} to {ending.way.at}: {why}") from None
+                    why = difference(self.terms, ending.path.world, self.source.other_world)
+                raise Refused(f"from {origin} to {ending.path.at}: {why}") from None
 
-    def _catch_up(self, way: Way) -> list[Way]:
-        """Bring WebAssembly to where a way forks, so that both sides know as much; or leave it. If
-        one is thorough, ways fork where WebAssembly does.
+    def _catch_up(self, path: ExecutionPath) -> list[ExecutionPath]:
+        """Bring WebAssembly to where a path forks, so that both sides know as much; or leave it. If
+        one is thorough, paths fork where WebAssembly does.
         """
-        place = self.place_of(way.at)
-        found: list[Way] = []
-        waiting = [way]
+        place = self.place_of(path.at)
+        found: list[ExecutionPath] = []
+        waiting = [path]
         while waiting:
             one = waiting.pop()
             self.terms.facts = one.facts
@@ -136,10 +136,10 @@ class FunctionProof:
             found.append(one)
         return found
 
-    def _compare(self, ending: Ending) -> None:
-        """Bring the source to where a way of the program has come, and compare."""
-        way = ending.way
-        facts = [way.facts]
+    def _compare(self, ending: PathEnd) -> None:
+        """Bring the source to where a path of the program has come, and compare."""
+        path = ending.path
+        facts = [path.facts]
         for _ in range(_MOST_FORKS):
             if not facts:
                 break
@@ -147,25 +147,25 @@ class FunctionProof:
             if known is None:
                 continue
             self.terms.facts = known
-            reached = way.state.copy()
-            reached.moved |= way.at > way.origin  # what goes back has to make progress
+            reached = path.state.copy()
+            reached.moved |= path.at > path.origin  # what goes back has to make progress
             try:
                 if ending.how[0] == "meet":
-                    self._meet(way, reached)
+                    self._meet(path, reached)
                 else:
-                    self._check_end(way, ending.how, self.source.run(reached, None, way.world))
+                    self._check_end(path, ending.how, self.source.run(reached, None, path.world))
             except Undecided as undecided:
                 facts += self._cases(undecided.truth)
             except Refused:
                 if self._in_other_words(self.terms.facts) is not None:
                     raise
         else:
-            raise Refused(f"WebAssembly forks too often on the way to {way.at}")
-        self.terms.facts = way.facts
+            raise Refused(f"WebAssembly forks too often on the way to {path.at}")
+        self.terms.facts = path.facts
 
     def _cases(self, truth: Term) -> list[dict[Term, bool]]:
-        """What a way of the source may bring: what is undecided, unless that follows from the facts
-        in other words.
+        """What a path of the source may bring: what is undecided, unless that follows from the
+        facts in other words.
         """
         terms, known = self.terms, self.terms.facts
         fact, _ = terms.fact(truth)
@@ -196,18 +196,18 @@ class FunctionProof:
 
     # -- meetings ---------------------------------------------------------------------------------
 
-    def _meet(self, way: Way, state: State) -> None:
-        """The claim is true on this way; what follows it is looked at once."""
-        claim = self.claims[way.at]
+    def _meet(self, path: ExecutionPath, state: State) -> None:
+        """The claim is true on this path; what follows it is looked at once."""
+        claim = self.claims[path.at]
         place = self.sources.behind_markers(claim.place)
 
         def differs(reached: State) -> str | None:
-            return self._differs(claim, reached, way.registers)
+            return self._differs(claim, reached, path.registers)
 
-        reached = self.source.run(state, place, way.world, differs)
-        if way.at not in self.seen:
-            self.seen.add(way.at)
-            self.waiting.append(self._claimed(claim, way.at, reached))
+        reached = self.source.run(state, place, path.world, differs)
+        if path.at not in self.seen:
+            self.seen.add(path.at)
+            self.waiting.append(self._claimed(claim, path.at, reached))
 
     def _differs(self, claim: Claim, state: State, registers: Registers) -> str | None:
         """Why the claim is not true of these words and registers, if it is not."""
@@ -246,7 +246,7 @@ class FunctionProof:
                 raise Refused(f"a claim of {claim.place} is made of nothing")
             meant[number] = self.terms.value(name, *parts)  # type: ignore[arg-type]
 
-    def _claimed(self, claim: Claim, at: int, reached: State) -> Way:
+    def _claimed(self, claim: Claim, at: int, reached: State) -> ExecutionPath:
         """Any state in which the claim is true."""
         node = self.terms.node
         self.terms.facts = {}
@@ -272,21 +272,21 @@ class FunctionProof:
             state.shared[register] = held
         state.world = node("symbol", at, "world")
         state.ended, state.moved = None, False
-        return Way(at, registers, state.world, state=state, origin=at)
+        return ExecutionPath(at, registers, state.world, state=state, origin=at)
 
     # -- ends -------------------------------------------------------------------------------------
 
-    def _check_end(self, way: Way, how: tuple[object, ...], state: State) -> None:
-        shared = [way.registers[register] for register in state.shared]
-        ours = [way.world, *_numbers(how), *shared]
+    def _check_end(self, path: ExecutionPath, how: tuple[object, ...], state: State) -> None:
+        shared = [path.registers[register] for register in state.shared]
+        ours = [path.world, *_numbers(how), *shared]
         ended = state.ended or ()
         theirs = [state.world, *_numbers(ended), *state.shared.values()]
         if how[0] != ended[0] or len(ours) != len(theirs):
             raise Refused(f"the program ends by {how[0]}, WebAssembly by {ended[0]}")
         for one, other in zip(ours, theirs, strict=True):
             if not self.source.is_same(one, other):
-                if one == way.world:
-                    raise Refused(difference(self.terms, way.world, state.world))
+                if one == path.world:
+                    raise Refused(difference(self.terms, path.world, state.world))
                 raise Refused(
                     f"at the end ({how[0]}) the program has {shown(self.terms, one)}, "
                     f"WebAssembly {shown(self.terms, other)}"
@@ -303,7 +303,7 @@ class FunctionProof:
 
 
 def _numbers(how: tuple[object, ...]) -> list[Term]:
-    """What a way ends with, as terms."""
+    """What a path ends with, as terms."""
     found: list[Term] = []
     for part in how[1:]:
         found += part if isinstance(part, tuple) else [part]  # type: ignore[list-item]

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import islice
 
+from curta.machine.core_program import USER, Callee, WasmLocation
 from curta.machine.instructions import TRAPS, WORD
 from curta.machine.layout import ENTRY_BYTES, TABLE
 from curta.machine.library import instruction_function
-from curta.machine.program import USER, Callee, Place
 from curta.machine.proof.events import divided
 from curta.machine.proof.meanings import MEANINGS, PARAMETERS, Words
 from curta.machine.proof.modules import Refused, SourceFunction, Sources
@@ -62,19 +62,19 @@ class Frame:
         parent = self.parent and self.parent.copy()
         return Frame(self.function, self.index, self.locals.copy(), self.stack.copy(), parent)
 
-    def is_at(self, place: Place) -> bool:
+    def is_at(self, place: WasmLocation) -> bool:
         """Whether the instruction at this place is next."""
         frame: Frame | None = self
-        at: Place | None = place
+        at: WasmLocation | None = place
         while frame is not None and at is not None:
             if frame.index != at.instruction or frame.function.callee != at.callee:
                 return False
             frame, at = frame.parent, at.within
         return frame is None and at is None
 
-    def place(self) -> Place:
+    def place(self) -> WasmLocation:
         within = None if self.parent is None else self.parent.place()
-        return Place(self.function.callee, self.index, within)
+        return WasmLocation(self.function.callee, self.index, within)
 
 
 @dataclass(slots=True)
@@ -96,9 +96,9 @@ class SourceRun:
 
     terms: Terms
     sources: Sources
-    inlined: Mapping[Place, Callee]
+    inlined: Mapping[WasmLocation, Callee]
     """Calls of the library that the program has in line."""
-    divided: Set[Place]
+    divided: Set[WasmLocation]
     """Where the program calls the library to divide, whatever the numbers are."""
     lemmas: set[str] = field(default_factory=set)
     state: State = field(init=False)
@@ -112,7 +112,7 @@ class SourceRun:
     def run(
         self,
         state: State,
-        place: Place | None,
+        place: WasmLocation | None,
         world: Term,
         differs: Callable[[State], str | None] = lambda state: None,
     ) -> State:

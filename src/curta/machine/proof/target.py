@@ -1,4 +1,4 @@
-"""The core side: a program's instructions executed on terms, from one place where ways meet to the
+"""The core side: a program's instructions executed on terms, from one place where paths meet to the
 next.
 
 Registers of the frame are those that were written; reading another gives junk that equals nothing.
@@ -11,13 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
+from curta.machine.core_program import Callee
 from curta.machine.instructions import (
     CORE,
-    Instruction,
+    CoreInstruction,
     kind_of,
     operation_of,
 )
-from curta.machine.program import Callee
 from curta.machine.proof.events import accessed, divided, written
 from curta.machine.proof.modules import Refused, Sources
 from curta.machine.proof.source import State
@@ -32,7 +32,7 @@ Registers = dict[int, Term]
 class Target:
     """A program of core instructions as the prompt says it, and where its functions begin."""
 
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[CoreInstruction, ...]
     starts: Mapping[int, Callee]
     constants: Mapping[int, int]
     """Shared registers that hold the same word from the beginning on."""
@@ -79,14 +79,14 @@ class Target:
                 found.add(self.starts[instruction.target])
         return found
 
-    def leaves(self, jump: Instruction, start: int) -> bool:
+    def leaves(self, jump: CoreInstruction, start: int) -> bool:
         """Whether a jump is a call at the end of a function."""
         return jump.target in self.starts and jump.target != start
 
 
 @dataclass(slots=True)
-class Way:
-    """One way through the program: what is next, the registers, and what has happened."""
+class ExecutionPath:
+    """One path through the program: what is next, the registers, and what has happened."""
 
     at: int
     registers: Registers
@@ -99,21 +99,21 @@ class Way:
     said: Term | None = None
     """The word that was said last, if nothing else was said since."""
 
-    def fork_to(self, at: int) -> Way:
+    def fork_to(self, at: int) -> ExecutionPath:
         return replace(self, at=at, registers=self.registers.copy(), facts=self.facts.copy())
 
 
 @dataclass(frozen=True, slots=True)
-class Ending:
-    """How a way ends: ("return", words), ("trap", number), ("exit", word), or ("meet",)."""
+class PathEnd:
+    """How a path ends: ("return", words), ("trap", number), ("exit", word), or ("meet",)."""
 
-    way: Way
+    path: ExecutionPath
     how: tuple[object, ...]
 
 
 @dataclass
 class TargetRun:
-    """Follows ways on terms."""
+    """Follows paths on terms."""
 
     terms: Terms
     sources: Sources
@@ -122,30 +122,30 @@ class TargetRun:
     returns_by: Term
     """What the return address is."""
     results: int
-    catch_up: Callable[[Way], list[Way]]
-    """Brings WebAssembly to where a way forks; it may fork on the way there."""
+    catch_up: Callable[[ExecutionPath], list[ExecutionPath]]
+    """Brings WebAssembly to where a path forks; it may fork on the way there."""
     indirect_type: Callable[[int], FunctionType]
     """The type that the call_indirect has for which an instruction is said to be there."""
     left: int = 0
     """How many more steps may be done."""
-    way: Way = field(init=False)
+    path: ExecutionPath = field(init=False)
 
-    def follow(self, way: Way, meetings: frozenset[int]) -> Iterator[Ending]:
-        """All ends of ways from here on: where ways meet, or the function ends."""
-        waiting = [way]
-        has_begun = way.origin < 0
+    def follow(self, path: ExecutionPath, meetings: frozenset[int]) -> Iterator[PathEnd]:
+        """All ends of paths from here on: where paths meet, or the function ends."""
+        waiting = [path]
+        has_begun = path.origin < 0
         while waiting:
-            self.way = way = waiting.pop()
-            self.terms.facts = way.facts
+            self.path = path = waiting.pop()
+            self.terms.facts = path.facts
             while True:
                 self.left -= 1
                 if self.left < 0:
                     raise Refused("it goes round and round")
-                if has_begun and way.at in meetings:
-                    yield Ending(way, ("meet",))
+                if has_begun and path.at in meetings:
+                    yield PathEnd(path, ("meet",))
                     break
-                after = self._step(way)
-                if isinstance(after, Ending):
+                after = self._step(path)
+                if isinstance(after, PathEnd):
                     yield after
                     break
                 if after is not None:
@@ -155,7 +155,7 @@ class TargetRun:
                 has_begun = True
 
     def _read(self, register: int) -> Term:
-        held = self.way.registers.get(register)
+        held = self.path.registers.get(register)
         if held is not None:
             return held
         if register in self.target.constants:
@@ -165,32 +165,32 @@ class TargetRun:
     def _write(self, register: int, term: Term) -> None:
         if register in self.target.constants:
             raise Refused(f"shared register {register} is written, and others take it as constant")
-        self.way.registers[register] = term
+        self.path.registers[register] = term
 
     def happen(self, what: str, *arguments: object) -> Term:
         """One more event; the term of its result."""
-        way = self.way
-        way.world = self.terms.node(what, way.world, *arguments)
-        return self.terms.node("result", way.world, ZERO)
+        path = self.path
+        path.world = self.terms.node(what, path.world, *arguments)
+        return self.terms.node("result", path.world, ZERO)
 
     def seen(self) -> Term:
-        registers = self.way.registers
+        registers = self.path.registers
         return self.terms.node("shared", *[registers[one] for one in self.target.shared])
 
     # -- one instruction --------------------------------------------------------------------------
 
-    def _step(self, way: Way) -> Ending | list[Way] | None:
-        """An end, several ways, or None where the way just goes on."""
-        instruction = self.target.instructions[way.at]
+    def _step(self, path: ExecutionPath) -> PathEnd | list[ExecutionPath] | None:
+        """An end, several paths, or None where the path just goes on."""
+        instruction = self.target.instructions[path.at]
         name = instruction.operation
         match kind_of(name):
             case "value":
                 self._say(instruction, self.terms.value(name, *self._given(instruction)))
             case "divide":
                 a, b = self._read(instruction.a), self._second(instruction)
-                self._say(instruction, divided(self, way.world, name, a, b))
+                self._say(instruction, divided(self, path.world, name, a, b))
                 if name.startswith("div"):
-                    way.said = None  # a quotient is said in other digits than words
+                    path.said = None  # a quotient is said in other digits than words
             case "load":
                 self._say(instruction, self._access(instruction))
             case "store":
@@ -204,18 +204,18 @@ class TargetRun:
                     raise Refused("a function waits for an invocation")
                 self._say(instruction, self.happen("read"))
             case "jump":
-                return self._jump(way, instruction)
+                return self._jump(path, instruction)
             case "end":
                 if name == "trap":
                     if instruction.b is not None:
-                        raise Refused(f"a register says which trap it is, at {way.at}")
-                    return Ending(way, ("trap", instruction.immediate))
-                if way.said is None:
+                        raise Refused(f"a register says which trap it is, at {path.at}")
+                    return PathEnd(path, ("trap", instruction.immediate))
+                if path.said is None:
                     raise Refused("it exits without having said a word")
-                return Ending(way, ("exit", way.said))
+                return PathEnd(path, ("exit", path.said))
         return None
 
-    def _given(self, instruction: Instruction) -> tuple[Term, ...]:
+    def _given(self, instruction: CoreInstruction) -> tuple[Term, ...]:
         """The sources of a value; extensions have as many as the module says."""
         name = instruction.operation
         known = name in CORE
@@ -225,7 +225,7 @@ class TargetRun:
         fourth = (self._read(instruction.e),) if "e" in operands else ()
         return a, self._second(instruction), c, *fourth
 
-    def _second(self, instruction: Instruction) -> Term:
+    def _second(self, instruction: CoreInstruction) -> Term:
         if instruction.b is None:
             return constant(instruction.immediate)
         return self._read(instruction.b)
@@ -234,85 +234,87 @@ class TargetRun:
         """Behind what says something else than a word; the host takes a word for what it was asked
         only if that was said last.
         """
-        self.way.said = None
-        self.way.at += 1
+        self.path.said = None
+        self.path.at += 1
 
-    def _say(self, instruction: Instruction, term: Term) -> None:
+    def _say(self, instruction: CoreInstruction, term: Term) -> None:
         self._write(instruction.d, term)
-        self.way.said = term
-        self.way.at += 1
+        self.path.said = term
+        self.path.at += 1
 
-    def _access(self, instruction: Instruction, *stored: Term) -> Term:
+    def _access(self, instruction: CoreInstruction, *stored: Term) -> Term:
         base = self._read(instruction.a)
         if instruction.b is not None:
             base = self.terms.value("add", base, self._read(instruction.b))
         name, offset = instruction.operation, instruction.immediate
-        return accessed(self, self.way.world, name, base, offset, *stored)
+        return accessed(self, self.path.world, name, base, offset, *stored)
 
     # -- jumps ------------------------------------------------------------------------------------
 
-    def _jump(self, way: Way, instruction: Instruction) -> Ending | list[Way] | None:
+    def _jump(
+        self, path: ExecutionPath, instruction: CoreInstruction
+    ) -> PathEnd | list[ExecutionPath] | None:
         name = instruction.operation
         comparison = operation_of(name).comparison
-        way.said = None
+        path.said = None
         if comparison is not None:
             a, b = self._read(instruction.a), self._second(instruction)
             truth = self.terms.value(comparison, a, b)
-            return self._fork(way, truth, instruction.target)
+            return self._fork(path, truth, instruction.target)
         if name == "jump":
             if self.target.leaves(instruction, self.start):
-                return self._leave(way, self.target.starts[instruction.target])
-            way.at = instruction.target
+                return self._leave(path, self.target.starts[instruction.target])
+            path.at = instruction.target
             return None
         if name == "jump_table":
             if instruction.b is not None:
-                raise Refused(f"a register says how many ways there are, at {way.at}")
-            return self._table(way, self._read(instruction.a), instruction.immediate)
+                raise Refused(f"a register says how many ways there are, at {path.at}")
+            return self._table(path, self._read(instruction.a), instruction.immediate)
         if name == "return":
             if self._read(instruction.a) != self.returns_by:
                 raise Refused("it returns by a register that may hold something else")
-            return Ending(way, ("return", self._words(0, self.results)))
+            return PathEnd(path, ("return", self._words(0, self.results)))
         if name == "call":
             callee = self.target.starts.get(instruction.target)
             if callee is None:
                 raise Refused(f"a call of {instruction.target}, where no function begins")
-            self._call(way, instruction, callee, self.sources.function(callee).type)
+            self._call(path, instruction, callee, self.sources.function(callee).type)
         else:  # of the callee only the type is known: the source says which
             pointer = self._read(instruction.a)
-            self._call(way, instruction, pointer, self.indirect_type(way.at))
+            self._call(path, instruction, pointer, self.indirect_type(path.at))
         return None
 
-    def _fork(self, way: Way, truth: Term, there: int) -> list[Way] | None:
+    def _fork(self, path: ExecutionPath, truth: Term, there: int) -> list[ExecutionPath] | None:
         if truth < 0:
-            way.at = there if truth == ONE else way.at + 1
+            path.at = there if truth == ONE else path.at + 1
             return None
-        ways: list[Way] = []
-        for each in self.catch_up(way):
+        paths: list[ExecutionPath] = []
+        for each in self.catch_up(path):
             self.terms.facts = each.facts
             known = self.terms.known(truth)
             if known < 0:
-                ways.append(each.fork_to(there if known == ONE else way.at + 1))
+                paths.append(each.fork_to(there if known == ONE else path.at + 1))
                 continue
             fact, holds = self.terms.fact(known)
-            taken, passed = each.fork_to(there), each.fork_to(way.at + 1)
+            taken, passed = each.fork_to(there), each.fork_to(path.at + 1)
             taken.facts[fact], passed.facts[fact] = holds, not holds
-            ways += [taken, passed]
-        return ways
+            paths += [taken, passed]
+        return paths
 
-    def _table(self, way: Way, index: Term, count: int) -> list[Way] | None:
+    def _table(self, path: ExecutionPath, index: Term, count: int) -> list[ExecutionPath] | None:
         if index < 0:
-            way.at += 1 + min(~index, count)
+            path.at += 1 + min(~index, count)
             return None
-        return [one for each in self.catch_up(way) for one in self._choices(each, index, count)]
+        return [one for each in self.catch_up(path) for one in self._choices(each, index, count)]
 
-    def _choices(self, way: Way, index: Term, count: int) -> Iterator[Way]:
-        left = way.fork_to(way.at + 1 + count)
+    def _choices(self, path: ExecutionPath, index: Term, count: int) -> Iterator[ExecutionPath]:
+        left = path.fork_to(path.at + 1 + count)
         for number in range(count):
             self.terms.facts = left.facts
             truth = self.terms.equal(index, constant(number))
             if truth == ZERO:
                 continue
-            taken = left.fork_to(way.at + 1 + number)
+            taken = left.fork_to(path.at + 1 + number)
             if truth < 0:
                 yield taken
                 return
@@ -326,16 +328,20 @@ class TargetRun:
     def _words(self, first: int, count: int) -> tuple[Term, ...]:
         return tuple(self._read(register) for register in range(first, first + count))
 
-    def _leave(self, way: Way, callee: Callee) -> Ending:
+    def _leave(self, path: ExecutionPath, callee: Callee) -> PathEnd:
         """What the callee gives is what this function gives."""
         type_ = self.sources.function(callee).type
         takes, gives = word_count(type_.parameters), word_count(type_.results)
         if self._read(max(takes, gives)) != self.returns_by:
             raise Refused(f"it jumps to {callee} without the place to return to")
-        return Ending(way, ("return", self._happen_call(callee, self._words(0, takes), gives)))
+        return PathEnd(path, ("return", self._happen_call(callee, self._words(0, takes), gives)))
 
     def _call(
-        self, way: Way, instruction: Instruction, callee: Callee | Term, type_: FunctionType
+        self,
+        path: ExecutionPath,
+        instruction: CoreInstruction,
+        callee: Callee | Term,
+        type_: FunctionType,
     ) -> None:
         takes, gives = word_count(type_.parameters), word_count(type_.results)
         slot = instruction.immediate
@@ -343,19 +349,21 @@ class TargetRun:
             raise Refused(f"{callee} returns by another register than {instruction.d}")
         results = self._happen_call(callee, self._words(slot, takes), gives)
         # Nothing is left of the registers from the slot on but the results.
-        kept = {r: term for r, term in way.registers.items() if r < slot or r in self.target.shared}
+        kept = {
+            r: term for r, term in path.registers.items() if r < slot or r in self.target.shared
+        }
         kept.update(enumerate(results, slot))
-        way.registers = kept
-        way.at += 1
+        path.registers = kept
+        path.at += 1
 
     def _happen_call(
         self, callee: Callee | Term, words: tuple[Term, ...], gives: int
     ) -> tuple[Term, ...]:
-        way = self.way
+        path = self.path
         if isinstance(callee, tuple):
             callee, words = self.sources.plain_call(callee, words)
-        way.world = self.terms.node("call", way.world, callee, words, ~gives, self.seen())
+        path.world = self.terms.node("call", path.world, callee, words, ~gives, self.seen())
         if not isinstance(callee, tuple) or self.sources.changes_shared(callee):
             for register in self.target.shared:
-                way.registers[register] = self.terms.node("shared after", way.world, ~register)
-        return tuple(self.terms.node("result", way.world, ~n) for n in range(gives))
+                path.registers[register] = self.terms.node("shared after", path.world, ~register)
+        return tuple(self.terms.node("result", path.world, ~n) for n in range(gives))

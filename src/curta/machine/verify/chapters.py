@@ -48,7 +48,7 @@ TOKENS_AT_ONCE = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ChapterPart:
     """A chapter, or a part of one: what it opens with, and what was said behind that."""
 
     chapter: int
@@ -62,7 +62,7 @@ class Part:
         return len(self.opening) + len(self.said)
 
 
-OnPart = Callable[[Part], object]
+OnPart = Callable[[ChapterPart], object]
 Length = Callable[[int], int]
 """How many tokens a part has behind an opening of so many."""
 
@@ -73,7 +73,7 @@ Length = Callable[[int], int]
 def check_part(
     engine: Engine,
     program: LoadedProgram,
-    part: Part,
+    part: ChapterPart,
     on_progress: Callable[[float], object] | None = None,
 ) -> int:
     """Teacher forcing: a VerifyError names the first token that the level would not have said. How
@@ -102,7 +102,7 @@ def check_part(
 
 
 def _differs(
-    engine: Engine, program: LoadedProgram, part: Part, place: int, expected: int
+    engine: Engine, program: LoadedProgram, part: ChapterPart, place: int, expected: int
 ) -> VerifyError:
     ids, prompt = np.concatenate([part.opening, part.said]), len(part.opening)
     names = engine.vocabulary
@@ -355,7 +355,7 @@ class _Parts:
         """A part is at its end."""
         if self.opening is not None and self.count:
             said = np.concatenate(self.said)
-            self.on_part(Part(self.number, self.first, self.opening, said))
+            self.on_part(ChapterPart(self.number, self.first, self.opening, said))
             self.first += self.count
         self.opening, self.said, self.count = None, [], 0
 

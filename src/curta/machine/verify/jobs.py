@@ -21,9 +21,9 @@ from curta.errors import CurtaError, ProgramError, UserError
 from curta.machine.kept.file import KeptRun
 from curta.machine.kept.journal import command
 from curta.machine.kept.keeping import Ready, segments
-from curta.machine.processes import Work, prepared, processes
+from curta.machine.processes import WorkerSetup, prepared, processes
 from curta.machine.request import Replay, ReplayLevel
-from curta.machine.verify.chapters import Length, Part, check_part, read_chapter
+from curta.machine.verify.chapters import ChapterPart, Length, check_part, read_chapter
 from curta.machine.verify.compared import Compared
 
 SOFTMAX_TOKENS = 20_000
@@ -101,7 +101,9 @@ def said_tokens(kept: KeptRun, first: int, numbers: Sequence[int]) -> int:
     return sum(ends[number - 1] - begins[number - 1] for number in numbers)
 
 
-def planned(replay: Replay, kept: KeptRun, ready: Ready, chapter_tokens: int | None) -> Plan:
+def planned(
+    replay: Replay, kept: KeptRun, ready: Ready, chapter_tokens: int | None
+) -> VerificationPlan:
     """Softmax for a run that is short enough, hull caches for others: all of it."""
     chapters = complete_chapters(kept)
     if not chapters:
@@ -124,30 +126,30 @@ def planned(replay: Replay, kept: KeptRun, ready: Ready, chapter_tokens: int | N
         "plain" if min(total, most or total) + opening <= SOFTMAX_TOKENS else "hull"
     )
     length = part_length(level, chapter_tokens)
-    return Plan(level, length, numbers, most, opening, replay.jobs, replay.cluster)
+    return VerificationPlan(level, length, numbers, most, opening, replay.jobs, replay.cluster)
 
 
 # -- who checks ---------------------------------------------
 
 
-def check(work: Work, part: Part, on_progress: Progress | None = None) -> Checked:
+def check(setup: WorkerSetup, part: ChapterPart, on_progress: Progress | None = None) -> Checked:
     """A part, in whichever process; what is wrong with it is an answer, too."""
     result = Checked(part.first, len(part.said), len(part))
     try:
-        engine, program = prepared(work)
+        engine, program = prepared(setup)
         return replace(result, spoken=check_part(engine, program, part, on_progress))
     except CurtaError as error:
         return replace(result, error=error)
 
 
-class Pool(Protocol):
+class WorkerPool(Protocol):
     """Processes that check parts."""
 
     @property
     def room(self) -> int:
         """How many parts can be with them at once."""
 
-    def submit(self, part: Part) -> Any:
+    def submit(self, part: ChapterPart) -> Any:
         """Have a part checked."""
 
     def some(self, handles: Sequence[Any]) -> Sequence[tuple[Any, Checked]]:
@@ -162,12 +164,12 @@ class ThisProcess:
 
     room = 0
 
-    def __init__(self, work: Work, on_progress: Progress) -> None:
-        self._work = work
+    def __init__(self, setup: WorkerSetup, on_progress: Progress) -> None:
+        self._setup = setup
         self._on_progress = on_progress
 
-    def submit(self, part: Part) -> Checked:
-        return check(self._work, part, lambda share: self._on_progress(share * len(part.said)))
+    def submit(self, part: ChapterPart) -> Checked:
+        return check(self._setup, part, lambda share: self._on_progress(share * len(part.said)))
 
     def some(self, handles: Sequence[Checked]) -> Sequence[tuple[Checked, Checked]]:
         return [(handle, handle) for handle in handles]
@@ -179,15 +181,15 @@ class ThisProcess:
 class Processes:
     """Processes of this computer. They end with this one, however it ends."""
 
-    def __init__(self, work: Work, jobs: int) -> None:
+    def __init__(self, setup: WorkerSetup, jobs: int) -> None:
         threads = max(1, (os.cpu_count() or 1) // jobs)
-        self._work = replace(work, threads=threads)
+        self._setup = replace(setup, threads=threads)
         self._pool, self._alive = processes(jobs)
         self.room = AHEAD * jobs
 
-    def submit(self, part: Part) -> Future[Checked]:
+    def submit(self, part: ChapterPart) -> Future[Checked]:
         try:
-            return self._pool.submit(check, self._work, part)
+            return self._pool.submit(check, self._setup, part)
         except BrokenProcessPool as error:
             raise _ended() from error
 
@@ -213,7 +215,7 @@ def _ended() -> ProgramError:
 class Cluster:
     """Tasks of a Ray cluster; a part whose process ends is given to another one."""
 
-    def __init__(self, work: Work) -> None:
+    def __init__(self, setup: WorkerSetup) -> None:
         try:
             import ray
         except ImportError as error:
@@ -224,12 +226,12 @@ class Cluster:
         self._started = not ray.is_initialized()
         if self._started:
             ray.init(log_to_driver=False, logging_level=logging.ERROR)
-        self._work = ray.put(replace(work, threads=1))
+        self._setup = ray.put(replace(setup, threads=1))
         self._check = ray.remote(num_cpus=1, max_retries=RETRIES)(check)
         self.room = AHEAD * max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
-    def submit(self, part: Part) -> Any:
-        return self._check.remote(self._work, part)
+    def submit(self, part: ChapterPart) -> Any:
+        return self._check.remote(self._setup, part)
 
     def some(self, handles: Sequence[Any]) -> list[tuple[Any, Checked]]:
         done, _ = self._ray.wait(list(handles), num_returns=1, timeout=TOLD_SECONDS)
@@ -247,7 +249,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class VerificationPlan:
     """What is verified, and by whom."""
 
     level: ReplayLevel
@@ -266,13 +268,17 @@ class Plan:
 
 
 def verify_run(
-    kept: KeptRun, ready: Ready, plan: Plan, work: Work, on_progress: Progress | None = None
+    kept: KeptRun,
+    ready: Ready,
+    plan: VerificationPlan,
+    setup: WorkerSetup,
+    on_progress: Progress | None = None,
 ) -> Compared:
     """Check chapters of a run; the error is that of the first difference."""
     started = time.perf_counter()
     opening = kept.chapters(ready.program, segments(kept.beginning))[0].opening
     total = said_tokens(kept, opening, plan.chapters)
-    checks = _Checks(plan, work, total, on_progress)
+    checks = _Checks(plan, setup, total, on_progress)
     with closing(checks.pool):
         with suppress(_Enough):
             for number in plan.chapters:
@@ -288,21 +294,23 @@ class _Enough(Exception):  # noqa: N818 (it is no error)
 class _Checks:
     """What was given to be checked, and what came of it."""
 
-    def __init__(self, plan: Plan, work: Work, total: int, on_progress: Progress | None) -> None:
+    def __init__(
+        self, plan: VerificationPlan, setup: WorkerSetup, total: int, on_progress: Progress | None
+    ) -> None:
         self.plan = plan
         self.total = total if plan.most is None else min(total, plan.most)
         """What the file says that there is: for telling how far it is, and nothing else."""
         self.on_progress = on_progress
-        self.pool: Pool = ThisProcess(work, self._come)
+        self.pool: WorkerPool = ThisProcess(setup, self._come)
         if plan.on_cluster:
-            self.pool = Cluster(work)
+            self.pool = Cluster(setup)
         elif plan.jobs > 1:
-            self.pool = Processes(work, plan.jobs)
+            self.pool = Processes(setup, plan.jobs)
         self.given = 0
         self.waiting: list[Any] = []
         self.done: list[Checked] = []
 
-    def add(self, part: Part) -> None:
+    def add(self, part: ChapterPart) -> None:
         """Have a part checked, once there is room for it."""
         if (most := self.plan.most) is not None:
             if self.given >= most:

@@ -67,7 +67,7 @@ def decode(data: bytes) -> Module:
     data = bytes(data)
     reader = Reader(data, 0, len(data))
     _read_header(reader)
-    found: dict[str, Any] = {}
+    sections: dict[str, Any] = {}
     names: tuple[tuple[int, str], ...] = ()
     last = -1
     while reader.at < reader.end:
@@ -86,10 +86,10 @@ def decode(data: bytes) -> Module:
                 start,
             )
         last = _ORDER[number]
-        found[SECTIONS[number]] = _READERS[number](part)
+        sections[SECTIONS[number]] = _READERS[number](part)
         if part.at != part.end:
             raise part.error(f"section size mismatch: the {SECTIONS[number]} section is longer")
-    return _assemble(found, names, reader)
+    return _assemble(sections, names, reader)
 
 
 def _read_header(reader: Reader) -> None:
@@ -116,18 +116,20 @@ def _unsupported(feature: str, what: str) -> NoReturn:
     raise UnsupportedFeatureError(f"{feature}: {what}; compile the program without it")
 
 
-def _assemble(found: dict[str, Any], names: tuple[tuple[int, str], ...], reader: Reader) -> Module:
+def _assemble(
+    sections: dict[str, Any], names: tuple[tuple[int, str], ...], reader: Reader
+) -> Module:
     """The sections put together, once all are read."""
-    indices: tuple[int, ...] = found.get("function", ())
+    indices: tuple[int, ...] = sections.get("function", ())
     bodies: tuple[tuple[tuple[ValueType, ...], Expression], ...]
-    bodies = found.get("code", ())
+    bodies = sections.get("code", ())
     if len(indices) != len(bodies):
         raise reader.error(
             "function and code section have inconsistent lengths: "
             f"{len(indices)} declarations, {len(bodies)} bodies"
         )
-    data: tuple[Data, ...] = found.get("data", ())
-    count: int | None = found.get("data count")
+    data: tuple[Data, ...] = sections.get("data", ())
+    count: int | None = sections.get("data count")
     if count is not None and count != len(data):
         raise reader.error(
             "data count and data section have inconsistent lengths: "
@@ -136,18 +138,18 @@ def _assemble(found: dict[str, Any], names: tuple[tuple[int, str], ...], reader:
     if count is None:
         _check_no_data_indices(bodies)
     return Module(
-        types=found.get("type", ()),
-        imports=found.get("import", ()),
+        types=sections.get("type", ()),
+        imports=sections.get("import", ()),
         functions=tuple(
             Function(index, locals_, body)
             for index, (locals_, body) in zip(indices, bodies, strict=True)
         ),
-        tables=found.get("table", ()),
-        memories=found.get("memory", ()),
-        globals=found.get("global", ()),
-        exports=found.get("export", ()),
-        start=found.get("start"),
-        elements=found.get("element", ()),
+        tables=sections.get("table", ()),
+        memories=sections.get("memory", ()),
+        globals=sections.get("global", ()),
+        exports=sections.get("export", ()),
+        start=sections.get("start"),
+        elements=sections.get("element", ()),
         data=data,
         function_names=names,
     )

@@ -23,7 +23,7 @@ from curta.machine.wasm.opcodes import (
     unsupported_name,
 )
 from curta.machine.wasm.text_numbers import OutOfRangeError, parse_float, parse_integer
-from curta.machine.wasm.text_tree import Cursor, Group, Word
+from curta.machine.wasm.text_tree import Atom, Cursor, Group
 
 if TYPE_CHECKING:
     from curta.machine.wasm.text_module import ModuleText
@@ -263,7 +263,7 @@ class CodeText:
 
 
 def _is_index(node: object) -> bool:
-    return isinstance(node, Word) and (node.text.startswith("$") or node.text[0].isdigit())
+    return isinstance(node, Atom) and (node.text.startswith("$") or node.text[0].isdigit())
 
 
 def _index_is_next(cursor: Cursor) -> bool:

@@ -32,7 +32,7 @@ _PLAIN_ESCAPES = {b"t": b"\t", b"n": b"\n", b"r": b"\r", b'"': b'"', b"'": b"'",
 
 
 @dataclass(slots=True)
-class Word:
+class Atom:
     """A keyword, a number or a $name."""
 
     text: str
@@ -52,7 +52,7 @@ class Group:
     end: int = 0
 
 
-Node = Word | String | Group
+Node = Atom | String | Group
 
 
 class Source:
@@ -91,7 +91,7 @@ class Source:
                 if glued and not skipping:
                     self.fail("unknown operator: no space between two words or strings", at)
                 opened[-1].items.append(
-                    Word(match[0], at) if kind == "word" else String(self._string(match[0], at), at)
+                    Atom(match[0], at) if kind == "word" else String(self._string(match[0], at), at)
                 )
             elif kind == "punctuation" and not skipping:
                 self.fail(f"unexpected token {match[0]}", at)
@@ -169,18 +169,18 @@ class Cursor:
 
     def next_word(self) -> str | None:
         node = self.next()
-        return node.text if isinstance(node, Word) else None
+        return node.text if isinstance(node, Atom) else None
 
     def next_head(self) -> str | None:
         """The first word of the group that comes next."""
         node = self.next()
-        if isinstance(node, Group) and node.items and isinstance(node.items[0], Word):
+        if isinstance(node, Group) and node.items and isinstance(node.items[0], Atom):
             return node.items[0].text
         return None
 
     def take_word(self, what: str) -> str:
         node = self.next()
-        if not isinstance(node, Word):
+        if not isinstance(node, Atom):
             self.fail(f"unexpected token, {what} expected")
         self.place += 1
         return node.text

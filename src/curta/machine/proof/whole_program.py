@@ -16,6 +16,16 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from curta.errors import ProofError
+from curta.machine.core_program import (
+    INITIALISE,
+    PRIVATE,
+    USER,
+    Callee,
+    Claims,
+    CoreProgram,
+    Entry,
+    WasmLocation,
+)
 from curta.machine.instructions import (
     DIVISIONS,
     GLOBALS,
@@ -24,24 +34,14 @@ from curta.machine.instructions import (
     PAGE,
     TRAPS,
     WORD,
-    Instruction,
+    CoreInstruction,
     kind_of,
     operation_of,
 )
 from curta.machine.layout import DATA, ENTRY_BYTES, SCRATCH, STATE_SEED, TABLE
 from curta.machine.library import instruction_function
-from curta.machine.program import (
-    INITIALISE,
-    PRIVATE,
-    USER,
-    Callee,
-    Claims,
-    CoreProgram,
-    Entry,
-    Place,
-)
 from curta.machine.proof.explain import not_proved
-from curta.machine.proof.kept import Kept, fingerprint
+from curta.machine.proof.lemma_store import LemmaStore, fingerprint
 from curta.machine.proof.modules import (
     ROOMS,
     Refused,
@@ -82,13 +82,13 @@ class ProgramProof:
     program: CoreProgram
     entries: Mapping[str, Entry]
     claims: Claims
-    places: Sequence[Place | None]
+    places: Sequence[WasmLocation | None]
     """What of WebAssembly each instruction is for: hints, too."""
     module: Module
     most_pages: int
     extensions: Mapping[str, int]
     """How many words each takes."""
-    kept: Kept | None = None
+    lemma_store: LemmaStore | None = None
     """What was proved before."""
     functions: dict[Callee, Verdict] = field(default_factory=dict)
 
@@ -175,7 +175,7 @@ class ProgramProof:
                 raise Refused("the length of a segment that is used is in no register")
 
     def _find_constants(
-        self, setting_up: Sequence[Instruction], shared: Sequence[int]
+        self, setting_up: Sequence[CoreInstruction], shared: Sequence[int]
     ) -> dict[int, int]:
         """Registers that only the first code writes, once: no function sees another word."""
         writers: dict[int, int] = {}
@@ -195,7 +195,7 @@ class ProgramProof:
             constants.pop(register, None)
         return constants
 
-    def _check_entries(self, user: SourceModule) -> list[Instruction]:
+    def _check_entries(self, user: SourceModule) -> list[CoreInstruction]:
         """The loop that waits for invocations; the code that sets the instance up."""
         instructions = self.program.instructions
         if len(instructions) < 2 or len(instructions) <= 2 + instructions[1].immediate:
@@ -220,9 +220,9 @@ class ProgramProof:
             self._check_stub(user, self.entries[export.name], export.index, stubs)
         return self._straight(stubs[INITIALISE])
 
-    def _straight(self, at: int) -> list[Instruction]:
+    def _straight(self, at: int) -> list[CoreInstruction]:
         """The instructions from a place on until it waits again or traps; jumps are followed."""
-        found: list[Instruction] = []
+        found: list[CoreInstruction] = []
         instructions = self.program.instructions
         for _ in instructions:
             if at == 0 or (found and found[-1].operation == "trap"):
@@ -249,7 +249,7 @@ class ProgramProof:
         if not 0 < entry.number < len(stubs) - 1:
             raise Refused(f"there is no entry {entry.number}")
         takes, gives = word_count(type_.parameters), word_count(type_.results)
-        awaited = [Instruction("await", d=n, b=0) for n in range(takes)]
+        awaited = [CoreInstruction("await", d=n, b=0) for n in range(takes)]
         expected = [*awaited, self._call_of(user.code_of(index), takes, gives)]
         start = stubs[entry.number]
         found = self._straight(start)
@@ -265,12 +265,14 @@ class ProgramProof:
             if number < copy.d < gives:
                 raise Refused(f"entry {entry.number} says a result that it has written over")
 
-    def _call_of(self, callee: Callee, takes: int, gives: int) -> Instruction:
+    def _call_of(self, callee: Callee, takes: int, gives: int) -> CoreInstruction:
         if callee not in self.claims.functions:
             raise Refused(f"nothing is said of where {callee} begins")
-        return Instruction("call", d=max(takes, gives), b=0, target=self.claims.functions[callee])
+        return CoreInstruction(
+            "call", d=max(takes, gives), b=0, target=self.claims.functions[callee]
+        )
 
-    def _check_beginning(self, user: SourceModule, setting_up: Sequence[Instruction]) -> None:
+    def _check_beginning(self, user: SourceModule, setting_up: Sequence[CoreInstruction]) -> None:
         """Registers and memories are what the module says; then it traps, or calls the start
         function.
         """
@@ -293,18 +295,18 @@ class ProgramProof:
         if not _same(rest, self._first_call(user)):
             raise Refused("the start function is not called, or there is a trap too many or few")
 
-    def _first_call(self, user: SourceModule) -> list[Instruction]:
+    def _first_call(self, user: SourceModule) -> list[CoreInstruction]:
         _, _, trap = active_segments(user)
         start = user.module.start
         if trap is not None:
-            return [Instruction("trap", b=None, immediate=trap)]
+            return [CoreInstruction("trap", b=None, immediate=trap)]
         return [] if start is None else [self._call_of(user.code_of(start), 0, 0)]
 
     # -- memories ---------------------------------------------------------------------------------
 
     def _set_up(
-        self, setting_up: Sequence[Instruction]
-    ) -> tuple[dict[int, int], Image, Sequence[Instruction]]:
+        self, setting_up: Sequence[CoreInstruction]
+    ) -> tuple[dict[int, int], Image, Sequence[CoreInstruction]]:
         """What registers and memories hold once constants are copied and stored, and what is done
         then.
         """
@@ -385,13 +387,15 @@ class ProgramProof:
             reached = target.reached(start)
         except Refused as refused:
             return Verdict(callee, name, start, 0, (), (), str(refused))
-        content = fingerprint(self.sources, target, callee, start, reached) if self.kept else ""
-        lemmas = self.kept.find(content) if self.kept else None
+        content = (
+            fingerprint(self.sources, target, callee, start, reached) if self.lemma_store else ""
+        )
+        lemmas = self.lemma_store.find(content) if self.lemma_store else None
         why = None
         if lemmas is None:
             lemmas, why = self._prove_anew(target, callee, start)
-            if self.kept and why is None:
-                self.kept.keep(content, lemmas)
+            if self.lemma_store and why is None:
+                self.lemma_store.keep(content, lemmas)
         calls = tuple(sorted(target.called(reached, start)))
         return Verdict(callee, name, start, len(reached), lemmas, calls, why)
 
@@ -407,7 +411,7 @@ class ProgramProof:
             return tuple(sorted(proof.lemmas)), str(refused)
         return tuple(sorted(proof.lemmas)), None
 
-    def _place(self, at: int) -> Place:
+    def _place(self, at: int) -> WasmLocation:
         """What of WebAssembly an instruction is for."""
         place = self.places[at]
         if place is None:
@@ -470,11 +474,11 @@ def _check_apart(taken: list[tuple[int, int]], first: int, end: int) -> None:
             raise Refused("passive segments overlap in the private memory")
 
 
-def _same(found: Sequence[Instruction], expected: Sequence[Instruction]) -> bool:
+def _same(found: Sequence[CoreInstruction], expected: Sequence[CoreInstruction]) -> bool:
     return [(_fields(one)) for one in found] == [_fields(one) for one in expected]
 
 
-def _fields(instruction: Instruction) -> tuple[object, ...]:
+def _fields(instruction: CoreInstruction) -> tuple[object, ...]:
     """What counts of an instruction of an entry."""
     match instruction.operation:
         case "await":

@@ -1,4 +1,4 @@
-"""Stretches of bytes or words. A state may have millions of them: all are kept in three arrays."""
+"""Extents: bytes or words in a row. A state may have millions of them, so they are three arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Content = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
-class Pieces:
+class Extents:
     """Where each begins, how long it is, and what lies in all of them, one behind the other."""
 
     firsts: Places
@@ -31,21 +31,21 @@ class Pieces:
         return ((first, self.content[end - length : end]) for first, length, end in bounds)
 
 
-def pieces_of(stretches: Iterable[tuple[int, Content]], kind: type[np.generic]) -> Pieces:
-    """Pieces that are at hand one by one."""
-    held = tuple(stretches)
-    return Pieces(
-        np.array([first for first, _ in held], dtype=np.int64),
-        np.array([len(content) for _, content in held], dtype=np.int64),
-        np.concatenate([np.zeros(0, kind), *(content for _, content in held)], dtype=kind),
+def extents_of(extents: Iterable[tuple[int, Content]], kind: type[np.generic]) -> Extents:
+    """Extents that are at hand one by one."""
+    listed = tuple(extents)
+    return Extents(
+        np.array([first for first, _ in listed], dtype=np.int64),
+        np.array([len(content) for _, content in listed], dtype=np.int64),
+        np.concatenate([np.zeros(0, kind), *(content for _, content in listed)], dtype=kind),
     )
 
 
-def pieces_in(content: Content, apart: int, most: int) -> Pieces:
-    """What is not 0, in pieces: more than so many zeros part them, and a multiple of `most`."""
+def extents_in(content: Content, apart: int, most: int) -> Extents:
+    """What is not 0, in extents: more than so many zeros part them, and a multiple of `most`."""
     places = np.flatnonzero(content)
     if not len(places):
-        return pieces_of((), content.dtype.type)
+        return extents_of((), content.dtype.type)
     parted = (np.diff(places) > apart + 1) | (np.diff(places // most) > 0)
     cuts = np.flatnonzero(parted)
     firsts = places[np.append(0, cuts + 1)]
@@ -54,12 +54,12 @@ def pieces_in(content: Content, apart: int, most: int) -> Pieces:
     borders[firsts] += 1
     borders[ends] -= 1
     inside = np.cumsum(borders[:-1], dtype=np.int8) > 0
-    return Pieces(firsts.astype(np.int64), (ends - firsts).astype(np.int64), content[inside])
+    return Extents(firsts.astype(np.int64), (ends - firsts).astype(np.int64), content[inside])
 
 
 def in_turn(*kinds: tuple[Content, Places]) -> Content:
-    """The first stretch of every kind, then the second of every kind, and so on. A kind is its
-    stretches, one behind the other, and their lengths.
+    """The first extent of every kind, then the second of every kind, and so on. A kind is its
+    extents, one behind the other, and their lengths.
     """
     lengths = np.stack([each for _, each in kinds], axis=1)
     numbers = np.tile(np.arange(len(kinds), dtype=np.uint8), len(lengths))

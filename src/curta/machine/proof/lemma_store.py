@@ -11,8 +11,8 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from curta.machine.core_program import USER, Callee
 from curta.machine.instructions import CORE, GLOBALS, has_fourth
-from curta.machine.program import USER, Callee
 from curta.machine.proof.modules import SourceModule, Sources
 from curta.machine.proof.target import Target
 from curta.machine.wasm.module import Instruction
@@ -22,14 +22,14 @@ PROVED = Shelf("proved")
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class LemmaStore:
     """Lemmas of proved functions; `digest` is that of all that proves."""
 
     digest: bytes
 
     def find(self, fingerprint: str) -> tuple[str, ...] | None:
-        kept = PROVED.read(key_of(self.digest, fingerprint.encode()))
-        return None if kept is None else tuple(json.loads(kept))
+        lemmas = PROVED.read(key_of(self.digest, fingerprint.encode()))
+        return None if lemmas is None else tuple(json.loads(lemmas))
 
     def keep(self, fingerprint: str, lemmas: tuple[str, ...]) -> None:
         PROVED.keep(key_of(self.digest, fingerprint.encode()), json.dumps(lemmas).encode())

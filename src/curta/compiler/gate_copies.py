@@ -13,7 +13,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from curta.compiler.forms import Form, OutputRule, Task, Wire, bend_of, form_of, partial_sums
+from curta.compiler.linear_forms import (
+    LinearForm,
+    OutputRule,
+    Task,
+    Wire,
+    bend_of,
+    linear_form,
+    partial_sums,
+)
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Gate, GateCopy
 from curta.compiler.numbers import Number, fits_float64, simplify
@@ -28,7 +36,7 @@ Signature = int
 
 
 @dataclass(frozen=True, slots=True)
-class Bend:
+class GateGroup:
     """The gates of one sum that bend one value along one direction."""
 
     wires: tuple[Wire, ...]
@@ -58,59 +66,59 @@ def copy_shared_gates(
 class Copier:
     """Knows which sums need copies, and makes them."""
 
-    def __init__(self, circuit: Circuit, forms: Iterable[Form]) -> None:
+    def __init__(self, circuit: Circuit, forms: Iterable[LinearForm]) -> None:
         self.circuit = circuit
         self.made: dict[tuple[Wire, Signature], Wire] = {}
         self.count: dict[Wire, int] = {}
         self.signatures: dict[Proportions, Signature] = {}
         self.known: dict[object, dict[Proportions, None]] = {}
         self.parts: dict[tuple[object, Proportions], list[Proportions]] = {}
-        groups = {form: self._groups(form) for form in dict.fromkeys(forms)}
-        self.bends = {form: self._bends(found) for form, found in groups.items()}
+        by_bend = {form: self._by_bend(form) for form in dict.fromkeys(forms)}
+        self.groups = {form: self._groups(gates) for form, gates in by_bend.items()}
         shared: dict[Wire, set[Signature]] = {}
         needed: set[Signature] = set()
-        for form, bends in self.bends.items():
+        for form, groups in self.groups.items():
             exact = fits_float64(*partial_sums(circuit, form.terms))
-            for bend in bends:
-                for wire in bend.wires:
-                    shared.setdefault(wire, set()).add(bend.signature)
-                if len(bend.wires) > (1 if not exact else LARGE_TABLE):
-                    needed.add(bend.signature)
+            for group in groups:
+                for wire in group.wires:
+                    shared.setdefault(wire, set()).add(group.signature)
+                if len(group.wires) > (1 if not exact else LARGE_TABLE):
+                    needed.add(group.signature)
         contested = {s for signatures in shared.values() if len(signatures) > 1 for s in signatures}
         self.needed = needed & contested
 
-    def _groups(self, form: Form) -> dict[object, Proportions]:
+    def _by_bend(self, form: LinearForm) -> dict[object, Proportions]:
         """The gates of a sum by what they bend, in proportion to the first of each group."""
         groups: dict[object, list[tuple[Wire, Number]]] = {}
         operations = self.circuit.graph.operations
         for wire, coefficient in form.terms:
             if wire >= 0 and isinstance(operations[wire], Gate):
                 groups.setdefault(bend_of(self.circuit, wire), []).append((wire, coefficient))
-        found = {bend: in_proportion(group) for bend, group in groups.items()}
-        for bend, proportions in found.items():
+        by_bend = {bend: in_proportion(group) for bend, group in groups.items()}
+        for bend, proportions in by_bend.items():
             self.known.setdefault(bend, {}).setdefault(proportions)
-        return found
+        return by_bend
 
-    def _bends(self, groups: dict[object, Proportions]) -> list[Bend]:
+    def _groups(self, by_bend: dict[object, Proportions]) -> list[GateGroup]:
         """The groups of a sum, those that are sums of others taken apart."""
-        bends = []
-        for bend, group in groups.items():
-            if (bend, group) not in self.parts:
-                self.parts[bend, group] = list(apart(group, self.known[bend]))
-            bends += self.parts[bend, group]
-        return [self._bend(part) for part in bends]
+        parts = []
+        for bend, proportions in by_bend.items():
+            if (bend, proportions) not in self.parts:
+                self.parts[bend, proportions] = list(apart(proportions, self.known[bend]))
+            parts += self.parts[bend, proportions]
+        return [self._group(part) for part in parts]
 
-    def _bend(self, part: Proportions) -> Bend:
+    def _group(self, part: Proportions) -> GateGroup:
         signature = self.signatures.setdefault(part, len(self.signatures))
-        return Bend(tuple(wire for wire, _ in part), signature)
+        return GateGroup(tuple(wire for wire, _ in part), signature)
 
-    def rewrite(self, form: Form) -> Form:
+    def rewrite(self, form: LinearForm) -> LinearForm:
         weights = dict(form.terms)
-        for bend in self.bends[form]:
-            if bend.signature in self.needed:
-                for wire in bend.wires:
-                    weights[self.copy(wire, bend.signature)] = weights.pop(wire)
-        return form_of(weights)
+        for group in self.groups[form]:
+            if group.signature in self.needed:
+                for wire in group.wires:
+                    weights[self.copy(wire, group.signature)] = weights.pop(wire)
+        return linear_form(weights)
 
     def copy(self, wire: Wire, signature: Signature) -> Wire:
         """The copy of a gate that a sum reads."""

@@ -1,4 +1,4 @@
-"""Pieces that several programs share: marks, counting, and numbers in decimal.
+"""Idioms that several programs share: marks, counting, and numbers in decimal.
 
 The last is worth a look: the digit of a count N at place k is (N // 10**k) mod 10. Position number
 N carries exactly that in its positional embedding, so one lookup at position N finds it. No

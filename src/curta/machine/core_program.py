@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from curta.machine.instructions import Instruction
+from curta.machine.instructions import CoreInstruction
 from curta.machine.wasm.opcodes import ValueType
 
 Callee = tuple[str, int]
@@ -46,14 +46,14 @@ class Entry:
     results: tuple[ValueType, ...]
 
 
-class Place(NamedTuple):
+class WasmLocation(NamedTuple):
     """What WebAssembly asks for: an instruction of a function, which may be in the place of a call
     of another one (`within`) that was put in line.
     """
 
     callee: Callee
     instruction: int
-    within: Place | None = None
+    within: WasmLocation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Origin:
     function: str
     place: int = -1
     library: bool = False
-    asked: Place | None = None
+    asked: WasmLocation | None = None
 
 
 class Claim(NamedTuple):
@@ -78,7 +78,7 @@ class Claim(NamedTuple):
     constant k, None the place to return to. Numbers in `made` are operations of others, in order.
     """
 
-    place: Place
+    place: WasmLocation
     words: tuple[int, ...]
     registers: Mapping[int, int | None]
     made: Mapping[int, tuple[str, tuple[int, ...]]]
@@ -101,7 +101,7 @@ class Claims:
     elements: tuple[tuple[int, int], ...] = ()
     blocks: Mapping[int, Claim] = field(default_factory=dict)
     """What holds before the first instruction of a block, by its number."""
-    inlined: Mapping[Place, Callee] = field(default_factory=dict)
+    inlined: Mapping[WasmLocation, Callee] = field(default_factory=dict)
     """Calls that have their function in line."""
 
 
@@ -109,7 +109,7 @@ class Claims:
 class CoreProgram:
     """What the prompt says."""
 
-    instructions: tuple[Instruction, ...]
+    instructions: tuple[CoreInstruction, ...]
     segments: tuple[Segment, ...] = ()
     entries: Mapping[str, Entry] = field(default_factory=dict)
     origins: tuple[Origin, ...] = ()

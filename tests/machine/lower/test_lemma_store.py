@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from curta.machine.instructions import Instruction
+from curta.machine.instructions import CoreInstruction
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
-from curta.machine.proof import Kept, prove
-from curta.machine.proof.kept import fingerprint
+from curta.machine.proof import LemmaStore, prove
+from curta.machine.proof.lemma_store import fingerprint
 from curta.machine.proof.modules import Sources, shared_registers, user_module
 from curta.machine.proof.simulate import FunctionProof
 from curta.machine.proof.target import Target
@@ -82,7 +82,7 @@ def test_a_jump_to_another_place_is_not_known() -> None:
         assert content(sources, changed(target, at, new), 1, start) != before
 
 
-def changed(target: Target, at: int, new: Instruction) -> Target:
+def changed(target: Target, at: int, new: CoreInstruction) -> Target:
     instructions = (*target.instructions[:at], new, *target.instructions[at + 1 :])
     return replace(target, instructions=instructions)
 
@@ -112,20 +112,20 @@ def test_what_a_native_instruction_takes_counts() -> None:
 
 def test_what_is_kept_is_not_proved_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CURTA_CACHE", str(tmp_path))
-    kept = Kept(b"today")
-    first = verdicts(ALONE, kept)
+    lemma_store = LemmaStore(b"today")
+    first = verdicts(ALONE, lemma_store)
     assert not any(verdict.refused for verdict in first)
     proved: list[object] = []
     monkeypatch.setattr(FunctionProof, "prove", lambda self: proved.append(self.callee))
-    again = verdicts(BEHIND, kept)
+    again = verdicts(BEHIND, lemma_store)
     assert proved == [("user", 0)]
     assert [verdict.lemmas for verdict in again[1:]] == [verdict.lemmas for verdict in first]
-    verdicts(ALONE, Kept(b"another proof"))
+    verdicts(ALONE, LemmaStore(b"another proof"))
     assert len(proved) == 3
 
 
-def verdicts(text: str, kept: Kept) -> tuple:  # type: ignore[type-arg]
+def verdicts(text: str, lemma_store: LemmaStore) -> tuple:  # type: ignore[type-arg]
     module = decode(assemble(text))
     program = lower(module)
     prompt = LoadedProgram.from_core(program).prompt()
-    return prove(module, program, prompt, MAX_PAGES, kept=kept)
+    return prove(module, program, prompt, MAX_PAGES, lemma_store=lemma_store)

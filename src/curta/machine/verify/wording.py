@@ -8,7 +8,7 @@ from curta.machine.kept.file import KeptRun
 from curta.machine.kept.keeping import figures
 from curta.machine.verify.chapters import NAMES
 from curta.machine.verify.compared import Compared
-from curta.machine.verify.jobs import Plan, complete_chapters, missed
+from curta.machine.verify.jobs import VerificationPlan, complete_chapters, missed
 
 
 def of_run(kept: KeptRun) -> str:
@@ -19,7 +19,7 @@ def of_run(kept: KeptRun) -> str:
     return f"{reached.length}; {reached.instructions:,} instructions"
 
 
-def of_tokens(compared: Compared, plan: Plan, kept: KeptRun) -> str:
+def of_tokens(compared: Compared, plan: VerificationPlan, kept: KeptRun) -> str:
     """What was compared, exactly."""
     rate = compared.tokens / max(compared.seconds, 1e-9)
     part = "" if plan.most is None else f" among the first {plan.opening + compared.said:,}"
@@ -40,7 +40,7 @@ def chapter_names(numbers: Sequence[int]) -> str:
     return f"chapter{'s' * (len(numbers) > 1)} {shown}{more}"
 
 
-def verdict(kept: KeptRun, plan: Plan, *, on_wasmtime: bool) -> str:
+def verdict(kept: KeptRun, plan: VerificationPlan, *, on_wasmtime: bool) -> str:
     """In a word, and what the word does not cover."""
     chapters, sample = complete_chapters(kept), len(plan.chapters)
     if sample < chapters:

@@ -1,8 +1,8 @@
 """What layers read and compute, as weighted sums of wires.
 
 A *wire* is a node that exists in the residual stream: a feature, or the result of one gate, one
-retrieval, one mean or one restored sum. Linear nodes are forms over wires, folded into the weights
-of whoever reads them. A *task* computes one wire (or checks one promise) from the forms it reads.
+retrieval, one mean or one restored sum. Linear nodes are linear forms over wires, folded into the
+weights of whoever reads them. A *task* computes one wire (or checks a promise) from what it reads.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ ONE: Wire = -1
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class LinearForm:
     """A weighted sum of wires."""
 
     terms: tuple[tuple[Wire, Number], ...]
@@ -36,18 +36,18 @@ class Form:
     def wires(self) -> tuple[Wire, ...]:
         return tuple(wire for wire, _ in self.terms)
 
-    def scaled(self, factor: Number) -> Form:
-        return Form(tuple((wire, simplify(c * factor)) for wire, c in self.terms))
+    def scaled(self, factor: Number) -> LinearForm:
+        return LinearForm(tuple((wire, simplify(c * factor)) for wire, c in self.terms))
 
-    def __add__(self, other: Form) -> Form:
+    def __add__(self, other: LinearForm) -> LinearForm:
         total = dict(self.terms)
         for wire, coefficient in other.terms:
             total[wire] = total.get(wire, 0) + coefficient
-        return form_of(total)
+        return linear_form(total)
 
 
-def form_of(weights: dict[Wire, Number]) -> Form:
-    return Form(tuple((w, simplify(c)) for w, c in sorted(weights.items()) if c != 0))
+def linear_form(weights: dict[Wire, Number]) -> LinearForm:
+    return LinearForm(tuple((w, simplify(c)) for w, c in sorted(weights.items()) if c != 0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Task:
 
     node: int
     kind: str  # "attention", "gate", "piecewise", "restore" or "guard"
-    reads: tuple[Form, ...]
+    reads: tuple[LinearForm, ...]
 
     @property
     def inputs(self) -> frozenset[Wire]:
@@ -77,11 +77,11 @@ class OutputRule:
     """The forms of one family of tokens: base + d * linear - d * d * square."""
 
     tokens: tuple[int, ...]
-    linear: Form
-    square: Form
-    base: Form
+    linear: LinearForm
+    square: LinearForm
+    base: LinearForm
 
-    def logit(self, digit: int) -> Form:
+    def logit(self, digit: int) -> LinearForm:
         return self.base + self.linear.scaled(digit) + self.square.scaled(-digit * digit)
 
 

@@ -1,0 +1,115 @@
+"""What is not what it was, behind a token or an event, and what is still known there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from curta.compiler.numbers import Number
+from curta.engine.native.bits import Cut
+from curta.engine.native.case import Facts
+from curta.engine.native.routine import Filing
+from curta.engine.native.values import (
+    CONSTANT,
+    Column,
+    Digit,
+    FetchedKey,
+    FetchedValue,
+    Parameter,
+    Pool,
+    PositionValue,
+    Sum,
+    Total,
+    ValueId,
+)
+
+
+@dataclass(frozen=True)
+class Change:
+    """What is not what it was: values at every token, totals that grew, rows that were filed, rows
+    of which one was begun, whose values come later.
+    """
+
+    totals: frozenset[ValueId] = frozenset()
+    rows: frozenset[int] = frozenset()
+    begun: frozenset[int] = frozenset()
+    token: bool = False
+
+
+class Changes:
+    """What stays as it was, of a pool's values."""
+
+    def __init__(self, pool: Pool) -> None:
+        self.pool = pool
+        self.stays = dict[tuple[Change, ValueId], bool]()
+
+    def of(self, act: Filing) -> Change:
+        """A row of an array that is only begun has its values still."""
+        rows = frozenset({act.rows})
+        begun = not act.members and self.pool.rows[act.rows].kind == "direct"
+        return Change(begun=rows) if begun else Change(rows=rows)
+
+    def kept(self, facts: Facts, change: Change) -> Facts:
+        """What is still known behind a change."""
+        cuts = {v for total in facts.equal.values() for v, _ in total.terms}
+        cuts = {v for v in cuts if isinstance(self.pool.definition(v), Cut)}
+        whole = {v for v in cuts if self.bits_stay(v, change)}
+        equal = facts.equal
+        if whole != cuts:
+            equal = {v: self.without_cuts(total, whole) for v, total in equal.items()}
+        bounds = {t: ends for t, ends in facts.bounds.items() if self.stay(t.terms, change)}
+        hits: dict[int, bool] = {
+            number: True
+            for number, hit in facts.hits.items()
+            if hit and self.stay(self.pool.look_ups[number].query.terms, change)
+        }
+        return Facts(equal, bounds, hits)
+
+    def without_cuts(self, total: Sum, whole: set[ValueId]) -> Sum:
+        """The same, with bits of numbers that are not what they were as numbers of their own."""
+        for value, coefficient in total.terms:
+            shape = self.pool.definition(value)
+            if isinstance(shape, Cut) and value not in whole:
+                plain = self.pool.value(Parameter(shape.name, shape.low, shape.high), 0)
+                total = total.plus(Sum(((value, 1),)), -coefficient).plus(plain, coefficient)
+        return total
+
+    def stay(self, terms: Iterable[tuple[ValueId, Number]], change: Change) -> bool:
+        return all(v == CONSTANT or self.stays_as_it_was(v, change) for v, _ in terms)
+
+    def stays_as_it_was(self, value: ValueId, change: Change) -> bool:
+        key = change, value
+        if key not in self.stays:
+            self.stays[key] = self.is_untouched(value, change) and all(
+                self.stay(total.terms, change) for total in self.pool.reads(value)
+            )
+        return self.stays[key]
+
+    def bits_stay(self, value: ValueId, change: Change) -> bool:
+        """Whether bits of a number are still bits of it."""
+        shape = self.pool.definition(value)
+        return not isinstance(shape, Cut) or self.stay(shape.bits.number.terms, change)
+
+    def finds_the_same(self, number: int, change: Change, *, key: bool = False) -> bool:
+        """Whether a look-up finds the same values, or the same key as well."""
+        asked = self.pool.look_ups[number]
+        filed = change.rows | change.begun if key else change.rows
+        by_position = self.pool.rows[asked.rows].by_position
+        touched = change.token if by_position else asked.rows in filed
+        return not touched and self.stay(asked.query.terms, change)
+
+    def is_untouched(self, value: ValueId, change: Change) -> bool:
+        match self.pool.entries[value].definition:
+            case Digit() | Column() | PositionValue():
+                return not change.token
+            case FetchedValue(number):
+                rows = self.pool.rows_behind(number)
+                return not change.token if rows.by_position else rows.number not in change.rows
+            case FetchedKey(number):
+                rows = self.pool.rows_behind(number)
+                filed = change.rows | change.begun
+                return not change.token if rows.by_position else rows.number not in filed
+            case Total():
+                return value not in change.totals
+            case _:
+                return True

@@ -1,0 +1,171 @@
+"""The blocks of a step: divided by what tells apart most, until it is known which rule speaks."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from curta.engine.native.case import Case
+from curta.engine.native.choice import MOST_DIVISIONS, chosen, division, possible
+from curta.engine.native.following import Follower
+from curta.engine.native.routine import (
+    Block,
+    Check,
+    Compare,
+    Divide,
+    Event,
+    Filing,
+    Growth,
+    Rule,
+    read_by,
+)
+from curta.engine.native.selector import NotWorthItError, is_found
+from curta.engine.native.values import Product, Steps, Sum, ValueId, direction
+
+FEWEST_FOR_ROOT = 8
+MOST_OF_ROOT = 4
+"""Gates and steps that have to be functions of a number for the code to be divided by it, and the
+most values that it may have.
+"""
+MOST_FOR_SWITCH = 1000
+"""Values that are left to compute where a gate divides the code: both halves are written."""
+MUCH = 256
+"""The same, where that is done only if it tells which rule speaks."""
+MOST_LEAVES = 2000
+"""Cases in which a token is chosen."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a step still has to do."""
+
+    events: list[Event]
+    rules: list[Rule]
+
+    def sums(self) -> list[Sum]:
+        found = [total for event in self.events for total in read_by(event)]
+        return found + [part for rule in self.rules for part in rule.parts]
+
+
+class Divider:
+    """Makes blocks of what is left to do in a case."""
+
+    def __init__(self, follower: Follower) -> None:
+        self.follower = follower
+        self.pool = follower.pool
+        self.leaves = 0
+
+    def divided(self, case: Case, work: Work) -> Block:
+        """All cases of what a step still has to do."""
+        self.leaves = 0
+        return self.by_switches(case, work)
+
+    def by_switches(self, case: Case, work: Work) -> Block:
+        """Divided by a fetched value that is 0 or 1 and gates others."""
+        work = left_of(case, work)
+        reachable = self.pool.reachable(work.sums())
+        on = self.switch(case, reachable) if len(reachable) <= MOST_FOR_SWITCH else None
+        if on is None or len(reachable) > MUCH:
+            whole = self.by_root(case, work)
+            if on is None or not compares(whole):
+                return whole
+        halves = [((n, n), self.by_root(case.refined(on, n, n), work)) for n in (0, 1)]
+        return Block(((case, Divide(on, tuple(halves))),))
+
+    def switch(self, case: Case, reachable: set[ValueId]) -> Sum | None:
+        for value in sorted(reachable):
+            definition = self.pool.entries[value].definition
+            if not isinstance(definition, Product) or definition.factor.constant is not None:
+                continue
+            terms = definition.gate.without_constant.terms
+            if len(terms) != 1:
+                continue
+            gate = self.pool.entries[terms[0][0]]
+            on = Sum(((terms[0][0], 1),))
+            if is_found(self.pool, terms[0][0]) and case.range(on) == (0, 1):
+                return on if gate.step >= 0 else None
+        return None
+
+    def by_root(self, case: Case, work: Work) -> Block:
+        """Divided by a number of few values that much is a function of: a place within a word."""
+        work = left_of(case, work)
+        on = self.root(case, work)
+        if on is None:
+            return self.decided(case, work)
+        low, high = case.range(on)
+        points = range(int(low), int(high) + 1)
+        pieces = [(point, case.refined(on, point, point)) for point in points]
+        branches = [
+            ((point, point), self.decided(piece, left_of(piece, work))) for point, piece in pieces
+        ]
+        return Block(((case, Divide(on, tuple(branches))),))
+
+    def decided(self, case: Case, work: Work, depth: int = 0) -> Block:
+        """Divided by what decides between rules, before anything is filed."""
+        rules = possible(case, work.rules)
+        files = any(isinstance(e, Filing) and e.key.constant is None for e in work.events)
+        if files and len(rules) > 1 and depth < MOST_DIVISIONS:
+            found = division(case, rules, few=True)
+            if found is not None:
+                on, pieces = found
+                branches = [
+                    (ends, self.decided(piece, left_of(piece, work), depth + 1))
+                    for ends, piece in pieces
+                ]
+                return Block(((case, Divide(on, tuple(branches))),))
+        return self.finished(case, work)
+
+    def root(self, case: Case, work: Work) -> Sum | None:
+        counts: dict[Sum, int] = {}
+        for value in self.pool.reachable(work.sums()):
+            match self.pool.entries[value].definition:
+                case Product(asked) | Steps(asked):
+                    number = self.number_behind(case, asked.without_constant)
+                    if number is not None:
+                        counts[number] = counts.get(number, 0) + 1
+        for number, count in sorted(counts.items(), key=lambda item: -item[1]):
+            if count < FEWEST_FOR_ROOT:
+                break
+            low, high = case.range(number)
+            if self.pool.step(number) == 0 and 0 < high - low < MOST_OF_ROOT:
+                return number
+        return None
+
+    def number_behind(self, case: Case, total: Sum) -> Sum | None:
+        """The number that a sum is a function of, if it is one."""
+        curves = [c for v, _ in total.terms if (c := self.pool.curve(v)) is not None]
+        for curve in curves:
+            if not case.intervals.without(total, curve.number)[0].terms:
+                return curve.number
+        return None if curves else direction(total)[1]
+
+    def finished(self, case: Case, work: Work) -> Block:
+        self.leaves += 1
+        if self.leaves > MOST_LEAVES:
+            raise NotWorthItError
+        acts, case = self.follower.followed(case, work.events)
+        return Block((*acts, *chosen(case, work.rules)))
+
+
+def compares(block: Block) -> bool:
+    """Whether scores are compared anywhere."""
+    match block.acts[-1][1]:
+        case Divide(_, branches):
+            return any(compares(inner) for _, inner in branches)
+        case act:
+            return isinstance(act, Compare)
+
+
+def left_of(case: Case, work: Work) -> Work:
+    """What is left of events and rules in a case."""
+    return Work([left_of_event(case, event) for event in work.events], possible(case, work.rules))
+
+
+def left_of_event(case: Case, event: Event) -> Event:
+    match event:
+        case Growth(total, addend):
+            return Growth(total, case.sum(addend))
+        case Filing(_, _, key, members):
+            left = tuple((name, case.sum(total)) for name, total in members)
+            return replace(event, key=case.sum(key), members=left)
+        case Check():
+            return replace(event, total=case.sum(event.total))

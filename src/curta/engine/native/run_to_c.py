@@ -1,0 +1,234 @@
+"""C for a model that executes programs: besides the general step, functions that go on and on.
+
+`run` says the tokens of whole instructions: of each it looks up the fields of the place, and does
+what the template for its selector says. It ends where that is not known, or room is short, and may
+say nothing; the general step does the rest. `take` takes tokens of a prompt in. Both hold once a
+run is `ready`, out of what a prompt left behind.
+
+What is between `/// name` and `///` is read by others: see kit.py.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+
+from curta.compiler.numbers import Number
+from curta.engine.native.case import Case, Facts
+from curta.engine.native.classes import TokenClass
+from curta.engine.native.code_to_c import CodeWriter
+from curta.engine.native.expressions import CannotSpecialiseError, Scope, integer
+from curta.engine.native.following import Intake, intake
+from curta.engine.native.outline import functions_to_c
+from curta.engine.native.places import MOST_TOKENS, Exact, Places
+from curta.engine.native.places_to_c import PlacesWriter
+from curta.engine.native.routine import Routine
+from curta.engine.native.selector import NotWorthItError
+from curta.engine.native.tables import array_to_c
+from curta.engine.native.values import Column
+
+MACROS = f"""\
+#define PLACES
+enum {{ LONGEST = {MOST_TOKENS} }}; /* tokens of an instruction */
+#define ARRIVE(place) to = (place); if (s->exhausted || next > end || !is_here(s, to)) goto leave
+#define GO goto dispatch
+"""
+
+
+class RunWriter(CodeWriter):
+    def __init__(self, places: Places, stops: list[int]) -> None:
+        super().__init__(places.routine)
+        self.places = places
+        self.templates = PlacesWriter(places, stops, self.expressions)
+        said = {token for one in places.classes for token in one.tokens}
+        self.intake = intake(places.follower, said)
+
+    def functions(self) -> str:
+        templates = self.written()
+        if not templates:
+            raise NotWorthItError
+        run = self.run(templates)
+        others = [*self.step(), *self.ready(), *self.take(), *self.enquiries(list(templates))]
+        given = [] if self.intake is None else self.intake.classes
+        return "\n".join(
+            [
+                class_tables(self.routine, self.places.classes),
+                self.expressions.table_definitions(),
+                functions_to_c(self.templates.parts),
+                *section("facts", [f"/* {json.dumps(self.facts())} */"]),
+                class_tables(self.routine, given, "given_"),
+                MACROS,
+                *others,
+                *run,
+            ]
+        )
+
+    def written(self) -> dict[Number, str]:
+        """What is done at a place, by its selector; left out where that cannot be written."""
+        found = dict[Number, str]()
+        for value in self.places.selectors():
+            with suppress(NotWorthItError, CannotSpecialiseError):
+                found[value] = self.templates.template(value)
+        return found
+
+    def facts(self) -> dict[str, object]:
+        """What a kit has to know besides."""
+        places = self.places
+        names = [name for value, name, _ in places.tables if value == places.selector]
+        return {
+            "classes": [list(one.tokens) for one in places.classes],
+            "ending": sorted(places.arrival.classes),
+            "selector": list(places.fields).index(names[0]),
+        }
+
+    def run(self, templates: dict[Number, str]) -> list[str]:
+        names = "".join(f", field{n} = fields[{n}]" for n in range(len(self.places.fields)))
+        selector = self.facts()["selector"]
+        cases = [
+            line
+            for value, text in templates.items()
+            for line in (f"case {value}:", *section(f"template{value}", ["{", text, "}"]))
+        ]
+        return [
+            "static int64_t run(State *s, int32_t first, int32_t *said, int64_t count) {",
+            *section("begin", self.templates.begin()),
+            "dispatch: {",
+            "int64_t fields[FIELDS];",
+            "fields_of(s, to, fields);",
+            f"const int64_t place = to{names};",
+            f"switch (field{selector}) {{",
+            *cases,
+            "default: goto give_up;",
+            "} }",
+            *section("leave", self.templates.leave()),
+        ]
+
+    # -- prompts ------------------------------------------------------------------------------
+
+    def before_choice(self, case: Case, scope: Scope) -> list[str]:
+        return ["s->quiet = class_of[token] ? s->quiet + 1 : 0;"]
+
+    def ready(self) -> list[str]:
+        """Whether the next step is one of a quiet stretch."""
+        quiet = self.places.quiet
+        tests = ["class_of[token]", f"s->quiet > {quiet.window}"]
+        tests += [self.finds(look_up) for look_up in quiet.filed]
+        return [
+            "static inline int ready(State *s, int32_t token) {",
+            f"    return {' && '.join(tests)};\n}}\n",
+        ]
+
+    def finds(self, number: int) -> str:
+        """Whether a look-up that always asks the same finds something."""
+        look_up = self.pool.look_ups[number]
+        return f"fetch{look_up.rows}(s, {integer(look_up.query.constant or 0)}u)"
+
+    def take(self) -> list[str]:
+        """Takes up to `count` tokens that are never said; returns how many."""
+        signature = "int64_t take(State *s, const int32_t *tokens, int64_t count)"
+        if self.intake is None:
+            unused = "    return (void)s, (void)tokens, (void)count, 0;"
+            return [f"static inline {signature} {{", unused, "}"]
+        self.if_exhausted = "if (s->exhausted) end = next + 1;"
+        return self.frame(
+            signature,
+            [
+                "    int64_t digit = 0;",
+                "    (void)digit;",
+                f"    if (!count || {' || '.join(self.refused(self.intake))}) return 0;",
+            ],
+            self.taking(self.intake),
+            ["    if (next > tokens) s->quiet = 0;", "    return next - tokens;"],
+        )
+
+    def refused(self, plan: Intake) -> list[str]:
+        """Where the general step has to take a token in."""
+        finds = [self.finds(number) for number in plan.unfiled]
+        totals = [f"s->total{total}" for total in plan.resting]
+        return [f"s->position < {plan.window}", *finds, *totals]
+
+    def taking(self, plan: Intake) -> list[str]:
+        lines = [
+            "    const int32_t *next = tokens, *end = tokens + count;",
+            "    int32_t token;",
+            "dispatch: token = *next;",
+            "    digit = given_place_of[token];",
+            "    switch (given_class_of[token]) {",
+            "    default: goto leave;",
+        ]
+        for number, block in enumerate(plan.entries, start=1):
+            lines += [f"case {number}: {{", *self.block(block, Scope()), "}"]
+        return [*lines, "    }"]
+
+    # -- where a run is -----------------------------------------------------------------------
+
+    def enquiries(self, selectors: Sequence[Number]) -> list[str]:
+        """Functions that say where a run is, and what is known of a place."""
+        places, case, scope = self.places, Case(self.pool, Facts()), Scope()
+        lines = self.needed(case, [places.query], scope)
+        return [
+            "static int64_t place_of_run(State *s, int32_t token) {",
+            "const int64_t position = s->position; Track *const track = s->track;",
+            "(void)position, (void)track, (void)token;",
+            *(f"int64_t total{n} = s->total{n}; (void)total{n};" for n in self.totals),
+            *self.arrays(),
+            *lines,
+            f"return {self.expressions.text(places.query, 0, scope)};",
+            "}\n",
+            f"enum {{ FIELDS = {len(places.fields)} }};",
+            "INLINE void fields_of(State *s, int64_t place, int64_t *fields) {",
+            "(void)s;",
+            *self.arrays(),
+            *self.fields(),
+            "}\n",
+            *self.is_here(selectors),
+        ]
+
+    def fields(self) -> list[str]:
+        places, scope, lines = self.places, Scope(), list[str]()
+        there = Exact(self.pool, Facts())
+        found = {name: value for value, name, _ in reversed(places.tables)}
+        for number, name in enumerate(places.fields):
+            total = places.looked_up(found[name])
+            lines += self.needed(there, [total], scope)
+            lines.append(f"fields[{number}] = {self.expressions.text(total, 0, scope)};")
+        return lines
+
+    def is_here(self, selectors: Sequence[Number]) -> list[str]:
+        """Whether there is a place of this number, and a template for it."""
+        places = self.places
+        low, high = integer(places.low), integer(places.high)
+        there = f"place >= {low} && place <= {high}"
+        if places.selecting is not None:
+            there = f"fetch{self.pool.look_ups[places.selecting].rows}(s, (uint64_t)place) != 0"
+        lines = [f"return {there};"]
+        if missing := set(places.selectors()) - set(selectors):
+            tests = [f"fields[{self.facts()['selector']}] != {integer(n)}" for n in sorted(missing)]
+            lines = [
+                f"if (!({there})) return 0;",
+                "int64_t fields[FIELDS];",
+                "fields_of(s, place, fields);",
+                f"return {' && '.join(tests)};",
+            ]
+        return ["INLINE int is_here(State *s, int64_t place) {", "(void)s;", *lines, "}\n"]
+
+
+def section(name: str, lines: Iterable[str]) -> list[str]:
+    return [f"/// {name}", *lines, "///"]
+
+
+def class_tables(routine: Routine, families: list[TokenClass], prefix: str = "") -> str:
+    """The class of every token, from 1 on or 0, and its place in it."""
+    columns = [e.definition for e in routine.pool.entries if isinstance(e.definition, Column)]
+    said = max((token for rule in routine.rules for token in rule.tokens), default=0)
+    size = max([said + 1, *(len(column.entries) for column in columns)])
+    classes, places = [0] * size, [0] * size
+    for number, one in enumerate(families, start=1):
+        for place, token in enumerate(one.tokens):
+            classes[token], places[token] = number, place
+    names = f"{prefix}class_of", f"{prefix}place_of"
+    return "".join(
+        f"{array_to_c(name, entries)}\n"
+        for name, entries in zip(names, (classes, places), strict=True)
+    )

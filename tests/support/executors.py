@@ -1,0 +1,89 @@
+"""Small machines that execute the program in their prompt: their operations are any graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from curta.compiler import Graph, Node, equals, select
+from tests.support.random_graphs import OPERATIONS, Pick
+
+LENGTH = 5
+"""Instructions of a program; the last one is not executed: the place goes back to the first."""
+OPERATION_NAMES = [f"op{number}" for number in range(16)]
+SAID = [f"say{number}" for number in range(64)]
+
+
+@dataclass(frozen=True)
+class Words:
+    """What an operation may compute from: what was said last, its number, its place."""
+
+    value: Node
+    operation: Node
+    place: Node
+
+
+def executor(results: Callable[[Graph, Words], Sequence[Node]], low: int, high: int) -> Graph:
+    """A machine of one register. The first five tokens are a program, repeated for ever; what an
+    operation results in is said, and promised to be in low..high.
+    """
+    graph = Graph([*OPERATION_NAMES, *SAID, "again"])
+    is_operation = graph.is_token(*OPERATION_NAMES)
+    operation = graph.feature("operation", {name: n for n, name in enumerate(OPERATION_NAMES)})
+    size = graph.running_sum(is_operation)
+    moved = graph.feature("moved", {**dict.fromkeys(SAID, 1), "again": 1 - LENGTH})
+    place = graph.running_sum(moved)
+    graph.assume(place, 0, LENGTH - 1)
+    key = select(is_operation, size - 1, -1)
+    now = graph.lookup(query=place, key=key, value=operation, missing=0)
+    said = graph.feature("said", {name: number for number, name in enumerate(SAID)})
+    elsewhere = 1 - graph.is_token(*SAID)
+    value = graph.lookup(query=graph.constant(0), key=elsewhere, value=said, missing=0)
+    found = results(graph, Words(value, now, place))
+    gated = (graph.gate(equals(now, number), one) for number, one in enumerate(found))
+    result = sum(gated, graph.constant(0))
+    graph.assume(result, low, high)
+    jumps = equals(place, LENGTH - 1)
+    graph.emit(SAID, result, when=1 - jumps)
+    graph.emit_token("again", when=jumps)
+    return graph
+
+
+def adder(operations: int = 16, *, array: bool = False) -> Graph:
+    """Operation n adds n - 3, and what was said is added up; an operation may say half of it.
+
+    With an array, which is asked for what was said, and always for what is never said.
+    """
+
+    def results(graph: Graph, words: Words) -> list[Node]:
+        if array:
+            kept = [
+                graph.lookup(query=query, key=words.value, value=words.value, missing=0)
+                for query in (words.value, 63)
+            ]
+            graph.assume(kept[0] + kept[1], 0, 100)
+        graph.assume(graph.running_sum(words.value).named("sum of what was said"), 0, 3000)
+        added = [words.value + number - 3 for number in range(operations)]
+        added[5] = added[5] * 0.5
+        return added
+
+    return executor(results, -3, 60)
+
+
+@st.composite
+def executors(draw: st.DrawFn) -> Graph:
+    """One whose operations are random graphs of the words and of each other's results."""
+
+    def results(graph: Graph, words: Words) -> list[Node]:
+        nodes = [words.value, words.value, words.operation, words.place]
+        pick: Pick = lambda: draw(st.sampled_from(nodes))  # noqa: E731
+        for _ in range(draw(st.integers(4, 10))):
+            nodes.append(draw(st.sampled_from(OPERATIONS))(draw, graph, pick))
+        return [draw(st.sampled_from(nodes)) for _ in range(draw(st.integers(2, 6)))]
+
+    return executor(results, -(2**20), 2**20)
+
+
+programs = st.lists(st.integers(0, 6), min_size=LENGTH, max_size=LENGTH)
