@@ -1,0 +1,214 @@
+"""Between JSON and C: a function that takes bytes apart, calls one of the user's, and writes bytes.
+
+The host puts the arguments where a program's arguments are; a number is itself, behind a pointer is
+how many bytes of room there are and how many of them are given, and these. The wrapper writes its
+results to the standard error, and returns how many bytes that were: they are the last ones, whatever
+the function itself wrote before. So a call has two lists of the same parts, in the same order, one
+in C and one here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from curta.delegate.tools.signature import ROOM, Function, Parameter, pointed
+from curta.errors import ToolError
+
+NO_ROOM = -1
+MISSING = 0xFFFFFFFF
+"""The length of a text that is a null pointer."""
+PRELUDE = """
+#define NATIVE(name) __attribute__((import_module("curta"), import_name(name)))
+typedef unsigned int word;
+NATIVE("argument") word curta_argument(word at);
+NATIVE("write") void curta_write(word file, word byte);
+static word at, written, lacking;
+
+static void take(void *into, word bytes) {
+    for (word n = 0; n < bytes; n++) ((char *)into)[n] = curta_argument(at++);
+}
+
+static void put(const void *from, word bytes) {
+    for (word n = 0; n < bytes; n++) curta_write(2, ((const unsigned char *)from)[n]);
+    written += bytes;
+}
+
+static void put_text(const char *text, word most) {
+    word length = text ? 0 : 0xffffffff;
+    if (text) while (length < most && text[length]) length++;
+    put(&length, sizeof length);
+    if (text) put(text, length);
+}
+
+/* Memory is taken where it ends: what was never there is zero, and C's own allocator, if the
+ * program has one, finds that somebody else did so. */
+static void *room(void) {
+    word sizes[2];
+    take(sizes, sizeof sizes);
+    word before = __builtin_wasm_memory_grow(0, (sizes[0] + 65535) / 65536);
+    if (before == 0xffffffff) lacking = 1;
+    else take((char *)(before * 65536), sizes[1]);
+    return (char *)(before * 65536);
+}
+"""
+
+
+def wrapper_of(functions: Iterable[Function]) -> str:
+    """The C that makes functions callable."""
+    return "\n".join([PRELUDE, *map(wrapped, functions)])
+
+
+def wrapped(function: Function) -> str:
+    """One function's declaration, and the function that calls it."""
+    types = [c_type(p) for p in function.parameters]
+    names = [f"p{n}" for n in range(len(types))]
+    pairs = list(zip(types, names, function.parameters, strict=True))
+    takes = [
+        f"    {type_} {name} = room();"
+        if "*" in type_
+        else f"    {type_} {name}; take(&{name}, sizeof {name});"
+        for type_, name, _ in pairs
+    ]
+    call = f"{function.name}({', '.join(names)});"
+    result = plain(function.result)
+    returned = "" if result == "void" else f"{result} result = "
+    puts = [] if result == "void" else ["    put(&result, sizeof result);"]
+    if pointed(function.result)[0]:
+        puts = ["    put_text(result, 0x7fffffff);"]
+    for _, name, parameter in pairs:
+        if parameter.result and parameter.role == "text":
+            puts.append(f"    put_text({name}, p{parameter.length});")
+        elif parameter.result:
+            count = parameter.size if parameter.length < 0 else f"p{parameter.length}"
+            puts.append(f"    put({name}, {1 if count is None else count} * sizeof *{name});")
+    return "\n".join(
+        [
+            f"{result} {function.name}({', '.join(types) or 'void'});",
+            f'__attribute__((export_name("{entry(function)}"))) int call_{function.name}(void) {{',
+            *takes,
+            f"    if (lacking) return {NO_ROOM};",
+            f"    {returned}{call}",
+            *puts,
+            "    return written;\n}",
+        ]
+    )
+
+
+def entry(function: Function) -> str:
+    return f"call {function.name}"
+
+
+def plain(type_: str) -> str:
+    """A type as it is without the names of a file."""
+    return "int" if type_.startswith("enum ") else type_
+
+
+def c_type(parameter: Parameter) -> str:
+    if parameter.role in ("value", "length"):
+        return plain(parameter.type)
+    const = "const " * (not parameter.result)
+    return f"{const}{plain(parameter.type)} *"
+
+
+def written(function: Function, arguments: Mapping[str, Any]) -> bytes:
+    """Arguments as the wrapper takes them; or a `ToolError`."""
+    lengths = lengths_of(function, arguments)
+    parts = []
+    for at, parameter in enumerate(function.parameters):
+        given = arguments.get(parameter.name)
+        if parameter.role == "value":
+            parts.append(packed(parameter, [given]))
+        elif parameter.role == "length":
+            parts.append(packed(parameter, [lengths[at]]))
+        else:
+            parts.append(roomy(parameter, given, lengths))
+    return b"".join(parts)
+
+
+def lengths_of(function: Function, arguments: Mapping[str, Any]) -> dict[int, int]:
+    """Every length, by the number of its parameter; all arrays that have one agree on it."""
+    lengths: dict[int, int] = {}
+    for parameter in function.parameters:
+        if parameter.length >= 0 and parameter.given:
+            found = len(arguments[parameter.name])
+            if lengths.setdefault(parameter.length, found) != found:
+                words = f"{parameter.name}: expected a list of {lengths[parameter.length]}"
+                raise ToolError(f"{words}, as the other one, got {found}", words)
+    return {p.length: ROOM for p in function.parameters if p.length >= 0} | lengths
+
+
+def roomy(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes:
+    """What is behind a pointer: bytes of room, bytes that are given, and these."""
+    if parameter.role == "text" and parameter.given:
+        content = given.encode() + b"\0"
+    else:
+        several = given if parameter.role == "array" else [given]
+        content = packed(parameter, several) if parameter.given else b""
+    count = lengths.get(parameter.length, parameter.size or 1)
+    size = max(len(content), count * struct.calcsize(parameter.layout), 1)
+    return struct.pack("<II", size, len(content)) + content
+
+
+def packed(parameter: Parameter, numbers: list[Any]) -> bytes:
+    try:
+        return struct.pack(f"<{len(numbers)}{parameter.layout[1]}", *numbers)
+    except (struct.error, OverflowError):
+        words = f"{parameter.name}: too large"
+        raise ToolError(f"{words} for a {parameter.type}: {numbers!r:.60}", words) from None
+
+
+def read(function: Function, content: bytes, arguments: Mapping[str, Any]) -> Any:
+    """What the wrapper wrote: a value, or several by their names."""
+    reader, found = Reader(content), dict[str, Any]()
+    lengths = lengths_of(function, arguments)
+    if pointed(function.result)[0]:
+        found["result"] = reader.text()
+    elif function.result != "void":
+        (found["result"],) = reader.numbers(Parameter("", function.result).layout, 1)
+    for parameter in function.parameters:
+        if parameter.result and parameter.role == "text":
+            found[short(parameter)] = reader.text()
+        elif parameter.result:
+            count = lengths.get(parameter.length, parameter.size or 1)
+            several = reader.numbers(parameter.layout, count)
+            found[short(parameter)] = several if parameter.role == "array" else several[0]
+    if function.returns_length:
+        count = found.pop("result")
+        for parameter in filter(function.own_room, function.parameters):
+            if not 0 <= count <= ROOM:
+                what = f"{function.name} returned {count} as the length of its results"
+                raise ToolError(f"{what}; there is room for {ROOM:,}", "too many results")
+            found[short(parameter)] = found[short(parameter)][:count]
+    return next(iter(found.values())) if len(found) == 1 else found or None
+
+
+def short(parameter: Parameter) -> str:
+    """What a result is called."""
+    return parameter.name.removeprefix("out").strip("_") or parameter.name
+
+
+class Reader:
+    """Bytes, from the first to the last."""
+
+    def __init__(self, content: bytes) -> None:
+        self.content = content
+        self.at = 0
+
+    def numbers(self, layout: str, count: int) -> list[Any]:
+        layout = f"<{count}{layout[1]}"
+        found = struct.unpack_from(layout, self.content, self.at)
+        self.at += struct.calcsize(layout)
+        return list(found)
+
+    def text(self) -> str | None:
+        (length,) = self.numbers("<I", 1)
+        if length == MISSING:
+            return None
+        content = self.content[self.at : self.at + length]
+        self.at += length
+        try:
+            return content.decode()
+        except UnicodeDecodeError:
+            raise ToolError("the result is a text that is not UTF-8", "text is not UTF-8") from None
