@@ -1,11 +1,11 @@
 """C in, a WebAssembly module out; strangers' C, too.
 
 The compiler's front end is clang, as zig has it, called directly. What strangers wrote comes by its
-standard input, and the files that it can see are a file system of its own making (an *overlay*), in
-which there is the C library's headers and nothing else: however an include, an #embed or a question
-whether there is a file is spelt, the compiler has no other file. Assembly, which has directives that
-read files, is refused by the compiler itself (-fno-gnu-inline-asm). Time, memory and output are
-limited, and where the kernel has Landlock, it refuses other files once more.
+standard input, and the files that it can see are a file system of its own (an *overlay*), in which
+there are the C library's headers and nothing else: however an include, an #embed or a question
+whether there is a file is spelt, the compiler has no other file. Assembly, which has directives
+that read files, is refused by the compiler itself (-fno-gnu-inline-asm). Time, memory and output
+are limited, and where the kernel has Landlock, it refuses other files once more.
 
 What comes out is an object. Objects are linked as those of all programs are (machine/toolchain).
 """
@@ -71,7 +71,7 @@ def build(source: Source, wrapper: str = "") -> bytes:
 def compiled(source: Source, wrapper: str = "") -> bytes:
     """The same, made anew."""
     with tempfile.TemporaryDirectory(prefix="curta-") as folder:
-        objects = []
+        objects: list[str] = []
         for part in (source, Source("wrapper", wrapper)) if wrapper else (source,):
             objects.append(str(Path(folder, f"{len(objects)}.o")))
             front_end(part, ["-c", "-o", objects[-1]], folder)

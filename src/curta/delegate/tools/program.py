@@ -1,7 +1,7 @@
 """Functions of C and WebAssembly as tools: every call is a new instance inside the transformer.
 
-A new instance knows nothing of calls before, and what it can reach is its own memory: a call's answer
-depends on its arguments alone.
+A new instance knows nothing of calls before, and what it can reach is its own memory: a call's
+answer depends on its arguments alone.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from curta.delegate.tools.tool import Answer, Bounds, answered, refused
 from curta.errors import CurtaError, ExitError, LimitError, ToolError, Trap
 from curta.machine import layout
 from curta.machine.conversation import Conversation, Figures, Host, Limits
-from curta.machine.instance import Result
+from curta.machine.instance import Instance, Result
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine
 from curta.machine.run import constructed
@@ -107,8 +107,6 @@ def failed(error: CurtaError, tokens: int) -> Answer:
         words = WORDS.get(error.reason, "called a function that is not there")
     elif isinstance(error, ExitError):
         words = f"ended itself with exit code {error.code}"
-    elif isinstance(error, LimitError):
-        words = "took too long"
     else:
         return refused(error, tokens)
     return Answer(words, tokens=tokens, error=str(error))
@@ -127,7 +125,7 @@ class ProgramTool:
     entry: str
     encode: Callable[[Mapping[str, Any]], tuple[bytes, list[Any]]]
     decode: Callable[[Mapping[str, Any], Result, bytes], Any]
-    bounds: Bounds = Bounds()
+    bounds: Bounds = field(default_factory=Bounds)
     sandboxed: bool = True
 
     @property

@@ -27,10 +27,14 @@ LAYOUTS = {
     "_Bool": "?",
     **dict.fromkeys(("char", "signed char"), "b"),
     "unsigned char": "B",
-    **{"short": "h", "unsigned short": "H"},
+    "short": "h",
+    "unsigned short": "H",
     **dict.fromkeys(("int", "long"), "i"),
     **dict.fromkeys(("unsigned int", "unsigned long"), "I"),
-    **{"long long": "q", "unsigned long long": "Q", "float": "f", "double": "d"},
+    "long long": "q",
+    "unsigned long long": "Q",
+    "float": "f",
+    "double": "d",
 }
 """Types of numbers, and how `struct` lays them out."""
 BITS = {"b": 8, "h": 16, "i": 32, "q": 64}

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from curta.errors import CurtaError, ToolError
+from curta.errors import CurtaError, LimitError, ModuleError, SourceError, ToolError
 from curta.machine.values import show
 
 
@@ -50,6 +50,14 @@ class Bounds:
     characters: int = 4_000
 
 
+BRIEFS = {
+    SourceError: "does not compile",
+    ModuleError: "not a program that can be run",
+    LimitError: "took too long",
+}
+"""What a model is told of errors that have no short words of their own."""
+
+
 class Tool(Protocol):
     """A function that can be called."""
 
@@ -75,7 +83,8 @@ class Tool(Protocol):
 
 def refused(error: CurtaError, tokens: int = 0) -> Answer:
     """An answer that says why there is none."""
-    return Answer(getattr(error, "brief", "error"), tokens=tokens, error=str(error))
+    brief = next((words for kind, words in BRIEFS.items() if isinstance(error, kind)), "error")
+    return Answer(getattr(error, "brief", brief), tokens=tokens, error=str(error))
 
 
 def answered(value: Any, bounds: Bounds, tokens: int = 0) -> Answer:

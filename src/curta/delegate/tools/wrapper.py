@@ -2,9 +2,9 @@
 
 The host puts the arguments where a program's arguments are; a number is itself, behind a pointer is
 how many bytes of room there are and how many of them are given, and these. The wrapper writes its
-results to the standard error, and returns how many bytes that were: they are the last ones, whatever
-the function itself wrote before. So a call has two lists of the same parts, in the same order, one
-in C and one here.
+results to the standard error, and returns how many bytes that were: they are the last ones,
+whatever the function itself wrote before. So a call has two lists of the same parts, in the same
+order, one in C and one here.
 """
 
 from __future__ import annotations
@@ -153,7 +153,8 @@ def roomy(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes
 
 def packed(parameter: Parameter, numbers: list[Any]) -> bytes:
     try:
-        return struct.pack(f"<{len(numbers)}{parameter.layout[1]}", *numbers)
+        layout = f"<{len(numbers)}{parameter.layout[1]}"
+        return bytes(struct.pack(layout, *numbers))
     except (struct.error, OverflowError):
         words = f"{parameter.name}: too large"
         raise ToolError(f"{words} for a {parameter.type}: {numbers!r:.60}", words) from None
