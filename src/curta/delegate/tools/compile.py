@@ -96,7 +96,7 @@ def front_end(source: Source, flags: list[str], folder: str) -> bytes:
     finished = confine.run(command, given, limits, folder, {"SOURCE_DATE_EPOCH": "0"})
     if finished.status == 0:
         return finished.output
-    if finished.status is None or finished.status < 0 or "LLVM ERROR" in finished.error:
+    if finished.status != 1 or "LLVM ERROR" in finished.error or "Stack dump" in finished.error:
         raise ToolError(
             f"{source.name}: the compiler took more than {limits.seconds:g} s, "
             f"{limits.memory >> 20:,} MiB or {limits.output >> 20:,} MiB of output",

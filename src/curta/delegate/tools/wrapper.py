@@ -21,38 +21,39 @@ MISSING = 0xFFFFFFFF
 """The length of a text that is a null pointer."""
 PRELUDE = """
 #define NATIVE(name) __attribute__((import_module("curta"), import_name(name)))
-typedef unsigned int word;
-NATIVE("argument") word curta_argument(word at);
-NATIVE("write") void curta_write(word file, word byte);
-static word at, written, lacking;
+typedef unsigned int _word;
+NATIVE("argument") _word _argument(_word at);
+NATIVE("write") void _write(_word file, _word byte);
+static _word _at, _written, _lacking;
 
-static void take(void *into, word bytes) {
-    for (word n = 0; n < bytes; n++) ((char *)into)[n] = curta_argument(at++);
+static void _take(void *into, _word bytes) {
+    for (_word n = 0; n < bytes; n++) ((char *)into)[n] = _argument(_at++);
 }
 
-static void put(const void *from, word bytes) {
-    for (word n = 0; n < bytes; n++) curta_write(2, ((const unsigned char *)from)[n]);
-    written += bytes;
+static void _put(const void *from, _word bytes) {
+    for (_word n = 0; n < bytes; n++) _write(2, ((const unsigned char *)from)[n]);
+    _written += bytes;
 }
 
-static void put_text(const char *text, word most) {
-    word length = text ? 0 : 0xffffffff;
+static void _put_text(const char *text, _word most) {
+    _word length = text ? 0 : 0xffffffff;
     if (text) while (length < most && text[length]) length++;
-    put(&length, sizeof length);
-    if (text) put(text, length);
+    _put(&length, sizeof length);
+    if (text) _put(text, length);
 }
 
 /* Memory is taken where it ends: what was never there is zero, and C's own allocator, if the
  * program has one, finds that somebody else did so. */
-static void *room(void) {
-    word sizes[2];
-    take(sizes, sizeof sizes);
-    word before = __builtin_wasm_memory_grow(0, (sizes[0] + 65535) / 65536);
-    if (before == 0xffffffff) lacking = 1;
-    else take((char *)(before * 65536), sizes[1]);
+static void *_room(void) {
+    _word sizes[2];
+    _take(sizes, sizeof sizes);
+    _word before = __builtin_wasm_memory_grow(0, (sizes[0] + 65535) / 65536);
+    if (before == 0xffffffff) _lacking = 1;
+    else _take((char *)(before * 65536), sizes[1]);
     return (char *)(before * 65536);
 }
 """
+"""Functions whose names begin with _ are not offered, so that these have names of their own."""
 
 
 def wrapper_of(functions: Iterable[Function]) -> str:
@@ -63,35 +64,35 @@ def wrapper_of(functions: Iterable[Function]) -> str:
 def wrapped(function: Function) -> str:
     """One function's declaration, and the function that calls it."""
     types = [c_type(p) for p in function.parameters]
-    names = [f"p{n}" for n in range(len(types))]
+    names = [f"_p{n}" for n in range(len(types))]
     pairs = list(zip(types, names, function.parameters, strict=True))
     takes = [
-        f"    {type_} {name} = room();"
+        f"    {type_} {name} = _room();"
         if "*" in type_
-        else f"    {type_} {name}; take(&{name}, sizeof {name});"
+        else f"    {type_} {name}; _take(&{name}, sizeof {name});"
         for type_, name, _ in pairs
     ]
     call = f"{function.name}({', '.join(names)});"
     result = plain(function.result)
-    returned = "" if result == "void" else f"{result} result = "
-    puts = [] if result == "void" else ["    put(&result, sizeof result);"]
+    returned = "" if result == "void" else f"{result} _result = "
+    puts = [] if result == "void" else ["    _put(&_result, sizeof _result);"]
     if pointed(function.result)[0]:
-        puts = ["    put_text(result, 0x7fffffff);"]
+        puts = ["    _put_text(_result, 0x7fffffff);"]
     for _, name, parameter in pairs:
         if parameter.result and parameter.role == "text":
-            puts.append(f"    put_text({name}, p{parameter.length});")
+            puts.append(f"    _put_text({name}, _p{parameter.length});")
         elif parameter.result:
-            count = parameter.size if parameter.length < 0 else f"p{parameter.length}"
-            puts.append(f"    put({name}, {1 if count is None else count} * sizeof *{name});")
+            count = parameter.size if parameter.length < 0 else f"_p{parameter.length}"
+            puts.append(f"    _put({name}, {1 if count is None else count} * sizeof *{name});")
     return "\n".join(
         [
             f"{result} {function.name}({', '.join(types) or 'void'});",
-            f'__attribute__((export_name("{entry(function)}"))) int call_{function.name}(void) {{',
+            f'__attribute__((export_name("{entry(function)}"))) int _call_{function.name}(void) {{',
             *takes,
-            f"    if (lacking) return {NO_ROOM};",
+            f"    if (_lacking) return {NO_ROOM};",
             f"    {returned}{call}",
             *puts,
-            "    return written;\n}",
+            "    return _written;\n}",
         ]
     )
 
@@ -141,6 +142,7 @@ def lengths_of(function: Function, arguments: Mapping[str, Any]) -> dict[int, in
 
 def roomy(parameter: Parameter, given: Any, lengths: Mapping[int, int]) -> bytes:
     """What is behind a pointer: bytes of room, bytes that are given, and these."""
+    content: bytes
     if parameter.role == "text" and parameter.given:
         content = given.encode() + b"\0"
     else:
