@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 
 import pytest
 
-from curta.delegate.tools import confine
-from curta.delegate.tools.compile import Source, build, compiled
-from curta.errors import CurtaError, SourceError, ToolError
+from curta.delegate.tools.compile import Source, build
+from curta.errors import SourceError, ToolError
 
 SECRET = "curta-secret-4711"
 
@@ -47,7 +45,7 @@ READING = {
     "precompiled": '#pragma clang pch_include "@"\nint x = "not";',
     "assembly": 'asm(".incbin \\"@\\"");',
     "assembly inside": 'int main(void) { __asm__ volatile(".incbin \\"@\\""); return 0; }',
-    "built from macros": '#define A as\n#define B m\n#define C(a, b) a##b\n#define D(a, b) C(a, b)\n'
+    "from macros": "#define A as\n#define B m\n#define C(a, b) a##b\n#define D(a, b) C(a, b)\n"
     'D(A, B)("." "inc" "bin \\"@\\"");',
     "assembly with operands": 'int f(int x) { __asm(".incbin \\"@\\"" : "=r"(x)); return x; }',
     "assembly that jumps": 'void f(void) { asm goto(".incbin \\"@\\"" : : : : a); a:; }',
