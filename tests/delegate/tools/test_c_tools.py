@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curta.delegate.tools import Tool
 from curta.delegate.tools.program import ProgramTool
 from curta.engine.toolchain import build_library
 from curta.errors import ToolError
@@ -74,13 +75,13 @@ def test_a_signature_is_a_schema(name: str, expected: dict[str, Any], tools: Too
     }.items(),
 )
 def test_what_cannot_be_a_tool_says_why(
-    name: str, reason: str, found: dict[str, ProgramTool | ToolError]
+    name: str, reason: str, found: dict[str, Tool | ToolError]
 ) -> None:
     assert reason in str(found[name])
 
 
 def test_only_functions_with_a_body_that_others_can_call_are_offered(
-    found: dict[str, ProgramTool | ToolError],
+    found: dict[str, Tool | ToolError],
 ) -> None:
     assert not {"hidden", "_private", "declared", "main", "strlen"} & set(found)
 

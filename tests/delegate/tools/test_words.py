@@ -23,6 +23,27 @@ def test_a_file_is_all_of_its_functions_and_a_name_is_one() -> None:
     assert only.call({"a": 12, "b": 18}).value == 6
 
 
+def test_a_program_is_a_tool_that_reads_and_prints(tmp_path: Path) -> None:
+    (tmp_path / "next-one.c").write_text(
+        """/* The next letter. */
+        void put(int, int) __attribute__((import_module("curta"), import_name("write")));
+        int get(void) __attribute__((import_module("curta"), import_name("read")));
+        int zero(void) { return 0; }
+        int main(int count, char **words) {
+            int letter = get();
+            return letter < 0 ? zero() : (put(1, letter + 1), letter == 'b');
+        }"""
+    )
+    (tool,) = tools_of([f"{tmp_path}/next-one.c"])
+    assert (tool.name, tool.description) == ("next_one", "The next letter.")
+    assert tool.call({"input": "a"}).text == "b"
+    assert tool.call({"input": "b"}).text == "c\n(ended with exit code 1)"
+    assert tool.call({}).text == "gave up"
+    assert tool.call({"input": 1}).text == "input: expected a text"
+    (function,) = tools_of([f"{tmp_path}/next-one.c:zero"])
+    assert function.call({}).text == "gave up"
+
+
 def test_headers_beside_a_file_can_be_included(tmp_path: Path) -> None:
     (tmp_path / "own.h").write_text("#define THREE 3\n")
     (tmp_path / "a.c").write_text('#include "own.h"\nint three(void) { return THREE; }\n')
@@ -67,6 +88,6 @@ def test_a_word_that_names_no_tool_says_what_to_do(word: str, reason: str) -> No
 
 
 def test_a_file_without_functions_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "a.c").write_text("static int none(void);\nint main(void) { return 1; }\n")
+    (tmp_path / "a.c").write_text("static int none(void) { return 1; }\n")
     with pytest.raises(UserError, match="has no function that can be called"):
         tools_of([f"{tmp_path}/a.c"])

@@ -23,11 +23,13 @@ from curta.errors import SourceError, ToolError
 from curta.machine.toolchain import PROGRAMS, Compilation, zig
 from curta.store import key_of
 
-COMPILING = confine.Limits(seconds=10, memory=1 << 30, output=8 << 20, alone=True)
+COMPILING = confine.Limits(seconds=10, memory=1 << 30, output=32 << 20, alone=True)
 LONGEST = 200_000
 """Bytes of a source."""
 QUOTED = 2_000
 """Characters of what the compiler complains about."""
+EXHAUSTED = ("LLVM ERROR", "Stack dump", "File too large")
+"""What the compiler says where it reached a limit, or its own end."""
 HEADERS = ("include", "libc/include/wasm-wasi-musl", "libc/include/generic-musl")
 """Where zig has those of the compiler and the C library."""
 SEEN = "/headers"
@@ -96,13 +98,15 @@ def front_end(source: Source, flags: list[str], folder: str) -> bytes:
     finished = confine.run(command, given, limits, folder, {"SOURCE_DATE_EPOCH": "0"})
     if finished.status == 0:
         return finished.output
-    if finished.status != 1 or "LLVM ERROR" in finished.error or "Stack dump" in finished.error:
+    if finished.status != 1 or any(words in finished.error for words in EXHAUSTED):
         raise ToolError(
             f"{source.name}: the compiler took more than {limits.seconds:g} s, "
             f"{limits.memory >> 20:,} MiB or {limits.output >> 20:,} MiB of output",
             "too much to compile",
         )
-    raise SourceError(f"{source.name}: the C compiler refused it\n{complaint(source, finished)}")
+    raise SourceError(
+        f"{source.name}: the C compiler refused it\n{complaint(source, finished, folder)}"
+    )
 
 
 def seen(source: Source, folder: str) -> list[str]:
@@ -122,8 +126,8 @@ def seen(source: Source, folder: str) -> list[str]:
     return ["-ivfsoverlay", str(overlay), *(f for name in places for f in ("-isystem", name))]
 
 
-def complaint(source: Source, finished: confine.Finished) -> str:
+def complaint(source: Source, finished: confine.Finished, folder: str) -> str:
     """What the compiler said, as far as it is of use."""
-    said = finished.error.replace("<stdin>", source.name).strip()
+    said = finished.error.replace("<stdin>", source.name).replace(f"{folder}/", "").strip()
     said = re.sub(r"(?m)^zig: warning: .*\n", "", said)
     return said if len(said) <= QUOTED else f"{said[:QUOTED]}\n..."

@@ -6,22 +6,24 @@ answer depends on its arguments alone.
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from curta.delegate.tools import wrapper
 from curta.delegate.tools.compile import Source, build
-from curta.delegate.tools.kinds import Arguments
+from curta.delegate.tools.kinds import Arguments, Text
 from curta.delegate.tools.signature import Function, functions_of, kind_of
-from curta.delegate.tools.tool import Answer, Bounds, answered, refused
+from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, refused
 from curta.errors import CurtaError, ExitError, LimitError, ToolError, Trap
 from curta.machine import layout
 from curta.machine.conversation import Conversation, Figures, Host, Limits
-from curta.machine.instance import Instance, Result
+from curta.machine.instance import START, Instance, Result
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Machine
 from curta.machine.run import constructed
@@ -38,6 +40,9 @@ WORDS = {
 """What a trap is to a model; all others are calls of functions that are not there."""
 LETTERS = {"i32": "i", "i64": "q", "f32": "f", "f64": "d"}
 """Types of WebAssembly, as `struct` has them."""
+
+
+Found = dict[str, Tool | ToolError]
 
 
 @cache
@@ -145,20 +150,78 @@ class ProgramTool:
         return answered(value, self.bounds, execution.figures.tokens)
 
 
+@dataclass(frozen=True)
+class MainTool:
+    """A whole program: it reads its input, and what it prints is the answer."""
+
+    name: str
+    description: str
+    program: LoadedProgram
+    bounds: Bounds = field(default_factory=Bounds)
+    sandboxed: bool = True
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        return INPUT.schema()
+
+    def call(self, arguments: Mapping[str, Any]) -> Answer:
+        execution = Execution(self.program, self.bounds)
+        code: int | None = None
+        failure: Answer | None = None
+        try:
+            execution.stdin = INPUT.checked(arguments).get("input", "").encode()
+            with execution.instance() as instance:
+                code = instance.run()
+        except CurtaError as error:
+            failure = failed(error, execution.figures.tokens)
+        said, complaints = (
+            shortened(each, self.bounds) for each in (execution.stdout, execution.stderr)
+        )
+        value = {"stdout": said, "stderr": complaints, "exit_code": code}
+        if failure is not None:
+            return replace(failure, value=value)
+        ending = "" if code == 0 else f"\n(ended with exit code {code})"
+        return Answer(f"{said}{complaints}{ending}", value, True, execution.figures.tokens)
+
+
+INPUT = Arguments({"input": Text()}, {"input": "what the program reads"}, frozenset({"input"}))
+
+
+def shortened(content: bytes | bytearray, bounds: Bounds) -> str:
+    """Output as text; of what is too long, how it begins and how it ends."""
+    text, half = content.decode(errors="replace"), bounds.characters // 2
+    left_out = len(text) - 2 * half
+    if left_out <= 0:
+        return text
+    return f"{text[:half]}\n... {left_out:,} characters ...\n{text[len(text) - half :]}"
+
+
+def program_name(path: str) -> str:
+    """What a tool is called that is a whole file."""
+    return re.sub(r"\W", "_", Path(path).stem)
+
+
 # -- C ---------------------------------------------
 
 
-def c_tools(source: Source, bounds: Bounds | None = None) -> dict[str, ProgramTool | ToolError]:
-    """Every function of a C file, by its name; or why it cannot be a tool."""
+def c_tools(source: Source, bounds: Bounds | None = None, *, functions: bool = False) -> Found:
+    """A file of C with a main is one tool, unless its functions are asked for; of all others, every
+    function, by its name, or why it cannot be a tool.
+    """
     bounds = bounds or Bounds()
-    functions = functions_of(source)
-    usable = [each for each in functions.values() if isinstance(each, Function)]
+    found = functions_of(source)
+    if found.pop("main", None) is not None and not functions:
+        first = re.match(r"\s*/\*(.*?)\*/", source.text, re.DOTALL)
+        description = re.sub(r"(?m)^[\s*]+", "", first[1]).strip() if first else ""
+        name = program_name(source.name)
+        return {name: MainTool(name, description, loaded(build(source), bounds), bounds)}
+    usable = [each for each in found.values() if isinstance(each, Function)]
     if not usable:
-        return {name: each for name, each in functions.items() if isinstance(each, ToolError)}
+        return {name: each for name, each in found.items() if isinstance(each, ToolError)}
     program = loaded(build(source, wrapper.wrapper_of(usable)), bounds)
     return {
         name: c_tool(each, program, bounds) if isinstance(each, Function) else each
-        for name, each in functions.items()
+        for name, each in found.items()
     }
 
 
@@ -183,10 +246,14 @@ def c_tool(function: Function, program: LoadedProgram, bounds: Bounds) -> Progra
 # -- WebAssembly ---------------------------------------------
 
 
-def wasm_tools(module: bytes, bounds: Bounds | None = None) -> dict[str, ProgramTool | ToolError]:
-    """Every function that a module exports: numbers in, numbers out."""
+def wasm_tools(name: str, module: bytes, bounds: Bounds | None = None) -> Found:
+    """A module with a _start is one tool; of others, every function that they export: numbers in,
+    numbers out.
+    """
     bounds = bounds or Bounds()
     program = loaded(module, bounds)
+    if START in program.entries:
+        return {name: MainTool(name, "", program, bounds)}
     types = {
         name: FunctionType(entry.parameters, entry.results)
         for name, entry in program.entries.items()

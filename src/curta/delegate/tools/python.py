@@ -48,7 +48,7 @@ SIMPLE: dict[Any, Kind] = {
     list: Several(Anything()),
     type(None): Choice((None,)),
 }
-MEMORY, OUTPUT = 4 << 30, 16 << 20
+MEMORY, OUTPUT = 4 << 30, 64 << 20
 """Bytes that the process of a call may use, and write. (Libraries for numbers take much of it.)"""
 SHORT = 80
 """Characters of an exception's words that a model is told."""

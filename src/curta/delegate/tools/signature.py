@@ -144,7 +144,7 @@ def is_offered(node: Mapping[str, Any], text: bytes) -> bool:
     if node["kind"] != "FunctionDecl" or node.get("storageClass") == "static":
         return False
     name, place, end = node.get("name", ""), spelt(node["loc"]), spelt(node["range"]["end"])
-    if "includedFrom" in place or "offset" not in end or name == "main" or name.startswith("_"):
+    if "includedFrom" in place or "offset" not in end or name.startswith("_"):
         return False
     return BODY.match(text, end["offset"] + end["tokLen"]) is not None
 

@@ -17,7 +17,7 @@ from threading import Event, Lock
 from typing import Any
 
 from curta.delegate.tools.compile import Source, build
-from curta.delegate.tools.program import Execution, c_tools, failed, loaded, wasm_tools
+from curta.delegate.tools.program import MainTool, c_tools, computer, loaded, wasm_tools
 from curta.delegate.tools.python import asked, serve
 from curta.delegate.tools.tool import Answer, Bounds, Tool
 from curta.errors import CurtaError, UserError
@@ -113,7 +113,8 @@ def answer_to(question: Mapping[str, Any]) -> Any:
     elif question.get("verify"):
         answer = verified(module_of(question), question["stdin"].encode(), bounds)
     else:
-        answer = run(module_of(question), question["stdin"].encode(), bounds)
+        program = loaded(module_of(question), bounds)
+        answer = MainTool("program", "", program, bounds).call({"input": question["stdin"]})
     return asdict(answer)
 
 
@@ -136,9 +137,9 @@ def tool_of(question: Mapping[str, Any], bounds: Bounds) -> Tool:
     """The function that is asked for."""
     name = question["function"]
     if "c" in question:
-        found = c_tools(Source("program.c", question["c"]), bounds)
+        found = c_tools(Source("program.c", question["c"]), bounds, functions=True)
     else:
-        found = wasm_tools(module_of(question), bounds)
+        found = wasm_tools("program", module_of(question), bounds)
     tool = found.get(name)
     if tool is None:
         raise UserError(f"there is no function {name!r}; there are: {', '.join(found) or 'none'}")
@@ -147,39 +148,8 @@ def tool_of(question: Mapping[str, Any], bounds: Bounds) -> Tool:
     return tool
 
 
-def run(module: bytes, stdin: bytes, bounds: Bounds) -> Answer:
-    """A program from its start to its end: what it wrote, and how it ended."""
-    execution = Execution(loaded(module, bounds), bounds, stdin=stdin)
-    code, error = 0, None
-    try:
-        with execution.instance() as instance:
-            code = instance.run()
-    except CurtaError as reason:
-        error = reason
-    tokens = execution.figures.tokens
-    written = {
-        "stdout": shortened(execution.stdout, bounds),
-        "stderr": shortened(execution.stderr, bounds),
-        "exit_code": code if error is None else None,
-    }
-    if error is not None:
-        answer = failed(error, tokens)
-        return Answer(answer.text, written, tokens=tokens, error=answer.error)
-    ending = "" if code == 0 else f"\n(ended with exit code {code})"
-    text = f"{written['stdout']}{written['stderr']}{ending}"
-    return Answer(text, written, exact=True, tokens=tokens)
-
-
-def shortened(content: bytes | bytearray, bounds: Bounds) -> str:
-    """Output as text, as far as it may be told."""
-    text = content.decode(errors="replace")
-    rest = len(text) - bounds.characters
-    return text if rest <= 0 else f"{text[: bounds.characters]}... and {rest:,} characters more"
-
-
 def verified(module: bytes, stdin: bytes, bounds: Bounds) -> Answer:
     """A run that is kept for as long as it takes to compare it with hull caches."""
-    from curta.delegate.tools.program import computer
     from curta.machine.conversation import Host
     from curta.machine.kept.file import KeptRun
     from curta.machine.kept.keeping import create, play, run_invocations, segments

@@ -59,14 +59,15 @@ def of_c(path: str, name: str, bounds: Bounds | None) -> Found:
     from curta.delegate.tools.program import c_tools
 
     text = Path(path).read_text(encoding="utf-8", errors="replace")
-    return dict(c_tools(Source(path, text, str(Path(path).absolute().parent)), bounds))
+    source = Source(path, text, str(Path(path).absolute().parent))
+    return c_tools(source, bounds, functions=bool(name))
 
 
 def of_wasm(path: str, name: str, bounds: Bounds | None) -> Found:
-    from curta.delegate.tools.program import wasm_tools
+    from curta.delegate.tools.program import program_name, wasm_tools
     from curta.machine.toolchain import read_program
 
-    return dict(wasm_tools(read_program(path), bounds))
+    return wasm_tools(program_name(path), read_program(path), bounds)
 
 
 def of_python(path: str, name: str, bounds: Bounds | None) -> Found:
