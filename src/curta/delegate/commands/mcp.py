@@ -35,7 +35,7 @@ class Options:
     host: str = "127.0.0.1"
     port: int = 8001
     at_once: int = 2
-    bounds: Bounds = field(default_factory=lambda: Bounds(seconds=30.0))
+    bounds: Bounds = field(default_factory=Bounds)
 
 
 def run(options: Options) -> int:

@@ -193,7 +193,7 @@ def asked(question: Mapping[str, Any], bounds: Bounds, module: str = __name__) -
     command = [sys.executable, "-P", "-m", module]
     try:
         given = json.dumps(question).encode()
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RecursionError) as error:
         raise ToolError(f"the arguments are not JSON: {error}", "wrong arguments") from None
     environment = dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1", "CURTA_PLACES": "off"}
     folder = str(Path(question.get("path", "")).absolute().parent)

@@ -124,7 +124,10 @@ def kind_of(letter: str) -> Kind:
 def functions_of(source: Source) -> dict[str, Function | ToolError]:
     """Those of a file that are not static, by their names; or why one cannot be called."""
     flags = ("-fparse-all-comments", "-Xclang", "-skip-function-bodies", "-Xclang")
-    tree = json.loads(dumped(source, *flags, "-ast-dump=json"))
+    try:
+        tree = json.loads(dumped(source, *flags, "-ast-dump=json"))
+    except RecursionError:
+        raise ToolError(f"{source.name}: types in each other, too deep", "too deep") from None
     printed = dumped(source, *flags, "-ast-print").decode(errors="replace")
     aliases: dict[str, str] = {}
     found: dict[str, Function | ToolError] = {}

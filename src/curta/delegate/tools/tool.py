@@ -9,10 +9,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Protocol
 
-from curta.errors import CurtaError, LimitError, ModuleError, SourceError, ToolError
+from curta.errors import CurtaError, LimitError, ModuleError, SourceError, ToolError, UserError
 from curta.machine.values import show
 
 
@@ -45,9 +45,14 @@ class Bounds:
     """
 
     tokens: int = 50_000_000
-    seconds: float = 10.0
+    seconds: float = 30.0
     pages: int = 1_024
     characters: int = 4_000
+
+    def __post_init__(self) -> None:
+        for name, most in asdict(self).items():
+            if most <= 0:
+                raise UserError(f"--{name} {most}: expected more than 0")
 
 
 BRIEFS = {
