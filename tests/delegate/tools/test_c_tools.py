@@ -13,8 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from curta.delegate.tools import Tool
+from curta.delegate.tools import Tool, wrapper
 from curta.delegate.tools.program import ProgramTool
+from curta.delegate.tools.signature import Function
 from curta.engine.toolchain import build_library
 from curta.errors import ToolError
 
@@ -156,6 +157,13 @@ def test_what_goes_wrong_is_short_words(
     assert len(answer.text) <= 80
     assert (answer.value, answer.exact) == (None, False)
     assert answer.error
+
+
+@pytest.mark.parametrize("written", [b"", b"\1\0"])
+def test_results_that_were_overwritten_are_refused(written: bytes) -> None:
+    function = Function("f", "", (), "int")
+    with pytest.raises(ToolError, match="f overwrote its own results"):
+        wrapper.read(function, written, {})
 
 
 def test_a_call_knows_nothing_of_others(tools: Tools) -> None:

@@ -12,6 +12,7 @@ from curta.errors import UserError
 
 HERE = Path(__file__).parent
 MODULE = """(module
+  (func (export "_initialize"))
   (func (export "add") (param i64 i64) (result i64) (i64.add (local.get 0) (local.get 1)))
   (func (export "both") (param f64) (result f64 i32) (local.get 0) (i32.const 7)))"""
 

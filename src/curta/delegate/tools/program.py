@@ -227,8 +227,10 @@ def c_tools(source: Source, bounds: Bounds | None = None, *, functions: bool = F
 
 def c_tool(function: Function, program: LoadedProgram, bounds: Bounds) -> ProgramTool:
     def decode(given: Mapping[str, Any], returned: Result, output: bytes) -> Any:
-        if returned == wrapper.NO_ROOM or not isinstance(returned, int):
+        if returned == wrapper.NO_ROOM:
             raise ToolError(f"more than {bounds.pages} pages of memory", "out of memory")
+        if not isinstance(returned, int) or not 0 <= returned <= len(output):
+            raise wrapper.damaged(function)
         return wrapper.read(function, output[len(output) - returned :], given)
 
     return ProgramTool(
@@ -246,13 +248,15 @@ def c_tool(function: Function, program: LoadedProgram, bounds: Bounds) -> Progra
 # -- WebAssembly ---------------------------------------------
 
 
-def wasm_tools(name: str, module: bytes, bounds: Bounds | None = None) -> Found:
-    """A module with a _start is one tool; of others, every function that they export: numbers in,
-    numbers out.
+def wasm_tools(
+    name: str, module: bytes, bounds: Bounds | None = None, *, functions: bool = False
+) -> Found:
+    """A module with a _start is one tool, unless its functions are asked for; of others, every
+    function that they export: numbers in, numbers out.
     """
     bounds = bounds or Bounds()
     program = loaded(module, bounds)
-    if START in program.entries:
+    if START in program.entries and not functions:
         return {name: MainTool(name, "", program, bounds)}
     types = {
         name: FunctionType(entry.parameters, entry.results)

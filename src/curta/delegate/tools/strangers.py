@@ -139,7 +139,7 @@ def tool_of(question: Mapping[str, Any], bounds: Bounds) -> Tool:
     if "c" in question:
         found = c_tools(Source("program.c", question["c"]), bounds, functions=True)
     else:
-        found = wasm_tools("program", module_of(question), bounds)
+        found = wasm_tools("program", module_of(question), bounds, functions=True)
     tool = found.get(name)
     if tool is None:
         raise UserError(f"there is no function {name!r}; there are: {', '.join(found) or 'none'}")

@@ -67,7 +67,7 @@ def of_wasm(path: str, name: str, bounds: Bounds | None) -> Found:
     from curta.delegate.tools.program import program_name, wasm_tools
     from curta.machine.toolchain import read_program
 
-    return wasm_tools(program_name(path), read_program(path), bounds)
+    return wasm_tools(program_name(path), read_program(path), bounds, functions=bool(name))
 
 
 def of_python(path: str, name: str, bounds: Bounds | None) -> Found:

@@ -162,8 +162,20 @@ def packed(parameter: Parameter, numbers: list[Any]) -> bytes:
         raise ToolError(f"{words} for a {parameter.type}: {numbers!r:.60}", words) from None
 
 
+def damaged(function: Function) -> ToolError:
+    """A function can write over what the wrapper keeps: its memory is the same."""
+    return ToolError(f"{function.name} overwrote its own results", "used memory that is not its")
+
+
 def read(function: Function, content: bytes, arguments: Mapping[str, Any]) -> Any:
     """What the wrapper wrote: a value, or several by their names."""
+    try:
+        return results(function, content, arguments)
+    except struct.error:
+        raise damaged(function) from None
+
+
+def results(function: Function, content: bytes, arguments: Mapping[str, Any]) -> Any:
     reader, found = Reader(content), dict[str, Any]()
     lengths = lengths_of(function, arguments)
     if pointed(function.result)[0]:
