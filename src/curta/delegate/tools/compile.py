@@ -20,8 +20,9 @@ from pathlib import Path
 
 from curta.delegate.tools import confine
 from curta.errors import SourceError, ToolError
+from curta.machine import toolchain
 from curta.machine.toolchain import PROGRAMS, Compilation, zig
-from curta.store import key_of
+from curta.store import key_of, sources_digest
 
 COMPILING = confine.Limits(seconds=10, memory=1 << 30, output=32 << 20, alone=True)
 LONGEST = 200_000
@@ -39,6 +40,7 @@ FLAGS = (
     *("-mcpu=mvp", "-msign-ext", "-mmutable-globals", "-mbulk-memory", "-mnontrapping-fptoint"),
     *("-mmultivalue", "-fno-gnu-inline-asm", "-ferror-limit=5", "-fmacro-backtrace-limit=1"),
     *("-fno-crash-diagnostics", "-fno-color-diagnostics", "-Xclang", "-disable-pragma-debug-crash"),
+    *(flag for flag in toolchain.FLAGS if flag.startswith("-D")),
 )
 REACTOR = ("-mexec-model=reactor",)
 """For a program without a main, whose functions are called."""
@@ -62,7 +64,8 @@ def dumped(source: Source, *flags: str) -> bytes:
 def build(source: Source, wrapper: str = "") -> bytes:
     """The module: with a main, or with what the wrapper exports. It is kept."""
     expanded = dumped(source, "-E", "-P")
-    key = key_of(expanded, zig().identity.encode(), wrapper.encode(), repr(FLAGS).encode())
+    made_by = sources_digest("machine/libc/*.o", "machine/toolchain.py", "delegate/tools/*.py")
+    key = key_of(made_by, expanded, wrapper.encode(), zig().identity.encode())
     kept = PROGRAMS.read(key)
     if kept is None:
         kept = compiled(source, wrapper)
