@@ -66,7 +66,7 @@ async def ask_everything(client: Client) -> None:
     found = await structure(client, "run_wasm", module=ADD, function="add", arguments=[2])
     assert found["value"] == 3
     found = await structure(client, "verify", source=PRINTS, stdin="A")
-    assert found["value"]["verdict"] == "verified"
+    assert found["value"]["verdict"] == "verified, except what wasmtime would do"
     assert found["value"]["compared"] > 20
 
 

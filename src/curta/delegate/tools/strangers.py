@@ -174,7 +174,7 @@ def verified(module: bytes, stdin: bytes, bounds: Bounds) -> Answer:
             replay = Replay("hull", tokens=opening + COMPARED)
             plan = jobs.planned(replay, kept, ready, None)
             compared = jobs.verify_run(kept, ready, plan, work_of(ready, plan.level))
-            verdict = words.verdict(kept, plan, on_wasmtime=True)
+            verdict = words.verdict(kept, plan, on_wasmtime=False)
             value = {"verdict": verdict, "compared": compared.spoken, "run": words.of_run(kept)}
             tokens = kept.ending.tokens if kept.ending is not None else 0
     text = f"{verdict}; {compared.spoken:,} tokens are those of hull caches"

@@ -46,10 +46,8 @@ def named_by(word: str, bounds: Bounds | None = None) -> list[Tool]:
     usable = [tool for tool in chosen.values() if not isinstance(tool, ToolError)]
     if not usable:
         reasons = [str(each) for each in chosen.values() if isinstance(each, ToolError)]
-        names = ", ".join(found) or "none"
-        why = "; ".join(reasons) or f"{path} has no function {name}; there are: {names}".replace(
-            "function ;", "function that can be called;"
-        )
+        lacking = f"{path} has no function {name or 'that can be called'}"
+        why = "; ".join(reasons) or f"{lacking}; there are: {', '.join(found) or 'none'}"
         raise UserError(f"--tool {word}: {why}")
     return usable
 
