@@ -105,6 +105,7 @@ def test_only_functions_with_a_body_that_others_can_call_are_offered(
         ("split", {"seconds": 7385}, {"hours": 2, "minutes": 3}),
         ("solved", {"board": [0, 1, 2, 3], "colour": 5}, {"result": True, "board": [8, 7, 6, 5]}),
         ("half", {"number": 3}, 1.5),
+        ("NATIVE", {}, {"result": 4, "out_result": 3, "out": 3, "out_x": 3}),
         ("digits", {"digits": [1, 255]}, 255),
         ("take", {"at": 6, "room": 7}, 42),
         ("days_between", {"first": 2.0, "second": 5}, 3),

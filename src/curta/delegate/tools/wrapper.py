@@ -17,13 +17,15 @@ from curta.delegate.tools.signature import ROOM, Function, Parameter, pointed
 from curta.errors import ToolError
 
 NO_ROOM = -1
+RETURNED = "result"
+"""The name of what a function returns, among several results."""
 MISSING = 0xFFFFFFFF
 """The length of a text that is a null pointer."""
 PRELUDE = """
-#define NATIVE(name) __attribute__((import_module("curta"), import_name(name)))
+#define _native(name) __attribute__((import_module("curta"), import_name(name)))
 typedef unsigned int _word;
-NATIVE("argument") _word _argument(_word at);
-NATIVE("write") void _write(_word file, _word byte);
+_native("argument") _word _argument(_word at);
+_native("write") void _write(_word file, _word byte);
 static _word _at, _written, _lacking;
 
 static void _take(void *into, _word bytes) {
@@ -177,31 +179,41 @@ def read(function: Function, content: bytes, arguments: Mapping[str, Any]) -> An
 
 def results(function: Function, content: bytes, arguments: Mapping[str, Any]) -> Any:
     reader, found = Reader(content), dict[str, Any]()
-    lengths = lengths_of(function, arguments)
+    lengths, names = lengths_of(function, arguments), result_names(function)
+    returned: Any = None
     if pointed(function.result)[0]:
-        found["result"] = reader.text()
+        returned = reader.text()
     elif function.result != "void":
-        (found["result"],) = reader.numbers(Parameter("", function.result).layout, 1)
-    for parameter in function.parameters:
-        if parameter.result and parameter.role == "text":
-            found[short(parameter)] = reader.text()
-        elif parameter.result:
-            count = lengths.get(parameter.length, parameter.size or 1)
-            several = reader.numbers(parameter.layout, count)
-            found[short(parameter)] = several if parameter.role == "array" else several[0]
-    if function.returns_length:
-        count = found.pop("result")
-        for parameter in filter(function.own_room, function.parameters):
-            if not 0 <= count <= ROOM:
-                what = f"{function.name} returned {count} as the length of its results"
-                raise ToolError(f"{what}; there is room for {ROOM:,}", "too many results")
-            found[short(parameter)] = found[short(parameter)][:count]
+        (returned,) = reader.numbers(Parameter("", function.result).layout, 1)
+    if function.result != "void" and not function.returns_length:
+        found[RETURNED] = returned
+    for parameter in (each for each in function.parameters if each.result):
+        name = names[parameter.name]
+        if parameter.role == "text":
+            found[name] = reader.text()
+            continue
+        count = lengths.get(parameter.length, parameter.size or 1)
+        several = reader.numbers(parameter.layout, count)
+        if function.own_room(parameter):
+            several = several[: checked_length(function, returned)]
+        found[name] = several if parameter.role == "array" else several[0]
     return next(iter(found.values())) if len(found) == 1 else found or None
 
 
-def short(parameter: Parameter) -> str:
-    """What a result is called."""
-    return parameter.name.removeprefix("out").strip("_") or parameter.name
+def checked_length(function: Function, length: int) -> int:
+    """How many elements a function says that it wrote."""
+    if not 0 <= length <= ROOM:
+        what = f"{function.name} returned {length} as the length of its results"
+        raise ToolError(f"{what}; there is room for {ROOM:,}", "too many results")
+    return length
+
+
+def result_names(function: Function) -> dict[str, str]:
+    """What results are called, by their parameters: without `out`, if that leaves them apart."""
+    names = [each.name for each in function.parameters if each.result]
+    short = [name.removeprefix("out").strip("_") or name for name in names]
+    is_clear = len({RETURNED, *short}) > len(short)
+    return dict(zip(names, short if is_clear else names, strict=True))
 
 
 class Reader:
