@@ -89,7 +89,13 @@ LARGE = {
 }
 
 
-@pytest.mark.parametrize("attack", LARGE)
+SLOW = {"macros", "a long else if"}
+
+
+@pytest.mark.parametrize(
+    "attack",
+    [pytest.param(each, marks=[pytest.mark.slow] * (each in SLOW)) for each in LARGE],
+)
 def test_what_is_large_ends_soon(attack: str) -> None:
     started = time.monotonic()
     with pytest.raises((SourceError, ToolError)) as refused:

@@ -65,6 +65,9 @@ async def ask_everything(client: Client) -> None:
     assert found["value"] == {"stdout": "B", "stderr": "", "exit_code": 3}
     found = await structure(client, "run_wasm", module=ADD, function="add", arguments=[2])
     assert found["value"] == 3
+
+
+async def ask_for_proof(client: Client) -> None:
     found = await structure(client, "verify", source=PRINTS, stdin="A")
     assert found["value"]["verdict"] == "verified, except what wasmtime would do"
     assert found["value"]["compared"] > 20
@@ -86,7 +89,9 @@ async def ask_badly(client: Client) -> None:
         assert words in (await structure(client, name, **arguments))["error"]
 
 
-@pytest.mark.parametrize("ask", [ask_everything, ask_badly])
+@pytest.mark.parametrize(
+    "ask", [ask_everything, ask_badly, pytest.param(ask_for_proof, marks=pytest.mark.slow)]
+)
 def test_a_client_on_stdio_is_answered(ask: Callable[[Client], Awaitable[None]]) -> None:
     on_stdio(ask)
 
