@@ -27,7 +27,7 @@ def run(name: str, *arguments: str) -> str:
 def test_teaching_a_model_to_call(tmp_path: Path) -> None:
     """All of it with a tiny model: the data, both adapters, the evaluation."""
     pytest.importorskip("peft")
-    from tiny_language_models import save_model_of_any_text
+    from tests.support.tiny_language_models import save_model_of_any_text
 
     save_model_of_any_text(tmp_path / "tiny")
     short = ["--train=60", "--steps=2", "--count=8", "--max-new-tokens=8", "--precision=float32"]

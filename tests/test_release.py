@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from release import BESIDE, build, check, in_sdist, in_wheel, sources
+from tests.support.release import BESIDE, build, check, in_sdist, in_wheel, sources
 
 
 @pytest.fixture(scope="module")

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from commands_page import differences
 from curta.app import bake
 from curta.app.command_line import main
+from tests.support.commands_page import differences
 
 Capture = pytest.CaptureFixture[str]
 

@@ -74,7 +74,7 @@ def test_a_question_is_answered_by_a_model(
     pytest.importorskip("transformers")
     from curta.delegate import models
     from curta.delegate.interception.generator import CalcGenerator
-    from tiny_language_models import chat_tokenizer, model
+    from tests.support.tiny_language_models import chat_tokenizer, model
 
     asked: list[object] = []
 
@@ -111,7 +111,7 @@ def test_what_cannot_be_is_said_in_a_line(
     pytest.importorskip("peft")
     from peft import LoraConfig, get_peft_model
 
-    from tiny_language_models import chat_tokenizer, model
+    from tests.support.tiny_language_models import chat_tokenizer, model
 
     model("grouped queries").save_pretrained(tmp_path / "base")
     chat_tokenizer().save_pretrained(tmp_path / "base")

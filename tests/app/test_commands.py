@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from commands_page import MARK, PAGE, differences, generated, modules
 from curta import __version__
 from curta.app.command_line import main
 from curta.app.commands import COMMANDS, EXTRAS, GROUPS, NEEDED, ROOMS, listed, module_of
 from curta.app.parser import parse
 from curta.options import MISSING, build, options_of, shown
+from tests.support.commands_page import MARK, PAGE, differences, generated, modules
 
 Capture = pytest.CaptureFixture[str]
 LIGHT = """

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from commands_page import differences
 from curta.app.command_line import main
 from curta.delegate.commands import train
 from curta.delegate.data import mix
 from curta.delegate.data.example import Example
 from curta.errors import DataError
+from tests.support.commands_page import differences
 
 GSM8K = {"question": "How many in all?", "answer": "It is 2+3 = <<2+3=5>>5.\n#### 5"}
 
@@ -74,7 +74,7 @@ def test_an_adapter_is_trained_and_loads_again(
 ) -> None:
     pytest.importorskip("peft")
     from curta.delegate import models
-    from tiny_language_models import chat_tokenizer, model
+    from tests.support.tiny_language_models import chat_tokenizer, model
 
     base, data, out = (str(tmp_path / name) for name in ("base", "data", "adapter"))
     copy.deepcopy(model("grouped queries")).float().save_pretrained(base)

@@ -18,7 +18,6 @@ import pytest
 from safetensors.numpy import load_file
 
 pytest.importorskip("jax")
-from commands_page import differences
 from curta.app.command_line import main
 from curta.learn import profile
 from curta.learn.commands import profile as profile_command
@@ -32,7 +31,8 @@ from curta.learn.report import profile as report
 from curta.learn.report.parts import written
 from curta.learn.training.state import new_state, picked
 from curta.learn.units import PRESETS, TrainingOptions, UnitResult, run_benchmark
-from tiny_runs import tiny_run
+from tests.support.commands_page import differences
+from tests.support.tiny_runs import tiny_run
 
 Capture = pytest.CaptureFixture[str]
 

@@ -55,7 +55,7 @@ def test_the_commands_with_a_language_model_succeed_with_a_tiny_one(
     import shlex
 
     pytest.importorskip("peft")
-    from tiny_language_models import chat_tokenizer, model
+    from tests.support.tiny_language_models import chat_tokenizer, model
 
     monkeypatch.chdir(tmp_path)
     copy.deepcopy(model("grouped queries")).float().save_pretrained("tiny")

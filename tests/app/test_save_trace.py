@@ -9,7 +9,7 @@ import pytest
 from curta.app.command_line import main
 from curta.compiler import load_model
 from curta.engine import LEVELS, load_trace
-from model_page import differences
+from tests.support.model_page import differences
 
 Capture = pytest.CaptureFixture[str]
 

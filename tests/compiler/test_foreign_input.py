@@ -15,12 +15,12 @@ import torch
 from safetensors.torch import save_file
 
 import curta.engine.transformer as transformer
-from agreement import carrying
 from curta.compiler import Model, compile, load_model
 from curta.compiler.model import digest, model_from_parts
 from curta.compiler.verify import verify
 from curta.engine import LEVELS, Level, load
 from curta.errors import CurtaError, FileError, TokenError
+from tests.support.agreement import carrying
 
 
 def counting() -> Model:

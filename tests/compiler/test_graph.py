@@ -9,7 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from agreement import agreed, carrying
 from curta.compiler import (
     Graph,
     Node,
@@ -33,6 +32,7 @@ from curta.engine import LEVELS, load
 from curta.engine.evaluate import GraphSession
 from curta.engine.native.emit import model_to_c
 from curta.errors import CertificateError, GraphError, RegionError
+from tests.support.agreement import agreed, carrying
 
 
 def small() -> tuple[Graph, Node]:

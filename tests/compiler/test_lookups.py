@@ -7,13 +7,13 @@ from typing import Literal
 import numpy as np
 import pytest
 
-from agreement import agreed, carrying, said_by
 from curta.compiler import Graph, Model, Node, compile
 from curta.compiler.derived import count_reached
 from curta.compiler.numbers import ceil_log2
 from curta.engine import load
 from curta.engine.replay import replay
 from curta.errors import CertificateError
+from tests.support.agreement import agreed, carrying, said_by
 
 SAYING = 8
 

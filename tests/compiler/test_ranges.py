@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from agreement import agreed, kept
 from curta.compiler import Graph, Node, at_least, clamp, compile, equals
 from curta.compiler.lower import lower
 from curta.compiler.numbers import Number, Range, power_of_two
@@ -18,7 +17,8 @@ from curta.compiler.resolve import resolve
 from curta.engine.evaluate import GraphSession
 from curta.engine.expected import CircuitSession
 from curta.errors import CertificateError, RegionError
-from random_graphs import TOKENS, graphs
+from tests.support.agreement import agreed, kept
+from tests.support.random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64
 

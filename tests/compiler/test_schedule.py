@@ -14,7 +14,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from agreement import agreed, carrying, kept
 from curta.compiler import Graph, Node, at_least, at_position, compile
 from curta.compiler.layout import check_layout, schedule_to_layout
 from curta.compiler.lower import lower
@@ -28,7 +27,8 @@ from curta.compiler.schedule import (
 )
 from curta.compiler.tasks import Work, circuit_to_work
 from curta.errors import CertificateError
-from random_graphs import TOKENS, graphs
+from tests.support.agreement import agreed, carrying, kept
+from tests.support.random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64
 searching = settings(

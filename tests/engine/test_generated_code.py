@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import curta.engine.native as native
-from agreement import agreed, carrying, kept, said_by
 from curta.compiler import Graph, Model, Node, compile, equals
 from curta.engine import load
 from curta.engine.native.emit import model_to_c
 from curta.errors import CertificateError, CompilerNotFoundError, CurtaError, RegionError
-from random_graphs import TOKENS, graphs
+from tests.support.agreement import agreed, carrying, kept, said_by
+from tests.support.random_graphs import TOKENS, graphs
 
 MISS = 8
 NAMES = [f"t{number}" for number in range(9)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from curta.compiler import Graph, Model, compile
 from curta.engine import LEVELS, Level, load
 from curta.errors import CertificateError, RegionError
-from random_graphs import TOKENS, graphs
+from tests.support.random_graphs import TOKENS, graphs
 
 MAX_TOKENS = 64
 

@@ -22,8 +22,8 @@ from curta.engine.native import Native
 from curta.engine.native.emit import model_to_c
 from curta.errors import CertificateError, RegionError
 from curta.gallery import PROGRAMS
-from random_graphs import TOKENS, graphs
-from slow import all_but
+from tests.support.random_graphs import TOKENS, graphs
+from tests.support.slow import all_but
 
 Outcome = tuple[list[int], str | None]
 SPECIALISED = "static int64_t run("

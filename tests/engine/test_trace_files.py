@@ -17,7 +17,7 @@ from curta.engine import load, load_trace, save_trace
 from curta.engine.model_cache import compile_cached
 from curta.errors import FileError
 from curta.gallery import PROGRAMS
-from model_page import PAGE, differences, function
+from tests.support.model_page import PAGE, differences, function
 
 
 def parity() -> Model:

@@ -20,7 +20,7 @@ from curta.engine import load, save_trace
 from curta.engine.model_cache import compile_cached
 from curta.gallery import PROGRAMS
 from curta.machine.bake import bake
-from model_page import function
+from tests.support.model_page import function
 
 CHECKER = Path(__file__).parents[2] / "examples" / "check_trace.py"
 PYTHON = [sys.executable, "-I", "-W", "error"]

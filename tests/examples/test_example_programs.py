@@ -8,10 +8,10 @@ import math
 import re
 
 import pytest
-from example_cases import CASES, EXAMPLES, HELLO, INKALA, SUMS, Case
 
-from count_instructions import Counted, run_in_wasmtime
+from bench.count_instructions import Counted, run_in_wasmtime
 from curta.machine.toolchain import read_program
+from tests.examples.example_cases import CASES, EXAMPLES, HELLO, INKALA, SUMS, Case
 
 
 def ran(case: Case) -> Counted:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from example_cases import CASES, Case
 
 from curta import Machine
 from curta.machine.bake import bake
 from curta.machine.run import Run
+from tests.examples.example_cases import CASES, Case
 
 LONG = {"sudoku-inkala", "sha256-own", "lisp", "floats", "nbody"}
 """More than half a million tokens each."""

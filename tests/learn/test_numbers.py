@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from curta.learn import numbers
 from curta.learn.numbers import Number
-from learn_texts import FAST_COMPILE
+from tests.support.learn_texts import FAST_COMPILE
 
 PLACES = 100
 BASES = (2, 10, 16, 1000)

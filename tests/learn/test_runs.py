@@ -19,7 +19,7 @@ from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.files import whole
 from curta.learn.folder import RunFolder, new_path, write
 from curta.learn.options import choices
-from tiny_runs import TINY, tiny, tiny_run
+from tests.support.tiny_runs import TINY, tiny, tiny_run
 
 STOPPED = """
 import os, sys, time

@@ -16,7 +16,7 @@ from curta.learn.numbers import Number
 from curta.learn.problem import Problem, numbers_in
 from curta.learn.sampling import Part, Sampler, balanced_carries, in_test
 from curta.learn.statistics import check_split, problems_in, statistics
-from learn_texts import FAST_COMPILE, language
+from tests.support.learn_texts import FAST_COMPILE, language
 
 SHARE = 0.2
 

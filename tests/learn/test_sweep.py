@@ -10,7 +10,7 @@ import pytest
 
 from curta.errors import ExperimentError
 from curta.learn import sweep
-from tiny_runs import TINY, tiny, tiny_run
+from tests.support.tiny_runs import TINY, tiny, tiny_run
 
 BASE = """
 [base]

@@ -8,7 +8,6 @@ from itertools import product
 import numpy as np
 import pytest
 
-from conversation import assert_same, program_of, spoken
 from curta.machine.encode import encode_word
 from curta.machine.float_words import FLOATS
 from curta.machine.instructions import (
@@ -23,8 +22,9 @@ from curta.machine.instructions import (
 )
 from curta.machine.program import PRIVATE, CoreProgram, Segment
 from curta.machine.wasm.floats import F32, F64
-from float_draws import numbers, pairs, powers, special, wide_singles
-from float_unit import halves, sources_of
+from tests.support.conversation import assert_same, program_of, spoken
+from tests.support.float_draws import numbers, pairs, powers, special, wide_singles
+from tests.support.float_unit import halves, sources_of
 
 EDGES = [0, 1, 5, 31, 255, 4095, 4096, 65537, 2**24, 2**31 - 1, 2**31, WORD - 2, WORD - 1]
 EXIT = Instruction("exit")

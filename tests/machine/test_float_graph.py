@@ -13,14 +13,14 @@ from functools import cache
 import numpy as np
 import pytest
 
-import float_cases
 from curta.machine.float_digits import missing_digits
 from curta.machine.float_words import FLOATS
 from curta.machine.wasm.floats import F32, F64, Format
-from float_cases import DECISIONS
-from float_draws import Words, numbers, pairs, powers, singly, special, wide_singles
-from float_quotient_draws import quotients, roots
-from float_unit import (
+from tests.support import float_cases
+from tests.support.float_cases import DECISIONS
+from tests.support.float_draws import Words, numbers, pairs, powers, singly, special, wide_singles
+from tests.support.float_quotient_draws import quotients, roots
+from tests.support.float_unit import (
     ARITHMETIC,
     BY_DIGITS,
     FORMATS,
@@ -34,7 +34,7 @@ from float_unit import (
     packed,
     sources_of,
 )
-from graph_values import Numbers
+from tests.support.graph_values import Numbers
 
 COUNT = 8000
 """Of every operation by default."""

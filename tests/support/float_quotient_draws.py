@@ -12,7 +12,18 @@ from collections.abc import Callable
 import numpy as np
 
 from curta.machine.wasm.floats import Format
-from float_draws import Pair, Random, Words, exponents, fractions, made, pairs, short, singly, top
+from tests.support.float_draws import (
+    Pair,
+    Random,
+    Words,
+    exponents,
+    fractions,
+    made,
+    pairs,
+    short,
+    singly,
+    top,
+)
 
 Significands = tuple[int, int]
 

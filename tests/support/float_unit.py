@@ -14,8 +14,8 @@ from curta.machine.parts.operations import Sources
 from curta.machine.parts.token import FLOAT_DIGITS, Token
 from curta.machine.parts.words import word_of
 from curta.machine.wasm.floats import F32, F64, Format
-from float_draws import Words
-from graph_values import GraphValues, Numbers
+from tests.support.float_draws import Words
+from tests.support.graph_values import GraphValues, Numbers
 
 FloatArray = npt.NDArray[np.float32] | npt.NDArray[np.float64]
 Compute = Callable[[FloatArray, FloatArray], FloatArray]

@@ -19,7 +19,7 @@ from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.stops import Piece
 from curta.delegate.serving.writing import Failed, Finished, Told, Wanted, Writing
-from tiny_language_models import Push, chat_tokenizer, model
+from tests.support.tiny_language_models import Push, chat_tokenizer, model
 
 NAME = "tiny"
 PROMPTS = ("a", "ab, 12 c", "<<calc: 1+", "b <<calc: 2*3>> = 6 and cé" * 2, "é")

@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
-from enclosures import Interval, Uncertain, enclose
-from random_programs import programs
 
 from curta.delegate.calculator import Budget
 from curta.delegate.calculator.backends import Outcome, backend
@@ -21,6 +19,8 @@ from curta.delegate.calculator.backends.packed import Status
 from curta.delegate.calculator.operations import TABLE
 from curta.delegate.calculator.program import Apply, Program
 from curta.errors import CalculatorError, TooLargeError, UndefinedError
+from tests.delegate.calculator.enclosures import Interval, Uncertain, enclose
+from tests.delegate.calculator.random_programs import programs
 
 BUDGET = Budget()
 FLOATS = ("kernel", "torch")

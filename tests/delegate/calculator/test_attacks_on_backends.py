@@ -6,12 +6,12 @@ import math
 from functools import cache
 
 import pytest
-from test_attacks import CASES
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.backends import NAMES
 from curta.delegate.calculator.calculator import Result
 from curta.errors import CalculatorError, TooLargeError, UndefinedError
+from tests.delegate.tools.test_attacks import CASES
 
 FLOATS = ("kernel", "torch")
 MULTIPLES = (

@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from random_programs import RATIONALS, programs
 
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends import Exact
@@ -21,6 +20,7 @@ from curta.delegate.calculator.operations import OPERATIONS, TABLE
 from curta.delegate.calculator.program import Apply, Program, Push
 from curta.engine.toolchain import find_compiler
 from curta.errors import CalculatorError, TooLargeError, TooLongError
+from tests.delegate.calculator.random_programs import RATIONALS, programs
 
 BUDGET = Budget()
 EXACT = Exact(BUDGET)

@@ -9,8 +9,6 @@ import sys
 
 import numpy as np
 import pytest
-from random_programs import programs
-from test_backends import BY_HAND
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.backends import kernel
@@ -19,6 +17,8 @@ from curta.delegate.calculator.backends.packed import pack
 from curta.delegate.calculator.operations import TABLE
 from curta.delegate.calculator.program import Apply, Program
 from curta.errors import CalculatorError
+from tests.delegate.calculator.random_programs import programs
+from tests.delegate.calculator.test_backends import BY_HAND
 
 needs_triton = pytest.mark.skipif(
     importlib.util.find_spec("triton") is None, reason="triton is not installed"

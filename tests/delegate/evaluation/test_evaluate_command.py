@@ -10,13 +10,13 @@ import pytest
 
 pytest.importorskip("peft")
 
-from commands_page import differences
 from curta.app.command_line import main
 from curta.delegate.commands import evaluate
 from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
 from curta.terminal import Progress
-from tiny_language_models import chat_tokenizer, model
+from tests.support.commands_page import differences
+from tests.support.tiny_language_models import chat_tokenizer, model
 
 # peft asks transformers for something that has another name by now.
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")

@@ -12,8 +12,6 @@ import pytest
 pytest.importorskip("transformers")
 pytest.importorskip("matplotlib")
 
-from scripted_answers import LIMIT, Scripted, answer
-
 from curta.delegate.data.answers import is_right
 from curta.delegate.evaluation.comparison import Share
 from curta.delegate.evaluation.figures import Figures
@@ -22,6 +20,7 @@ from curta.delegate.evaluation.report import marked, write_report
 from curta.delegate.evaluation.running import evaluate
 from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, SVAMP, TEMPLATES, Question
 from curta.delegate.evaluation.systems import System
+from tests.delegate.evaluation.scripted_answers import LIMIT, Scripted, answer
 
 POWER = "1208925819614629174706177"
 QUESTIONS = [

@@ -26,7 +26,7 @@ from transformers import LogitsProcessorList
 from curta.delegate.interception.events import CallResult
 from curta.delegate.interception.generator import CalcGenerator
 from curta.errors import UserError
-from tiny_language_models import Push, model, tokenizer
+from tests.support.tiny_language_models import Push, model, tokenizer
 
 # The harness and what it imports have warnings of their own.
 pytestmark = pytest.mark.filterwarnings("ignore")

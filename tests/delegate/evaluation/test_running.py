@@ -10,14 +10,13 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from scripted_answers import LIMIT, Scripted
-
 from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.running import Progress, batches, evaluate
 from curta.delegate.evaluation.suites import Question
 from curta.delegate.evaluation.systems import System, generator, systems, writer
 from curta.errors import DataError
-from tiny_language_models import chat_tokenizer, model
+from tests.delegate.evaluation.scripted_answers import LIMIT, Scripted
+from tests.support.tiny_language_models import chat_tokenizer, model
 
 QUESTIONS = [
     Question(f"templates/{at}", "templates", f"{'very ' * at}long?", "5", "stories")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_answers import LIMIT, answer
 
 from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, TEMPLATES, Question
 from curta.delegate.evaluation.taxonomy import WRONG, verdict
+from tests.delegate.evaluation.scripted_answers import LIMIT, answer
 
 EGGS = Question("templates/0", TEMPLATES, "12 boxes of 7 eggs: how many?", "84", "stories")
 NOBODY = Question("mistakes/0", MISTAKES, "7 eggs for each of 0?", "undefined", "mistake")

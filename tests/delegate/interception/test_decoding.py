@@ -21,7 +21,7 @@ from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
 from curta.delegate.interception.reference import decode
 from curta.errors import ExpressionSyntaxError, UserError
-from tiny_language_models import FAMILIES, Push, chat_tokenizer, model, tokenizer
+from tests.support.tiny_language_models import FAMILIES, Push, chat_tokenizer, model, tokenizer
 
 TOKENS = 48
 PROMPTS = ("a", "ab, 12 c", "<<calc: 1+", "b <<calc: 2*3>> = 6 and cé" * 2)

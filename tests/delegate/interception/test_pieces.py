@@ -18,7 +18,7 @@ from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.pieces import INCOMPLETE, Fragments, TokenText
 from curta.delegate.interception.protocol import Protocol
 from curta.errors import TokenError
-from tiny_language_models import tokenizer
+from tests.support.tiny_language_models import tokenizer
 
 CORPUS = [
     "<<calc: 12*34>> = 408, so",

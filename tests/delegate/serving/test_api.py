@@ -20,7 +20,7 @@ pytest.importorskip("openai")
 
 import openai
 
-from served import NAME, PROMPTS, Slow, alone, server, until
+from tests.support.served import NAME, PROMPTS, Slow, alone, server, until
 
 FAMILY = "grouped queries"
 TOKENS = 24

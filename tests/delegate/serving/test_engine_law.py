@@ -17,8 +17,18 @@ from curta.delegate.interception import caches
 from curta.delegate.serving.batch import Batch, Model, joined
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.writing import Failed, Finished, Wanted
-from served import PROMPTS, Collected, Slow, alone, engine, generator, submit, tokens_of, until
-from tiny_language_models import FAMILIES, model
+from tests.support.served import (
+    PROMPTS,
+    Collected,
+    Slow,
+    alone,
+    engine,
+    generator,
+    submit,
+    tokens_of,
+    until,
+)
+from tests.support.tiny_language_models import FAMILIES, model
 
 TOKENS = (5, 24)
 

@@ -19,7 +19,7 @@ pytest.importorskip("uvicorn")
 from curta.app.command_line import main, read
 from curta.delegate.serving.limits import Limits
 from curta.errors import UserError
-from tiny_language_models import chat_tokenizer, model
+from tests.support.tiny_language_models import chat_tokenizer, model
 
 SCRIPT = "import sys; from curta.app.entry import main; sys.exit(main())"
 IMPORTS = """

@@ -15,7 +15,7 @@ from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training.encoding import IGNORED, Encoder, batch
 from curta.delegate.training.order import batches
 from curta.errors import DataError
-from tiny_language_models import chat_tokenizer, tokenizer, tokenizer_of_any_text
+from tests.support.tiny_language_models import chat_tokenizer, tokenizer, tokenizer_of_any_text
 
 ONE = Example(
     "How many?",

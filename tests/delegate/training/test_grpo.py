@@ -40,7 +40,7 @@ from curta.delegate.training.rewards import JUDGES, Asked
 from curta.delegate.training.rollouts import cut, rollouts
 from curta.delegate.training.sft import train
 from curta.errors import DataError, DivergedError, UserError
-from tiny_language_models import Push, chat_tokenizer, model
+from tests.support.tiny_language_models import Push, chat_tokenizer, model
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning"),

@@ -24,7 +24,7 @@ from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import Encoder
 from curta.delegate.training.sft import train
 from curta.errors import DataError
-from tiny_language_models import chat_tokenizer, model
+from tests.support.tiny_language_models import chat_tokenizer, model
 
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
 

@@ -20,7 +20,7 @@ from curta.delegate.markers import as_tokens, make_room, write_markers
 from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
 from curta.errors import DataError
-from tiny_language_models import chat_tokenizer, model
+from tests.support.tiny_language_models import chat_tokenizer, model
 
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
 

@@ -22,7 +22,7 @@ from curta.delegate import models
 from curta.delegate.data.mix import Mix, build, read, write
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.sft import train
-from tiny_language_models import chat_tokenizer, model
+from tests.support.tiny_language_models import chat_tokenizer, model
 
 pytestmark = [
     pytest.mark.slow,

@@ -26,7 +26,7 @@ from curta.delegate.training.encoding import Encoded, batch
 from curta.delegate.training.kept import last_validation
 from curta.delegate.training.sft import Lessons, Report, encode, loss_of, passes, train, update
 from curta.errors import DataError
-from tiny_language_models import chat_tokenizer, model
+from tests.support.tiny_language_models import chat_tokenizer, model
 
 # peft asks transformers for something that has another name by now.
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")

@@ -11,13 +11,13 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from hull_cases import CASES, admitted, directions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.engine.hull import Backend, HullCache, Ties, TopKCache
 from curta.engine.hull.reference import Found, hard_maximum
 from curta.errors import CompilerNotFoundError, HullError
+from tests.engine.hull.hull_cases import CASES, admitted, directions
 
 TIES: tuple[Ties, ...] = ("latest", "average")
 coordinates = st.one_of(

@@ -6,14 +6,14 @@ import random
 
 import numpy as np
 import pytest
-from hull_cases import CASES, directions
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_hull_cache import agrees
 
 from curta.engine.hull import Backend, HullCache3D, Ties
 from curta.engine.hull.reference import Found, hard_maximum
 from curta.errors import HullError
+from tests.engine.hull.hull_cases import CASES, directions
+from tests.engine.hull.test_hull_cache import agrees
 
 TIES: tuple[Ties, ...] = ("latest", "average")
 small = st.integers(-2, 2).map(float)

@@ -7,13 +7,13 @@ from itertools import chain
 
 import numpy as np
 import pytest
-from hull_cases import CASES, directions
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.engine.hull import Backend, TopKCache
 from curta.engine.hull.reference import top_k
 from curta.errors import HullError
+from tests.engine.hull.hull_cases import CASES, directions
 
 small_vectors = st.tuples(st.integers(-3, 3).map(float), st.integers(-3, 3).map(float))
 

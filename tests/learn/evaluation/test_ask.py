@@ -7,7 +7,7 @@ import pytest
 from curta.errors import ExperimentError, TokenError
 from curta.learn.evaluation.samples import ask
 from curta.learn.training.state import picked
-from tiny_runs import tiny_run
+from tests.support.tiny_runs import tiny_run
 
 
 def test_every_token_is_the_most_probable_one() -> None:

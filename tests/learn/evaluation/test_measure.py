@@ -29,8 +29,8 @@ from curta.learn.language import Rows
 from curta.learn.numbers import Number, number, to_integer
 from curta.learn.problem import Problem
 from curta.learn.sampling import uniform_digits
-from slow import all_but
-from tiny_runs import TINY, tiny, tiny_run
+from tests.support.slow import all_but
+from tests.support.tiny_runs import TINY, tiny, tiny_run
 
 ROWS = 512
 """One shape for all tests, so that drawing is compiled once for each number of places."""

@@ -29,8 +29,8 @@ from curta.learn.models.transformer import Transformer
 from curta.learn.positions.base import Positions
 from curta.learn.reading import read
 from curta.learn.training.state import new_model
-from filled_models import filled
-from written_rows import written_rows
+from tests.support.filled_models import filled
+from tests.support.written_rows import written_rows
 
 TINY = ModelConfig(width=8, layers=2, heads=2, feedforward=12)
 

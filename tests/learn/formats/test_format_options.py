@@ -15,7 +15,7 @@ from curta.learn.formats.sentences import WORDS
 from curta.learn.language import Language
 from curta.learn.tasks.base import Task
 from curta.learn.turing_machines import HALT, LEFT, MINUS, MOVES, STAY, Command, Machine
-from learn_texts import (
+from tests.support.learn_texts import (
     ANSWERS,
     NUMBER,
     digit_texts,

@@ -12,7 +12,7 @@ import pytest
 
 from curta.learn import catalogue
 from curta.learn.formats.base import Format
-from learn_texts import (
+from tests.support.learn_texts import (
     ANSWERS,
     DIGITS,
     NUMBER,

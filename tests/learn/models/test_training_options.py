@@ -17,8 +17,8 @@ from curta.learn.reading import read
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.objective import collapse, cross_entropy, loss_weights, objective
 from curta.learn.training.state import new_model
-from filled_models import filled
-from written_rows import written_rows
+from tests.support.filled_models import filled
+from tests.support.written_rows import written_rows
 
 TEXTS = ("1+2=3#", "99+1=001#", "12+45=75#", "0+0=0#", "99+99=891#", "40+2=24#")
 

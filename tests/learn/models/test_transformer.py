@@ -16,7 +16,7 @@ from curta.learn import catalogue
 from curta.learn.models.config import ModelConfig
 from curta.learn.models.transformer import Transformer, parameter_count
 from curta.learn.positions.base import Positions
-from filled_models import filled
+from tests.support.filled_models import filled
 
 TOKENS, WIDTH, ROWS = 13, 10, 2
 TINY = ModelConfig(width=8, layers=1, heads=2, feedforward=12)

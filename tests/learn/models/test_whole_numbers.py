@@ -20,8 +20,8 @@ from curta.learn.models.fourier import FourierNumbers, Numbers
 from curta.learn.training.config import TrainingConfig
 from curta.learn.training.loop import train
 from curta.learn.training.state import new_model, new_state, of_seed
-from filled_models import filled
-from written_rows import written_rows
+from tests.support.filled_models import filled
+from tests.support.written_rows import written_rows
 
 PLACES = 4
 

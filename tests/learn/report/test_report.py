@@ -19,7 +19,7 @@ from curta.learn.report.parts import unmeasured, written
 from curta.learn.runs import RecipeFolder, report_recipe
 from curta.pages import pictures
 from curta.pages.html import Html, page, table, text
-from tiny_runs import TINY, tiny_run
+from tests.support.tiny_runs import TINY, tiny_run
 
 VOID = {"meta", "br", "use", "path", "rect", "line", "image"}
 

@@ -10,7 +10,16 @@ import pytest
 from curta.errors import ExperimentError
 from curta.learn import catalogue
 from curta.learn.tasks.suite import OPERATIONS
-from learn_texts import fraction, language, rows_of, show, show_point, sign, some_operands, texts_of
+from tests.support.learn_texts import (
+    fraction,
+    language,
+    rows_of,
+    show,
+    show_point,
+    sign,
+    some_operands,
+    texts_of,
+)
 
 WORD = re.compile("max|min|compare|digit|length|count|to_float|to_scientific")
 

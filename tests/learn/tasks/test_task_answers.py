@@ -8,7 +8,15 @@ import pytest
 
 from curta.learn import catalogue
 from curta.learn.tasks.base import Task
-from learn_texts import ANSWERS, NUMBER, digit_texts, language, rows_of, some_operands, texts_of
+from tests.support.learn_texts import (
+    ANSWERS,
+    NUMBER,
+    digit_texts,
+    language,
+    rows_of,
+    some_operands,
+    texts_of,
+)
 
 # Task, base, room for digits; 512 rows each. One compilation for each.
 CASES = (

@@ -9,7 +9,7 @@ import pytest
 
 from curta.errors import ExperimentError
 from curta.learn import catalogue
-from learn_texts import integers, language, rows_of, sign, some_operands, texts_of
+from tests.support.learn_texts import integers, language, rows_of, sign, some_operands, texts_of
 
 
 def questions(task: str, rows: int = 512, places: int = 3) -> list[tuple[str, str]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from count_instructions import executed_by_call
+from bench.count_instructions import executed_by_call
 from curta.machine.wasm import Instance, assemble, decode
 
 PROGRAMS = {

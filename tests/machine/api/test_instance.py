@@ -7,7 +7,6 @@ import math
 
 import numpy as np
 import pytest
-from core_programs import program
 
 from curta import Machine, Trap
 from curta.errors import CurtaError, ExitError, LimitError, UserError
@@ -16,6 +15,7 @@ from curta.machine.encode import encode
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
 from curta.machine.prompt import decode_prompt
+from tests.machine.api.core_programs import program
 
 LOADED = LoadedProgram.from_core(program())
 

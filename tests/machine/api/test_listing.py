@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from core_programs import program
 
 from curta import Machine, Trap
 from curta.machine.listing import executed
 from curta.machine.loaded import LoadedProgram
+from tests.machine.api.core_programs import program
 
 LOADED = LoadedProgram.from_core(program())
 

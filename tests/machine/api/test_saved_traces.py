@@ -13,7 +13,7 @@ from curta.engine import SavedTrace, load_trace, save_trace
 from curta.errors import LimitError, UserError
 from curta.machine.instance import Instance
 from curta.machine.vocabulary import AWAIT, READ
-from model_page import differences
+from tests.support.model_page import differences
 
 # Echoes the input; `divided` traps where it has to.
 PROGRAM = """

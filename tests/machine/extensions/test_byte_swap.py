@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from conversation import assert_same, program_of, spoken
 from curta.machine.extensions.byte_swap import BYTE_SWAP
 from curta.machine.instructions import Instruction
+from tests.support.conversation import assert_same, program_of, spoken
 
 
 @pytest.mark.slow

@@ -10,11 +10,6 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from random import Random
 
-from corpus import Program
-from fault import Fault, MismatchError, replaced_attribute
-from judging import TooLongError, lowered
-from source_faults import SIBLINGS
-
 from curta.machine.instructions import COMPARISONS, TRAPS, kind_of
 from curta.machine.lower import link
 from curta.machine.lower.code import (
@@ -33,6 +28,10 @@ from curta.machine.lower.code import (
     mapped,
 )
 from curta.machine.lower.operations import GET, SET, gives_value
+from tests.machine.faults.corpus import Program
+from tests.machine.faults.fault import Fault, MismatchError, replaced_attribute
+from tests.machine.faults.judging import TooLongError, lowered
+from tests.machine.faults.source_faults import SIBLINGS
 
 Change = tuple[str, Callable[[], None]]
 """What it is, and what makes it."""

@@ -12,24 +12,23 @@ from itertools import islice, product
 from pathlib import Path
 from random import Random
 
-from c_programs import CALLS as C_CALLS
-from c_programs import compile_freestanding
-from chain_draw import chain_module, draw_arguments
-from chain_nodes import nodes_of, random_node
-from chain_table import pairs
-from differences import IntegerCalls, differ_in_nans
-from lower_cases import LOWER_CASES
-from oracle import SAME_TRAP, Wasmtime, function_type, make_engine, one_nan
-from random_modules import CONSTANTS, draw_module
-from test_lower_operands import LONGS, OF_LONGS, OF_WORDS, WORDS
-from test_lower_random import without_host
-from wasm_cases import CASES
-
 from curta.errors import CurtaError
 from curta.machine.toolchain import read_program
 from curta.machine.verify.on_wasmtime import run_on_wasmtime
 from curta.machine.wasm import Module, decode, encode
 from curta.machine.wasm.text import assemble
+from tests.machine.lower.differences import IntegerCalls, differ_in_nans
+from tests.machine.lower.lower_cases import LOWER_CASES
+from tests.machine.lower.test_lower_operands import LONGS, OF_LONGS, OF_WORDS, WORDS
+from tests.machine.lower.test_lower_random import without_host
+from tests.machine.wasm.c_programs import CALLS as C_CALLS
+from tests.machine.wasm.c_programs import compile_freestanding
+from tests.machine.wasm.chain_draw import chain_module, draw_arguments
+from tests.machine.wasm.chain_nodes import nodes_of, random_node
+from tests.machine.wasm.chain_table import pairs
+from tests.machine.wasm.oracle import SAME_TRAP, Wasmtime, function_type, make_engine, one_nan
+from tests.machine.wasm.random_modules import CONSTANTS, draw_module
+from tests.machine.wasm.wasm_cases import CASES
 
 Call = tuple[str, tuple[int, ...]]
 Outcome = object

@@ -13,15 +13,14 @@ from importlib import import_module
 from random import Random
 from types import FrameType, ModuleType
 
-from code_faults import code_fault
-from fault import Fault, replaced_attribute
-from judging import Judge, lowered
-from pass_faults import pass_faults
-from program_faults import program_fault
-from rule_faults import row_fired, row_of, rule_faults, table_faults
-from source_faults import Spot, count_changes, functions_of, source_fault
-
 from curta.machine.lower import rules
+from tests.machine.faults.code_faults import code_fault
+from tests.machine.faults.fault import Fault, replaced_attribute
+from tests.machine.faults.judging import Judge, lowered
+from tests.machine.faults.pass_faults import pass_faults
+from tests.machine.faults.program_faults import program_fault
+from tests.machine.faults.rule_faults import row_fired, row_of, rule_faults, table_faults
+from tests.machine.faults.source_faults import Spot, count_changes, functions_of, source_fault
 
 _PACKAGE = "curta.machine.lower"
 SOURCES = {

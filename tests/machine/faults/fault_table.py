@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from fault import Fault
-from judging import Verdict
+from tests.machine.faults.fault import Fault
+from tests.machine.faults.judging import Verdict
 
 
 @dataclass

@@ -17,11 +17,6 @@ from dataclasses import dataclass, field
 from random import Random
 from types import FrameType
 
-from corpus import Program, agrees
-from equivalence import explain
-from fault import Fault, MismatchError, replaced_attribute
-from running import ROOM, Behaviour, behave
-
 from curta.errors import ProofError
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import LowerOptions, link
@@ -29,6 +24,10 @@ from curta.machine.program import CoreProgram
 from curta.machine.prompt import decode_prompt
 from curta.machine.proof.whole import ProgramProof
 from curta.machine.wasm.module import MAX_PAGES
+from tests.machine.faults.corpus import Program, agrees
+from tests.machine.faults.equivalence import explain
+from tests.machine.faults.fault import Fault, MismatchError, replaced_attribute
+from tests.machine.faults.running import ROOM, Behaviour, behave
 
 LOWERING_SECONDS, PROOF_SECONDS = 10, 60
 MOST_PROVED, MOST_SAME = 6, 36

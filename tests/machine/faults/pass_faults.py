@@ -7,8 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from itertools import count
 
-from fault import Fault, replaced_attribute
-
 from curta.machine.instructions import kind_of
 from curta.machine.lower import (
     beginning,
@@ -28,6 +26,7 @@ from curta.machine.lower.conflicts import Conflicts
 from curta.machine.lower.flat import Line
 from curta.machine.lower.operations import GET, SET
 from curta.machine.program import Segment
+from tests.machine.faults.fault import Fault, replaced_attribute
 
 TIMES = (0, 1, 5, 20)
 """Which time it goes wrong: at every one, at the first one, at the fifth."""

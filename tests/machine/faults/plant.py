@@ -19,10 +19,10 @@ _MACHINE = Path(__file__).parents[1]
 for _folder in (_MACHINE / "faults", _MACHINE / "wasm", _MACHINE / "lower"):
     sys.path.insert(0, str(_folder))
 
-from corpus import make_corpus  # noqa: E402
-from drawing import Plan, draw_faults  # noqa: E402
-from fault_table import lists, record, recorded, table  # noqa: E402
-from judging import Judge, Verdict  # noqa: E402
+from tests.machine.faults.corpus import make_corpus  # noqa: E402
+from tests.machine.faults.drawing import Plan, draw_faults  # noqa: E402
+from tests.machine.faults.fault_table import lists, record, recorded, table  # noqa: E402
+from tests.machine.faults.judging import Judge, Verdict  # noqa: E402
 
 
 def main() -> None:

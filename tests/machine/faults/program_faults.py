@@ -7,12 +7,11 @@ from dataclasses import replace
 from functools import partial
 from random import Random
 
-from fault import Fault, MismatchError
-from judging import Right
-from source_faults import SIBLINGS
-
 from curta.machine.instructions import CORE, GLOBALS, Instruction, kind_of
 from curta.machine.program import CoreProgram, Entry, Segment
+from tests.machine.faults.fault import Fault, MismatchError
+from tests.machine.faults.judging import Right
+from tests.machine.faults.source_faults import SIBLINGS
 
 _READERS = {"a", "b", "c"}
 _JUMPS = {"jump_eq": "jump_ne", "jump_ne": "jump_eq", "call": "jump", "jump": "call"}

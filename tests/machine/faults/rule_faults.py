@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from functools import partial
 from random import Random
 
-from fault import Fault
-from source_faults import SIBLINGS
-
 from curta.machine.instructions import COMPARISONS
 from curta.machine.lower import conditions, flat, rules, translate
 from curta.machine.lower.rules import INVERTED, RULES, SWAPPED, WIDE, Rule, Term
+from tests.machine.faults.fault import Fault
+from tests.machine.faults.source_faults import SIBLINGS
 
 KIND = "rule"
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from core_run import CoreInstance, Exit
-from corpus import Outcome, Program
-
 from curta.machine import reference
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.program import CoreProgram
+from tests.machine.faults.corpus import Outcome, Program
+from tests.machine.lower.core_run import CoreInstance, Exit
 
 STACK_REGISTERS = LARGEST_FRAME + 30_000
 """Recursion without end should not take long."""

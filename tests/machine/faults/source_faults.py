@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from types import CodeType, FunctionType, ModuleType
 
-from fault import Fault
+from tests.machine.faults.fault import Fault
 
 SIBLINGS = {
     "add": "sub",

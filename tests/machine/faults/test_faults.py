@@ -8,16 +8,6 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from code_faults import code_fault
-from corpus import Program, make_cases, make_corpus
-from drawing import Plan, draw_faults
-from equivalence import explain
-from fault import Fault, replaced_attribute
-from fault_table import table
-from judging import Judge, Verdict, lowered, refused
-from pass_faults import HAND, pass_faults
-from program_faults import instruction_fault, target_faults
-from rule_faults import rule_faults
 
 from curta.machine.instructions import WORD, Instruction
 from curta.machine.layout import ARGUMENTS, ENVIRONMENT
@@ -25,6 +15,16 @@ from curta.machine.lower import context
 from curta.machine.program import CoreProgram
 from curta.machine.wasm import decode
 from curta.machine.wasm.text import assemble
+from tests.machine.faults.code_faults import code_fault
+from tests.machine.faults.corpus import Program, make_cases, make_corpus
+from tests.machine.faults.drawing import Plan, draw_faults
+from tests.machine.faults.equivalence import explain
+from tests.machine.faults.fault import Fault, replaced_attribute
+from tests.machine.faults.fault_table import table
+from tests.machine.faults.judging import Judge, Verdict, lowered, refused
+from tests.machine.faults.pass_faults import HAND, pass_faults
+from tests.machine.faults.program_faults import instruction_fault, target_faults
+from tests.machine.faults.rule_faults import rule_faults
 
 FEW = (
     "case wide numbers that change places",

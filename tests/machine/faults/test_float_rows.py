@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from functools import partial
 
 import pytest
-from corpus import Program
-from fault import replaced_attribute
-from judging import lowered, refused
 
 from curta.machine.float_words import FLOATS
 from curta.machine.lower import numbers, translate
 from curta.machine.wasm import decode
 from curta.machine.wasm.opcodes import OPCODES
 from curta.machine.wasm.text import assemble
+from tests.machine.faults.corpus import Program
+from tests.machine.faults.fault import replaced_attribute
+from tests.machine.faults.judging import lowered, refused
 
 ROWS = {
     head.split()[0]: (head.split()[1], [step.split() for step in steps.split(";")])

@@ -12,12 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
-from rounds import LEVELS
-
 from curta import Machine
 from curta.errors import LimitError, ModuleError
 from curta.machine.toolchain import read_program
 from curta.machine.verify.on_wasmtime import Outcome, run_on_wasmtime
+from tests.machine.fuzz.rounds import LEVELS
 
 CSMITH = shutil.which("csmith")
 HEADERS = Path("/usr/include/csmith")

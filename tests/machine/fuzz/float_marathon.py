@@ -30,7 +30,7 @@ sys.path.insert(0, str(Path(__file__).parents[2] / "support"))
 from curta import Machine
 from curta.machine.instance import Instance
 from curta.machine.wasm.floats import F32, F64, Format
-from float_draws import Random, Words, fractions, made, specials, top
+from tests.support.float_draws import Random, Words, fractions, made, specials, top
 
 ROWS, COLUMNS, UNROLLED = 1024, 512, 32
 SPECIAL = 16

@@ -11,13 +11,13 @@ from pathlib import Path
 from random import Random
 
 import wasmtime
-from c_idioms import IdiomLibrary, function_text
-from rounds import LEVELS
-from weights_run import WeightsInstance
 
 from curta import Machine
 from curta.machine.load import lower_program
 from curta.machine.toolchain import Compilation
+from tests.machine.fuzz.c_idioms import IdiomLibrary, function_text
+from tests.machine.fuzz.rounds import LEVELS
+from tests.machine.fuzz.weights_run import WeightsInstance
 
 FLAGS = ("-fwrapv", "-ffp-contract=off", "-w")
 MOST_TOKENS = 2**26

@@ -11,9 +11,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from probes import PAGE, code
-from random_modules import VALUES
-
 from curta.machine.wasm import FunctionType, Instruction, Module
 from curta.machine.wasm.module import (
     Export,
@@ -24,6 +21,8 @@ from curta.machine.wasm.module import (
     MemoryType,
 )
 from curta.machine.wasm.opcodes import OPCODES, ValueType
+from tests.machine.fuzz.probes import PAGE, code
+from tests.machine.wasm.random_modules import VALUES
 
 RECORDS = "probe.records"
 """How many bytes were recorded since it was invoked for the last time."""

@@ -26,17 +26,16 @@ HERE = Path(__file__).parent
 for folder in ("wasm", "lower", "runtime"):
     sys.path.insert(0, str(HERE.parent / folder))
 
-from chain_draw import chain_module, draw_arguments  # noqa: E402
-from chain_meter import Meter  # noqa: E402
-from chain_nodes import node_of, random_node  # noqa: E402
-from chain_table import pairs  # noqa: E402
-from csmith import Programs, compare_program  # noqa: E402
-from differences import Tally, compare  # noqa: E402
-from idiom_runs import Idioms, LibraryRun  # noqa: E402
-from smith import PROGRAM, compare_smith  # noqa: E402
-
 from curta import Machine  # noqa: E402
 from curta.machine.wasm import Module  # noqa: E402
+from tests.machine.fuzz.csmith import Programs, compare_program  # noqa: E402
+from tests.machine.fuzz.idiom_runs import Idioms, LibraryRun  # noqa: E402
+from tests.machine.fuzz.smith import PROGRAM, compare_smith  # noqa: E402
+from tests.machine.lower.differences import Tally, compare  # noqa: E402
+from tests.machine.wasm.chain_draw import chain_module, draw_arguments  # noqa: E402
+from tests.machine.wasm.chain_meter import Meter  # noqa: E402
+from tests.machine.wasm.chain_nodes import node_of, random_node  # noqa: E402
+from tests.machine.wasm.chain_table import pairs  # noqa: E402
 
 FUNCTIONS = 4
 CALLS = 4

@@ -8,14 +8,14 @@ from pathlib import Path
 from random import Random
 
 import wasmtime
-from core_run import CoreInstance
-from differences import ENGINE, Difference, Here, Tally, count_proved
-from oracle import FUEL, Wasmtime, one_nan
-from random_modules import CONSTANTS
 
 from curta.machine.lower import lower
 from curta.machine.program import CoreProgram
 from curta.machine.wasm import Module, decode
+from tests.machine.lower.core_run import CoreInstance
+from tests.machine.lower.differences import ENGINE, Difference, Here, Tally, count_proved
+from tests.machine.wasm.oracle import FUEL, Wasmtime, one_nan
+from tests.machine.wasm.random_modules import CONSTANTS
 
 
 def find_program() -> Path | None:

@@ -10,13 +10,12 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from c_generator import CProgram
-from rounds import LEVELS, levels, seeds
-
 from curta import Machine
 from curta.errors import LimitError
 from curta.machine.toolchain import read_program
 from curta.machine.verify.on_wasmtime import Outcome, run_on_wasmtime
+from tests.machine.fuzz.c_generator import CProgram
+from tests.machine.fuzz.rounds import LEVELS, levels, seeds
 
 PROGRAMS = 2
 FLAGS = ("-fwrapv", "-ffp-contract=off", "-w")

@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from csmith import CSMITH, HEADERS, Programs, compare_program
-from rounds import FIRST_SEED, ROUNDS
 
 from curta import Machine
+from tests.machine.fuzz.csmith import CSMITH, HEADERS, Programs, compare_program
+from tests.machine.fuzz.rounds import FIRST_SEED, ROUNDS
 
 PROGRAMS = 3
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("wasmtime")
-import float_marathon
-
 from curta import Machine
+from tests.machine.fuzz import float_marathon
 
 
 @pytest.mark.slow

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from idiom_runs import Idioms, LibraryRun
-from rounds import levels, seeds
 
 from curta import Machine
+from tests.machine.fuzz.idiom_runs import Idioms, LibraryRun
+from tests.machine.fuzz.rounds import levels, seeds
 
 
 @seeds()

@@ -13,18 +13,18 @@ from random import Random
 
 import pytest
 import wasmtime
-from liveness import RECORDS, livelier
-from oracle import Outcome, Wasmtime, function_type, one_nan
-from probes import DIGEST, PAGE, STEP, Ask, first_difference, with_probes
-from random_modules import CONSTANTS, draw_module
-from rounds import seeds
-from test_lower_random import without_host
-from weights_run import WeightsInstance
 
 from curta import Machine
 from curta.machine.load import lower_program, prove_program
 from curta.machine.wasm import FunctionType, Module, encode
-from slow import all_but
+from tests.machine.fuzz.liveness import RECORDS, livelier
+from tests.machine.fuzz.probes import DIGEST, PAGE, STEP, Ask, first_difference, with_probes
+from tests.machine.fuzz.rounds import seeds
+from tests.machine.fuzz.weights_run import WeightsInstance
+from tests.machine.lower.test_lower_random import without_host
+from tests.machine.wasm.oracle import Outcome, Wasmtime, function_type, one_nan
+from tests.machine.wasm.random_modules import CONSTANTS, draw_module
+from tests.support.slow import all_but
 
 ENGINE = wasmtime.Engine()
 MODULES, WILD = 4, 0

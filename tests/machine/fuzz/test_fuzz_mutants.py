@@ -16,9 +16,18 @@ from types import FrameType
 
 import pytest
 import wasmtime
-from c_programs import compile_freestanding
-from mutants import mutate_bytes, mutate_module, mutate_sections
-from oracle import (
+
+from curta import Machine
+from curta.errors import LimitError, LinkError, ModuleError, Trap, UnsupportedFeatureError
+from curta.machine.load import lower_program
+from curta.machine.wasm import Module, assemble, decode, encode
+from tests.machine.fuzz.probes import PAGE, PAGES, first_difference, with_probes
+from tests.machine.fuzz.rounds import seeds
+from tests.machine.fuzz.weights_run import WeightsInstance
+from tests.machine.lower.test_lower_random import without_host
+from tests.machine.wasm.c_programs import compile_freestanding
+from tests.machine.wasm.mutants import mutate_bytes, mutate_module, mutate_sections
+from tests.machine.wasm.oracle import (
     FUEL,
     SAME_TRAP,
     Wasmtime,
@@ -28,17 +37,8 @@ from oracle import (
     trap_reason,
     wasmtime_accepts,
 )
-from probes import PAGE, PAGES, first_difference, with_probes
-from random_modules import CONSTANTS, draw_module
-from rounds import seeds
-from test_lower_random import without_host
-from wasm_cases import CASES
-from weights_run import WeightsInstance
-
-from curta import Machine
-from curta.errors import LimitError, LinkError, ModuleError, Trap, UnsupportedFeatureError
-from curta.machine.load import lower_program
-from curta.machine.wasm import Module, assemble, decode, encode
+from tests.machine.wasm.random_modules import CONSTANTS, draw_module
+from tests.machine.wasm.wasm_cases import CASES
 
 MUTANTS = 150
 """Of each kind, in a round."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from differences import Tally
-from rounds import FIRST_SEED, ROUNDS
-from smith import PROGRAM, compare_smith
+
+from tests.machine.fuzz.rounds import FIRST_SEED, ROUNDS
+from tests.machine.fuzz.smith import PROGRAM, compare_smith
+from tests.machine.lower.differences import Tally
 
 MODULES = 100
 BLOCKS = range(FIRST_SEED, FIRST_SEED + ROUNDS)

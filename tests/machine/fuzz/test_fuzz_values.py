@@ -10,16 +10,16 @@ from collections import Counter
 from random import Random
 
 import wasmtime
-from oracle import Outcome, Wasmtime
-from rounds import seeds
-from runtime_operands import edges
-from test_lower_numeric import NAMES, carrier, operand, result
-from weights_run import WeightsInstance
 
 from curta import Machine
 from curta.machine.load import lower_program
 from curta.machine.wasm import FunctionType, assemble
 from curta.machine.wasm.opcodes import OPCODES, ValueType
+from tests.machine.fuzz.rounds import seeds
+from tests.machine.fuzz.weights_run import WeightsInstance
+from tests.machine.lower.test_lower_numeric import NAMES, carrier, operand, result
+from tests.machine.runtime.runtime_operands import edges
+from tests.machine.wasm.oracle import Outcome, Wasmtime
 
 ENGINE = wasmtime.Engine()
 CALLS_OF_EACH = 24

@@ -6,11 +6,10 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from rounds import seeds
-
 from curta import Machine
 from curta.machine.toolchain import read_program
 from curta.machine.verify.on_wasmtime import Outcome, run_on_wasmtime
+from tests.machine.fuzz.rounds import seeds
 
 SCRIPTS = 2
 CALLS = 60

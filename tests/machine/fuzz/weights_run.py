@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from oracle import FUEL, SAME_TRAP, Outcome
-
 from curta import Machine
 from curta.errors import LimitError, Trap
 from curta.machine.conversation import Host, Limits
 from curta.machine.loaded import LoadedProgram
+from tests.machine.wasm.oracle import FUEL, SAME_TRAP, Outcome
 
 MOST_TOKENS = 8_000_000
 

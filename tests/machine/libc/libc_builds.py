@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 
 import wasmtime
 
-from count_instructions import run_in_wasmtime
+from bench.count_instructions import run_in_wasmtime
 from curta.machine.libc.build import PIECES
 from curta.machine.toolchain import Compilation
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from count_instructions import run_in_wasmtime
+from bench.count_instructions import run_in_wasmtime
 from curta.machine.libc import build
 from curta.machine.load import lower_program
 from curta.machine.runtime.build import compiler_version

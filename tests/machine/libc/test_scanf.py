@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from libc_builds import assert_alike, assert_draws_alike, built, outcome
 
 from curta import Machine
+from tests.machine.libc.libc_builds import assert_alike, assert_draws_alike, built, outcome
 
 DRAWS = "scanf_draws.c"
 

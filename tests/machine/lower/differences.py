@@ -12,8 +12,6 @@ from hashlib import sha256
 from random import Random
 
 import wasmtime
-from core_run import CoreInstance
-from oracle import FUEL, SAME_TRAP, Outcome, trap_reason
 
 from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
@@ -22,6 +20,8 @@ from curta.machine.proof import prove
 from curta.machine.wasm import FunctionType, Module, decode, encode
 from curta.machine.wasm.floats import F32, F64, is_nan
 from curta.machine.wasm.module import MAX_PAGES
+from tests.machine.lower.core_run import CoreInstance
+from tests.machine.wasm.oracle import FUEL, SAME_TRAP, Outcome, trap_reason
 
 ENGINE = wasmtime.Engine()
 MEMORY = "memory"

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from core_run import CoreInstance
 
 from curta.errors import LimitError, LinkError, ModuleError, ProofError
 from curta.machine.instructions import FIRST_GLOBAL, GLOBALS, MEMORY_PAGES, ZERO, Instruction
@@ -23,6 +22,7 @@ from curta.machine.program import PRIVATE, Claim, CoreProgram, Origin, Place, Se
 from curta.machine.proof import Kept, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
+from tests.machine.lower.core_run import CoreInstance
 
 Changed = Callable[[CoreProgram], CoreProgram]
 RETURN = Instruction("return", a=1)

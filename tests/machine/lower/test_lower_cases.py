@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from core_run import CoreInstance
-from lower_cases import LOWER_CASES
-from oracle import Outcome
-from wasm_cases import CASES
 
 from curta.errors import Trap
 from curta.machine import reference
 from curta.machine.instructions import LARGEST_FRAME
 from curta.machine.wasm import Instance, RunLimits, assemble, decode, parse_text
+from tests.machine.lower.core_run import CoreInstance
+from tests.machine.lower.lower_cases import LOWER_CASES
+from tests.machine.wasm.oracle import Outcome
+from tests.machine.wasm.wasm_cases import CASES
 
 
 @pytest.fixture(autouse=True)

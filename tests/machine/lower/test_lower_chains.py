@@ -10,13 +10,13 @@ from collections.abc import Iterator, Sequence
 from random import Random
 
 import pytest
-from chain_draw import chain_module, draw_arguments
-from chain_meter import Meter
-from chain_nodes import Node, nodes_of, random_node
-from chain_table import Pair, pairs
-from differences import Tally, compare
 
 from curta.machine.wasm import Module
+from tests.machine.lower.differences import Tally, compare
+from tests.machine.wasm.chain_draw import chain_module, draw_arguments
+from tests.machine.wasm.chain_meter import Meter
+from tests.machine.wasm.chain_nodes import Node, nodes_of, random_node
+from tests.machine.wasm.chain_table import Pair, pairs
 
 CALLS = 6
 PACK = 96

@@ -5,9 +5,9 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from core_run import CoreInstance
 
 from curta.machine.wasm import parse_text
+from tests.machine.lower.core_run import CoreInstance
 
 DIVISORS = (
     *(1, 2, 3, 7, 10, 60, 1000, 65535, 65536, 65537, 1_000_000_007, 998_244_353),

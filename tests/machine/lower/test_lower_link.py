@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from core_run import CoreInstance, Exit
 
 from curta.errors import LinkError, UnsupportedFeatureError
 from curta.machine.encode import encode
@@ -11,6 +10,7 @@ from curta.machine.library import exported_functions, library_module
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.runtime.build import LIBRARIES
 from curta.machine.wasm import parse_text, validate
+from tests.machine.lower.core_run import CoreInstance, Exit
 
 REFUSED = {
     '(import "env" "print" (func (param i32)))': 'nothing provides "env" "print"',

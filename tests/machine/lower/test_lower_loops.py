@@ -10,12 +10,12 @@ from random import Random
 
 import pytest
 import wasmtime
-from core_run import CoreInstance
-from oracle import Wasmtime, function_type
 
 from curta.machine.instructions import Instruction
 from curta.machine.lower import lower
 from curta.machine.wasm import assemble, decode, parse_text
+from tests.machine.lower.core_run import CoreInstance
+from tests.machine.wasm.oracle import Wasmtime, function_type
 
 ENGINE = wasmtime.Engine()
 DOUBLES, WORDS = range(6), range(6, 10)

@@ -10,11 +10,11 @@ from itertools import product
 from random import Random
 
 import pytest
-from core_run import CoreInstance
 
 from curta.errors import Trap
 from curta.machine.wasm import parse_text
 from curta.machine.wasm.opcodes import NUMERIC, OPCODES
+from tests.machine.lower.core_run import CoreInstance
 
 EDGES = {
     "i32": (0, 1, 2, 7, 31, 32, 33, 255, 4096, 2**31 - 1, 2**31, 2**32 - 1),

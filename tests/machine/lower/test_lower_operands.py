@@ -9,12 +9,12 @@ from itertools import islice, product
 
 import pytest
 import wasmtime
-from core_run import CoreInstance
-from oracle import Wasmtime, function_type
 
 from curta.machine.lower import LowerOptions
 from curta.machine.wasm import decode, encode
 from curta.machine.wasm.text import assemble
+from tests.machine.lower.core_run import CoreInstance
+from tests.machine.wasm.oracle import Wasmtime, function_type
 
 ENGINE = wasmtime.Engine()
 WIDE = "(i64.extend_i32_u (local.get {}))"

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 import wasmtime
-from c_programs import compile_c
-from core_run import CoreInstance, Exit
 
 from curta.machine.lower import LowerOptions
 from curta.machine.wasm import decode
+from tests.machine.lower.core_run import CoreInstance, Exit
+from tests.machine.wasm.c_programs import compile_c
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.c"))
 STDIN = b"12 apples\nand 30 pears\n7"

@@ -7,8 +7,6 @@ from itertools import permutations
 from random import Random
 
 import pytest
-from lower_cases import LOWER_CASES
-from wasm_cases import CASES
 
 from curta.errors import ProofError
 from curta.machine.instructions import COMPARISONS, Instruction, kind_of
@@ -21,6 +19,8 @@ from curta.machine.proof import Verdict, prove
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
 from curta.machine.wasm.opcodes import OPCODES
+from tests.machine.lower.lower_cases import LOWER_CASES
+from tests.machine.wasm.wasm_cases import CASES
 
 TEXTS = {name: text for name, (text, _) in CASES.items()}
 TEXTS |= {f"lower: {name}": text for name, (text, _) in LOWER_CASES.items()}

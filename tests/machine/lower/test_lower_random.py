@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 import wasmtime
-from core_run import CoreInstance
-from oracle import SAME_TRAP, Wasmtime, function_type, one_nan
-from random_modules import CONSTANTS, draw_module
 
 from curta.machine.layout import FIRST_FREE
 from curta.machine.lower import LowerOptions
 from curta.machine.wasm import FunctionType, Instruction, Module, decode, encode
 from curta.machine.wasm.module import Function
+from tests.machine.lower.core_run import CoreInstance
+from tests.machine.wasm.oracle import SAME_TRAP, Wasmtime, function_type, one_nan
+from tests.machine.wasm.random_modules import CONSTANTS, draw_module
 
 ENGINE = wasmtime.Engine()
 """The library passes on the payloads of NaNs as x86-64 does, and so does wasmtime there."""

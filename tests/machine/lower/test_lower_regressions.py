@@ -9,9 +9,9 @@ from __future__ import annotations
 from random import Random
 
 import pytest
-from differences import Tally, compare
 
 from curta.machine.wasm import assemble, decode
+from tests.machine.lower.differences import Tally, compare
 
 WORDS = (0, 1, 0xFFFFFFFF, 0x80000001)
 WIDE = (0, 1, 0xFFFFFFFF, 1 << 32, (1 << 64) - 1, 0x123456789ABCDEF)

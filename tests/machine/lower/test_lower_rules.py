@@ -6,9 +6,9 @@ from random import Random
 
 import pytest
 
-from code_run import divide
 from curta.machine.instructions import WORD
 from curta.machine.lower.rules import MEANINGS, RULES, Rule, Term
+from tests.support.code_run import divide
 
 EDGES = (0, 1, 2, 31, 32, 33, 0x7FFF_FFFF, 0x8000_0000, 0x8000_0001, WORD - 2, WORD - 1)
 DRAWS = 400

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from core_run import CoreInstance
 
 from curta.errors import ProofError
 from curta.machine.instructions import MEMORY_PAGES, Instruction
@@ -16,6 +15,7 @@ from curta.machine.proof import prove
 from curta.machine.stored import with_stores
 from curta.machine.wasm import Module, assemble, decode
 from curta.machine.wasm.module import MAX_PAGES
+from tests.machine.lower.core_run import CoreInstance
 
 EMPTY = """(module (memory 0 5) (table 2 funcref) (elem (i32.const 0) $f)
   (func $f (export "f") (result i32) (memory.size))

@@ -19,7 +19,7 @@ from curta import Machine
 from curta.engine.toolchain import find_compiler
 from curta.machine.toolchain import read_program
 from curta.machine.verify.on_wasmtime import Outcome, run_on_wasmtime
-from slow import all_but
+from tests.support.slow import all_but
 
 FOLDER = Path(__file__).parent
 PROGRAMS = {path.stem: path for suffix in ("*.c", "*.cpp") for path in FOLDER.glob(suffix)}

@@ -12,12 +12,12 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from runtime_counting import counted
-from runtime_harness import Harness, Words
-from runtime_operands import near
-from runtime_operations import OPERATIONS, Operation
 
 from curta.machine.runtime.build import ARITHMETIC
+from tests.machine.runtime.runtime_counting import counted
+from tests.machine.runtime.runtime_harness import Harness, Words
+from tests.machine.runtime.runtime_operands import near
+from tests.machine.runtime.runtime_operations import OPERATIONS, Operation
 
 SAMPLE = 4000
 COUNTERS = ("instructions", "operations")

@@ -9,7 +9,7 @@ Straight-line stretches are counted as a whole, before anything that may leave t
 
 from __future__ import annotations
 
-from runtime_binary import (
+from tests.machine.runtime.runtime_binary import (
     CODE,
     EXPORT,
     GLOBAL,

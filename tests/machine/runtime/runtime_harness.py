@@ -15,7 +15,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import wasmtime
-from runtime_operations import Operation
+
+from tests.machine.runtime.runtime_operations import Operation
 
 Words = npt.NDArray[np.uint64]
 

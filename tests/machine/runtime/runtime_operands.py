@@ -9,7 +9,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
-from runtime_operations import Operation
+
+from tests.machine.runtime.runtime_operations import Operation
 
 Words = npt.NDArray[np.uint64]
 

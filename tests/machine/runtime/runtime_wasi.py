@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import wasmtime
-from runtime_wasi_signatures import SIGNATURES
 
 from curta.machine.runtime.build import WASI
 from curta.machine.toolchain import FLAGS
 from curta.settings import read_settings
+from tests.machine.runtime.runtime_wasi_signatures import SIGNATURES
 
 
 def adapter_text() -> str:

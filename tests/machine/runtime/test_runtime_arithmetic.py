@@ -16,11 +16,10 @@ import numpy.typing as npt
 import pytest
 
 pytest.importorskip("wasmtime")
-from runtime_harness import CAPACITY, Harness, Words
-from runtime_operands import edge_grid, edges, random_operands, uniform
-from runtime_operations import OPERATIONS, Operation
-
 from curta.machine.runtime.build import ARITHMETIC
+from tests.machine.runtime.runtime_harness import CAPACITY, Harness, Words
+from tests.machine.runtime.runtime_operands import edge_grid, edges, random_operands, uniform
+from tests.machine.runtime.runtime_operations import OPERATIONS, Operation
 
 X86_64 = platform.machine().lower() in ("x86_64", "amd64")
 

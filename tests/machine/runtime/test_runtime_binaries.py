@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from runtime_binary import ACCESSES, DATA, ELEMENT, START, Binary, BinaryError, read_binary
-from runtime_operations import OPERATIONS
-from runtime_wasi_signatures import SIGNATURES
 
 from curta.machine.runtime import build
+from tests.machine.runtime.runtime_binary import (
+    ACCESSES,
+    DATA,
+    ELEMENT,
+    START,
+    Binary,
+    BinaryError,
+    read_binary,
+)
+from tests.machine.runtime.runtime_operations import OPERATIONS
+from tests.machine.runtime.runtime_wasi_signatures import SIGNATURES
 
 LIBRARIES = {library.name: library for library in build.LIBRARIES}
 NATIVE = {

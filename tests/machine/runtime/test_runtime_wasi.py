@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("wasmtime")
-from runtime_wasi import (
+from tests.machine.runtime.runtime_wasi import (
     Machine,
     Surroundings,
     compile_program,
@@ -16,7 +16,7 @@ from runtime_wasi import (
     run_on_library,
     run_on_wasmtime,
 )
-from runtime_wasi_signatures import SIGNATURES
+from tests.machine.runtime.runtime_wasi_signatures import SIGNATURES
 
 PROGRAMS = Path(__file__).parent / "programs"
 NUMBERS = b"Ada Lovelace\n3 0.5\n-7 1e3\n12 2.25\nthe rest\nof it"

@@ -17,13 +17,13 @@ from fractions import Fraction
 
 import pytest
 import z3
-from proving import prove
 
 from curta.machine.parts import float_operands, floats, limbs, quotients
 from curta.machine.parts.float_operands import Kind, Unpacked
 from curta.machine.parts.limbs import LIMB
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.words import Word
+from tests.machine.theorems.proving import prove
 
 WIDTH = 64
 LONG = 192

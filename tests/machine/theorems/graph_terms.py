@@ -22,10 +22,10 @@ from dataclasses import dataclass, field
 from functools import cache
 
 import z3
-from proving import RefutedError, UndecidedError
 
 from curta.compiler import Graph, Node
 from curta.compiler.nodes import Assume, Gate, Linear
+from tests.machine.theorems.proving import RefutedError, UndecidedError
 
 Term = z3.ArithRef | int
 Bends = tuple[tuple[int, int], ...]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 import z3
-from proving import SECONDS, prove
-from specifications import Meaning, meaning
-from webassembly import Executor
-from words import Exact, Word, high_word, low_word, wide
 
 from curta.machine.runtime.build import ARITHMETIC, BULK
 from curta.machine.wasm import decode
 from curta.machine.wasm.module import Module
+from tests.machine.theorems.proving import SECONDS, prove
+from tests.machine.theorems.specifications import Meaning, meaning
+from tests.machine.theorems.webassembly import Executor
+from tests.machine.theorems.words import Exact, Word, high_word, low_word, wide
 
 
 @cache

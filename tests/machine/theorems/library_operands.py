@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from float_draws import ONE, Words, fractions
+from tests.support.float_draws import ONE, Words, fractions
 
 
 def draw_words(count: int, rng: np.random.Generator) -> Words:

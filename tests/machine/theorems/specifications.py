@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import z3
-from words import ZERO, leading_zeros, ones, trailing_zeros, word
 
 from curta.machine.float_words import BIAS
+from tests.machine.theorems.words import ZERO, leading_zeros, ones, trailing_zeros, word
 
 Bits = z3.BitVecRef
 NEAREST, DOWN, UP, CUT = z3.RNE(), z3.RTN(), z3.RTP(), z3.RTZ()

@@ -11,13 +11,13 @@ import pytest
 
 pytest.importorskip("z3")
 import z3
-from proving import RefutedError, prove
-from symbolic_python import Number, cases_of, widened
-from words import Exact
 
 from curta.machine.float_words import FLOATS
 from curta.machine.instructions import COMPARISONS, VALUES
 from curta.machine.reference import CoreMachine
+from tests.machine.theorems.proving import RefutedError, prove
+from tests.machine.theorems.symbolic_python import Number, cases_of, widened
+from tests.machine.theorems.words import Exact
 
 INTEGERS = [name for name in VALUES if name not in FLOATS]
 """What operations on floats mean, test_float_unit and test_float_graph compare with others."""

@@ -9,14 +9,14 @@ from __future__ import annotations
 import pytest
 
 pytest.importorskip("z3")
-import float_terms
 import z3
-from graph_terms import Evaluator
 
 from curta import compiler
 from curta.compiler import Graph, Node
 from curta.compiler.derived import split_top
-from float_unit import FloatUnit
+from tests.machine.theorems import float_terms
+from tests.machine.theorems.graph_terms import Evaluator
+from tests.support.float_unit import FloatUnit
 
 LIMB = 24
 SPLITS = [(47, 24), (48, 24), (49, 25), (35, 11), (28, 5), (24, 7), (17, 1)]

@@ -9,7 +9,11 @@ import pytest
 
 pytest.importorskip("z3")
 import z3
-from float_terms import (
+
+from curta.machine.parts import floats
+from curta.machine.parts.float_operands import Magnitude, Unpacked
+from curta.machine.parts.limbs import LIMB
+from tests.machine.theorems.float_terms import (
     WIDTH,
     Bits,
     Number,
@@ -22,11 +26,7 @@ from float_terms import (
     use_meanings,
     word_of,
 )
-from specifications import FORMATS
-
-from curta.machine.parts import floats
-from curta.machine.parts.float_operands import Magnitude, Unpacked
-from curta.machine.parts.limbs import LIMB
+from tests.machine.theorems.specifications import FORMATS
 
 NUMBERS = ("sum", "product", "q", "q + 1", "packed", "x")
 KINDS = ("adds", "subtracts", "multiplies", "divides", "takes_root", "packs", "converts")

@@ -16,7 +16,12 @@ import pytest
 
 pytest.importorskip("z3")
 import z3
-from float_terms import (
+
+from curta.machine.parts import floats, quotients
+from curta.machine.parts.limbs import LIMB
+from curta.machine.parts.quotients import A_TOP, B_TOP, BASE, CUT, Attempt, Quotient
+from curta.machine.parts.token import FLOAT_DIGITS, Token
+from tests.machine.theorems.float_terms import (
     LONG,
     Bits,
     Number,
@@ -30,12 +35,7 @@ from float_terms import (
     use_meanings,
     value,
 )
-from proving import RefutedError, UndecidedError, prove
-
-from curta.machine.parts import floats, quotients
-from curta.machine.parts.limbs import LIMB
-from curta.machine.parts.quotients import A_TOP, B_TOP, BASE, CUT, Attempt, Quotient
-from curta.machine.parts.token import FLOAT_DIGITS, Token
+from tests.machine.theorems.proving import RefutedError, UndecidedError, prove
 
 KINDS = ("divides", "takes_root")
 OPERAND = 53

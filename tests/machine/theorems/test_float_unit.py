@@ -17,7 +17,11 @@ import pytest
 
 pytest.importorskip("z3")
 import z3
-from float_terms import (
+
+from curta.machine.parts import floats
+from curta.machine.parts.float_operands import Magnitude
+from curta.machine.parts.limbs import LIMB, highest_bit, multiplied
+from tests.machine.theorems.float_terms import (
     LONG,
     MEANINGS,
     WIDTH,
@@ -39,12 +43,8 @@ from float_terms import (
     word,
     word_of,
 )
-from proving import RefutedError, prove
-from specifications import FORMATS, Format, meaning
-
-from curta.machine.parts import floats
-from curta.machine.parts.float_operands import Magnitude
-from curta.machine.parts.limbs import LIMB, highest_bit, multiplied
+from tests.machine.theorems.proving import RefutedError, prove
+from tests.machine.theorems.specifications import FORMATS, Format, meaning
 
 LIMBS = floats.LIMBS
 FRACTION = {"f64": 52, "f32": 23}

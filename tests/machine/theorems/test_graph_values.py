@@ -13,15 +13,15 @@ import pytest
 
 pytest.importorskip("z3")
 import z3
-from graph_terms import Evaluator, Term
-from proving import prove
-from words import Exact, low_word, word
 
 from curta.compiler import Graph, Node
 from curta.machine.instructions import COMPARISONS, VALUES, WORD
 from curta.machine.parts.arithmetic import LEFT, RIGHT, comparisons, results
 from curta.machine.parts.operations import Sources
 from curta.machine.parts.words import Word, digits_of
+from tests.machine.theorems.graph_terms import Evaluator, Term
+from tests.machine.theorems.proving import prove
+from tests.machine.theorems.words import Exact, low_word, word
 
 pytestmark = pytest.mark.slow
 HALF = WORD // 2

@@ -10,11 +10,11 @@ import dataclasses
 import pytest
 
 pytest.importorskip("z3")
-from library import arithmetic, claim_of, operand_words, prove_function
-from proving import RefutedError, prove
-from runtime_operations import OPERATIONS, Operation
-from specifications import meaning
-from webassembly import Executor
+from tests.machine.runtime.runtime_operations import OPERATIONS, Operation
+from tests.machine.theorems.library import arithmetic, claim_of, operand_words, prove_function
+from tests.machine.theorems.proving import RefutedError, prove
+from tests.machine.theorems.specifications import meaning
+from tests.machine.theorems.webassembly import Executor
 
 DECOMPOSED = ("mul", "div", "rem")
 WHOLE = [

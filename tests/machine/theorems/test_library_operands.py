@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 pytest.importorskip("wasmtime")
-from library_operands import Words, draw_quotients, draw_words
-from runtime_harness import CAPACITY
-from runtime_operations import OPERATIONS
-from test_runtime_arithmetic import check
+from tests.machine.runtime.runtime_harness import CAPACITY
+from tests.machine.runtime.runtime_operations import OPERATIONS
+from tests.machine.runtime.test_runtime_arithmetic import check
+from tests.machine.theorems.library_operands import Words, draw_quotients, draw_words
 
 TESTED = [f"i64.{name}" for name in ("mul", "div_u", "div_s", "rem_u", "rem_s")]
 SLOW_BATCHES = 60

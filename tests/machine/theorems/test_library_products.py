@@ -6,10 +6,11 @@ import pytest
 
 pytest.importorskip("z3")
 import z3
-from library import arithmetic, operand_words
-from proving import prove
-from webassembly import Executor
-from words import Exact, low_word
+
+from tests.machine.theorems.library import arithmetic, operand_words
+from tests.machine.theorems.proving import prove
+from tests.machine.theorems.webassembly import Executor
+from tests.machine.theorems.words import Exact, low_word
 
 
 def test_product_of_wide_integers() -> None:

@@ -8,11 +8,10 @@ pytest.importorskip("z3")
 import z3
 
 pytest.importorskip("curta.machine.lower.rules", exc_type=ImportError)
-from proving import RefutedError, prove
-from symbolic_python import Number, cases_of, widened
-from words import COMPARISONS, Exact, Word, bit, wide, word
-
 from curta.machine.lower import rules
+from tests.machine.theorems.proving import RefutedError, prove
+from tests.machine.theorems.symbolic_python import Number, cases_of, widened
+from tests.machine.theorems.words import COMPARISONS, Exact, Word, bit, wide, word
 
 DIVISIONS = ("div_u", "div_s", "rem_u", "rem_s")
 

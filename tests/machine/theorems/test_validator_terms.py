@@ -19,13 +19,22 @@ pytest.importorskip("curta.machine.proof.terms", exc_type=ImportError)
 from curta.machine.proof import terms
 
 pytest.importorskip("curta.machine.proof.meanings", exc_type=ImportError)
-from proving import RefutedError, prove
-from specifications import INTEGERS, float_word, meaning
-from words import Exact, Word, bit, choose, high_word, low_word, truth, wide, word
-
 from curta.machine.float_words import FLOATS
 from curta.machine.instructions import COMPARISONS, VALUES, has_fourth
 from curta.machine.proof import meanings
+from tests.machine.theorems.proving import RefutedError, prove
+from tests.machine.theorems.specifications import INTEGERS, float_word, meaning
+from tests.machine.theorems.words import (
+    Exact,
+    Word,
+    bit,
+    choose,
+    high_word,
+    low_word,
+    truth,
+    wide,
+    word,
+)
 
 EDGES = (0, 1, 2, 3, 5, 31, 32, 33, 255, 2**31 - 1, 2**31, 2**31 + 1, 2**32 - 2, 2**32 - 1)
 UNARY = ("clz", "ctz", "popcnt", "extend8", "extend16")

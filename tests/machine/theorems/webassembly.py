@@ -14,9 +14,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import z3
-from words import ONE, ZERO, Exact, Word, bit, choose, negation, truth, word
 
 from curta.machine.wasm.module import Instruction, Module
+from tests.machine.theorems.words import ONE, ZERO, Exact, Word, bit, choose, negation, truth, word
 
 Condition = z3.BoolRef
 MOST_TURNS = 80

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from count_instructions import run_in_wasmtime
+from bench.count_instructions import run_in_wasmtime
 from curta.errors import SourceError, TextFormatError, ToolchainError, UserError
 from curta.machine import toolchain
 from curta.machine.libc.build import PIECES

@@ -12,10 +12,6 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from chain_nodes import Node, carries
-from chain_table import KINDS, Step
-from random_modules import CONSTANTS, VALUES
-
 from curta.machine.wasm import FunctionType, Instruction, Module
 from curta.machine.wasm.module import (
     Data,
@@ -29,6 +25,9 @@ from curta.machine.wasm.module import (
     TableType,
 )
 from curta.machine.wasm.opcodes import OPCODES, ValueType
+from tests.machine.wasm.chain_nodes import Node, carries
+from tests.machine.wasm.chain_table import KINDS, Step
+from tests.machine.wasm.random_modules import CONSTANTS, VALUES
 
 Arguments = tuple[int, ...]
 INTEGER_PARAMETERS: tuple[ValueType, ...] = ("i32", "i32", "i64", "i64")

@@ -10,10 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from chain_table import Item, Pair, Slot, items, pairs
-
 from curta.machine.wasm import FunctionType, Instruction, Module
 from curta.machine.wasm.opcodes import OPCODES, ValueType
+from tests.machine.wasm.chain_table import Item, Pair, Slot, items, pairs
 
 WRITTEN = " written since"
 ENDING = ("br", "br_table", "return", "unreachable")

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 from random import Random
 from typing import TypeGuard
 
-from chain_table import KINDS, Pair, Slot, Step, slots, steps
-from random_modules import VALUES
-
 from curta.machine.wasm.opcodes import ValueType
+from tests.machine.wasm.chain_table import KINDS, Pair, Slot, Step, slots, steps
+from tests.machine.wasm.random_modules import VALUES
 
 ROUNDS = 2
 

@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import NamedTuple
 
-from random_modules import VALUES, Types
-
 from curta.machine.wasm.opcodes import OPCODES, ValueType
+from tests.machine.wasm.random_modules import VALUES, Types
 
 KINDS = (
     "constant",

@@ -10,7 +10,6 @@ import struct
 from collections.abc import Callable, Sequence
 
 import wasmtime
-from wasm_cases import Call
 
 from curta.errors import FuelError, ModuleError, Trap, UnsupportedFeatureError
 from curta.machine.wasm import Instance, Instruction, Module, RunLimits, decode, validate
@@ -18,6 +17,7 @@ from curta.machine.wasm.floats import F32, F64, Format, is_nan
 from curta.machine.wasm.interpret import Frame
 from curta.machine.wasm.module import FunctionType
 from curta.machine.wasm.store import FunctionObject
+from tests.machine.wasm.wasm_cases import Call
 
 Outcome = tuple[int, ...] | str
 """Results, or the reason of a trap."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 import wasmtime
-from oracle import check_calls, make_engine, wasmtime_accepts
-from wasm_cases import CASES
 
 from curta.errors import Trap
 from curta.machine.wasm import (
@@ -16,6 +14,8 @@ from curta.machine.wasm import (
     encode,
     parse_text,
 )
+from tests.machine.wasm.oracle import check_calls, make_engine, wasmtime_accepts
+from tests.machine.wasm.wasm_cases import CASES
 
 names = pytest.mark.parametrize("name", CASES)
 

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from c_programs import CALLS, compile_freestanding, compile_hosted
-from oracle import CheckedInstance, check_calls
-from tiny_wasi import run_hosted, run_in_wasmtime
-from wasm_cases import Call
 
 from curta.errors import FuelError, LinkError, Trap, UserError
 from curta.machine.wasm import (
@@ -21,6 +17,10 @@ from curta.machine.wasm import (
     parse_text,
 )
 from curta.machine.wasm.module import GlobalType, Limits
+from tests.machine.wasm.c_programs import CALLS, compile_freestanding, compile_hosted
+from tests.machine.wasm.oracle import CheckedInstance, check_calls
+from tests.machine.wasm.tiny_wasi import run_hosted, run_in_wasmtime
+from tests.machine.wasm.wasm_cases import Call
 
 ADD = FunctionType(("i32", "i32"), ("i32",))
 

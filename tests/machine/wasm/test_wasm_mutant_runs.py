@@ -11,9 +11,12 @@ from random import Random
 
 import pytest
 import wasmtime
-from c_programs import compile_freestanding
-from mutants import mutate_module
-from oracle import (
+
+from curta.errors import LinkError, Trap
+from curta.machine.wasm import FunctionType, Instance, Module, RunLimits, assemble, decode, encode
+from tests.machine.wasm.c_programs import compile_freestanding
+from tests.machine.wasm.mutants import mutate_module
+from tests.machine.wasm.oracle import (
     FUEL,
     CheckedInstance,
     Outcome,
@@ -25,11 +28,8 @@ from oracle import (
     trap_reason,
     verdict,
 )
-from random_modules import CONSTANTS
-from wasm_cases import CASES
-
-from curta.errors import LinkError, Trap
-from curta.machine.wasm import FunctionType, Instance, Module, RunLimits, assemble, decode, encode
+from tests.machine.wasm.random_modules import CONSTANTS
+from tests.machine.wasm.wasm_cases import CASES
 
 LIMITS = RunLimits(fuel=20_000, call_depth=200, memory_pages=100)
 WASMTIME_FUEL = 200_000

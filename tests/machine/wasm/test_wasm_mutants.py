@@ -8,12 +8,12 @@ from random import Random
 
 import pytest
 import wasmtime
-from c_programs import compile_freestanding, compile_hosted
-from mutants import mutate_bytes, mutate_module
-from oracle import make_engine, verdict, wasmtime_accepts
-from wasm_cases import CASES
 
 from curta.machine.wasm import Module, assemble, decode, encode
+from tests.machine.wasm.c_programs import compile_freestanding, compile_hosted
+from tests.machine.wasm.mutants import mutate_bytes, mutate_module
+from tests.machine.wasm.oracle import make_engine, verdict, wasmtime_accepts
+from tests.machine.wasm.wasm_cases import CASES
 
 SHARDS = 6
 

@@ -6,11 +6,11 @@ from itertools import product
 from random import Random
 
 import pytest
-from oracle import Wasmtime, make_engine, ours
 
 from curta.machine.wasm import Instance, assemble, decode
 from curta.machine.wasm.module import FunctionType
 from curta.machine.wasm.opcodes import NUMERIC, OPCODES, ValueType
+from tests.machine.wasm.oracle import Wasmtime, make_engine, ours
 
 CARRIERS: dict[str, ValueType] = {"i32": "i32", "i64": "i64", "f32": "i32", "f64": "i64"}
 """Floats cross the border as integers, so that nobody touches the payload of a NaN."""

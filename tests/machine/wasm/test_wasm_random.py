@@ -7,8 +7,6 @@ from random import Random
 import pytest
 import wasmtime
 from hypothesis import HealthCheck, given, note, settings
-from oracle import CheckedInstance, Wasmtime, function_type, make_engine, one_nan, ours
-from random_modules import CONSTANTS, HOST_TYPE, draw_module, modules
 
 from curta.machine.wasm import (
     FunctionType,
@@ -19,6 +17,15 @@ from curta.machine.wasm import (
     decode,
     encode,
 )
+from tests.machine.wasm.oracle import (
+    CheckedInstance,
+    Wasmtime,
+    function_type,
+    make_engine,
+    one_nan,
+    ours,
+)
+from tests.machine.wasm.random_modules import CONSTANTS, HOST_TYPE, draw_module, modules
 
 ENGINE = make_engine()
 

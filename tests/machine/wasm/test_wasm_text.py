@@ -7,14 +7,14 @@ from random import Random
 
 import pytest
 import wasmtime
-from c_programs import compile_freestanding
-from wasm_cases import CASES
 
 from curta.errors import ModuleError, TextFormatError, UnsupportedFeatureError
 from curta.machine.wasm import Instance, assemble, decode, encode, parse_text
 from curta.machine.wasm.floats import F32, F64, from_ratio
 from curta.machine.wasm.module import Module
 from curta.machine.wasm.text_numbers import OutOfRangeError, parse_float, parse_integer
+from tests.machine.wasm.c_programs import compile_freestanding
+from tests.machine.wasm.wasm_cases import CASES
 
 # Each pair means the same.
 SAME = {

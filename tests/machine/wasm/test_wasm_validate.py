@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from oracle import make_engine, wasmtime_accepts
 
 from curta.errors import InvalidModuleError
 from curta.machine.wasm import Branch, assemble, decode, parse_text, validate
+from tests.machine.wasm.oracle import make_engine, wasmtime_accepts
 
 INVALID = {
     "nothing there": ("(func (result i32))", "type mismatch: i32 expected, nothing"),
