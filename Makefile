@@ -44,4 +44,5 @@ bench:
 	$(BIN)/python bench/learn.py
 	$(BIN)/python bench/calculator.py
 	$(BIN)/python bench/interception.py
+	$(BIN)/python bench/tools.py
 	$(BIN)/python bench/commands.py

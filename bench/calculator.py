@@ -2,8 +2,8 @@
 
 Latency: one expression from its text to its value, by one call after the other; beside it Python's
 own syntax tree evaluated over fractions, which has no bounds and few functions. Throughput: batches
-from text, which are parsed first, and batches of programs that are ready, as each backend takes
-them (the kernel: packed into arrays). Everything on one thread.
+from text, which are parsed first, and batches of programs that are ready. Everything on one
+thread.
 """
 
 from __future__ import annotations
@@ -12,17 +12,13 @@ import argparse
 import ast
 import itertools
 import operator
-import os
 import time
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 from curta.delegate.calculator import Budget, Calculator
-from curta.delegate.calculator.backends import NAMES, Kernel, backend
-from curta.delegate.calculator.backends.packed import pack
+from curta.delegate.calculator.backends import NAMES, backend
 from curta.delegate.calculator.parser import parse
 from curta.delegate.calculator.program import Program
 from report import print_machine, print_table, spread
@@ -44,7 +40,7 @@ def main() -> None:
     options.add_argument("--only", default="", help="backends with this in their names")
     chosen = options.parse_args()
     names = [name for name in NAMES if chosen.only in name]
-    print_machine(["numpy", "torch"])
+    print_machine([])
     rounds = 3 if chosen.quick else 7
     show_latency(names, rounds)
     sizes = [size for size in SIZES if size <= 10_000 or not chosen.quick]
@@ -131,13 +127,10 @@ def show_throughput(names: Sequence[str], sizes: Sequence[int], rounds: int) -> 
 
 def forms(name: str) -> list[tuple[str, Callable[[list[str]], Any], Callable[[Any], Any]]]:
     """What is timed: how it is called, what is done before the clock starts, and the call."""
-    found: list[tuple[str, Callable[[list[str]], Any], Callable[[Any], Any]]] = [
+    return [
         ("text", lambda given: given, Calculator(name).evaluate_all),
         ("programs", parsed, backend(name, BUDGET).evaluate),
     ]
-    if name == "kernel":
-        found.append(("packed", lambda given: pack(parsed(given)), Kernel().run))
-    return found
 
 
 def texts(size: int) -> list[str]:

@@ -17,6 +17,7 @@ CurtaError
 │   │   ├── TooLongError              too many characters, steps or levels
 │   │   ├── TooLargeError             a number beyond the budget
 │   │   └── UndefinedError            it has no real value, such as 1/0
+│   ├── ToolError                 a tool that cannot be called like that, or has no answer
 │   └── ModuleError               a WebAssembly module that cannot be run
 │       ├── MalformedModuleError  bytes that are not a module
 │       ├── TextFormatError       text that is not a module
@@ -119,6 +120,14 @@ class UndefinedError(CalculatorError):
     """The expression has no real value."""
 
     brief = "undefined"
+
+
+class ToolError(UserError):
+    """A tool has no answer: why, for people, and in few words for the model that called it."""
+
+    def __init__(self, message: str, brief: str) -> None:
+        super().__init__(message)
+        self.brief = brief
 
 
 class ModuleError(UserError):

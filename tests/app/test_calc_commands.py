@@ -31,7 +31,7 @@ def test_other_backends_and_standard_input(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("2+2\r\n\n1/0\n7*6"))
-    assert main(["calc", "eval", "--backend", "kernel", "-"]) == 2
+    assert main(["calc", "eval", "--backend", "machine", "-"]) == 2
     said = capsys.readouterr()
     assert [line.split("  ")[0] for line in said.out.splitlines()] == [
         "4",
@@ -58,15 +58,6 @@ def test_no_question_is_no_question(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is no question" in capsys.readouterr().err
 
 
-def test_the_calculator_computes_on_the_device_that_is_named(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    assert main(["calc", "eval", "--backend", "torch", "--device", "cpu", "7*6"]) == 0
-    assert capsys.readouterr().out.startswith("42")
-    assert main(["calc", "eval", "--backend", "torch", "--device", "nowhere", "7*6"]) == 2
-    assert "device nowhere" in capsys.readouterr().err
-
-
 def test_a_question_is_answered_by_a_model(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -84,13 +75,13 @@ def test_a_question_is_answered_by_a_model(
 
     monkeypatch.setattr(models, "load", load)
     words = ["calc", "what is", "1+1?", "--model", "some/model", "--adapter", "there"]
-    computed: list[object] = []
+    computed: list[str] = []
     monkeypatch.setattr(
         "curta.delegate.calculator.Calculator",
-        lambda name, *, device: computed.append((name, device)) or Calculator(name),
+        lambda name: computed.append(name) or Calculator(name),
     )
     assert main([*words, "--max-new-tokens", "12", "--device", "cpu"]) == 0
-    assert computed == [("exact", "cpu")]
+    assert computed == ["exact"]
     assert asked == [("some/model", Path("there"), "cpu")]
     (wanted,) = CalcGenerator(model("grouped queries"), chat_tokenizer()).generate(
         [[{"role": "user", "content": "what is 1+1?"}]], max_new_tokens=12

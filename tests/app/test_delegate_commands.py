@@ -61,6 +61,24 @@ def test_a_data_set_is_there_when_it_is_whole(
         mix.write(made, out)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [["data"], ["train", "--model", "m", "--data", "d"], ["evaluate", "--model", "m"]],
+    ids=lambda words: words[0],
+)
+def test_no_folder_is_named_by_nothing(
+    command: list[str],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for out in ("", " "):
+        assert main(["delegate", *command, "--out", out]) == 2
+        assert f'--out "{out}": name a folder' in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_ranges_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
         main(["delegate", "data", "--out", str(tmp_path / "d"), "--digits", "few"])

@@ -1,4 +1,4 @@
-"""The calculator needs neither PyTorch nor transformers; what is exported is there."""
+"""Calculator and tools need neither PyTorch nor transformers; what is exported is there."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ SCRIPT = """
 import sys
 from curta.delegate import Calculator
 assert Calculator().evaluate("87*24").text == "2088"
-heavy = {"torch", "transformers", "jax", "peft"} & set(sys.modules)
+import curta.delegate.tools.strangers
+heavy = {"torch", "transformers", "jax", "peft", "mcp"} & set(sys.modules)
 assert not heavy, heavy
 """
 
 
-def test_the_calculator_alone_is_light() -> None:
+def test_calculator_and_tools_alone_are_light() -> None:
     finished = subprocess.run(
         [sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False
     )

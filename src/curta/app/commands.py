@@ -37,6 +37,7 @@ COMMANDS = {
     "delegate train": "fine-tune an adapter on such a data set",
     "delegate evaluate": "measure how often models are right, and what goes wrong",
     "serve": "serve a language model that calls the calculator, as OpenAI's API does",
+    "mcp": "serve tools, a sandbox for C among them, by the Model Context Protocol",
     "cache": "show what is kept to save time, or clear it",
     "doctor": "say what is there, what is missing, and what to do",
     "completion": "write what a shell needs to complete commands",
@@ -54,6 +55,7 @@ ROOMS = {
     "calc": "delegate.commands",
     "delegate": "delegate.commands",
     "serve": "delegate.commands",
+    "mcp": "delegate.commands",
 }
 """Where the commands of a group are, or a command, if not in this room."""
 NEEDED = {
@@ -61,6 +63,7 @@ NEEDED = {
     "calc ask": ("delegate",),
     "delegate train": ("delegate",),
     "serve": ("delegate", "web"),
+    "mcp": ("mcp",),
 }
 """The extras of curta that commands or groups cannot do without."""
 EXTRAS = {
@@ -68,6 +71,7 @@ EXTRAS = {
     "learn": ("jax", "equinox", "optax", "jaxtyping", "matplotlib", "pyarrow"),
     "delegate": ("torch", "transformers", "peft", "accelerate"),
     "web": ("starlette", "uvicorn"),
+    "mcp": ("mcp", "uvicorn"),
     "dev": ("wasmtime",),
 }
 """What has to be importable for an extra to count as installed."""

@@ -209,7 +209,7 @@ class Compilation:
 
     @property
     def is_cplusplus(self) -> bool:
-        return any(kind_of(Path(name)) == "c++" for name in self.sources)
+        return any(Path(name).suffix.lower() in CPLUSPLUS_SUFFIXES for name in self.sources)
 
     def compile(self, watcher: Watcher | None = None) -> bytes:
         """Compile and link."""
@@ -218,18 +218,23 @@ class Compilation:
         started = time.time()
         with tempfile.TemporaryDirectory(prefix="curta-") as folder:
             output = Path(folder) / "program.wasm"
-            module = self._link(PIECES, output, watcher)
-            used = _pieces_of_use(module)
-            if used != PIECES:
-                module = self._link(used, output)
-            if not self.library and b"undefined_weak:main" in module:
-                raise SourceError(
-                    f"{' '.join(self.sources)}: there is no function main to start, with no "
-                    "parameters or with (int, char **); functions can be called one "
-                    "by one with --invoke NAME, or with Machine.instantiate"
-                )
+            module = self.linked(output, watcher)
             files = self._files_read(Path(folder) / "dependencies")
         self.keep(module, files, started)
+        return module
+
+    def linked(self, output: Path, watcher: Watcher | None = None) -> bytes:
+        """The module, without what its C library does not need; sources may be objects, too."""
+        module = self._link(PIECES, output, watcher)
+        used = _pieces_of_use(module)
+        if used != PIECES:
+            module = self._link(used, output)
+        if not self.library and b"undefined_weak:main" in module:
+            raise SourceError(
+                f"{' '.join(self.sources)}: there is no function main to start, with no "
+                "parameters or with (int, char **); functions can be called one "
+                "by one with --invoke NAME, or with Machine.instantiate"
+            )
         return module
 
     def _link(self, pieces: Sequence[Piece], output: Path, watcher: Watcher | None = None) -> bytes:

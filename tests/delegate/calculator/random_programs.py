@@ -7,13 +7,13 @@ import random
 from collections.abc import Iterator
 from fractions import Fraction
 
+from curta.delegate.calculator.exact import Rational
 from curta.delegate.calculator.operations import TABLE, Operation
-from curta.delegate.calculator.parser import COMPARING
-from curta.delegate.calculator.program import Apply, Program, Push, Rational
+from curta.delegate.calculator.program import Apply, Program
 
 OF_WHOLE_NUMBERS = {"factorial", "comb", "perm", "gcd", "lcm"}
-NUMBERS = [operation for operation in TABLE if operation.name not in COMPARING]
-COMPARISONS = [operation for operation in TABLE if operation.name in COMPARING]
+NUMBERS = [operation for operation in TABLE if not operation.compares]
+COMPARISONS = [operation for operation in TABLE if operation.compares]
 RATIONALS = [
     operation
     for operation in NUMBERS
@@ -62,10 +62,10 @@ def wanted(operation: Operation, place: int) -> str:
 def filled(given: Shape, drawn: random.Random, inexact: bool = True) -> Program:
     """The shape with numbers; without constants such as pi unless these may be inexact."""
     steps = tuple(
-        step if isinstance(step, Apply) else Push(number(step, drawn, inexact)) for step in given
+        step if isinstance(step, Apply) else number(step, drawn, inexact) for step in given
     )
     last = steps[-1]
-    return Program("", steps, isinstance(last, Apply) and last.operation.name in COMPARING)
+    return Program("", steps, isinstance(last, Apply) and last.operation.compares)
 
 
 def number(kind: str, drawn: random.Random, inexact: bool) -> Rational | float:

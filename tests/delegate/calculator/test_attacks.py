@@ -9,6 +9,9 @@ import tracemalloc
 import pytest
 
 from curta.delegate.calculator import Budget, Calculator
+from curta.delegate.calculator.backends import Exact
+from curta.delegate.calculator.operations import OPERATIONS
+from curta.delegate.calculator.program import Apply, Program
 from curta.errors import (
     CalculatorError,
     ExpressionSyntaxError,
@@ -192,14 +195,14 @@ def test_the_costliest_of_them_is_no_work() -> None:
         assert calls < 6_000, text
 
 
-def test_what_no_bound_foresaw_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
-    def overflow(value: object) -> float:
+def test_what_no_bound_foresaw_is_an_error_of_ours() -> None:
+    def overflow(budget: Budget, value: object) -> float:
         raise OverflowError("too large")
 
-    calculator = Calculator()
-    monkeypatch.setitem(calculator.backend.arithmetic.column, "sqrt", overflow)
-    with pytest.raises(TooLargeError, match="out of range"):
-        calculator.evaluate("sqrt(2)")
+    overflows = Apply(dataclasses.replace(OPERATIONS["sqrt"], exact=overflow), 1)
+    (error,) = Exact(Budget()).evaluate([Program("", (2, overflows), False)])
+    assert isinstance(error, TooLargeError)
+    assert "out of range" in str(error)
 
 
 WIDE = Budget(

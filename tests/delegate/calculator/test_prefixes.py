@@ -10,26 +10,26 @@ from hypothesis import strategies as st
 
 from curta.delegate.calculator import Budget
 from curta.delegate.calculator.parser import parse
-from curta.delegate.calculator.prefixes import CHARACTERS, State, begin, follow
+from curta.delegate.calculator.prefixes import CHARACTERS, State, begin
 
 SMALL = Budget(characters=24, steps=9, depth=3)
 
 
 def written(text: str, budget: Budget) -> State | None:
-    state: State | None = begin()
+    state: State | None = begin(budget)
     for character in text:
         if state is None:
             return None
-        state = follow(state, character, budget)
+        state = state.follow(character)
     return state
 
 
 def walk(seed: int, budget: Budget, operators: float) -> str:
     """A random text that the states allow; it ends where it is complete, by chance or by need."""
     drawn = random.Random(seed)
-    text, state = "", begin()
+    text, state = "", begin(budget)
     while True:
-        following = {c: after for c in CHARACTERS if (after := follow(state, c, budget))}
+        following = {c: after for c in CHARACTERS if (after := state.follow(c))}
         if state.is_complete and (not following or drawn.random() < 0.1):
             return text
         assert following, f"{text!r} can neither end nor go on"

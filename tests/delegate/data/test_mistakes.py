@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from curta.delegate.calculator import Calculator
 from curta.delegate.data.answers import is_right
 from curta.delegate.data.example import CALL, ERRORS, Example, has_failure
-from curta.delegate.data.mistakes import CATEGORY, fails, templates
+from curta.delegate.data.mistakes import CATEGORY, fails
 from curta.delegate.data.mix import Mix, build, counts, leaks
-from curta.delegate.data.templates import Template, example
+from curta.delegate.data.templates import Template, example, mistakes
 from curta.delegate.interception.protocol import Protocol
 from curta.errors import CalculatorError, DataError
 
-ALL = list(templates())
+ALL = list(mistakes())
 COUNT = 40
 
 

@@ -43,7 +43,7 @@ def test_all_systems_at_once(
     command = [
         *["delegate", "evaluate", "--model", str(place / "model"), "--untrained"],
         *["--inline", f"inline={place / 'adapter'}", "--adapter", f"calls={place / 'adapter'}"],
-        *["--suite", "templates", "--backend", "exact,torch,kernel", "--digits", "1..2"],
+        *["--suite", "templates", "--backend", "exact,machine", "--digits", "1..2"],
         *[*SIZES, "--device", "cpu", "--out", str(out)],
     ]
     assert main(command) == 0
@@ -52,12 +52,11 @@ def test_all_systems_at_once(
         "untrained",
         "inline",
         "calls, exact",
-        "calls, torch",
-        "calls, kernel",
+        "calls, machine",
     ]
     assert "  templates    0.0% [0.0%, 49.0%]" in said
     rows = [json.loads(line) for line in (out / "answers.jsonl").read_text().splitlines()]
-    assert len(rows) == 5 * 6
+    assert len(rows) == 4 * 6
     assert {row["source"] for row in rows} == {None, "calls, exact"}
     assert "stopped early" in (out / "report.html").read_text()
     before = (out / "answers.jsonl").read_bytes()
@@ -67,7 +66,7 @@ def test_all_systems_at_once(
     assert main([*command, "--json"]) == 0
     figures = json.loads(capsys.readouterr().out)
     assert list(differences(evaluate.Report, figures)) == []
-    assert [one["counts"]["templates"] for one in figures["systems"]] == [4] * 5
+    assert [one["counts"]["templates"] for one in figures["systems"]] == [4] * 4
     assert main([*command, "--seed", "1"]) == 2
     assert "another evaluation lies there" in capsys.readouterr().err
 

@@ -22,14 +22,12 @@ from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, SVAMP, TEMPLAT
 from curta.delegate.evaluation.systems import System
 from tests.delegate.evaluation.scripted_answers import LIMIT, Scripted, answer
 
-POWER = "1208925819614629174706177"
+ROOT = "1.414214"
 QUESTIONS = [
     Question("templates/0", TEMPLATES, "2 and 3?", "5", "arithmetic"),
     Question("templates/1", TEMPLATES, "20 and 30?", "50", "arithmetic"),
     Question("templates/2", TEMPLATES, "25 and 35?", "60", "stories"),
-    Question(
-        "templates/3", TEMPLATES, "2 to the 80, and 1?", "1208925819614629174706177", "stories"
-    ),
+    Question("templates/3", TEMPLATES, "The square root of 20 tenths?", "1.414214", "stories"),
     Question("svamp/0", SVAMP, "7 eggs and <more>: 12?", "19", "addition"),
     Question("negatives/0", NEGATIVES, "Who are you?", None, "negative"),
     Question("negatives/1", NEGATIVES, "Room 12?", None, "negative"),
@@ -38,7 +36,7 @@ CALLING = (
     "<<calc: 2+3>> = 5\nThe answer is 5.",
     "<<calc: 20*30>> = 600\nThe answer is 600.",  # wrong reasoning
     "<<calc: 25+35>> = 60\nThe answer is 60.",
-    f"<<calc: 2^80+1>> = {POWER}\nThe answer is {POWER}.",
+    f"<<calc: sqrt(2)>> = {ROOT}\nThe answer is {ROOT}.",
     "<<calc: 7+12\nThe answer is 20.",  # wrong format
     "I am a model.",
     "It is <<calc: 3*4>> = 12.",  # unneeded
@@ -56,7 +54,7 @@ ORIGIN = "package tiny (Q4_1), float32"
 SYSTEMS = (
     System("inline", "m", "a", backend=None, origin=ORIGIN),
     System("calls", "m", "b", "exact", origin=ORIGIN),
-    System("floats", "m", "b", "kernel", origin=ORIGIN),
+    System("machine", "m", "b", "machine", origin=ORIGIN),
 )
 
 
@@ -68,9 +66,9 @@ def texts(said: tuple[str, ...]) -> dict[str, str]:
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Figures, Path]:
     folder = Folder(tmp_path_factory.mktemp("evaluation") / "out")
     config = Config(SYSTEMS, max_new_tokens=LIMIT, batch=3)
-    rounded = [text.replace(POWER, "1.208926e24") for text in CALLING]
+    refused = [text.replace(f"= {ROOT}", "= error: error").replace(ROOT, "1") for text in CALLING]
     scripted = Scripted(
-        {"inline": texts(INLINE), "calls": texts(CALLING), "floats": texts(tuple(rounded))}
+        {"inline": texts(INLINE), "calls": texts(CALLING), "machine": texts(tuple(refused))}
     )
     answers = evaluate(config, QUESTIONS, folder, scripted)
     return write_report(folder, config, QUESTIONS, answers), folder.path
@@ -81,7 +79,7 @@ def test_shares(made: tuple[Figures, Path]) -> None:
     assert figures.computing == (TEMPLATES, SVAMP)
     assert figures.accuracy("inline", TEMPLATES) == Share(2, 4)
     assert figures.accuracy("calls", TEMPLATES) == Share(3, 4)
-    assert figures.accuracy("floats", TEMPLATES) == Share(2, 4)
+    assert figures.accuracy("machine", TEMPLATES) == Share(2, 4)
     assert figures.accuracy("inline", SVAMP) == Share(1, 1)
     assert figures.accuracy("calls", SVAMP) == Share(0, 1)
     assert figures.format("inline") == Share(4, 5)
@@ -140,10 +138,10 @@ def test_kinds(made: tuple[Figures, Path]) -> None:
     assert figures.kinds("calls", TEMPLATES) == {"right": 3, "wrong reasoning": 1}
     assert figures.kinds("calls", SVAMP) == {"wrong format": 1}
     assert figures.kinds("calls", NEGATIVES) == {"right": 1, "unneeded call": 1}
-    assert figures.kinds("floats", TEMPLATES) == {
+    assert figures.kinds("machine", TEMPLATES) == {
         "right": 2,
         "wrong reasoning": 1,
-        "wrong computation": 1,
+        "wrong format": 1,
     }
 
 
@@ -151,23 +149,23 @@ def test_comparisons_and_agreements(made: tuple[Figures, Path]) -> None:
     figures, _ = made
     pairs = [(one.suite, one.first, one.second) for one in figures.comparisons()]
     assert pairs == [
-        (suite, other, "inline") for suite in (TEMPLATES, SVAMP) for other in ("calls", "floats")
+        (suite, other, "inline") for suite in (TEMPLATES, SVAMP) for other in ("calls", "machine")
     ]
     first = figures.comparisons()[0]
     assert first.difference == 0.25
     assert first.interval[0] <= 0.25 <= first.interval[1]
     assert first.p == 1.0, "one question differs: that is no evidence"
     (agreement,) = figures.agreements()
-    assert (agreement.system, agreement.source) == ("floats", "calls")
+    assert (agreement.system, agreement.source) == ("machine", "calls")
     assert agreement.calls == Share(4, 5)
     assert agreement.answers == Share(6, 7)
-    assert agreement.differs.startswith(f"2^80+1 = 1.208926e24, not {POWER}")
+    assert agreement.differs.startswith(f"sqrt(2) = error: error, not {ROOT}")
 
 
 def test_speed_is_of_what_was_generated(made: tuple[Figures, Path]) -> None:
     figures, _ = made
-    generated = [one for one in figures.judged["floats"] if one.answer.question == "templates/3"]
-    assert figures.speed("floats") == pytest.approx(10 / generated[0].answer.seconds)
+    generated = [one for one in figures.judged["machine"] if one.answer.question == "templates/3"]
+    assert figures.speed("machine") == pytest.approx(10 / generated[0].answer.seconds)
 
 
 class Tags(HTMLParser):

@@ -131,7 +131,7 @@ def test_from_names(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        ({"backend": "gpu"}, "backend=gpu: there are exact, torch, kernel, machine and none"),
+        ({"backend": "gpu"}, "backend=gpu: there are exact, machine and none"),
         ({"adapter": "folder"}, "adapter: give pretrained as a name"),
     ],
 )

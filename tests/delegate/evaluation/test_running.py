@@ -23,9 +23,9 @@ QUESTIONS = [
     for at in range(7)
 ]
 SUM = "<<calc: 2+3>> = 5\nThe answer is 5."
-POWER = "<<calc: 2^80+1>> = 1208925819614629174706177\nThe answer is 5."
-TEXTS = {one.text: POWER if at == 2 else SUM for at, one in enumerate(QUESTIONS)}
-EXACT, KERNEL = System("exact", "m"), System("kernel", "m", backend="kernel")
+ROOT = "<<calc: sqrt(2)>> = 1.414214\nThe answer is 5."
+TEXTS = {one.text: ROOT if at == 2 else SUM for at, one in enumerate(QUESTIONS)}
+EXACT, MACHINE = System("exact", "m"), System("machine", "m", backend="machine")
 PLAIN = System("plain", "m", backend=None)
 
 
@@ -34,13 +34,13 @@ def config(*given: System) -> Config:
 
 
 def test_answers_are_shared_where_every_call_has_the_same_result(tmp_path: Path) -> None:
-    scripted = Scripted({"exact": TEXTS, "kernel": TEXTS, "plain": TEXTS})
+    scripted = Scripted({"exact": TEXTS, "machine": TEXTS, "plain": TEXTS})
     folder = Folder(tmp_path)
-    answers = evaluate(config(PLAIN, EXACT, KERNEL), QUESTIONS, folder, scripted)
+    answers = evaluate(config(PLAIN, EXACT, MACHINE), QUESTIONS, folder, scripted)
     assert len(answers) == 21
-    again = [text for name, text in scripted.asked if name == "kernel"]
-    assert again == [QUESTIONS[2].text], "only that whose result float64 cannot say"
-    sources = [answers["kernel", one.name].source for one in QUESTIONS]
+    again = [text for name, text in scripted.asked if name == "machine"]
+    assert again == [QUESTIONS[2].text], "only that whose result is no rational"
+    sources = [answers["machine", one.name].source for one in QUESTIONS]
     assert sources == ["exact", "exact", None, "exact", "exact", "exact", "exact"]
     assert all(answers["plain", one.name].source is None for one in QUESTIONS)
     assert all(answers["plain", one.name].calls == () for one in QUESTIONS)
@@ -131,14 +131,14 @@ def adapter(folder: Path) -> str:
 def test_which_systems_there_are(tmp_path: Path) -> None:
     calls, inline = adapter(tmp_path / "calls"), adapter(tmp_path / "inline")
     made = systems(
-        "hub/m", adapters=[calls], inline=[f"base={inline}"], backends=["exact", "torch"],
+        "hub/m", adapters=[calls], inline=[f"base={inline}"], backends=["exact", "machine"],
         untrained=True,
     )  # fmt: skip
     assert [(one.name, one.adapter, one.backend) for one in made] == [
         ("untrained", None, None),
         ("base", inline, None),
         ("calls, exact", calls, "exact"),
-        ("calls, torch", calls, "torch"),
+        ("calls, machine", calls, "machine"),
     ]
     assert made[1].digest != made[2].digest == made[3].digest
     assert systems("hub/m", origin="Hub") == (System("m", "hub/m", origin="Hub"),)
@@ -148,7 +148,7 @@ def test_which_systems_there_are(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({"backends": ["gpu"]}, "--backend gpu: there are exact, torch, kernel"),
+        ({"backends": ["gpu"]}, "--backend gpu: there are exact, machine"),
         ({"adapters": ["nowhere"]}, "--adapter nowhere: nowhere holds no adapter"),
         ({"inline": ["a=nowhere"]}, "--inline a=nowhere: nowhere holds no adapter"),
     ],

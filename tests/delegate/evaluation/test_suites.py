@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from curta.delegate.data import mistakes, mix
-from curta.delegate.data.draw import Draw, Written
-from curta.delegate.data.templates import Template, templates
+from curta.delegate.data.templates import templates
+from curta.delegate.data.templates.engine import templates_of
 from curta.delegate.evaluation import suites
 from curta.delegate.evaluation.suites import (
     MISTAKES,
@@ -80,23 +80,21 @@ def test_more_questions_than_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
         fresh((3, 2), 5, negatives=0)
 
 
-def often(draw: Draw) -> Written:
-    return draw.written(f"Say {draw.number()}, {draw.name()}!", "", "1")
-
-
-def rarely(draw: Draw) -> Written:
-    """Of the wanted length once in twenty times."""
-    number = draw.number() if draw.between(1, 20) == 1 else 10**14
-    return draw.written(f"Write {number}, {draw.name()}!", "", "1")
-
-
-def never(draw: Draw) -> Written:
-    return draw.written(f"{draw.between(10**13, 10**14 - 1)}, {draw.name()}!", "", "1")
+KINDS = {
+    "often": "? Say {number()}, {name()}!",
+    # Of the wanted length once in twenty times.
+    "rarely": "count = number() if between(1, 20) == 1 else 10**14\n? Write {count}, {name()}!",
+    "never": "? {between(10**13, 10**14 - 1)}, {name()}!",
+}
 
 
 def test_all_lengths_have_the_same_kinds_of_questions(monkeypatch: pytest.MonkeyPatch) -> None:
     """However seldom a kind has a number of a length; one that never has is left out."""
-    made = [Template(each, each.__name__, test=True) for each in (often, rarely, never)]
+    made = [
+        template
+        for kind, lines in KINDS.items()
+        for template in templates_of(f"CATEGORY = '{kind}'\n[test] x\n{lines}\n! \n= '1'\n", kind)
+    ]
     monkeypatch.setattr(suites, "templates", lambda: made)
     kinds = Counter((one.digits, one.category) for one in fresh((2, 4), 120, negatives=0))
     for length in (2, 3, 4):

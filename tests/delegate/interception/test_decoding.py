@@ -19,8 +19,8 @@ from transformers import LogitsProcessorList, StoppingCriteriaList, TopKLogitsWa
 from curta.delegate.calculator import Budget, Calculator, Result
 from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator, Output, joined
-from curta.delegate.interception.reference import decode
 from curta.errors import ExpressionSyntaxError, UserError
+from tests.support.reference_decoding import decode
 from tests.support.tiny_language_models import FAMILIES, Push, chat_tokenizer, model, tokenizer
 
 TOKENS = 48

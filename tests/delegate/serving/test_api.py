@@ -206,7 +206,11 @@ def test_thirty_two_at_once_say_what_they_say_alone(quick: Any) -> None:
         ({"temperature": 2.5}, "temperature", "from 0 to 2"),
         ({"temperature": "1"}, "temperature", "a number"),
         ({"top_p": -1}, "top_p", "from 0 to 1"),
-        ({"n": 9}, "n", "from 1 to 8"),
+        ({"n": 9}, "n", "from 1 to 8: this server writes 8 choices at once"),
+        ({"n": 5, "prompt": ["a", "b"]}, "n", "from 1 to 4 of each of 2 prompts"),
+        ({"n": 9}, "n", "(--batch); ask for fewer, or in several requests"),
+        ({"n": 0}, "n", "from 1 to 8"),
+        ({"n": True}, "n", "a whole number"),
         ({"seed": 0.5}, "seed", "whole number"),
         ({"stop": ""}, "stop", "none of them empty"),
         ({"stop": {"a": 1}}, "stop", "a list of up to"),
@@ -244,6 +248,8 @@ def test_values_that_change_nothing_are_taken(quick: Any) -> None:
         ([{"role": "user"}], "has to be a text"),
         ([{"role": "user", "content": [{"type": "image_url"}]}], "only parts of type text"),
         ([{"role": "user", "content": "a", "tool_calls": [{}]}], "tool_calls is not supported"),
+        ([{"role": "robot", "content": "a"}], r"messages\[0\]: role has to be system, developer"),
+        ([{"role": "user", "content": "a"}, {"role": "", "content": "a"}], r"messages\[1\]: role"),
     ],
 )
 def test_messages_that_are_none(quick: Any, given: Any, said: str) -> None:

@@ -37,7 +37,7 @@ def test_limits_are_options() -> None:
         Limits(prompt_step=0)
 
 
-def test_the_calculator_computes_on_the_models_device(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_calculator_is_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     from curta.delegate import calculator, models
 
     asked: list[object] = []
@@ -48,11 +48,11 @@ def test_the_calculator_computes_on_the_models_device(monkeypatch: pytest.Monkey
     monkeypatch.setattr(
         calculator,
         "Calculator",
-        lambda name, *, device: asked.append((name, device)) or exact,
+        lambda name: asked.append(name) or exact,
     )
-    _, options = read("serve", ["--model", "m", "--backend", "torch", "--device", "cpu"])
+    _, options = read("serve", ["--model", "m", "--backend", "machine", "--device", "cpu"])
     assert options.generator().calculator is exact
-    assert asked == [("torch", "cpu")]
+    assert asked == ["machine"]
 
 
 @pytest.mark.parametrize(

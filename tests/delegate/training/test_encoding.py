@@ -8,9 +8,8 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from curta.delegate.data import mistakes
 from curta.delegate.data.example import CALL, Example
-from curta.delegate.data.templates import example, templates
+from curta.delegate.data.templates import example, mistakes, templates
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training.encoding import IGNORED, Encoder, batch
 from curta.delegate.training.order import batches
@@ -81,7 +80,7 @@ def test_calls_that_fail_are_read_and_not_learned() -> None:
 
 def test_all_mistakes_are_learned_without_the_mistake() -> None:
     encoder = Encoder(chat_tokenizer())
-    for template in mistakes.templates():
+    for template in mistakes():
         for number in range(5):
             one = example(template, 0, number, (1, 4))
             wanted = CALL.sub(lambda call: "" if call["failure"] else call[0], one.answer)

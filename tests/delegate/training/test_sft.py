@@ -207,6 +207,22 @@ def test_an_adapter_says_what_it_is(calls: bool, tmp_path: Path) -> None:
     assert "More Information Needed" not in card.text
 
 
+def test_a_card_that_somebody_wrote_on_is_not_overwritten(tmp_path: Path) -> None:
+    config, file = dataclasses.replace(CONFIG, steps=1), tmp_path / "README.md"
+    train(fresh(), chat_tokenizer(), EXAMPLES, config, tmp_path)
+    made = file.read_text()
+    train(fresh(), chat_tokenizer(), EXAMPLES, config, tmp_path)
+    assert file.read_text() == made
+    for written in ("mine", made + "And more.", made.replace("calculator", "slide rule")):
+        file.write_text(written)
+        with pytest.raises(DataError, match="move it away, or choose another --out"):
+            train(fresh(), chat_tokenizer(), EXAMPLES, config, tmp_path)
+        assert file.read_text() == written
+    file.unlink()
+    train(fresh(), chat_tokenizer(), EXAMPLES, config, tmp_path)
+    assert file.read_text() == made
+
+
 def test_a_card_can_be_read_whatever_stands_in_it(tmp_path: Path) -> None:
     folder = tmp_path / "llama: a 'MODEL'"
     folder.mkdir()

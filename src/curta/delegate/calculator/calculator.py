@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 from curta.delegate.calculator.backends import Backend, Outcome, backend
 from curta.delegate.calculator.budget import Budget
@@ -15,8 +14,7 @@ from curta.delegate.calculator.program import Program
 from curta.errors import CalculatorError, UserError
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """What an expression comes to.
 
     exact: whether the text says exactly what the expression is worth
@@ -29,22 +27,11 @@ class Result:
 
 
 class Calculator:
-    """Evaluates expressions within a budget; exactly, unless another backend is asked for.
+    """Evaluates expressions within a budget; by rationals, unless another backend is asked for."""
 
-    device: where the backends `kernel` and `torch` compute, such as cuda:0 (the CPU)
-    """
-
-    def __init__(
-        self,
-        computes: str | Backend = "exact",
-        budget: Budget | None = None,
-        *,
-        device: Any = None,
-    ) -> None:
+    def __init__(self, computes: str | Backend = "exact", budget: Budget | None = None) -> None:
         self.budget = budget or Budget()
-        self.backend = (
-            backend(computes, self.budget, device) if isinstance(computes, str) else computes
-        )
+        self.backend = backend(computes, self.budget) if isinstance(computes, str) else computes
 
     def evaluate(self, expression: str) -> Result:
         """The result, or a `CalculatorError` that says why there is none."""
@@ -60,8 +47,7 @@ class Calculator:
         if isinstance(expressions, str):
             raise UserError("one expression where a list of them is wanted: put it in brackets")
         parsed = [self.parsed(expression) for expression in expressions]
-        programs = [each for each in parsed if isinstance(each, Program)]
-        outcomes = iter(self.backend.evaluate(programs))
+        outcomes = iter(self.backend.evaluate([e for e in parsed if isinstance(e, Program)]))
         return [
             self.result(each, next(outcomes)) if isinstance(each, Program) else each
             for each in parsed

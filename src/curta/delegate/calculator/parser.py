@@ -10,223 +10,330 @@
     primary:    number | constant | name "(" arguments ")" | "(" comparison ")"
     arguments:  comparison {"," comparison} | "[" comparison {"," comparison} "]"
 
-The levels from comparison to power are one function, which takes operators that bind tightly
-enough (precedence climbing).
+The parser takes one token after the other and never looks back or ahead: operators wait until
+something comes that binds no tighter, brackets until they are closed. So it knows of every
+beginning of an expression whether it is one (prefixes.py).
 """
 
 from __future__ import annotations
 
 import difflib
-import math
+from collections.abc import Callable
 from fractions import Fraction
+from typing import NamedTuple
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.operations import CONSTANTS, FUNCTIONS, MANY, OPERATIONS, OPERATORS
-from curta.delegate.calculator.program import Apply, Program, Push, Rational
-from curta.delegate.calculator.tokens import Token, tokens
+from curta.delegate.calculator.exact import Rational
+from curta.delegate.calculator.operations import (
+    COMPARED,
+    CONSTANTS,
+    FUNCTIONS,
+    MANY,
+    MULTIPLIED,
+    OPERATIONS,
+    OPERATORS,
+    RAISED,
+    SHARED,
+    SUMMED,
+    Operation,
+)
+from curta.delegate.calculator.program import Apply, Program, Step
+from curta.delegate.calculator.tokens import END, Token, tokens
 from curta.errors import ExpressionSyntaxError, TooLongError, UnknownNameError
 
-COMPARED, SUMMED, MULTIPLIED, SHARED, SIGNED, RAISED = range(1, 7)
-BINDING = {
-    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), COMPARED),
-    **dict.fromkeys(("+", "-"), SUMMED),
-    **dict.fromkeys(("*", "/", "//", "%"), MULTIPLIED),
-    "**": RAISED,
-    "of": SIGNED,
-}
-"""How tightly operators bind; `of` only seems to: it depends on what stands before it."""
 
-VALUES = {"pi": math.pi, "tau": math.tau, "e": math.e}
+class Waiting(NamedTuple):
+    """An operator whose last operand is not complete."""
 
-APPLIED = {sign: Apply(OPERATIONS[name], 2) for sign, name in OPERATORS.items()}
-COMPARING = frozenset(OPERATORS[sign] for sign, tight in BINDING.items() if tight == COMPARED)
-APPLIED["of"] = APPLIED["*"]
-NEGATE, PERCENT, FACTORIAL = (Apply(OPERATIONS[n], 1) for n in ("negate", "percent", "factorial"))
+    binding: int
+    apply: Apply
+
+
+class Bracket(NamedTuple):
+    """An open bracket: a parenthesis, or that of a call."""
+
+    binding: int = 0
+    operation: Operation | None = None
+    name: str = ""
+    operands: int = 0
+    """How many of the call's are complete."""
+    is_list: bool = False
+
+
+PARENTHESIS = Bracket()
+INFIX = {sign: Waiting(each.binding, Apply(each, 2)) for sign, each in OPERATORS.items()}
+OF = {binding: Waiting(binding, INFIX["*"].apply) for binding in (SHARED, MULTIPLIED)}
+NEGATE = Waiting(OPERATIONS["negate"].binding, Apply(OPERATIONS["negate"], 1))
+PERCENT, FACTORIAL = (Apply(OPERATIONS[name], 1) for name in ("percent", "factorial"))
 
 
 def parse(text: str, budget: Budget) -> Program:
     """The program of an expression."""
-    parser = Parser(tokens(text, budget), budget)
-    parser.expression(COMPARED)
-    if parser.now.kind != "end":
-        raise parser.unexpected()
+    parser = Parser(budget)
+    for token in tokens(text, budget):
+        parser.expects(parser, token)
+        parser.last = token
     if len(parser.steps) > budget.steps:
         raise TooLongError(f"more than {budget.steps} numbers and operations")
     return Program(text, tuple(parser.steps), parser.compares())
 
 
 class Parser:
-    """Where in the tokens we are, and the steps so far."""
+    """The steps so far, what waits to be one, and what is expected: a method that takes it."""
 
-    def __init__(self, given: list[Token], budget: Budget) -> None:
-        self.tokens = given
+    __slots__ = ("budget", "comparisons", "depth", "expects", "last", "steps", "waiting")
+
+    def __init__(self, budget: Budget) -> None:
         self.budget = budget
-        self.at = 0
-        self.now = given[0]
+        self.steps: list[Step] = []
+        self.waiting: list[Waiting | Bracket] = []
+        self.expects: Callable[[Parser, Token], None] = Parser.operand
+        self.last = END
         self.depth = 0
-        self.steps: list[Push | Apply] = []
         self.comparisons = 0
 
-    def advance(self) -> None:
-        self.at += 1
-        self.now = self.tokens[self.at]
+    def copy(self) -> Parser:
+        """The same place in an expression, from which another way can be taken."""
+        made = Parser(self.budget)
+        made.steps, made.waiting = self.steps.copy(), self.waiting.copy()
+        made.expects, made.last = self.expects, self.last
+        made.depth, made.comparisons = self.depth, self.comparisons
+        return made
 
-    def take(self, sign: str) -> bool:
-        """Whether the operator is next; if so, go on behind it."""
-        if self.now.text == sign:
-            self.advance()
-            return True
-        return False
+    # ---- what can be expected ----
+
+    def operand(self, token: Token) -> None:
+        """A number, or what begins an operand."""
+        kind, text = token
+        if kind == "number":
+            self.steps.append(int(text) if text.isdigit() else number(text))
+            self.expects = Parser.operator
+        elif text == "(":
+            self.open(PARENTHESIS)
+        elif kind == "name":
+            self.named(text)
+        elif text in ("+", "-"):
+            self.signed(text)
+        elif text == "[" and self.last[1] == "(" and self.called() is not None:
+            self.open_list()
+        elif text in (")", "]") and self.called() is not None and self.last[1] in ("(", "[", ","):
+            self.close(token)
+        else:
+            raise self.unexpected(token)
+
+    def operator(self, token: Token) -> None:
+        """What stands behind an operand."""
+        text = token[1]
+        if (infix := INFIX.get(text)) is not None:
+            if text == "%":
+                self.expects = Parser.share_or_rest
+            else:
+                self.infix(infix)
+        elif text == ")" or text == "]":
+            self.reduce(COMPARED)
+            self.close(token)
+        elif token is END:
+            self.reduce(COMPARED)
+            if self.waiting:
+                raise self.missing(token)
+        elif text == "!":
+            self.steps.append(FACTORIAL)
+        elif text == "of":
+            self.of(token)
+        elif text == ",":
+            self.comma(token)
+        else:
+            raise self.unexpected(token)
+
+    def share_or_rest(self, token: Token) -> None:
+        """Behind a %: it is a percentage, or a remainder if an operand follows."""
+        kind, text = token
+        if text in ("+", "-"):
+            raise ExpressionSyntaxError(
+                f"'%{text}' could be a percentage or a remainder: use parentheses, as in "
+                f"(50%) {text} 3 or 50 % ({text}3)"
+            )
+        if text == "(" or kind == "number" or (kind == "name" and text != "of"):
+            self.infix(INFIX["%"])
+            self.operand(token)
+        else:
+            self.steps.append(PERCENT)
+            self.expects = Parser.operator
+            self.operator(token)
+
+    def opening(self, token: Token) -> None:
+        """Behind the name of a function."""
+        name = self.last[1]
+        if token[1] != "(":
+            raise self.unexpected(token, f"'(' is missing behind {name!r}")
+        self.open(Bracket(0, FUNCTIONS[name], name))
+
+    def closing(self, token: Token) -> None:
+        """Behind a list of operands."""
+        if token[1] != ")":
+            raise self.missing(token)
+        self.close(token)
+
+    # ---- operators ----
+
+    def infix(self, operator: Waiting) -> None:
+        """An operator between two operands: what binds as tightly before it is complete."""
+        binding, waiting = operator[0], self.waiting
+        if binding == RAISED:
+            self.deeper()
+        elif binding == COMPARED:
+            self.reduce(SUMMED)
+            if waiting and waiting[-1].binding == COMPARED:
+                raise ExpressionSyntaxError("two comparisons in a row: make two calls of them")
+            self.comparisons += 1
+        elif waiting and waiting[-1][0] >= binding:
+            self.reduce(binding)
+        waiting.append(operator)
+        self.expects = Parser.operand
+
+    def reduce(self, binding: int) -> None:
+        """Operators that bind at least so tightly have all their operands."""
+        waiting = self.waiting
+        while waiting and waiting[-1][0] >= binding:
+            tight, apply, *_ = waiting.pop()
+            self.steps.append(apply)  # type: ignore[arg-type]
+            if tight == RAISED:
+                self.depth -= 1
+
+    def signed(self, sign: str) -> None:
+        """A sign before a power; two of them in a row take each other away."""
+        if sign == "-":
+            if self.last[1] in ("+", "-") and self.waiting[-1:] == [NEGATE]:
+                self.waiting.pop()
+            else:
+                self.waiting.append(NEGATE)
+
+    def of(self, token: Token) -> None:
+        """It multiplies behind a percentage, as written, and behind what is a share otherwise."""
+        binding = SHARED if self.last[1] == "%" else MULTIPLIED
+        ahead = next((each for each in reversed(self.waiting) if each is not NEGATE), PARENTHESIS)
+        if ahead.binding == RAISED:
+            raise self.unexpected(token, "use parentheses, as in (20%) ** 2 * 80")
+        self.reduce(binding)
+        last = self.steps[-1]
+        is_share = isinstance(last, Apply) and last.operation.name in ("percent", "divide")
+        if binding == MULTIPLIED and not is_share:
+            raise self.unexpected(token)
+        self.waiting.append(OF[binding])
+        self.expects = Parser.operand
+
+    # ---- names and brackets ----
+
+    def named(self, name: str) -> None:
+        """A constant or a function."""
+        if name in CONSTANTS:
+            self.steps.append(CONSTANTS[name])
+            self.expects = Parser.operator
+        elif name in FUNCTIONS:
+            self.expects = Parser.opening
+        else:
+            near = difflib.get_close_matches(name, [*FUNCTIONS, *CONSTANTS], 1)
+            hint = f"; did you mean {near[0]}?" if near else ""
+            raise UnknownNameError(f"nothing is called {name[:20]!r}{hint}")
 
     def deeper(self) -> None:
         self.depth += 1
         if self.depth > self.budget.depth:
             raise TooLongError(f"more than {self.budget.depth} levels of parentheses and powers")
 
-    def expression(self, least: int) -> None:
-        """Operands and the operators between them that bind at least so tightly."""
-        if self.now.text in ("+", "-"):
-            self.signed()
-        else:
-            self.postfix()
-        while (binding := BINDING.get(sign := self.now.text, 0)) >= least:
-            if sign == "of":
-                binding = self.binding_of_share()
-                if binding < least:
-                    return
-            self.advance()
-            if binding == RAISED:
-                self.deeper()
-                self.expression(SIGNED)
-                self.depth -= 1
-                if self.now.text == "of":
-                    raise self.unexpected("use parentheses, as in (20%) ** 2 * 80")
-            else:
-                self.expression(binding + 1)
-            self.steps.append(APPLIED[sign])
-            if binding == COMPARED:
-                self.comparisons += 1
-                if BINDING.get(self.now.text) == COMPARED:
-                    raise ExpressionSyntaxError("two comparisons in a row: make two calls of them")
+    def open(self, bracket: Bracket) -> None:
+        self.deeper()
+        self.waiting.append(bracket)
+        self.expects = Parser.operand
+
+    def open_list(self) -> None:
+        """The operands of a call as a list."""
+        call = self.called()
+        assert call is not None
+        assert call.operation is not None
+        if call.operation.most <= 2:
+            raise ExpressionSyntaxError(f"{call.name} takes no list")
+        self.waiting[-1] = call._replace(is_list=True)
+
+    def called(self) -> Bracket | None:
+        """The call whose operands these are, if they are."""
+        bracket = self.waiting[-1] if self.waiting else None
+        is_call = isinstance(bracket, Bracket) and bracket.operation is not None
+        return bracket if is_call else None  # type: ignore[return-value]
+
+    def comma(self, token: Token) -> None:
+        """Between two operands of a call."""
+        self.reduce(COMPARED)
+        call = self.called()
+        if call is None:
+            raise self.unexpected(token)
+        self.waiting[-1] = call._replace(operands=call.operands + 1)
+        self.expects = Parser.operand
+
+    def close(self, token: Token) -> None:
+        """The end of a bracket; what was waiting in it is complete."""
+        if not self.waiting:
+            raise self.unexpected(token)
+        bracket = self.waiting[-1]
+        assert isinstance(bracket, Bracket)
+        if self.expects is Parser.operator and bracket.operation is not None:
+            bracket = bracket._replace(operands=bracket.operands + 1)
+        if bracket.is_list and token[1] == "]":
+            self.waiting[-1] = bracket._replace(is_list=False)
+            self.expects = Parser.closing
+            return
+        if bracket.is_list or token[1] == "]":
+            raise self.missing(token)
+        self.waiting.pop()
+        self.depth -= 1
+        self.expects = Parser.operator
+        if bracket.operation is not None:
+            self.steps.append(applied(bracket.operation, bracket.name, bracket.operands))
 
     def compares(self) -> bool:
         """Whether the result is true or false; such a result is no operand of anything."""
         if not self.comparisons:
             return False
         last = self.steps[-1]
-        if self.comparisons > 1 or isinstance(last, Push) or last.operation.name not in COMPARING:
+        if self.comparisons > 1 or not (isinstance(last, Apply) and last.operation.compares):
             raise ExpressionSyntaxError("a comparison is no number: nothing can follow it")
         return True
 
-    def signed(self) -> None:
-        """A power with signs before it."""
-        negative = False
-        while self.now.text in ("+", "-"):
-            negative ^= self.now.text == "-"
-            self.advance()
-        self.expression(RAISED)
-        if negative:
-            self.steps.append(NEGATE)
+    # ---- what is wrong ----
 
-    def binding_of_share(self) -> int:
-        """How tightly `of` binds, which is next; 0 if it is no operator here.
+    def missing(self, token: Token) -> ExpressionSyntaxError:
+        """A bracket that is not closed where it has to be."""
+        bracket = next(each for each in reversed(self.waiting) if isinstance(each, Bracket))
+        return self.unexpected(token, f"a {']' if bracket.is_list else ')'!r} is missing")
 
-        It is one behind a percentage, as written, and behind what is a share otherwise.
-        """
-        if self.tokens[self.at - 1].text == "%":
-            return SHARED
-        last = self.steps[-1]
-        is_share = isinstance(last, Apply) and last.operation.name in ("percent", "divide")
-        return MULTIPLIED if is_share else 0
-
-    def postfix(self) -> None:
-        self.primary()
-        while (sign := self.now.text) == "!" or (sign == "%" and self.is_percent()):
-            self.advance()
-            self.steps.append(FACTORIAL if sign == "!" else PERCENT)
-
-    def is_percent(self) -> bool:
-        """Whether the % that is next is a percentage rather than a remainder."""
-        behind = self.tokens[self.at + 1]
-        if behind.text in ("+", "-"):
-            raise ExpressionSyntaxError(
-                f"'%{behind.text}' could be a percentage or a remainder: use parentheses, as in "
-                f"(50%) {behind.text} 3 or 50 % ({behind.text}3)"
-            )
-        operand = behind.kind in ("number", "name") or behind.text == "("
-        return not operand or behind.text == "of"
-
-    def primary(self) -> None:
-        token = self.now
-        kind, text = token
-        if kind == "number":
-            self.advance()
-            self.steps.append(Push(int(text) if text.isdigit() else number(text)))
-        elif kind == "name":
-            self.advance()
-            if self.take("("):
-                self.call(token)
-            elif text in CONSTANTS:
-                self.steps.append(Push(VALUES[text]))
-            elif text in FUNCTIONS:
-                raise self.unexpected(f"'(' is missing behind {text!r}")
-            else:
-                raise unknown(text)
-        elif self.take("("):
-            self.deeper()
-            self.expression(COMPARED)
-            self.close(")")
-            self.depth -= 1
-        else:
-            raise self.unexpected()
-
-    def call(self, name: Token) -> None:
-        """A function's operands, one by one or in a list."""
-        operation = FUNCTIONS.get(name.text)
-        if operation is None:
-            raise unknown(name.text)
-        self.deeper()
-        listed = self.take("[")
-        if listed and operation.most <= 2:
-            raise ExpressionSyntaxError(f"{name.text} takes no list")
-        operands = 0
-        while self.now.text not in (")", "]"):
-            self.expression(COMPARED)
-            operands += 1
-            if not self.take(","):
-                break
-        if listed:
-            self.close("]")
-        self.close(")")
-        self.depth -= 1
-        if not operation.least <= operands <= operation.most:
-            raise ExpressionSyntaxError(
-                f"{name.text} takes {wanted(operation.least, operation.most)}, not {operands}"
-            )
-        self.steps.append(Apply(operation, operands))
-
-    def close(self, sign: str) -> None:
-        if not self.take(sign):
-            raise self.unexpected(f"a {sign!r} is missing")
-
-    def unexpected(self, why: str = "") -> ExpressionSyntaxError:
+    def unexpected(self, token: Token, why: str = "") -> ExpressionSyntaxError:
         """What to say where the text cannot go on like this."""
-        token = self.now
-        if token.kind == "end":
+        kind, text = token
+        if kind == "end":
             return ExpressionSyntaxError(f"the expression ends too early{why and ': ' + why}")
-        if token.text == ",":
+        if text == ",":
             return ExpressionSyntaxError(
                 "',' separates thousands in groups of three digits, and the operands of a call"
             )
-        if not why and self.at and (token.text == "(" or token.kind in ("name", "number")):
-            why = f"put an operator between it and {self.tokens[self.at - 1].text!r}"
-        return ExpressionSyntaxError(f"{token.text!r} cannot stand there{why and ': ' + why}")
+        if not why and self.last is not END and (text == "(" or kind in ("name", "number")):
+            why = f"put an operator between it and {self.last[1]!r}"
+        return ExpressionSyntaxError(f"{text!r} cannot stand there{why and ': ' + why}")
+
+
+def applied(operation: Operation, name: str, operands: int) -> Apply:
+    """A call, if it has as many operands as it takes."""
+    least, most = operation.least, operation.most
+    if least <= operands <= most:
+        return Apply(operation, operands)
+    if least == most:
+        wanted = "one operand" if least == 1 else f"{least} operands"
+    else:
+        wanted = f"{least} {'to' if most == MANY else 'or'} {most} operands"
+    raise ExpressionSyntaxError(f"{name} takes {wanted}, not {operands}")
 
 
 def number(text: str) -> Rational:
     """The number that a text is exactly."""
-    if text.isdigit():
-        return int(text)
     digits, _, exponent = text.lower().partition("e")
     before, _, behind = digits.partition(".")
     whole, shift = int(before + behind), int(exponent or 0) - len(behind)
@@ -234,19 +341,3 @@ def number(text: str) -> Rational:
         return whole * int(10**shift)
     exact = Fraction(whole, 10**-shift)
     return exact.numerator if exact.denominator == 1 else exact
-
-
-def unknown(name: str) -> UnknownNameError:
-    """What to say of a name that means nothing."""
-    near = difflib.get_close_matches(name, [*FUNCTIONS, *CONSTANTS], 1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    return UnknownNameError(f"nothing is called {name[:20]!r}{hint}")
-
-
-def wanted(least: int, most: int) -> str:
-    """How many operands, in words."""
-    if least == most:
-        return "one operand" if least == 1 else f"{least} operands"
-    if most == MANY:
-        return f"{least} to {most} operands"
-    return f"{least} or {most} operands" if most == least + 1 else f"{least} or more operands"

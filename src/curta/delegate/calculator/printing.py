@@ -19,18 +19,15 @@ def printed(value: Value, budget: Budget) -> tuple[str, bool]:
     if isinstance(value, bool):
         return ("true" if value else "false"), True
     if isinstance(value, float):
-        return approximate(Fraction(value)), False
+        return approximate(*value.as_integer_ratio())[0], False
     if isinstance(value, int):
         if value.bit_length() <= 4 * budget.printed:
             text = str(value)
             if len(text) <= budget.printed:
                 return text, True
-        return power_of_ten(value, budget) or (approximate(Fraction(value)), False)
+        return power_of_ten(value, budget) or approximate(value, 1)
     text = decimal(value, budget.printed)
-    if text:
-        return text, True
-    text = approximate(value)
-    return text, Fraction(text) == value
+    return (text, True) if text else approximate(value.numerator, value.denominator)
 
 
 def decimal(value: Fraction, characters: int) -> str:
@@ -60,20 +57,21 @@ def power_of_ten(value: int, budget: Budget) -> tuple[str, bool] | None:
     return scientific(significant, len(digits) - 1, value < 0), True
 
 
-def approximate(value: Fraction) -> str:
-    """Rounded to six decimals, or six significant digits where it is small or large."""
-    if value == 0:
-        return "0"
-    above, below = abs(value.numerator), value.denominator
+def approximate(above: int, below: int) -> tuple[str, bool]:
+    """A fraction rounded to six decimals, or six significant digits where it is small or large."""
+    negative, above = above < 0, abs(above)
+    if above == 0:
+        return "0", True
     exponent = power_below(above, below)
     if SMALL <= exponent < LARGE:
         places = DIGITS if exponent >= 0 else DIGITS - 1 - exponent
-        return pointed(divided(above * 10**places, below), places, value < 0)
+        scaled, is_exact = divided(above * 10**places, below)
+        return pointed(scaled, places, negative), is_exact
     shift = exponent - DIGITS
-    scaled = divided(above * 10 ** max(-shift, 0), below * 10 ** max(shift, 0))
+    scaled, is_exact = divided(above * 10 ** max(-shift, 0), below * 10 ** max(shift, 0))
     if scaled >= 10 ** (DIGITS + 1):
         exponent += 1
-    return scientific(str(scaled).rstrip("0"), exponent, value < 0)
+    return scientific(str(scaled).rstrip("0"), exponent, negative), is_exact
 
 
 def power_below(above: int, below: int) -> int:
@@ -83,11 +81,11 @@ def power_below(above: int, below: int) -> int:
     return guess if reached else guess - 1
 
 
-def divided(above: int, below: int) -> int:
-    """The nearest whole number to a fraction; halves go to the even neighbour."""
+def divided(above: int, below: int) -> tuple[int, bool]:
+    """The nearest whole number to a fraction, and whether it is that; halves go to the even one."""
     quotient, rest = divmod(above, below)
     up = 2 * rest > below or (2 * rest == below and quotient % 2 == 1)
-    return quotient + up
+    return quotient + up, rest == 0
 
 
 def pointed(scaled: int, places: int, negative: bool) -> str:

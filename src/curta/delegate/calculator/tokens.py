@@ -8,37 +8,32 @@ x between numbers (3x4), ^ for **, and `of` behind a percentage or a fraction (2
 from __future__ import annotations
 
 import re
-from typing import Literal, NamedTuple
+from collections.abc import Iterator
 
 from curta.delegate.calculator.budget import Budget
 from curta.errors import ExpressionSyntaxError, TooLargeError, TooLongError
 
-Kind = Literal["number", "name", "operator", "end"]
+Token = tuple[str, str]
+"""A piece of the text: number, name, operator or end; operators are written in one way, whatever
+the text says."""
 
-
-class Token(NamedTuple):
-    """A piece of the text. Operators are written in one way, whatever the text says."""
-
-    kind: Kind
-    text: str
-
-
-END = Token("end", "")
+END: Token = ("end", "")
 
 CURRENCIES = "$€£¥"
 SPACES = " \t\u00a0\u202f"
 SIGNS = {"×": "*", "·": "*", "⋅": "*", "∗": "*", "÷": "/", "∕": "/", "−": "-", "–": "-"}
 SIGNS |= {"≤": "<=", "≥": ">=", "≠": "!=", "^": "**"}
 ASCII = ("+", "-", "*", "/", "//", "%", "**", "<", "<=", ">", ">=", "==", "!=", *"()[],!")
-WRITTEN = {sign: Token("operator", sign) for sign in ASCII}
-WRITTEN |= {sign: Token("operator", plain) for sign, plain in SIGNS.items()}
-"""Operators as they are written, made once."""
+WRITTEN: dict[str, Token] = {sign: ("operator", sign) for sign in ASCII}
+WRITTEN |= {sign: ("operator", plain) for sign, plain in SIGNS.items()}
+"""Operators as they are written."""
 
 BRACKETS = frozenset("([)]")
 
 OPERATORS = r"\*\*|//|<=|>=|==|!=|[-+*/%^<>()\[\],!×·⋅∗÷∕−–≤≥≠]"
 
-NUMBER = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
+DECIMAL = r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)"
+NUMBER = rf"{DECIMAL}(?:[eE][+-]?[0-9]+)?"
 GROUPED = r"[1-9][0-9]{0,2}(?:,[0-9]{3})+(?:\.[0-9]+)?"
 TIMES = rf"[xX](?=[{SPACES}]*[0-9(.])"
 APART = rf"(?![0-9A-Za-z_.{CURRENCIES}²³¹])|(?={TIMES})"
@@ -46,62 +41,83 @@ APART = rf"(?![0-9A-Za-z_.{CURRENCIES}²³¹])|(?={TIMES})"
 
 PIECE = re.compile(
     rf"[{SPACES}]*(?:"
-    r"(?P<digits>[0-9]+(?=[-+*/()%^]|$))"  # a number like most, found at once
-    rf"|(?P<operator>{OPERATORS})"
+    rf"(?P<operator>{OPERATORS})"
     rf"|(?P<grouped>[{CURRENCIES}]?{GROUPED})(?!,[0-9])(?:{APART})"
     rf"|(?P<number>[{CURRENCIES}]?(?!0[xX]){NUMBER})(?:{APART})"
     rf"|(?P<times>(?<=[0-9).{SPACES}]){TIMES})"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
-    r"|(?P<end>$))"
+    r"|(?P<end>\n?\Z)"
+    r"|(?P<strange>.))",
+    re.DOTALL,
 )
-UNGROUPED = re.compile(rf"[{SPACES}]*(?P<number>[{CURRENCIES}]?{NUMBER})")
+PLAIN = re.compile(
+    r"(?:[0-9]++(?:\.[0-9]++)?+(?![A-Za-z_.])|[a-z]{2,}+[0-9]*+(?![A-Za-z_.])|[-+*/%^() ])*+"
+)
+"""What is written without any sugar, and taken apart at once."""
+PLAIN_PIECE = re.compile(r"[0-9.]+|[a-z]+[0-9]*|\*\*|//|[-+*/%^()]")
+UNGROUPED = re.compile(rf"(?P<number>[{CURRENCIES}]?{NUMBER})")
 
 
 def tokens(text: str, budget: Budget) -> list[Token]:
     """All tokens of a text and its end."""
     if len(text) > budget.characters:
         raise TooLongError(f"{len(text)} characters; an expression has at most {budget.characters}")
-    found: list[Token] = []
+    if PLAIN.fullmatch(text):
+        found = [
+            WRITTEN.get(piece) or ("name" if piece >= "a" else "number", piece)
+            for piece in PLAIN_PIECE.findall(text)
+        ]
+        found.append(END)
+        return found
+    return list(all_tokens(text, budget))  # what is strange is told before what is wrong
+
+
+def all_tokens(text: str, budget: Budget) -> Iterator[Token]:
+    """The same, whatever is written."""
     commas_separate = [False]
-    at = 0
-    while True:
-        match = PIECE.match(text, at)
-        if match is None:
-            raise strange(text, at)
+    is_called = False
+    for match in PIECE.finditer(text):
         kind = match.lastgroup
-        if kind == "grouped" and commas_separate[-1]:
-            match = UNGROUPED.match(text, at)
-            assert match is not None
-            kind = "number"
         assert kind is not None
         said = match[kind]
-        at = match.end()
-        if kind == "digits":
-            found.append(Token("number", said))
-        elif kind == "operator":
+        if kind == "operator":
             if said in BRACKETS:
-                brackets(said, found, commas_separate)
-            found.append(WRITTEN[said])
+                brackets(said, commas_separate, is_called)
+            yield WRITTEN[said]
         elif kind == "number":
-            found.append(Token("number", plain(said, budget)))
-        elif kind == "name":
-            found.append(Token("name", said))
+            yield "number", plain(said, budget)
         elif kind == "grouped":
-            found.append(Token("number", plain(said.replace(",", ""), budget)))
+            yield from grouped(said, commas_separate[-1])
         elif kind == "times":
-            found.append(WRITTEN["*"])
+            yield WRITTEN["*"]
+        elif kind == "name":
+            yield "name", said
+        elif kind == "end":
+            break
         else:
-            found.append(END)
-            return found
+            raise strange(text, match.start())
+        is_called = kind == "name" and said != "of"
+    yield END
 
 
-def brackets(said: str, before: list[Token], commas_separate: list[bool]) -> None:
+def brackets(said: str, commas_separate: list[bool], is_called: bool) -> None:
     """Keep track of what a comma means: behind a name or in a list it separates."""
     if said in "([":
-        calls = bool(before) and before[-1].kind == "name" and before[-1].text != "of"
-        commas_separate.append(said == "[" or calls)
+        commas_separate.append(said == "[" or is_called)
     elif len(commas_separate) > 1:
         commas_separate.pop()
+
+
+def grouped(said: str, commas_separate: bool) -> Iterator[Token]:
+    """A number in groups of three digits; where commas separate, several numbers."""
+    said = said.lstrip(CURRENCIES)
+    if not commas_separate:
+        yield "number", said.replace(",", "")
+        return
+    first, *others = said.split(",")
+    yield "number", first
+    for other in others:
+        yield from (WRITTEN[","], ("number", other))
 
 
 def plain(digits: str, budget: Budget) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from curta.delegate.data.mix import Mix
+from curta.delegate.options import folder_of
 from curta.errors import DataError
 from curta.options import option
 from curta.terminal import AsJson
@@ -57,7 +57,7 @@ def run(options: Options) -> int:
     """Draw, convert, write, and say what there is."""
     from curta.delegate.data import annotated, card, mix
 
-    folder = Path(options.out)
+    folder = folder_of(options.out)
     if folder.exists() and any(folder.iterdir()):
         raise DataError(f"{folder} is there already: choose another --out")
     gsm8k = [options.gsm8k] if options.gsm8k else []

@@ -71,7 +71,7 @@ def run(options: Options) -> int:
     expressions = options.expressions
     if expressions == ("-",):
         expressions = tuple(line.strip() for line in sys.stdin)
-    calculator = Calculator(options.backend, device=options.device)
+    calculator = Calculator(options.backend)
     with spinning(WORKING.get(options.backend, "computing")):
         found = calculator.evaluate_all(expressions)
     results = []

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from curta.delegate.evaluation.suites import Sources
+from curta.delegate.options import folder_of
 from curta.errors import DataError
 from curta.options import option
 from curta.terminal import AsJson, Progress, write_json
@@ -28,7 +28,7 @@ class Options(AsJson):
     adapter:   from curta delegate train; can be given repeatedly
     inline:    an adapter trained with --no-calls; calls are not intercepted
     untrained: the model without adapter and calls, too
-    backend:   who computes calls: exact, torch, kernel, machine
+    backend:   who computes calls: exact, machine
     suite:     what is asked: templates (kinds that training does not have), trained (those that it
                has, drawn anew), gsm8k, svamp
     batch:     questions in a pass
@@ -89,6 +89,7 @@ class Report:
 
 def run(options: Options) -> int:
     """Ask, judge, and say how it went."""
+    folder = folder_of(options.out)
     from curta.delegate import models
     from curta.delegate.evaluation.record import Config, Folder
     from curta.delegate.evaluation.report import plain_rows, write_report
@@ -112,26 +113,26 @@ def run(options: Options) -> int:
         batch=options.batch,
         seed=options.sources.seed,
     )
-    folder, rate = Folder(Path(options.out)), Rate()
+    kept, rate = Folder(folder), Rate()
     opened = opener(options.max_new_tokens, options.device)
     with Progress() as progress:
         answers = evaluate(
             config,
             asked,
-            folder,
+            kept,
             opened,
             on_progress=lambda one: progress.show(
                 one.system, one.done, one.total, rate.of(one.system, one.done)
             ),
         )
-    figures = write_report(folder, config, asked, answers)
+    figures = write_report(kept, config, asked, answers)
     if options.json:
-        write_json(Report(tuple(summaries(figures)), str(folder.report_file)))
+        write_json(Report(tuple(summaries(figures)), str(kept.report_file)))
         return 0
     for row in plain_rows(figures):
         name, *rest = row.items()
         print("\n".join([name[1], *(f"  {what:12} {value}" for what, value in rest)]))
-    print(f"report: {folder.report_file}")
+    print(f"report: {kept.report_file}")
     return 0
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from curta.delegate.options import folder_of
 from curta.delegate.training.config import GrpoConfig, TrainingConfig
 from curta.errors import DataError
 from curta.options import option
@@ -63,6 +64,7 @@ def run(options: Options) -> int:
         raise DataError("--adapter: the first stage begins anew; use it with --stage grpo")
     if options.stage == "grpo" and not options.second_stage.adapter:
         raise DataError("--stage grpo goes on with an adapter of the first stage: add --adapter")
+    out = folder_of(options.out)
     from curta.delegate import models
     from curta.delegate.data import mix
     from curta.delegate.training.kept import last_validation
@@ -75,7 +77,7 @@ def run(options: Options) -> int:
     with Progress(bars=first, lines=first) as progress:
         train(options, progress, model, tokenizer, examples)
     begun_with = options.second_stage.adapter or None
-    loss = None if begun_with else last_validation(Path(options.out))
+    loss = None if begun_with else last_validation(out)
     report = Report(options.out, options.model, begun_with, loss)
     return options.show(report) if first else 0
 

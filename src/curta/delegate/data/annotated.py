@@ -122,7 +122,7 @@ def worked(match: re.Match[str]) -> str:
     call = checked(match["expression"], match["result"])
     if match["behind"] is not None and number(match["behind"]) != number(call.text):
         raise DroppedError("the number behind a calculation is another one")
-    return f"{before(match['said'] or '', match['expression'])}{call}"
+    return f"{before(match['said'] or '', match['expression'])}{call.said}"
 
 
 def before(said: str, expression: str) -> str:
@@ -187,7 +187,7 @@ def used(match: re.Match[str]) -> str:
     call = checked(match["expression"], match["result"])
     behind = match["behind"] or ""
     again = behind and number(behind) == number(call.text)
-    return f"{before(match['said'] or '', match['expression'])}{call}{'' if again else behind}"
+    return f"{before(match['said'] or '', match['expression'])}{call.said}{'' if again else behind}"
 
 
 def checked(expression: str, result: str) -> Call:

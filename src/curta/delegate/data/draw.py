@@ -27,24 +27,9 @@ class HalfError(Exception):
     """What was drawn would have to be rounded at a half, which is a matter of convention."""
 
 
-def a(number: int) -> str:
-    """A number with its article: a 7, an 8."""
-    said = str(number)
-    return f"{'an' if said.startswith('8') or said in ('11', '18') else 'a'} {said}"
-
-
-@dataclass(frozen=True)
-class Written:
-    """A question, the answer to it, and the result."""
-
-    question: str
-    answer: str
-    value: str | None
-
-
 @dataclass(frozen=True)
 class Call:
-    """A calculation that an answer makes; in text it is the call with its result behind it."""
+    """A calculation; in text it is its result."""
 
     result: Result
 
@@ -54,6 +39,11 @@ class Call:
         return self.result.text
 
     def __str__(self) -> str:
+        return self.result.text
+
+    @property
+    def said(self) -> str:
+        """The call with its result behind it, as an answer makes it."""
         return (
             f"{PROTOCOL.open} {self.result.expression}{PROTOCOL.close}"
             f"{PROTOCOL.answered(self.result.text)}"
@@ -101,6 +91,10 @@ class Draw:
         """Several different people."""
         return self.some(NAMES, count)
 
+    def chance(self) -> float:
+        """Anything from 0 to 1."""
+        return self.random.random()
+
     def calc(self, expression: str) -> Call:
         """A calculation, which has to have a result."""
         return Call(CALCULATOR.evaluate(expression))
@@ -111,9 +105,3 @@ class Draw:
         if isinstance(doubled, int) and doubled % 2:
             raise HalfError
         return self.calc(f"round({expression}, {places})")
-
-    def written(self, question: str, answer: str, value: Call | str | None) -> Written:
-        """The question and the answer; one with a result ends by saying it."""
-        text = value.text if isinstance(value, Call) else value
-        closing = "" if text is None else f"\nThe answer is {text}."
-        return Written(question, answer + closing, text)

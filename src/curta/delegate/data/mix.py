@@ -19,6 +19,7 @@ from typing import Any
 from curta.delegate.data import mistakes
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, example, templates
+from curta.delegate.data.templates import mistakes as templates_of_mistakes
 from curta.errors import DataError
 
 NEGATIVE = "negative"
@@ -92,7 +93,7 @@ def build(mix: Mix, annotated: Sequence[Example] = ()) -> Dataset:
     """Draw all parts; annotated examples are for training, behind those of templates."""
     made = Dataset(mix)
     seen: set[str] = set()
-    all_templates = [*templates(), *mistakes.templates()]
+    all_templates = [*templates(), *templates_of_mistakes()]
     # Test first, so that what a test asks is never decided by what is trained.
     for name, count, test in (
         ("test", mix.test, True),

@@ -27,7 +27,7 @@ class CurtaLM(HFLM):  # type: ignore[misc]
     """A model of transformers whose calls are answered while it generates.
 
     adapter: a folder made by `curta delegate train`
-    backend: exact, torch, kernel, machine; or none, for generation in which nothing is a call
+    backend: exact or machine; or none, for generation in which nothing is a call
     """
 
     def __init__(

@@ -148,8 +148,7 @@ def generator(model: object, tokenizer: object, backend: str | None) -> CalcGene
 
     if backend is None:
         return CalcGenerator(model, tokenizer, protocol=NO_CALLS)
-    calculator = Calculator(backend, device=str(getattr(model, "device", "cpu")))
-    return CalcGenerator(model, tokenizer, calculator=calculator)
+    return CalcGenerator(model, tokenizer, calculator=Calculator(backend))
 
 
 def writer(generating: CalcGenerator, max_new_tokens: int) -> Writes:

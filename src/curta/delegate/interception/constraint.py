@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Any
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.prefixes import CHARACTERS, State, begin, follow
+from curta.delegate.calculator.prefixes import CHARACTERS, State, begin
 from curta.delegate.interception.pieces import TokenText
 from curta.delegate.interception.protocol import Protocol
 
@@ -49,7 +49,7 @@ class Constraint:
 
     def find_allowed(self, written: str) -> tuple[int, ...]:
         """Tokens that may follow in a call; none if it cannot become valid any more."""
-        place = Place(begin())
+        place = Place(begin(self.budget))
         for character in written:
             after = self.follow(place, character)
             if after is None:
@@ -65,7 +65,7 @@ class Constraint:
         elif place.expression is not None and place.expression.is_complete:
             closing = int(self.close[0] == character)
         if place.expression is not None:
-            expression = follow(place.expression, character, self.budget)
+            expression = place.expression.follow(character)
         return Place(expression, closing) if expression or closing else None
 
     def below(self, branch: Branch, place: Place) -> Iterator[int]:

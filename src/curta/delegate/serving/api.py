@@ -306,7 +306,7 @@ class Counted:
         has_begun = False
 
         def count(status: int) -> None:
-            self.metrics.count("curta_requests_total", endpoint=endpoint, status=str(status))
+            self.metrics.requests.labels(endpoint=endpoint, status=str(status)).inc()
 
         async def counted(message: Message) -> None:
             nonlocal has_begun

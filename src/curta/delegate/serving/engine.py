@@ -73,10 +73,10 @@ class Engine:
 
     def describe(self) -> None:
         """What the metrics show of it."""
-        self.metrics.gauge("curta_running", "Choices that have a row.", lambda: self.running)
-        self.metrics.gauge("curta_queued", "Choices that wait for one.", lambda: len(self.queued))
+        self.metrics.gauge("running", "Choices that have a row.", lambda: self.running)
+        self.metrics.gauge("queued", "Choices that wait for one.", lambda: len(self.queued))
         self.metrics.gauge(
-            "curta_rows",
+            "rows",
             "Choices that are written at once; one where the model's caches cannot be joined.",
             lambda: self.places,
             mode="joined" if self.is_batching else "one_by_one",
@@ -188,7 +188,7 @@ class Engine:
             if self.model.appends:
                 count = min(count, max(room // rows, 1))
             room -= count * rows
-            self.metrics.count("curta_tokens_total", count * rows, kind="prompt")
+            self.metrics.tokens.labels(kind="prompt").inc(count * rows)
             after = self.advanced(batch, count)
             done, unread = (None, None) if after is None else self.parted(after)
             ready.extend([] if done is None else [done])
@@ -219,7 +219,7 @@ class Engine:
 
         def hear(event: Event) -> None:
             if isinstance(event, CallResult | CallRejected):
-                self.metrics.count("curta_calls_total", outcome=outcome(event))
+                self.metrics.calls.labels(outcome=outcome(event)).inc()
             tell(event)
 
         return self.generator.row_that_tells(hear)
@@ -255,14 +255,14 @@ class Engine:
     def take(self, writing: Writing, choice: int) -> None:
         """What the model chose for one row; what goes wrong there concerns only this row."""
         now, before = time.monotonic(), writing.written
-        name = "curta_time_per_token_seconds" if before else "curta_time_to_first_token_seconds"
-        self.metrics.observe(name, now - writing.last_step)
+        took = self.metrics.each_token if before else self.metrics.first_token
+        took.observe(now - writing.last_step)
         writing.last_step = now
         try:
             self.ended(writing, lambda each: each.take(choice, self.ends))
         except Exception as error:
             self.fail([writing], error)
-        self.metrics.count("curta_tokens_total", writing.written - before, kind="written")
+        self.metrics.tokens.labels(kind="written").inc(writing.written - before)
 
     def ended(self, writing: Writing, act: Callable[[Any], None]) -> None:
         """Do something that may end an answer, and count it if it does."""
@@ -271,7 +271,7 @@ class Engine:
         act(writing)
         if writing.outcome is None:
             return
-        self.metrics.count("curta_choices_total", finish=writing.outcome)
+        self.metrics.choices.labels(finish=writing.outcome).inc()
         if writing.has_place:
             with self.changed:
                 self.running -= 1

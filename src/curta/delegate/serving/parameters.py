@@ -1,16 +1,18 @@
 """Requests as they come, checked: what is wanted, or which parameter is wrong.
 
 A parameter that would change the answer and is not supported is refused by name, unless its value
-is one that changes nothing. Those that never change an answer are ignored.
+is one that changes nothing. Those that never change an answer are ignored. What a parameter can be
+is said by the models here; pydantic sees whether it is that.
 """
 
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from curta.delegate.interception.generator import Prompt
 from curta.delegate.serving.limits import Limits
@@ -18,48 +20,121 @@ from curta.delegate.serving.prompts import TokenPrompt
 from curta.delegate.serving.refusals import RefusedError
 
 NEUTRAL: dict[str, tuple[Any, ...]] = {
-    "audio": (None,),
+    **dict.fromkeys(("audio", "prediction", "reasoning_effort", "verbosity"), (None,)),
+    **dict.fromkeys(("frequency_penalty", "presence_penalty"), (None, 0, 0.0)),
+    **dict.fromkeys(("echo", "logprobs"), (None, False)),
+    **dict.fromkeys(("functions", "tools"), (None, [])),
+    **dict.fromkeys(("function_call", "tool_choice"), (None, "none", "auto")),
     "best_of": (None, 1),
-    "echo": (None, False),
-    "frequency_penalty": (None, 0, 0.0),
-    "function_call": (None, "none", "auto"),
-    "functions": (None, []),
     "logit_bias": (None, {}),
-    "logprobs": (None, False),
     "modalities": (None, ["text"]),
-    "prediction": (None,),
-    "presence_penalty": (None, 0, 0.0),
-    "reasoning_effort": (None,),
     "response_format": (None, {"type": "text"}),
     "suffix": (None, ""),
-    "tool_choice": (None, "none", "auto"),
-    "tools": (None, []),
     "top_logprobs": (None, 0),
-    "verbosity": (None,),
     "web_search_options": (None,),
 }
 """Parameters that are not supported, and the values with which they change nothing."""
 
 IGNORED = frozenset(
-    {
-        "metadata",
-        "parallel_tool_calls",
-        "prompt_cache_key",
-        "prompt_cache_retention",
-        "safety_identifier",
-        "service_tier",
-        "store",
-        "user",
-    }
+    {"metadata", "parallel_tool_calls", "prompt_cache_key", "prompt_cache_retention"}
+    | {"safety_identifier", "service_tier", "store", "user"}
 )
-SUPPORTED = frozenset(
-    {"max_tokens", "model", "n", "seed", "stop", "stream", "stream_options", "temperature", "top_p"}
-)
-CHAT = frozenset({"max_completion_tokens", "messages"})
-COMPLETION = frozenset({"prompt"})
 MOST_STOPS = 16
-MESSAGE = frozenset({"calculations", "content", "name", "role"})
-"""What a message may have; calculations are in its text already."""
+
+
+def sayable(text: str) -> str:
+    """Text that can be encoded: without halves of characters."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"half a character ({error})") from error
+    return text
+
+
+Text = Annotated[str, AfterValidator(sayable)]
+Tokens = Annotated[list[int], Field(min_length=1)]
+
+
+class Checked(BaseModel):
+    """What has these fields and no others; an error says what their descriptions say."""
+
+    model_config = ConfigDict(strict=True, extra="forbid")
+
+
+class Part(Checked):
+    """A part of a message."""
+
+    type: Literal["text"]
+    text: Text
+
+
+class Message(Checked):
+    """One message; its calculations are in its text already."""
+
+    role: Literal["system", "developer", "user", "assistant"] = Field(
+        description="role has to be system, developer, user or assistant"
+    )
+    content: Text | list[Part] = Field(
+        description="content has to be a text, and only parts of type text are supported"
+    )
+    name: str | None = Field(None, description="name has to be a text")
+    calculations: Any = None
+
+    def as_text(self) -> dict[str, str]:
+        """A role and a text, as templates of chats have them."""
+        parts = self.content
+        text = parts if isinstance(parts, str) else "".join(part.text for part in parts)
+        return {"role": "system" if self.role == "developer" else self.role, "content": text}
+
+
+class StreamOptions(Checked):
+    """How a stream ends."""
+
+    include_usage: bool | None = None
+    include_obfuscation: Any = None
+
+
+class Wished(Checked):
+    """What all requests can have."""
+
+    model: str = Field(description="name one")
+    max_tokens: int | None = Field(None, description="a whole number")
+    n: int | None = Field(None, description="a whole number")
+    seed: int | None = Field(
+        None, ge=-(1 << 63), lt=1 << 63, description="a whole number of 64 bits"
+    )
+    stop: (
+        Annotated[Text, Field(min_length=1)]
+        | Annotated[list[Annotated[Text, Field(min_length=1)]], Field(max_length=MOST_STOPS)]
+        | None
+    ) = Field(None, description=f"a text or a list of up to {MOST_STOPS}, none of them empty")
+    stream: bool | None = Field(None, description="true or false")
+    stream_options: StreamOptions | None = Field(
+        None, description="an object with include_usage: true or false"
+    )
+    temperature: float | None = Field(None, ge=0, le=2, description="a number from 0 to 2")
+    top_p: float | None = Field(None, ge=0, le=1, description="a number from 0 to 1")
+
+
+class ChatWished(Wished):
+    """A chat."""
+
+    messages: list[Message] = Field(
+        min_length=1,
+        description="a list with at least one message, an object with role and content",
+    )
+    max_completion_tokens: int | None = Field(None, description="a whole number")
+
+
+class CompletionWished(Wished):
+    """Texts or tokens to go on with, one or several."""
+
+    prompt: (
+        Text
+        | Tokens
+        | Annotated[list[Text], Field(min_length=1)]
+        | Annotated[list[Tokens], Field(min_length=1)]
+    ) = Field(description="a text, tokens, or a list of either")
 
 
 @dataclass(frozen=True)
@@ -100,192 +175,116 @@ def refuse_constant(name: str) -> None:
 
 def read(given: Mapping[str, Any], *, chat: bool, served: str, limits: Limits) -> Asked:
     """What is wanted, or a `RefusedError`."""
-    check_names(given, chat)
-    check_model(given, served)
-    parameter = "messages" if chat else "prompt"
-    prompts = (conversation(given),) if chat else texts(given)
-    most_choices = max(limits.batch // len(prompts), 1)
-    stream = flag(given, "stream")
-    return Asked(
-        prompts=prompts,
-        parameter=parameter,
-        choices=whole(given, "n", 1, most_choices, 1) or 1,
-        most_tokens=most_tokens(given, limits),
-        temperature=number(given, "temperature", 0.0, 2.0, 0.0),
-        top_p=number(given, "top_p", 0.0, 1.0, 1.0),
-        seed=whole(given, "seed", -(1 << 63), (1 << 63) - 1, None),
-        stops=stop_strings(given),
-        stream=stream,
-        include_usage=include_usage(given, stream),
-    )
-
-
-def check_names(given: Mapping[str, Any], chat: bool) -> None:
-    """Refuse what is not supported, or not known."""
-    supported = SUPPORTED | (CHAT if chat else COMPLETION)
-    for name, value in given.items():
-        if name in NEUTRAL:
-            if not any(type(value) is type(each) and value == each for each in NEUTRAL[name]):
-                raise RefusedError(
-                    f"{name} is not supported by this server: leave it out",
-                    parameter=name,
-                    code="unsupported_parameter",
-                )
-        elif name not in supported | IGNORED:
-            raise RefusedError(
-                f"there is no parameter {name[:80]!r}",
-                parameter=name[:80],
-                code="unknown_parameter",
-            )
-
-
-def check_model(given: Mapping[str, Any], served: str) -> None:
-    """There is one model here."""
-    model = given.get("model")
-    if not isinstance(model, str):
-        raise RefusedError(f"model: name one, as {served!r}", parameter="model")
-    if model != served:
+    wished = checked(supported(given), ChatWished if chat else CompletionWished)
+    if wished.model != served:
         raise RefusedError(
-            f"there is no model {model[:200]!r} here: this server has {served!r}",
+            f"there is no model {wished.model[:200]!r} here: this server has {served!r}",
             status=404,
             parameter="model",
             code="model_not_found",
         )
+    options = wished.stream_options
+    if options is not None and not wished.stream:
+        raise RefusedError("stream_options: only with stream: true", parameter="stream_options")
+    prompts = prompts_of(wished)
+    stops = [wished.stop] if isinstance(wished.stop, str) else wished.stop or []
+    return Asked(
+        prompts=prompts,
+        parameter="messages" if chat else "prompt",
+        choices=choices(wished.n, len(prompts), limits),
+        most_tokens=most_tokens(wished, limits),
+        temperature=wished.temperature or 0.0,
+        top_p=1.0 if wished.top_p is None else wished.top_p,
+        seed=wished.seed,
+        stops=tuple(stops),
+        stream=bool(wished.stream),
+        include_usage=bool(options and options.include_usage),
+    )
 
 
-def most_tokens(given: Mapping[str, Any], limits: Limits) -> int | None:
-    """How many tokens are asked for, under either name."""
-    newer = "max_completion_tokens"
-    name = newer if given.get(newer) is not None else "max_tokens"
-    return whole(given, name, 1, limits.most_tokens, None)
-
-
-def include_usage(given: Mapping[str, Any], stream: bool) -> bool:
-    """Whether a stream ends with counts of tokens."""
-    options = given.get("stream_options")
-    if options is None:
-        return False
-    if not isinstance(options, dict) or not stream:
-        raise RefusedError(
-            "stream_options: an object, and only with stream: true", parameter="stream_options"
-        )
-    for name in options:
-        if name not in ("include_usage", "include_obfuscation"):
-            raise RefusedError(f"stream_options: no {name[:80]!r}", parameter="stream_options")
-    return flag(options, "include_usage")
-
-
-def conversation(given: Mapping[str, Any]) -> Prompt:
-    """The messages of a chat."""
-    messages = given.get("messages")
-    if not isinstance(messages, list) or not messages:
-        raise RefusedError("messages: a list with at least one message", parameter="messages")
-    return [message(each, f"messages[{number}]") for number, each in enumerate(messages)]
-
-
-def message(given: Any, where: str) -> dict[str, str]:
-    """One of them: a role and a text."""
-    if not isinstance(given, dict) or not isinstance(given.get("role"), str):
-        raise RefusedError(f"{where}: an object with role and content", parameter="messages")
+def supported(given: Mapping[str, Any]) -> dict[str, Any]:
+    """All but what changes nothing; an error if a parameter is one that would."""
     for name, value in given.items():
-        if name not in MESSAGE and value not in (None, []):
-            raise RefusedError(f"{where}: {name[:80]} is not supported", parameter="messages")
-    content = given.get("content")
-    if isinstance(content, list):
-        content = "".join(part(each, where) for each in content)
-    if not isinstance(content, str):
-        raise RefusedError(f"{where}: content has to be a text", parameter="messages")
-    return {
-        "role": sayable(given["role"], "messages"),
-        "content": sayable(content, "messages"),
-    }
+        neutral = NEUTRAL.get(name, (value,))
+        if not any(type(value) is type(each) and value == each for each in neutral):
+            raise RefusedError(
+                f"{name} is not supported by this server: leave it out",
+                parameter=name,
+                code="unsupported_parameter",
+            )
+    kept = {name: value for name, value in given.items() if name not in IGNORED | NEUTRAL.keys()}
+    if isinstance(messages := kept.get("messages"), list):
+        kept["messages"] = [without_nothing(each) for each in messages]
+    return kept
 
 
-def part(given: Any, where: str) -> str:
-    """A part of a message."""
-    if isinstance(given, dict) and given.get("type") == "text":
-        text = given.get("text")
-        if isinstance(text, str):
-            return text
-    raise RefusedError(f"{where}: only parts of type text are supported", parameter="messages")
+def without_nothing(message: Any) -> Any:
+    """A message without the fields that are there with nothing in them, as clients send them."""
+    if not isinstance(message, dict):
+        return message
+    return {name: value for name, value in message.items() if value not in (None, [])}
 
 
-def texts(given: Mapping[str, Any]) -> tuple[Prompt | TokenPrompt, ...]:
-    """The prompts of a completion: texts or tokens, one or several."""
-    prompt = given.get("prompt")
-    if isinstance(prompt, str):
-        return (sayable(prompt, "prompt"),)
-    if isinstance(prompt, list) and prompt:
-        if all(map(is_whole, prompt)):
-            return (tuple(prompt),)
-        if all(isinstance(each, str) for each in prompt):
-            return tuple(sayable(each, "prompt") for each in prompt)
-        if all(isinstance(each, list) and each and all(map(is_whole, each)) for each in prompt):
-            return tuple(tuple(each) for each in prompt)
-    raise RefusedError("prompt: a text, tokens, or a list of either", parameter="prompt")
-
-
-def sayable(text: str, parameter: str) -> str:
-    """Text that can be encoded: without halves of characters."""
+def checked(given: dict[str, Any], kind: type[Wished]) -> Any:
+    """The request as what it has to be, or a `RefusedError` that says what that is."""
     try:
-        text.encode()
-    except UnicodeEncodeError as error:
-        raise RefusedError(
-            f"{parameter}: half a character ({error})", parameter=parameter
-        ) from error
-    return text
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first, *_ = error.errors(include_url=False)
+        raise refusal(first["type"], first["loc"], str(first["msg"]), kind) from error
 
 
-def stop_strings(given: Mapping[str, Any]) -> tuple[str, ...]:
-    """Where to stop."""
-    stops = given.get("stop")
-    strings: Sequence[Any] = [] if stops is None else [stops] if isinstance(stops, str) else stops
-    if not (
-        isinstance(strings, list)
-        and len(strings) <= MOST_STOPS
-        and all(isinstance(each, str) and each for each in strings)
-    ):
-        raise RefusedError(
-            f"stop: a text or a list of up to {MOST_STOPS}, none of them empty", parameter="stop"
+def refusal(
+    what: str, place: tuple[int | str, ...], message: str, kind: type[Wished]
+) -> RefusedError:
+    """What is wrong in a place of a request, in words."""
+    parameter = str(place[0])[:80]
+    if what == "extra_forbidden" and len(place) == 1:
+        return RefusedError(
+            f"there is no parameter {parameter!r}", parameter=parameter, code="unknown_parameter"
         )
-    return tuple(sayable(each, "stop") for each in strings)
+    where, wanted = parameter, kind.model_fields[parameter].description
+    if parameter == "messages" and len(place) > 2:
+        where, name = f"messages[{place[1]}]", str(place[2])
+        field = Message.model_fields.get(name)
+        wanted = field.description if field else f"{name[:80]} is not supported"
+    if "half a character" in message:
+        wanted = message
+    return RefusedError(f"{where}: {wanted}", parameter=parameter)
 
 
-def flag(given: Mapping[str, Any], name: str) -> bool:
-    """True or false; false if it is not given."""
-    value = given.get(name)
-    if value is not None and not isinstance(value, bool):
-        raise RefusedError(f"{name}: true or false", parameter=name)
-    return bool(value)
+def prompts_of(wished: Wished) -> tuple[Prompt | TokenPrompt, ...]:
+    """A conversation, or the prompts of a completion."""
+    if isinstance(wished, ChatWished):
+        return ([message.as_text() for message in wished.messages],)
+    assert isinstance(wished, CompletionWished)
+    prompt = wished.prompt
+    if isinstance(prompt, str):
+        return (prompt,)
+    if isinstance(prompt[0], int):
+        return (tuple(prompt),)
+    return tuple(each if isinstance(each, str) else tuple(each) for each in prompt)
 
 
-def whole(
-    given: Mapping[str, Any], name: str, low: int, high: int, default: int | None
-) -> int | None:
-    """A whole number within limits."""
-    value = given.get(name)
-    if value is None:
-        return default
-    if not is_whole(value) or not low <= value <= high:
-        raise RefusedError(f"{name}: a whole number from {low} to {high}", parameter=name)
-    found: int = value
-    return found
+def choices(wanted: int | None, prompts: int, limits: Limits) -> int:
+    """How many are written for each prompt; all of them are written at once."""
+    count = 1 if wanted is None else wanted
+    most = max(limits.batch // prompts, 1)
+    if not 1 <= count <= most:
+        several = f" of each of {prompts} prompts" if prompts > 1 else ""
+        raise RefusedError(
+            f"n: a whole number from 1 to {most}{several}: this server writes {limits.batch} "
+            "choices at once (--batch); ask for fewer, or in several requests",
+            parameter="n",
+        )
+    return count
 
 
-def number(given: Mapping[str, Any], name: str, low: float, high: float, default: float) -> float:
-    """A number within limits."""
-    value = given.get(name)
-    if value is None:
-        return default
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, int | float)
-        or not (low <= value <= high and math.isfinite(value))
-    ):
-        raise RefusedError(f"{name}: a number from {low:g} to {high:g}", parameter=name)
-    return float(value)
-
-
-def is_whole(value: Any) -> bool:
-    """Whether it is a whole number; true and false are none."""
-    return isinstance(value, int) and not isinstance(value, bool)
+def most_tokens(wished: Wished, limits: Limits) -> int | None:
+    """How many tokens are asked for, under either name."""
+    newer = getattr(wished, "max_completion_tokens", None)
+    count = wished.max_tokens if newer is None else newer
+    if count is not None and not 1 <= count <= limits.most_tokens:
+        name = "max_tokens" if newer is None else "max_completion_tokens"
+        raise RefusedError(f"{name}: a whole number from 1 to {limits.most_tokens}", parameter=name)
+    return count

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,9 @@ from typing import Any
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markdown import table
 from curta.delegate.training.kept import metrics
+from curta.errors import DataError
 
+SEAL = "<!-- as curta wrote it: "
 QUESTION = "3 boxes of 48 apples shared by 9 children?"
 
 
@@ -20,7 +23,24 @@ def write_card(folder: Path, model: str, protocol: Protocol) -> None:
     """`README.md`; it replaces the form that PEFT leaves to be filled in."""
     notes = json.loads((folder / "training.json").read_text("utf-8"))
     text = card(model, protocol, notes, metrics(folder))
-    (folder / "README.md").write_text(text, encoding="utf-8")
+    (folder / "README.md").write_text(f"{text}{seal(text)}", encoding="utf-8")
+
+
+def check_card(folder: Path) -> None:
+    """Raise an error if there is a `README.md` that somebody wrote, or wrote on."""
+    file = folder / "README.md"
+    if file.is_file():
+        text, mark, rest = file.read_text(encoding="utf-8").rpartition(SEAL)
+        if f"{mark}{rest}" != seal(text):
+            raise DataError(
+                f"{file} is not as training wrote it, which would write it anew: move it away, or "
+                "choose another --out"
+            )
+
+
+def seal(text: str) -> str:
+    """The last line of a card, which tells whether it is as it was."""
+    return f"{SEAL}{hashlib.sha256(text.encode()).hexdigest()[:16]} -->\n"
 
 
 def card(

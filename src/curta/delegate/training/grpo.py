@@ -31,7 +31,7 @@ from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markers import read_markers, write_markers
 from curta.delegate.models import with_trained_adapter
 from curta.delegate.training.adapter import in_precision
-from curta.delegate.training.card import write_card
+from curta.delegate.training.card import check_card, write_card
 from curta.delegate.training.config import GrpoConfig
 from curta.delegate.training.kept import note
 from curta.delegate.training.order import batches
@@ -89,6 +89,7 @@ def improve(
     asked = questions(examples, config, arguments.world_size)
     with arguments.main_process_first(local=False):
         note(config, out / "training.json", model, examples)
+        check_card(out)
     # The trainer's own checkpoints would hold all embeddings if there are new tokens.
     adapted.save_pretrained = partial(adapted.save_pretrained, save_embedding_layers=False)
     show_bias(adapted)

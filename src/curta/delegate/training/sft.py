@@ -23,7 +23,7 @@ from accelerate.utils import set_seed
 from curta.delegate.data.example import Example
 from curta.delegate.markers import Markers, as_tokens, make_room, write_markers
 from curta.delegate.training.adapter import in_precision, with_adapter
-from curta.delegate.training.card import write_card
+from curta.delegate.training.card import check_card, write_card
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
 from curta.delegate.training.kept import Kept, Report
@@ -73,6 +73,7 @@ def train(
     )
     kept = Kept(out, accelerator)
     kept.begin(config, model, examples)
+    check_card(out)
     tokenizer, markers = with_markers(in_precision(model, config.precision), tokenizer, config)
     lessons = Lessons(
         enough(encode(examples, tokenizer, config, on_encoded), len(examples), config),

@@ -1,8 +1,6 @@
-"""Who computes: one interface, several ways.
+"""Who computes: one interface, two ways.
 
 exact    rationals; the definition
-torch    PyTorch operations on a device, float64
-kernel   compiled code, many expressions in one call, float64; on a GPU, one launch
 machine  a calculator program that the transformer executes; rationals only
 """
 
@@ -12,13 +10,13 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from curta.delegate.calculator.budget import Budget
-from curta.delegate.calculator.exact import Arithmetic, Value
-from curta.delegate.calculator.program import Program
+from curta.delegate.calculator.exact import Value, check
+from curta.delegate.calculator.program import Apply, Program
 from curta.errors import CalculatorError, TooLargeError
 
 Outcome = Value | CalculatorError
 
-NAMES = ("exact", "torch", "kernel", "machine")
+NAMES = ("exact", "machine")
 
 
 class Backend(Protocol):
@@ -37,31 +35,48 @@ class Exact:
     name = "exact"
 
     def __init__(self, budget: Budget) -> None:
-        self.arithmetic = Arithmetic(budget)
+        self.budget = budget
 
     def evaluate(self, programs: Sequence[Program]) -> list[Outcome]:
         return [self.outcome(program) for program in programs]
 
     def outcome(self, program: Program) -> Outcome:
         try:
-            return self.arithmetic.evaluate(program)
+            return value_of(program, self.budget)
         except CalculatorError as error:
             return error
         except ArithmeticError as error:  # no bound foresaw it: still nothing but an error of ours
             return TooLargeError(f"a number on the way to the result is out of range: {error}")
 
 
-def backend(name: str, budget: Budget, device: Any = None) -> Backend:
-    """The backend of this name; kernel and torch compute on the device, others on the CPU."""
+def value_of(program: Program, budget: Budget) -> Value:
+    """What the program leaves on the stack."""
+    stack: list[Any] = []
+    most = budget.bits
+    for step in program.steps:
+        value: Value
+        if type(step) is Apply:
+            operation, count = step
+            if count == 2:
+                right = stack.pop()
+                value = operation.exact(budget, stack.pop(), right)
+            else:
+                operands = stack[-count:]
+                del stack[-count:]
+                value = operation.exact(budget, *operands)
+        else:
+            value = step  # type: ignore[assignment]
+        if type(value) is not int or value.bit_length() > most:
+            check(value, budget)
+        stack.append(value)
+    (result,) = stack
+    return result  # type: ignore[no-any-return]
+
+
+def backend(name: str, budget: Budget) -> Backend:
+    """The backend of this name."""
     if name == "exact":
         return Exact(budget)
-    if name in ("kernel", "torch"):
-        from curta.delegate.calculator.backends.float64 import Kernel, Tensors
-
-        made = Kernel(device or "cpu") if name == "kernel" else Tensors(device or "cpu")
-        if device is not None:
-            made.evaluate([])  # what is wrong with it is said now, and not to a model as an answer
-        return made
     if name == "machine":
         from curta.delegate.calculator.backends.machine import Machine
 

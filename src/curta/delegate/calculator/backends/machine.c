@@ -11,8 +11,9 @@
        ?                inexact: what is no rational; it stays that, whatever is done with it
        !                large: a number too long to be written here
 
-   What the operations mean is said by exact.py, which gives the same answers. Where that one goes
-   on with a float, as at :sqrt of 2, the answer here is `inexact`. */
+   What the operations mean is said in operations.py, which gives the same answers and says which of
+   these functions an operation is: machine.py puts that table behind them (operations.h). Where
+   `exact` goes on with a float, as at :sqrt of 2, the answer here is `inexact`. */
 
 #include <stddef.h>
 #include <unistd.h>
@@ -24,7 +25,7 @@ enum { STACK = 64, LONGEST_WORD = 4 * LIMBS + 4, MOST_DECIMALS = 308 };
 
 #include "rationals.h"
 
-/* ---- operations: each puts its result in the place of its first operand ---- */
+/* ---- what operations do: each puts its result in the place of its first operand ---- */
 
 static void add_or_subtract(Rational *a, const Rational *b, int minus) {
     Number left, right;
@@ -35,18 +36,7 @@ static void add_or_subtract(Rational *a, const Rational *b, int minus) {
     reduce(a);
 }
 
-static void add(Rational *given, int operands) {
-    (void)operands;
-    add_or_subtract(given, given + 1, 0);
-}
-
-static void subtract(Rational *given, int operands) {
-    (void)operands;
-    add_or_subtract(given, given + 1, 1);
-}
-
-static void times(Rational *given, int operands) {
-    (void)operands;
+static void times(Rational *given) {
     check_bits(bits(&given[0].above) + bits(&given[1].above));
     if (status != FINE) return;
     multiply(&given->above, &given->above, &given[1].above);
@@ -54,9 +44,8 @@ static void times(Rational *given, int operands) {
     reduce(given);
 }
 
-static void divided(Rational *given, int operands) {
+static void divided(Rational *given) {
     Number above;
-    (void)operands;
     if (is_zero(given + 1)) return fail(UNDEFINED);
     copy(&above, &given[1].above);
     multiply(&given->above, &given->above, &given[1].below);
@@ -87,26 +76,6 @@ static void divide_whole(Rational *given, int keep_rest) {
     reduce(given);
 }
 
-static void floor_divide(Rational *given, int operands) {
-    (void)operands;
-    divide_whole(given, 0);
-}
-
-static void modulo(Rational *given, int operands) {
-    (void)operands;
-    divide_whole(given, 1);
-}
-
-static void opposite(Rational *given, int operands) {
-    (void)operands;
-    negate(&given->above);
-}
-
-static void percent(Rational *given, int operands) {
-    (void)operands;
-    divided_by(given, 100);
-}
-
 /* A power; the length of the result is known before there is one. */
 static void whole_power(Rational *a, const Number *exponent) {
     int inverse = exponent->negative;
@@ -132,8 +101,7 @@ static void whole_power(Rational *a, const Number *exponent) {
     }
 }
 
-static void power(Rational *given, int operands) {
-    (void)operands;
+static void power(Rational *given) {
     if (!is_whole(given + 1)) {
         if (is_negative(given)) return fail(UNDEFINED);
         const Number *degree = &given[1].below;
@@ -154,55 +122,23 @@ static void root(Rational *a, uint32_t degree) {
     a->above.negative = negative;
 }
 
-static void square_root(Rational *given, int operands) {
-    (void)operands;
+static void square_root(Rational *given) {
     if (is_negative(given)) return fail(UNDEFINED);
     root(given, 2);
 }
 
-static void cube_root(Rational *given, int operands) {
-    (void)operands;
-    root(given, 3);
-}
-
-static void truth(Rational *given, int is_true) { set_rational(given, is_true); }
-
-#define COMPARISON(NAME, SIGN) \
-    static void NAME(Rational *given, int operands) { \
-        (void)operands; \
-        truth(given, compare_rationals(given, given + 1) SIGN 0); \
-    }
-COMPARISON(less, <)
-COMPARISON(at_most, <=)
-COMPARISON(greater, >)
-COMPARISON(at_least, >=)
-COMPARISON(equal, ==)
-COMPARISON(unequal, !=)
-
 /* ---- what is exact at one operand only ---- */
 
-static void zero_to_zero(Rational *given, int operands) {
-    (void)operands;
-    given->inexact = !is_zero(given);
-}
-
-static void zero_to_one(Rational *given, int operands) {
-    (void)operands;
+static void exact_at_zero(Rational *given, uint32_t value) {
     int exact = is_zero(given);
-    set_rational(given, 1);
+    set_rational(given, value);
     given->inexact = !exact;
 }
 
-static void arc_sine(Rational *given, int operands) {
-    (void)operands;
+/* The angle of a sine or cosine, which is 0 at 0 for one of them. */
+static void arc(Rational *given, int zero_at_zero) {
     if (compare_sizes(&given->above, &given->below) > 0) return fail(UNDEFINED);
-    given->inexact = !is_zero(given);
-}
-
-static void arc_cosine(Rational *given, int operands) {
-    (void)operands;
-    if (compare_sizes(&given->above, &given->below) > 0) return fail(UNDEFINED);
-    given->inexact = 1;
+    given->inexact = !zero_at_zero || !is_zero(given);
 }
 
 /* The exponent of a power of a whole base above 1, if it is one. */
@@ -218,7 +154,7 @@ static int exponent_of(const Number *value, const Number *base) {
     return exponent;
 }
 
-static void logarithm_to(Rational *a, const Rational *base) {
+static void logarithm(Rational *a, const Rational *base) {
     if (a->above.length == 0 || is_negative(a)) return fail(UNDEFINED);
     if (is_zero(base) || is_negative(base)) return fail(UNDEFINED);
     if (is_whole(base) && is_one(&base->above)) return fail(UNDEFINED);
@@ -231,63 +167,37 @@ static void logarithm_to(Rational *a, const Rational *base) {
     a->inexact = exponent < 0;
 }
 
-static void natural_logarithm(Rational *given, int operands) {
-    (void)operands;
+static void logarithm_to(Rational *given, uint32_t number) {
+    Rational base;
+    set_rational(&base, number);
+    logarithm(given, &base);
+}
+
+static void natural_logarithm(Rational *given) {
     if (is_zero(given) || is_negative(given)) return fail(UNDEFINED);
     int exact = is_whole(given) && is_one(&given->above);
     set_rational(given, 0);
     given->inexact = !exact;
 }
 
-static void logarithm(Rational *given, int operands) {
-    if (operands == 1) natural_logarithm(given, 1);
-    else logarithm_to(given, given + 1);
-}
-
-static void logarithm_2(Rational *given, int operands) {
-    Rational base;
-    (void)operands;
-    set_rational(&base, 2);
-    logarithm_to(given, &base);
-}
-
-static void logarithm_10(Rational *given, int operands) {
-    Rational base;
-    (void)operands;
-    set_rational(&base, 10);
-    logarithm_to(given, &base);
-}
-
 /* ---- rounding ---- */
 
-static void absolute(Rational *given, int operands) {
-    (void)operands;
-    given->above.negative = 0;
-}
-
-static void sign(Rational *given, int operands) {
+static void sign(Rational *given) {
     int negative = is_negative(given);
-    (void)operands;
     set_rational(given, !is_zero(given));
     given->above.negative = negative;
 }
 
-static void round_down(Rational *given, int operands) {
+static void round_down(Rational *given) {
     Number rest;
-    (void)operands;
     divide(&given->above, &rest, &given->above, &given->below);
     set(&given->below, 1);
 }
 
-static void round_up(Rational *given, int operands) {
+static void round_up(Rational *given) {
     negate(&given->above);
-    round_down(given, operands);
+    round_down(given);
     negate(&given->above);
-}
-
-static void truncate_to_zero(Rational *given, int operands) {
-    if (is_negative(given)) round_up(given, operands);
-    else round_down(given, operands);
 }
 
 /* The nearest whole number; halves go to the even neighbour. */
@@ -325,8 +235,8 @@ static int grown(const Number *product) {
     return 1;
 }
 
-static void factorial(Rational *given, int operands) {
-    need_natural(given, operands);
+static void factorial(Rational *given) {
+    need_natural(given, 1);
     if (status != FINE) return;
     uint32_t count = size(&given->above);
     if (count > most_bits + 2) return fail(LARGE);
@@ -334,9 +244,9 @@ static void factorial(Rational *given, int operands) {
     for (uint32_t i = 2; i <= count && !grown(&given->above); i++) scale(&given->above, i);
 }
 
-static void choose(Rational *given, int operands) {
+static void choose(Rational *given) {
     Number n, other, rest, factor, divisor;
-    need_natural(given, operands);
+    need_natural(given, 2);
     if (status != FINE) return;
     copy(&n, &given[0].above);
     combine(&other, &n, &given[1].above, 1);
@@ -358,9 +268,9 @@ static void choose(Rational *given, int operands) {
     }
 }
 
-static void arrange(Rational *given, int operands) {
+static void arrange(Rational *given) {
     Number factor, one;
-    need_natural(given, operands);
+    need_natural(given, 2);
     if (status != FINE) return;
     if (compare(&given[1].above, &given[0].above) > 0) return set_rational(given, 0);
     uint32_t count = size(&given[1].above);
@@ -402,15 +312,10 @@ static void least_common_multiple(Rational *given, int operands) {
 
 /* ---- several operands ---- */
 
-static void least(Rational *given, int operands) {
+/* The least or the greatest: the side says which. */
+static void extreme(Rational *given, int operands, int side) {
     for (int i = 1; i < operands; i++) {
-        if (compare_rationals(given + i, given) < 0) copy_rational(given, given + i);
-    }
-}
-
-static void greatest(Rational *given, int operands) {
-    for (int i = 1; i < operands; i++) {
-        if (compare_rationals(given + i, given) > 0) copy_rational(given, given + i);
+        if (compare_rationals(given + i, given) * side > 0) copy_rational(given, given + i);
     }
 }
 
@@ -421,27 +326,5 @@ static void total(Rational *given, int operands) {
     }
 }
 
-static void mean(Rational *given, int operands) {
-    total(given, operands);
-    if (status == FINE) divided_by(given, operands);
-}
-
-static const struct {
-    const char *name;
-    void (*apply)(Rational *given, int operands);
-} OPERATIONS[] = {
-    {"add", add}, {"subtract", subtract}, {"multiply", times}, {"divide", divided},
-    {"floor_divide", floor_divide}, {"modulo", modulo}, {"power", power}, {"negate", opposite},
-    {"percent", percent}, {"less", less}, {"at_most", at_most}, {"greater", greater},
-    {"at_least", at_least}, {"equal", equal}, {"unequal", unequal}, {"sqrt", square_root},
-    {"cbrt", cube_root}, {"exp", zero_to_one}, {"ln", natural_logarithm}, {"log", logarithm},
-    {"log2", logarithm_2}, {"log10", logarithm_10}, {"sin", zero_to_zero}, {"cos", zero_to_one},
-    {"tan", zero_to_zero}, {"asin", arc_sine}, {"acos", arc_cosine}, {"atan", zero_to_zero},
-    {"degrees", zero_to_zero}, {"radians", zero_to_zero}, {"abs", absolute}, {"sign", sign},
-    {"floor", round_down}, {"ceil", round_up}, {"trunc", truncate_to_zero},
-    {"round", round_half_even}, {"factorial", factorial}, {"comb", choose}, {"perm", arrange},
-    {"gcd", greatest_common_divisor}, {"lcm", least_common_multiple}, {"min", least},
-    {"max", greatest}, {"sum", total}, {"mean", mean},
-};
-
+#include "operations.h"
 #include "machine_text.h"

@@ -8,26 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from importlib.resources import as_file, files
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-from curta.delegate.calculator.backends.packed import too_long
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Value
-from curta.delegate.calculator.program import Apply, Program, Push
+from curta.delegate.calculator.operations import TABLE
+from curta.delegate.calculator.program import Apply, Program, Step
 from curta.errors import (
     CalculatorError,
     LimitError,
     ProgramError,
     TooLargeError,
+    TooLongError,
     UndefinedError,
 )
+from curta.store import Shelf, key_of
 
 if TYPE_CHECKING:
     import curta.machine.machine
 
 MOST_BITS = 4_096
 """Of the numbers that the program has room for."""
+
+STACK = 64
+"""Numbers on its stack at most; a budget of 64 steps needs no more."""
 
 TOGETHER = 64
 """Expressions in one run."""
@@ -72,14 +80,13 @@ class Machine:
         said: list[bytes] = []
         wanted = TOKENS_FOR_ALL + self.tokens_for_each * len(programs)
         try:
-            with as_file(files("curta.delegate.calculator.backends")) as folder:
-                run = self.prepared().run(
-                    folder / "machine.c",
-                    stdin=written(programs, self.budget).encode(),
-                    on_stdout=said.append,
-                    max_tokens=wanted if wanted < MOST_TOKENS else None,  # None: all there are
-                    keep_trace=False,
-                )
+            run = self.prepared().run(
+                module(),
+                stdin=written(programs, self.budget).encode(),
+                on_stdout=said.append,
+                max_tokens=wanted if wanted < MOST_TOKENS else None,  # None: all there are
+                keep_trace=False,
+            )
         except LimitError:
             return b"".join(said).decode().split("\n")[:-1]
         if run.exit_code != 0:
@@ -95,11 +102,57 @@ class Machine:
         return self.computer
 
 
+@cache
+def module() -> bytes:
+    """The program as WebAssembly, compiled once."""
+    from curta.machine.toolchain import read_program
+
+    text, shelf = source(), Shelf("programs")
+    key = key_of(b"calculator", text.encode())
+    made = shelf.read(key)
+    if made is None:
+        with TemporaryDirectory() as folder:
+            (file := Path(folder) / "calculator.c").write_text(text, encoding="utf-8")
+            made = read_program(file)
+        shelf.keep(key, made)
+    return made
+
+
+def source() -> str:
+    """The program in C; what the operations do is from their records."""
+    text = '#include "machine.c"'
+    for name in ("machine.c", "whole_numbers.h", "rationals.h", "operations.h", "machine_text.h"):
+        place = files(__package__) / name
+        content = place.read_text(encoding="utf-8") if name != "operations.h" else table()
+        text = text.replace(f'#include "{name}"', content)
+    return text
+
+
+def table() -> str:
+    """A function for each operation, and their names."""
+    functions = (
+        f"static void of_{each.name}(Rational *given, int operands) {{ (void)operands; "
+        f"{each.machine}; }}\n"
+        for each in TABLE
+    )
+    rows = ", ".join(f'{{"{each.name}", of_{each.name}}}' for each in TABLE)
+    row = "struct { const char *name; void (*apply)(Rational *given, int operands); }"
+    return f"{''.join(functions)}static const {row} OPERATIONS[] = {{{rows}}};"
+
+
 def written(programs: Sequence[Program], budget: Budget) -> str:
     """What the program reads: the budget, then a line for each program."""
     exponent = min(budget.exponent, MOST_BITS + 2)  # those beyond are too large anyway
     first = f"{budget.bits} {budget.denominator_bits} {exponent}"
     return "\n".join([first, *(" ".join(words(program)) for program in programs)])
+
+
+def too_long(program: Program) -> TooLongError | None:
+    """The error that a program is for the stack, if it has too many steps."""
+    steps = len(program.steps)
+    if steps <= STACK:
+        return None
+    return TooLongError(f"{steps} numbers and operations: this backend takes {STACK} at most")
 
 
 def words(program: Program) -> Iterable[str]:
@@ -109,13 +162,13 @@ def words(program: Program) -> Iterable[str]:
     return [step_word(step) for step in program.steps]
 
 
-def step_word(step: Push | Apply) -> str:
+def step_word(step: Step) -> str:
     """One step."""
     if isinstance(step, Apply):
         return f":{step.operation.name}/{step.operands}"
-    if isinstance(step.number, float):
+    if isinstance(step, float):
         return "?"
-    above, below = step.number.numerator, step.number.denominator
+    above, below = step.numerator, step.denominator
     if max(above.bit_length(), below.bit_length()) > MOST_BITS:
         return "!"
     return f"{above:x}" if below == 1 else f"{above:x}/{below:x}"

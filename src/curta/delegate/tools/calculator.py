@@ -1,0 +1,38 @@
+"""The calculator as a tool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from curta.delegate.calculator import Calculator
+from curta.delegate.tools.kinds import Arguments, Text
+from curta.delegate.tools.tool import Answer, refused
+from curta.errors import CalculatorError, ToolError
+
+ARGUMENTS = Arguments(
+    {"expression": Text()}, {"expression": "such as (1+2)*3/7, 20% of 80, sqrt(2)"}
+)
+
+
+@dataclass(frozen=True)
+class CalculatorTool:
+    """Expressions in, exact numbers out."""
+
+    calculator: Calculator = field(default_factory=Calculator)
+    name: str = "calculate"
+    description: str = (
+        "The exact value of an expression: whole numbers, decimals, + - * / // % ^, parentheses, "
+        "comparisons and functions such as sqrt, gcd, factorial. A result that is rounded says so."
+    )
+    parameters: Mapping[str, Any] = field(default_factory=ARGUMENTS.schema)
+    sandboxed: bool = True
+
+    def call(self, arguments: Mapping[str, Any]) -> Answer:
+        try:
+            given = ARGUMENTS.checked(arguments)
+            result = self.calculator.evaluate(given["expression"])
+        except (CalculatorError, ToolError) as error:
+            return refused(error)
+        return Answer(result.text, result.value, result.exact)

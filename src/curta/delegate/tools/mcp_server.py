@@ -1,0 +1,112 @@
+"""Tools served by the Model Context Protocol, with its official SDK.
+
+Every tool answers with the same structure, an `Answer`; what one cannot do is an answer, too,
+marked as an error, so that a model can read it. Calls wait for one another if there are too many.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Sequence
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+import anyio
+import mcp_types as types
+import uvicorn
+from mcp.server import Server
+from mcp.server.context import ServerRequestContext
+from mcp.server.stdio import stdio_server
+
+import curta
+from curta.delegate.tools.tool import Answer, Tool
+
+INSTRUCTIONS = (
+    "Exact computation: a calculator, and a transformer that executes C and WebAssembly in a "
+    "sandbox. Use these tools instead of computing in your head."
+)
+OUTPUT = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "description": "the result in words"},
+        "value": {"description": "the result; a fraction as a text such as 2/3"},
+        "exact": {"type": "boolean", "description": "whether nothing was rounded"},
+        "tokens": {"type": "integer", "description": "that the transformer read and said"},
+        "error": {"type": ["string", "null"], "description": "why there is no result"},
+    },
+    "required": ["text", "value", "exact", "tokens", "error"],
+}
+NOTHING_ELSE = types.ToolAnnotations(
+    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
+)
+"""What a sandboxed tool promises."""
+PATH = "/mcp"
+Context = ServerRequestContext[Any]
+
+
+def server_of(tools: Sequence[Tool], at_once: int) -> Server[Any]:
+    """A server that lists tools and calls them, so many calls at once."""
+    by_name = {tool.name: tool for tool in tools}
+    calls = anyio.CapacityLimiter(at_once)
+
+    async def listed(
+        context: Context, parameters: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[shown(tool) for tool in tools])
+
+    async def called(
+        context: Context, parameters: types.CallToolRequestParams
+    ) -> types.CallToolResult:
+        tool = by_name.get(parameters.name)
+        if tool is None:
+            return result_of(Answer("no such tool", error=f"there are: {', '.join(by_name)}"))
+        arguments = parameters.arguments or {}
+        # Not given up when a client goes: what it started holds its place until it ends.
+        return result_of(await anyio.to_thread.run_sync(tool.call, arguments, limiter=calls))
+
+    return Server(
+        "curta",
+        version=curta.__version__,
+        instructions=INSTRUCTIONS,
+        on_list_tools=listed,
+        on_call_tool=called,
+    )
+
+
+def shown(tool: Tool) -> types.Tool:
+    """A tool as a list of tools has it."""
+    return types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=dict(tool.parameters),
+        output_schema=OUTPUT,
+        annotations=NOTHING_ELSE if tool.sandboxed else None,
+    )
+
+
+def result_of(answer: Answer) -> types.CallToolResult:
+    """An answer as text and as a structure."""
+    text = answer.text if answer.error is None else f"{answer.text}: {answer.error}"
+    value = str(answer.value) if isinstance(answer.value, Fraction) else answer.value
+    structure = asdict(answer) | {"value": value}
+    return types.CallToolResult(
+        content=[types.TextContent(type="text", text=text)],
+        structured_content=structure,
+        is_error=answer.error is not None,
+    )
+
+
+async def serve_stdio(server: Server[Any]) -> None:
+    """Answer one client, who started this process, until it closes the standard input."""
+    async with stdio_server() as (given, said):
+        await server.run(given, said, server.create_initialization_options())
+
+
+def serve_http(server: Server[Any], listener: socket.socket, host: str) -> None:
+    """Answer whoever comes, until Ctrl-C. A server on this computer refuses requests that pages of
+    the web make a browser send.
+    """
+    application = server.streamable_http_app(streamable_http_path=PATH, host=host)
+    options = uvicorn.Config(application, log_level="warning", timeout_graceful_shutdown=3)
+    uvicorn.Server(options).run(sockets=[listener])
