@@ -34,8 +34,6 @@ from curta.learn.options import with_options
 from curta.learn.runs import Listener
 from curta.options import shown
 
-FIGURES = ("exact.test", "exact.ood", "exact.longer", "length@0.95", "loss.test")
-
 
 @dataclass(frozen=True)
 class SweepPlan:
@@ -180,13 +178,12 @@ def table(path: Path) -> str:
     from rich.console import Console
     from rich.table import Table
 
+    from curta.learn.evaluation.summary import HARDEST, main_figures
     from curta.learn.report.parts import written
 
-    found = [
-        (folder, (folder.evaluation or {}).get("summary", {})) for folder in runs.runs_in(path)
-    ]
-    names = [name for name in FIGURES if any(name in figures for _, figures in found)]
-    hardest = next((n for n in ("exact.ood", "exact.longer", "exact.test") if n in names), None)
+    found = [(folder, folder.figures) for folder in runs.runs_in(path)]
+    names = list(dict.fromkeys(name for _, figures in found for name in main_figures(figures)))
+    hardest = next((f"exact.{n}" for n in HARDEST if f"exact.{n}" in names), None)
     if hardest is not None:
         found.sort(key=lambda pair: -pair[1].get(hardest, {"value": 0})["value"])
     shown_table = Table("run", *names, box=box.SIMPLE)

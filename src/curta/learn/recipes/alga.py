@@ -29,9 +29,8 @@ RECIPE = Recipe(
         "small": (SMALL,),
         "full": (SMALL.with_(steps=10_000, seeds=8, samples=1_000),),
     },
-    claims=(
-        Claim("sums of 10 digits", "two digits -> unseen lengths", "places:walk.+@10"),
-        Claim("sums of 100 digits", "two digits -> unseen lengths", "places:walk.+@100"),
-        Claim("sums of 1,000 digits", "two digits -> unseen lengths", "places:walk.+@1000"),
+    claims=tuple(
+        Claim("sums", "unseen lengths from sums of two digits", f"places:walk.+@{digits}")
+        for digits in (10, 100, 1_000)
     ),
 )

@@ -39,8 +39,8 @@ RECIPE = Recipe(
         ),
     },
     claims=(
-        Claim("base 10, sums to a million", "most data-efficient", "base-10:exact.test"),
-        Claim("base 100, sums to a million", "less", "base-100:exact.test"),
-        Claim("base 1000, sums to a million", "least", "base-1000:exact.test"),
+        Claim("sums, base 10", "most data-efficient", "base-10:exact.test"),
+        Claim("sums, base 100", "less", "base-100:exact.test"),
+        Claim("sums, base 1000", "least", "base-1000:exact.test"),
     ),
 )

@@ -58,15 +58,13 @@ RECIPE = Recipe(
         ),
     },
     claims=(
-        Claim("sums, 4 digits in training and in the test (published: 10)", "—", "sums:exact@4"),
-        Claim("the same with random spaces", "—", "sums-spaces:exact@4"),
-        Claim("sums, 4 digits in training, 5 in the test (published: 10, 12)", "—", "sums:exact@5"),
-        Claim("the same with random spaces", "generalises", "sums-spaces:exact@5"),
+        Claim("sums", "—", "sums:exact@longest"),
+        Claim("sums with random spaces", "—", "sums-spaces:exact@longest"),
+        Claim("sums", "—", "sums:exact.longer"),
         Claim(
-            "products of 1 and 2 digits, plain (published: 15 digits)",
-            "fails",
-            "products-plain:exact.test",
+            "sums with random spaces", "12 digits, trained on 10: yes", "sums-spaces:exact.longer"
         ),
-        Claim("the same, laid out", "close to 100%", "products-laid-out:exact.test"),
+        Claim("products, plain", "15 digits: fails", "products-plain:exact@longest"),
+        Claim("products, laid out", "15 digits: close to 100%", "products-laid-out:exact@longest"),
     ),
 )

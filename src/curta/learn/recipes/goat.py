@@ -42,9 +42,9 @@ RECIPE = Recipe(
         ),
     },
     claims=(
-        Claim("products at once", "fails", "products-plain:exact.test"),
-        Claim("products in steps", "learnable (7 B model)", "products-decomposed:exact.test"),
-        Claim("quotients at once", "fails", "quotients-plain:exact.test"),
-        Claim("quotients in steps", "learnable (7 B model)", "quotients-decomposed:exact.test"),
+        Claim("products at once", "fails", "products-plain:exact@longest"),
+        Claim("products in steps", "learnable (7 B model)", "products-decomposed:exact@longest"),
+        Claim("quotients at once", "fails", "quotients-plain:exact@longest"),
+        Claim("quotients in steps", "learnable (7 B model)", "quotients-decomposed:exact@longest"),
     ),
 )

@@ -46,9 +46,9 @@ RECIPE = Recipe(
         ),
     },
     claims=(
-        Claim("products of 2 digits (published: 5), neither", "0%", "neither:exact.test"),
-        Claim("with pauses", "—", "pauses:exact.test"),
-        Claim("regularised", "—", "regularised:exact.test"),
-        Claim("both", "99.5%", "both:exact.test"),
+        Claim("products, neither", "5 digits: 0%", "neither:exact.test"),
+        Claim("products, pauses", "—", "pauses:exact.test"),
+        Claim("products, regularised", "—", "regularised:exact.test"),
+        Claim("products, both", "5 digits: 99.5%", "both:exact.test"),
     ),
 )

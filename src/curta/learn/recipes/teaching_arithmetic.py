@@ -47,9 +47,9 @@ RECIPE = Recipe(
         "full": tuple(formats(FULL)),
     },
     claims=(
-        Claim("plain: exact at 3 digits", "slow to learn", "plain:exact@3"),
-        Claim("reversed: exact at 3 digits", "a sharp transition", "reversed:exact@3"),
-        Claim("scratchpad: exact at 3 digits", "from fewer examples", "scratchpad:exact@3"),
-        Claim("detailed: exact at 3 digits", "from the fewest examples", "detailed:exact@3"),
+        Claim("plain", "slow to learn", "plain:exact@longest"),
+        Claim("reversed", "a sharp transition", "reversed:exact@longest"),
+        Claim("scratchpad", "from fewer examples", "scratchpad:exact@longest"),
+        Claim("detailed", "from the fewest examples", "detailed:exact@longest"),
     ),
 )
