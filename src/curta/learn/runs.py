@@ -35,7 +35,7 @@ class Listener:
 
     begins: Callable[[RunFolder, int], None] = lambda folder, step: None
     """Told the step of training that it goes on from."""
-    trains: Callable[[ChunkMetrics, Experiment], None] = lambda chunk, experiment: None
+    trains: Callable[[ChunkMetrics, RunFolder], None] = lambda chunk, folder: None
     evaluates: Progress = lambda done, total: None
     ends: Callable[[RunFolder], None] = lambda folder: None
 
@@ -75,7 +75,7 @@ def trained(
             metrics.sync()
             save_state(state, folder.checkpoint_file)
             next_checkpoint = (chunk.step // config.checkpoint + 1) * config.checkpoint
-        listener.trains(chunk, experiment)
+        listener.trains(chunk, folder)
 
     try:
         state = train(folder.setup, state, on_chunk=on_chunk)

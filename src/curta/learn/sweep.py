@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from curta.errors import ExperimentError
+from curta.learn import cluster as through_ray
 from curta.learn import runs
 from curta.learn.experiment import Experiment
 from curta.learn.folder import RunFolder, make, safe
@@ -127,10 +128,12 @@ def run(
     """One after the other, or all at once through Ray; what is done already is left as it is."""
     from curta.learn.report.page import write_comparison
 
+    if cluster:
+        through_ray.check()
     make(path)
     folders = [folder_of(path, number, one) for number, one in enumerate(plan.experiments, 1)]
     if cluster:
-        run_on_cluster(folders)
+        through_ray.run(folders, listener or Listener())
     else:
         for folder in folders:
             runs.run(folder, listener)
@@ -146,30 +149,6 @@ def folder_of(path: Path, number: int, experiment: Experiment) -> RunFolder:
     if folder.experiment != experiment:
         raise ExperimentError(f"{place} is a run of another experiment: choose another --out")
     return folder
-
-
-def run_on_cluster(folders: list[RunFolder]) -> None:
-    """A Ray task for each run. The folders have to be where all machines see them."""
-    try:
-        import ray
-    except ImportError as error:
-        raise ExperimentError(
-            "--cluster needs Ray: pip install 'curta[cluster]', or leave --cluster out"
-        ) from error
-    started = not ray.is_initialized()
-    if started:
-        ray.init()
-    task = ray.remote(run_in_task)
-    try:
-        ray.get([task.remote(str(folder.path.resolve())) for folder in folders])
-    finally:
-        if started:
-            ray.shutdown()
-
-
-def run_in_task(path: str) -> None:
-    """What a machine of the cluster does."""
-    runs.run(RunFolder.open(Path(path)))
 
 
 def table(path: Path) -> str:

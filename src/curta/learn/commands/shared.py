@@ -75,11 +75,12 @@ def listening() -> Iterator[Listener]:
             if progress.bar is not None:
                 progress.show(name, step, steps, f"{what}, compiling")
 
-        def trains(chunk: ChunkMetrics, experiment: Experiment) -> None:
+        def trains(chunk: ChunkMetrics, folder: RunFolder) -> None:
             loss = sum(chunk.loss) / len(chunk.loss)
             exact = sum(chunk.exact) / len(chunk.exact)
             words = f"loss {loss:.4f}  exact {exact:.2%}  {chunk.steps_per_second:.3g} steps/s"
-            progress.show(name, chunk.step, experiment.training.steps, words)
+            steps = folder.experiment.training.steps
+            progress.show(folder.name, chunk.step, steps, words)
 
         def evaluates(done: int, total: int) -> None:
             progress.show(f"{name} evaluation", done, total)
