@@ -30,7 +30,8 @@ from curta.learn.recipes import units
 from curta.learn.report import profile as report
 from curta.learn.report.parts import written
 from curta.learn.training.state import new_state, picked
-from curta.learn.units import PRESETS, TrainingOptions, UnitResult, run_benchmark
+from curta.learn.units.benchmark import PRESETS, UnitResult, run_benchmark
+from curta.learn.units.training import TrainingOptions
 from tests.support.commands_page import differences
 from tests.support.tiny_runs import tiny_run
 

@@ -52,7 +52,7 @@ def run(options: Options) -> int:
     from curta.learn.commands.shared import keep_compiled_programs
     from curta.learn.recipes import units
     from curta.learn.report.units import write_units
-    from curta.learn.units import table
+    from curta.learn.units.report import table
 
     keep_compiled_programs()
     preset, seed = options.preset, options.seed

@@ -16,7 +16,13 @@ import jax
 
 from curta.errors import ExperimentError
 from curta.learn.folder import write
-from curta.learn.units import PRESETS, UnitResult, run_benchmark, run_comparisons, run_sequences
+from curta.learn.units.benchmark import (
+    PRESETS,
+    UnitResult,
+    run_benchmark,
+    run_comparisons,
+    run_sequences,
+)
 from curta.learn.units.training import Evaluation
 
 NAME = "units"

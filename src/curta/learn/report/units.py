@@ -7,21 +7,17 @@ from pathlib import Path
 
 from curta.learn.recipes.units import SOURCE, UnitTable
 from curta.learn.report.profile import write_page
-from curta.learn.units import PUBLISHED_RATES, plot
-from curta.learn.units.report import row
+from curta.learn.units.published import PUBLISHED_RATES
+from curta.learn.units.report import HEAD, plot, row
 from curta.pages import pictures
 from curta.pages.html import Html, figure, page, paragraph, section, table
-
-HEAD = (
-    "operation", "unit", "success", "95%", "published", "solved at", "sparsity error",
-    "error/threshold",
-)  # fmt: skip
 
 WORDS = (
     "A seed succeeds if its error far outside of the trained range is below that of a nearly exact "
     "solution. Success rates have Wilson's 95% intervals; solved at is the mean step of the first "
     "success, with a gamma interval; error/threshold is the median over seeds, below 1 where most "
-    "succeed. Published rates are of 100 seeds, 100 inputs and 5,000,000 steps."
+    "succeed. Published rates are of 100 seeds, 100 inputs and 5,000,000 steps; "
+    "where they lie outside of our interval, the table says on which side ours is."
 )
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from curta.errors import ExperimentError
+from curta.intervals import wilson
 from curta.learn.units.arithmetic import (
     OPERATIONS,
     ArithmeticProblem,
@@ -41,7 +42,7 @@ from curta.learn.units.networks import (
 )
 from curta.learn.units.problem import Problem
 from curta.learn.units.sequences import LOOPS, SequenceProblem, looped
-from curta.learn.units.statistics import Estimate, gamma_mean, median_interval, wilson_interval
+from curta.learn.units.statistics import Estimate, gamma_mean, median_interval
 from curta.learn.units.training import Evaluation, History, TrainingOptions, train
 
 Progress = Callable[[Evaluation], None]
@@ -213,7 +214,7 @@ def summarise(
         seeds=seeds,
         successes=successes,
         rate=successes / seeds,
-        interval=wilson_interval(successes, seeds),
+        interval=wilson(successes, seeds),
         solved_at=gamma_mean([float(step) for step in first[succeeded]]),
         sparsity=median_interval([float(s) for s in sparsity[best, columns][succeeded]]),
         threshold=threshold,
