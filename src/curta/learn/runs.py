@@ -37,7 +37,6 @@ class Listener:
     """Told the step of training that it goes on from."""
     trains: Callable[[ChunkMetrics, RunFolder], None] = lambda chunk, folder: None
     evaluates: Progress = lambda done, total: None
-    ends: Callable[[RunFolder], None] = lambda folder: None
 
 
 def run(folder: RunFolder, listener: Listener | None = None, *, log: str | None = None) -> None:
@@ -49,7 +48,6 @@ def run(folder: RunFolder, listener: Listener | None = None, *, log: str | None 
     if folder.measured_step != int(state.step):
         measure(folder, state, on_progress=listener.evaluates)
     write_report(folder)
-    listener.ends(folder)
 
 
 def trained(

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 # The executor: a state and two symbols give a symbol and a state. All 840 steps are trained. The
 # aligner, which moves the heads and composes operators, is the walk.

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 FORMATS = {
     "plain": "plain",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import io
 from pathlib import Path
 
-from curta.learn.recipes.units import SOURCE, UnitTable
+from curta.learn.recipes.units import SOURCE, Table
 from curta.learn.report.profile import write_page
+from curta.learn.units.benchmark import UnitResult
 from curta.learn.units.published import PUBLISHED_RATES
 from curta.learn.units.report import HEAD, plot, row
 from curta.pages import pictures
@@ -21,30 +22,30 @@ WORDS = (
 )
 
 
-def write_units(tables: list[UnitTable], preset: str, seed: int, out: Path) -> None:
+def write_units(tables: list[Table], preset: str, seed: int, out: Path) -> None:
     """A table and a picture of each benchmark."""
     sections = [section("What is counted", paragraph(WORDS))]
-    for measured in tables:
-        first = measured.results[0]
+    for title, results in tables:
+        first = results[0]
         sections.append(
             section(
-                measured.title.capitalize(),
+                title.capitalize(),
                 paragraph(f"{first.seeds} seeds, {first.steps:,} steps."),
-                figure(picture(measured), ""),
-                table(HEAD, [row(result) for result in measured.results]),
+                figure(picture(results), ""),
+                table(HEAD, [row(result) for result in results]),
             )
         )
     write_page(out, page(f"Arithmetic units, preset {preset}, seed {seed}", SOURCE, sections))
 
 
-def picture(unit_table: UnitTable) -> Html:
+def picture(results: list[UnitResult]) -> Html:
     """Success rates, in the style of the pages."""
     with pictures.style():
-        drawn = plot(unit_table.results)
+        drawn = plot(results)
         drawn.patch.set_alpha(0)
         for ax in drawn.axes:
             ax.patch.set_alpha(0)
-        if any((result.unit, result.operation) in PUBLISHED_RATES for result in unit_table.results):
+        if any((result.unit, result.operation) in PUBLISHED_RATES for result in results):
             drawn.axes[0].legend(fontsize=7)
         file = io.StringIO()
         drawn.savefig(file, format="svg", metadata={"Date": None})

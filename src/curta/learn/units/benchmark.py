@@ -239,16 +239,11 @@ def _run(
         # Every design gets the same key: the same tasks and batches for all of them.
         history = train(problem, scheduled, options, key=key, progress=progress)
         for index, operation in enumerate(problem.operations):
-            results.append(
-                summarise(
-                    design.name,
-                    operation,
-                    history,
-                    index,
-                    threshold=thresholds[index],
-                    selection_window=preset.selection_window,
-                )
+            window, limit = preset.selection_window, thresholds[index]
+            result = summarise(
+                design.name, operation, history, index, threshold=limit, selection_window=window
             )
+            results.append(result)
     return results
 
 
@@ -261,11 +256,7 @@ def _double_precision() -> AbstractContextManager[Any]:
     return enable(True)
 
 
-def _presets(*presets: Preset) -> Mapping[str, Preset]:
-    return MappingProxyType({preset.name: preset for preset in presets})
-
-
-PRESETS = _presets(
+_PRESETS = (
     Preset(
         name="smoke",
         arithmetic=TrainingOptions(seeds=3, steps=1_000, evaluate_every=100),
@@ -305,3 +296,4 @@ PRESETS = _presets(
         sequence=TrainingOptions(seeds=100, steps=50_000, evaluate_every=1_000),
     ),
 )
+PRESETS = MappingProxyType({preset.name: preset for preset in _PRESETS})
