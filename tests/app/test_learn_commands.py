@@ -254,6 +254,8 @@ def test_walks_are_figures_of_a_run(
         ("+", 1),
         ("+", 2),
     ]
+    assert "exact.train" in folder.figures
+    assert not [name for name in folder.figures if name.endswith(".test")]
     models = folder.models()
     for seed in range(2):
         for cell in walk_accuracy(picked(models, seed), folder.setup, (1, 2), 8):
@@ -264,6 +266,8 @@ def test_walks_are_figures_of_a_run(
     assert f"walk.+@2 {shown}" in out
     page = folder.report_file.read_text()
     assert "<h2>Walks</h2>" in page
+    assert "<th>steps by the model, bookkeeping outside</th>" in page
+    assert "No problem is kept from training" in page
     assert f"<tr><td>+</td><td>{written(evaluation['summary'], 'walk.+@1')}</td>" in page
 
 

@@ -48,15 +48,12 @@ def as_trained(sampling: Sampling) -> str:
 
 def whether_trained(length: int, sampling: Sampling) -> str:
     """Whether questions of a length were kept from training, or are longer than all of it."""
-    if not sampling.digits[0] <= length <= sampling.digits[1]:
-        few = f" and {sampling.priming_examples} of {length}" if primed(length, sampling) else ""
-        return f", trained on {sampling.digits[0]} to {sampling.digits[1]}{few}"
-    return ", kept from training" if sampling.test_share else ", none kept from training"
-
-
-def primed(length: int, sampling: Sampling) -> bool:
-    """Whether a few examples of the length are trained."""
-    return sampling.priming is not None and sampling.priming[0] <= length <= sampling.priming[1]
+    low, high = sampling.digits
+    if low <= length <= high:
+        return ", kept from training" if sampling.test_share else ", none kept from training"
+    primed = sampling.priming is not None and sampling.priming[0] <= length <= sampling.priming[1]
+    few = f" and {sampling.priming_examples} of {length}" if primed else ""
+    return f", trained on {low} to {high}{few}"
 
 
 def longer(experiment: Experiment) -> str:

@@ -68,14 +68,8 @@ class Preset:
     """Regularisation by unit, where the published one does not suit a shorter training."""
 
     def __post_init__(self) -> None:
-        counts = (
-            "batch_size",
-            "evaluation_size",
-            "threshold_samples",
-            "selection_window",
-            "sequences",
-        )
-        for option in counts:
+        sizes = "batch_size", "evaluation_size", "threshold_samples"
+        for option in (*sizes, "selection_window", "sequences"):
             if getattr(self, option) < 1:
                 raise ExperimentError(f"{option} is {getattr(self, option)}: choose at least 1")
 
