@@ -30,7 +30,8 @@ from curta.learn.recipes import units
 from curta.learn.report import profile as report
 from curta.learn.report.parts import written
 from curta.learn.training.state import new_state, picked
-from curta.learn.units import PRESETS, TrainingOptions, UnitResult, run_benchmark
+from curta.learn.units.benchmark import PRESETS, UnitResult, run_benchmark
+from curta.learn.units.training import TrainingOptions
 from tests.support.commands_page import differences
 from tests.support.tiny_runs import tiny_run
 
@@ -166,6 +167,39 @@ def test_asking(capsys: Capture) -> None:
     assert "--seed 2: the run has 0 to 1" in err
 
 
+def test_asking_a_recipe(capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The part that has such questions answers; of several, and of none, all are named."""
+    monkeypatch.chdir(tmp_path)
+    place = tmp_path / "runs" / "caef-small-20260101-120000"
+    for number, task in (("01", "addition"), ("02", "subtraction"), ("03", "addition")):
+        part = place / f"{number}-{task}"
+        shutil.copytree(tiny_run().path, part)
+        experiment = tiny_run().experiment.with_(name=f"{task}-{number}", task=task)
+        (part / "experiment.json").write_text(experiment.to_json())
+    (place / "recipe.json").write_text('{"recipe": "caef", "preset": "small"}')
+    code, out, err = run(capsys, "ask", "caef", "57-24=")
+    assert (code, out[:6]) == (0, "57-24="), err
+    code, _, err = run(capsys, "ask", "caef", "57+24=")
+    assert code == 2
+    assert "01-addition" in err
+    assert "03-addition" in err
+    assert "subtraction" not in err
+    code, out, err = run(capsys, "ask", f"{place}/addition-03", "57+24=")
+    assert (code, out[:6]) == (0, "57+24="), err
+    _, _, err = run(capsys, "ask", str(place), "57*24=")
+    assert err.count("-addition") == 2
+    assert "02-subtraction" in err
+
+
+def test_exporting(capsys: Capture, tmp_path: Path) -> None:
+    torch_module = pytest.importorskip("curta.learn.export.torch_module")
+    out = tmp_path / "model.safetensors"
+    code, said, err = run(capsys, "export", str(tiny_run().path), "--seed", "1", "-o", str(out))
+    assert (code, said) == (0, f"model: {out}\n"), err
+    _, answer, _ = run(capsys, "ask", str(tiny_run().path), "57+24=", "--seed", "1")
+    assert torch_module.load(out).say("57+24=").startswith(answer.splitlines()[0][6:].rstrip("#"))
+
+
 def test_measuring_again_and_comparing(capsys: Capture, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tiny_run().path, copy)
@@ -181,12 +215,17 @@ def test_measuring_again_and_comparing(capsys: Capture, tmp_path: Path) -> None:
         "none",
         "--no-probes",
     )
-    code, _, err = run(capsys, "evaluate", str(copy), *words)
+    code, said, err = run(capsys, "evaluate", str(copy), *words)
     assert code == 0, err
-    evaluation = RunFolder.open(copy).evaluation
-    assert evaluation is not None
-    assert [cell["sizes"] for cell in evaluation["cells"]] == [[2, 2]]
-    assert "exact.ood" not in evaluation["summary"]
+    assert "probes-false: from step 24 of 24, in " in err
+    assert said.startswith("copy digits-2..2")
+    own, beside = RunFolder.open(copy).all_measured
+    assert own.evaluation == tiny_run().evaluation
+    assert beside.measured == "digits-2..2-grid-false-samples-72-values-none-probes-false"
+    assert beside.evaluation is not None
+    assert [cell["sizes"] for cell in beside.evaluation["cells"]] == [[2, 2]]
+    assert "exact.ood" not in beside.figures
+    assert beside.name in own.report_file.read_text()
     out = tmp_path / "compare.html"
     code, said, _ = run(capsys, "compare", str(copy), str(tiny_run().path), "-o", str(out))
     assert (code, said) == (0, f"report: {out}\n")
@@ -215,6 +254,8 @@ def test_walks_are_figures_of_a_run(
         ("+", 1),
         ("+", 2),
     ]
+    assert "exact.train" in folder.figures
+    assert not [name for name in folder.figures if name.endswith(".test")]
     models = folder.models()
     for seed in range(2):
         for cell in walk_accuracy(picked(models, seed), folder.setup, (1, 2), 8):
@@ -225,6 +266,8 @@ def test_walks_are_figures_of_a_run(
     assert f"walk.+@2 {shown}" in out
     page = folder.report_file.read_text()
     assert "<h2>Walks</h2>" in page
+    assert "<th>steps by the model, bookkeeping outside</th>" in page
+    assert "No problem is kept from training" in page
     assert f"<tr><td>+</td><td>{written(evaluation['summary'], 'walk.+@1')}</td>" in page
 
 

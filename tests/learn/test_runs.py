@@ -28,7 +28,7 @@ from curta.learn.commands.shared import keep_compiled_programs
 from curta.learn.folder import RunFolder
 from curta.learn import runs
 keep_compiled_programs()
-def trains(report, experiment):
+def trains(report, folder):
     if report.step == 20:  # behind the checkpoint of step 16
         print("waiting", flush=True)
         time.sleep(600)

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import shutil
+import signal
+import socket
+import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
+import jax
 import pytest
 
 from curta.errors import ExperimentError
-from curta.learn import sweep
+from curta.learn import cluster, sweep
+from curta.learn.folder import RunFolder
+from curta.learn.runs import Listener, trained
+from curta.learn.training.loop import ChunkMetrics
+from curta.settings import read_settings
 from tests.support.tiny_runs import TINY, tiny, tiny_run
 
 BASE = """
@@ -83,6 +95,78 @@ def test_a_cluster_without_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     plan = read(tmp_path, "[grid]\nwidth = [32]\n")
     with pytest.raises(ExperimentError, match="--cluster needs Ray: pip install"):
         sweep.run(plan, tmp_path / "out", cluster=True)
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def ray_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Two workers' room, a token, and a word that is in the environment of all its processes."""
+    pytest.importorskip("ray")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    home = tempfile.mkdtemp(prefix="ray-")
+    for name, setting in (
+        ("HOME", home),
+        ("RAY_ADDRESS", f"127.0.0.1:{port}"),
+        ("RAY_USAGE_STATS_ENABLED", "0"),
+        ("CURTA_CACHE", str(read_settings().cache_directory)),
+    ):
+        monkeypatch.setenv(name, setting)
+    ray = [sys.executable, "-m", "ray.scripts.scripts"]
+    subprocess.run([*ray, "get-auth-token", "--generate"], check=True, capture_output=True)
+    words = ["start", "--head", "--block", "--num-cpus=2", f"--port={port}", f"--temp-dir={home}"]
+    head = subprocess.Popen(
+        [*ray, *words, "--include-dashboard=false", "--disable-usage-stats"],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    assert head.stdout is not None
+    assert any("Ray runtime started" in line for line in head.stdout)
+    yield home
+    head.terminate()
+    head.communicate()
+    shutil.rmtree(home, ignore_errors=True)
+
+
+def worker_of(home: str) -> int | None:
+    """A process of the cluster that trains."""
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            trains = (place / "cmdline").read_bytes().startswith(b"ray::run_in_task")
+            if trains and home.encode() in (place / "environ").read_bytes():
+                return int(place.name)
+    return None
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="processes are found in /proc")
+def test_a_worker_that_ends_loses_nothing(
+    tmp_path: Path, ray_cluster: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """JAX has begun in this process, so a fork would be a warning, and warnings are errors."""
+    jax.devices()
+    monkeypatch.setattr(cluster, "SECONDS_BETWEEN_LOOKS", 0.1)
+    pair = [tiny(steps=1_000, checkpoint=100, seed=seed, name=f"seed-{seed}") for seed in (0, 2)]
+    steps: dict[str, list[int]] = {}
+    ended: list[int] = []
+
+    def trains(chunk: ChunkMetrics, folder: RunFolder) -> None:
+        steps.setdefault(folder.name, []).append(chunk.step)
+        worker = worker_of(ray_cluster)
+        if not ended and chunk.step >= 200 and worker is not None:
+            ended.append(worker)
+            os.kill(worker, signal.SIGKILL)
+
+    sweep.run(sweep.SweepPlan(tuple(pair)), tmp_path / "out", Listener(trains=trains), cluster=True)
+    assert len(ended) == 1
+    assert sorted(steps) == ["001-seed-0", "002-seed-2"]
+    for experiment, name in zip(pair, sorted(steps), strict=True):
+        unbroken = RunFolder.create(tmp_path / name, experiment)
+        trained(unbroken)
+        folder = RunFolder.open(tmp_path / "out" / name)
+        assert folder.checkpoint_file.read_bytes() == unbroken.checkpoint_file.read_bytes()
+        assert [line["step"] for line in folder.metrics] == list(range(4, 1_001, 4))
+        assert folder.measured_step == 1_000
 
 
 def test_what_is_done_is_left_and_shown(tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ COMMANDS = {
     "learn sweep": "run every combination of some options, or random ones",
     "learn compare": "put runs side by side: curves, heatmaps, tables with intervals",
     "learn ask": "ask a trained model something, and see how sure it is of each token",
+    "learn export": "write a trained model as a file that PyTorch loads",
     "learn inside": "look inside a trained model: attention, probes, shapes of numbers, ablations",
     "learn profile": "time a training step: compiling, memory, arithmetic, and the roofline",
     "learn units": "how often NAC, NALU, NAU, NMU, NSR and plain networks find a rule",

@@ -14,6 +14,8 @@ from curta.errors import ExperimentError
 from curta.learn.models.config import ModelConfig
 from curta.learn.training.config import TrainingConfig
 
+__all__ = ["EvaluationConfig", "Experiment", "ModelConfig", "Sampling", "TrainingConfig"]
+
 
 @dataclass(frozen=True)
 class Sampling:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from functools import cached_property
 
+import jax
+import numpy as np
+
 from curta.learn import catalogue
 from curta.learn.config import EvaluationConfig, Experiment
 from curta.learn.keys import new_key
@@ -34,6 +37,12 @@ class Setup:
         if catalogue.is_own(experiment.positions):
             rows = self.sampler.rows(4, key=new_key(0), split="all")
             check_causal(self.positions, self.language, rows)
+
+    @cached_property
+    def question(self) -> str:
+        """An example of the language."""
+        rows = jax.jit(lambda key: self.sampler.rows(1, key=key, split="all"))(new_key(0))
+        return self.language.alphabet.decode(np.asarray(rows.tokens[0, : rows.prompt_length[0]]))
 
     @cached_property
     def longest(self) -> int:

@@ -6,7 +6,8 @@ run.json                versions, machine, seeds, when it began
 metrics.jsonl           a line for each chunk of steps
 metrics.parquet         the same as a table, a row for each chunk and seed; when training is done
 checkpoint.safetensors  models, optimiser and step
-evaluation.json         what was measured
+evaluation.json         what was measured, as the experiment says
+evaluation-CHOICES.json what was measured with other choices, beside it
 report.html             all of it, to look at
 """
 
@@ -41,15 +42,18 @@ PACKAGES = ("curta", "jax", "jaxlib", "equinox", "optax", "numpy")
 
 
 class RunFolder:
-    """Of one experiment."""
+    """Of one experiment.
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    measured: by which of its evaluations: the choices in which that is not the experiment's own
+    """
+
+    def __init__(self, path: Path, measured: str = "") -> None:
+        self.path, self.measured = path, measured
         self.experiment_file = path / "experiment.json"
         self.metrics_file = path / "metrics.jsonl"
         self.table_file = path / "metrics.parquet"
         self.checkpoint_file = path / "checkpoint.safetensors"
-        self.evaluation_file = path / "evaluation.json"
+        self.evaluation_file = path / f"evaluation{measured and '-'}{measured}.json"
         self.report_file = path / "report.html"
 
     @staticmethod
@@ -98,7 +102,7 @@ class RunFolder:
     @property
     def name(self) -> str:
         """What reports call it."""
-        return self.path.resolve().name
+        return " ".join(filter(None, (self.path.resolve().name, self.measured)))
 
     @property
     def metrics(self) -> list[dict[str, Any]]:
@@ -124,6 +128,20 @@ class RunFolder:
         """The step of training that the evaluation was made behind, where there is one."""
         measured: int | None = (self.evaluation or {}).get("step")
         return measured
+
+    @property
+    def figures(self) -> dict[str, Any]:
+        """The summary of the evaluation; empty before there is one."""
+        found: dict[str, Any] = (self.evaluation or {}).get("summary", {})
+        return found
+
+    @property
+    def all_measured(self) -> list[RunFolder]:
+        """The run by each of its evaluations, its own first; those of fewer steps are past."""
+        others = sorted(file.stem.partition("-")[2] for file in self.path.glob("evaluation-*.json"))
+        found = [RunFolder(self.path, measured) for measured in ("", *others)]
+        newest = max(one.measured_step or 0 for one in found)
+        return [one for one in found if not one.measured or one.measured_step == newest]
 
     @property
     def surroundings(self) -> dict[str, Any]:

@@ -22,20 +22,21 @@ from curta.learn.evaluation.walks import stepping
 from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.folder import RunFolder, make, read_object, safe, write
 from curta.learn.metrics import Logger, Metrics, logger, write_table
-from curta.learn.options import with_fields
+from curta.learn.options import of_part, with_fields
 from curta.learn.recipes.base import Recipe
 from curta.learn.training.loop import ChunkMetrics, train
 from curta.learn.training.state import TrainingState, new_state, save_state
+from curta.options import shown
 
 
 @dataclass(frozen=True)
 class Listener:
     """Who wants to know how a run is going."""
 
-    begins: Callable[[RunFolder], None] = lambda folder: None
-    trains: Callable[[ChunkMetrics, Experiment], None] = lambda chunk, experiment: None
+    begins: Callable[[RunFolder, int], None] = lambda folder, step: None
+    """Told the step of training that it goes on from."""
+    trains: Callable[[ChunkMetrics, RunFolder], None] = lambda chunk, folder: None
     evaluates: Progress = lambda done, total: None
-    ends: Callable[[RunFolder], None] = lambda folder: None
 
 
 def run(folder: RunFolder, listener: Listener | None = None, *, log: str | None = None) -> None:
@@ -43,12 +44,10 @@ def run(folder: RunFolder, listener: Listener | None = None, *, log: str | None 
     from curta.learn.report.page import write_report
 
     listener = listener or Listener()
-    listener.begins(folder)
     state = trained(folder, listener, log=log)
     if folder.measured_step != int(state.step):
         measure(folder, state, on_progress=listener.evaluates)
     write_report(folder)
-    listener.ends(folder)
 
 
 def trained(
@@ -60,6 +59,7 @@ def trained(
     begun = folder.checkpoint_file.is_file()
     state = folder.state() if begun else new_state(folder.setup)
     done = int(state.step)
+    listener.begins(folder, done)
     if begun and done >= config.steps and folder.table_file.is_file():
         return state
     loggers: list[Logger] = [logger(log, folder.path, experiment)] if log else []
@@ -73,7 +73,7 @@ def trained(
             metrics.sync()
             save_state(state, folder.checkpoint_file)
             next_checkpoint = (chunk.step // config.checkpoint + 1) * config.checkpoint
-        listener.trains(chunk, experiment)
+        listener.trains(chunk, folder)
 
     try:
         state = train(folder.setup, state, on_chunk=on_chunk)
@@ -183,15 +183,27 @@ def check(experiment: Experiment) -> None:
 def evaluate_again(
     folder: RunFolder,
     choices: Mapping[str, Any],
-    *,
-    on_progress: Progress = lambda done, total: None,
-) -> None:
-    """Measure a run with other choices, by the names of the evaluation's fields; report it."""
+    listener: Listener | None = None,
+) -> RunFolder:
+    """Measure a run with other choices, by the names of the evaluation's fields; report it.
+
+    What was measured with the experiment's own choices stays: claims stand on it.
+    """
     from curta.learn.report.page import write_report
 
-    config = with_fields(folder.experiment.evaluation, "evaluation", choices)
-    measure(folder, config=config, on_progress=on_progress)
+    listener, own = listener or Listener(), folder.experiment.evaluation
+    config = with_fields(own, "evaluation", choices)
+    words = [
+        f"{option.name} {shown(getattr(config, option.name), option.kind)}"
+        for option in of_part("evaluation")
+        if getattr(config, option.name) != getattr(own, option.name)
+    ]
+    measured = RunFolder(folder.path, safe(" ".join(words)) if words else "")
+    state = folder.state()
+    listener.begins(measured, int(state.step))
+    measure(measured, state, config, on_progress=listener.evaluates)
     write_report(folder)
+    return measured
 
 
 def report_recipe(folder: RecipeFolder) -> None:

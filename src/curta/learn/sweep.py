@@ -27,14 +27,13 @@ from pathlib import Path
 from typing import Any
 
 from curta.errors import ExperimentError
+from curta.learn import cluster as through_ray
 from curta.learn import runs
 from curta.learn.experiment import Experiment
 from curta.learn.folder import RunFolder, make, safe
 from curta.learn.options import with_options
 from curta.learn.runs import Listener
 from curta.options import shown
-
-FIGURES = ("exact.test", "exact.ood", "exact.longer", "length@0.95", "loss.test")
 
 
 @dataclass(frozen=True)
@@ -129,10 +128,12 @@ def run(
     """One after the other, or all at once through Ray; what is done already is left as it is."""
     from curta.learn.report.page import write_comparison
 
+    if cluster:
+        through_ray.check()
     make(path)
     folders = [folder_of(path, number, one) for number, one in enumerate(plan.experiments, 1)]
     if cluster:
-        run_on_cluster(folders)
+        through_ray.run(folders, listener or Listener())
     else:
         for folder in folders:
             runs.run(folder, listener)
@@ -150,43 +151,18 @@ def folder_of(path: Path, number: int, experiment: Experiment) -> RunFolder:
     return folder
 
 
-def run_on_cluster(folders: list[RunFolder]) -> None:
-    """A Ray task for each run. The folders have to be where all machines see them."""
-    try:
-        import ray
-    except ImportError as error:
-        raise ExperimentError(
-            "--cluster needs Ray: pip install 'curta[cluster]', or leave --cluster out"
-        ) from error
-    started = not ray.is_initialized()
-    if started:
-        ray.init()
-    task = ray.remote(run_in_task)
-    try:
-        ray.get([task.remote(str(folder.path.resolve())) for folder in folders])
-    finally:
-        if started:
-            ray.shutdown()
-
-
-def run_in_task(path: str) -> None:
-    """What a machine of the cluster does."""
-    runs.run(RunFolder.open(Path(path)))
-
-
 def table(path: Path) -> str:
     """What the runs came to, best first."""
     from rich import box
     from rich.console import Console
     from rich.table import Table
 
+    from curta.learn.evaluation.summary import HARDEST, main_figures
     from curta.learn.report.parts import written
 
-    found = [
-        (folder, (folder.evaluation or {}).get("summary", {})) for folder in runs.runs_in(path)
-    ]
-    names = [name for name in FIGURES if any(name in figures for _, figures in found)]
-    hardest = next((n for n in ("exact.ood", "exact.longer", "exact.test") if n in names), None)
+    found = [(folder, folder.figures) for folder in runs.runs_in(path)]
+    names = list(dict.fromkeys(name for _, figures in found for name in main_figures(figures)))
+    hardest = next((f"exact.{n}" for n in HARDEST if f"exact.{n}" in names), None)
     if hardest is not None:
         found.sort(key=lambda pair: -pair[1].get(hardest, {"value": 0})["value"])
     shown_table = Table("run", *names, box=box.SIMPLE)

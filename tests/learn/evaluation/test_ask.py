@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 
 from curta.errors import ExperimentError, TokenError
+from curta.learn.evaluation import samples
 from curta.learn.evaluation.samples import ask
+from curta.learn.experiment import Setup
 from curta.learn.training.state import picked
 from tests.support.tiny_runs import tiny_run
 
@@ -35,3 +37,14 @@ def test_prompts_that_cannot_be(prompt: str, error: type[Exception], words: str)
     folder = tiny_run()
     with pytest.raises(error, match=words):
         ask(picked(folder.models(), 0), folder.setup, prompt)
+
+
+def test_questions_of_a_run_are_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, traced = tiny_run(), []
+    read = samples.read
+    monkeypatch.setattr(samples, "read", lambda *given: traced.append(1) or read(*given))
+    setup = Setup(folder.experiment)
+    model = picked(folder.models(), 0)
+    answers = [ask(model, setup, question).text for question in ("57+24=", "1+1=", "999+1=")]
+    assert len(traced) == 1
+    assert answers == [ask(model, folder.setup, q).text for q in ("57+24=", "1+1=", "999+1=")]

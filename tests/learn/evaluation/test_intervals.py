@@ -26,7 +26,7 @@ def test_quantiles_of_student(freedom: int, value: float) -> None:
 
 def test_a_mean_over_three_seeds() -> None:
     figure = intervals.mean([1.0, 2.0, 6.0])
-    reach = 4.303 * math.sqrt(7) / math.sqrt(3)
+    reach = 4.302653 * math.sqrt(7) / math.sqrt(3)
     assert (figure.value, figure.median) == (3.0, 2.0)
     assert (figure.low, figure.high) == pytest.approx((3 - reach, 3 + reach))
 

@@ -118,7 +118,7 @@ def test_runs_side_by_side(tmp_path: Path) -> None:
 def test_the_report_of_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     claims = (
         Claim("loss <in the end>", "0.6", "tiny:loss.test"),
-        Claim("any", "0.6", "loss.test"),
+        Claim("longest", "0.6", "tiny:exact@longest"),
         Claim("far", "99%", "tiny:exact@100"),
         Claim("other", "99%", "large:exact@3"),
     )
@@ -134,11 +134,14 @@ def test_the_report_of_a_recipe(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     row = re.search(r"<tr><td>loss &lt;in the end&gt;</td>.*?</tr>", page)
     assert row is not None
     assert re.findall(r"<td[^>]*>(.*?)</td>", row[0]) == [
-        "loss &lt;in the end&gt;", "0.6", written(figures, "loss.test"), "tiny:loss.test",
+        "loss &lt;in the end&gt;", "1 to 2 digits mixed, each length as likely, kept from training",
+        "0.6", written(figures, "loss.test"), "tiny:loss.test",
     ]  # fmt: skip
-    assert f"<tr><td>any</td><td>0.6</td><td>{written(figures, 'loss.test')}</td>" in page
-    assert "<tr><td>far</td><td>99%</td><td>not measured</td>" in page
-    assert "<tr><td>other</td><td>99%</td><td>not in this preset</td>" in page
+    longest = f"<td>0.6</td><td>{written(figures, 'exact@2')}</td>"
+    assert f"<tr><td>longest</td><td>2 digits, kept from training</td>{longest}" in page
+    far = "<td>100 digits, trained on 1 to 2</td><td>99%</td><td>not measured</td>"
+    assert f"<tr><td>far</td>{far}" in page
+    assert "<tr><td>other</td><td>—</td><td>99%</td><td>not in this preset</td>" in page
 
 
 def test_equal_pictures_have_parts_of_their_own() -> None:

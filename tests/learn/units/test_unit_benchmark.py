@@ -13,33 +13,26 @@ import pytest
 from rich.console import Console
 
 from curta.errors import ExperimentError
-from curta.learn.units import (
-    ARITHMETIC_DESIGNS,
-    COMPARISON_DESIGNS,
-    NAU,
-    NMU,
-    PRESETS,
-    PUBLISHED_RATES,
+from curta.learn.units.arithmetic import (
     ArithmeticProblem,
     ArithmeticTask,
-    Evaluation,
-    History,
-    Network,
+    subsets,
+    success_threshold,
+)
+from curta.learn.units.benchmark import (
+    PRESETS,
     Preset,
-    Schedule,
-    TrainingOptions,
     UnitResult,
-    plot,
     run_benchmark,
     run_comparisons,
     run_sequences,
-    success_threshold,
-    table,
+    summarise,
 )
-from curta.learn.units.arithmetic import subsets
-from curta.learn.units.benchmark import summarise
-from curta.learn.units.layers import Scalar
-from curta.learn.units.report import row
+from curta.learn.units.layers import NAU, NMU, Scalar
+from curta.learn.units.networks import ARITHMETIC_DESIGNS, COMPARISON_DESIGNS, Network, Schedule
+from curta.learn.units.published import PUBLISHED_RATES
+from curta.learn.units.report import plot, row, table
+from curta.learn.units.training import Evaluation, History, TrainingOptions
 
 TINY = Preset(
     name="tiny",
@@ -204,12 +197,29 @@ def results() -> list[UnitResult]:
 
 def test_table_shows_rates_beside_the_published_ones() -> None:
     mlp, nmu = (row(result) for result in results())
-    assert nmu[:5] == ("mul", "nmu", "50%", "9% to 91%", "98%")
+    assert nmu[:5] == ("mul", "nmu", "50%", "9% to 91%", "98%, ours lower")
     assert mlp[:5] == ("mul", "mlp", "50%", "9% to 91%", "—")
     assert PUBLISHED_RATES["nmu", "mul"] == 0.98
     console = Console(width=140, file=io.StringIO(), record=True)
     console.print(table(results()))
     assert "success over 2 seeds after 200 steps" in console.export_text()
+
+
+@pytest.mark.parametrize(
+    ("unit", "operation", "interval", "words"),
+    [
+        ("nau", "sub", (0.6, 0.9), "100%, ours lower"),
+        ("nmu", "sub", (0.0, 0.2), "56%, ours lower"),
+        ("nac", "mul", (0.1, 0.3), "0%, ours higher"),
+        ("nmu", "mul", (0.9, 1.0), "98%"),
+    ],
+)
+def test_the_table_says_where_ours_is_another_rate(
+    unit: str, operation: str, interval: tuple[float, float], words: str
+) -> None:
+    (_, result) = results()
+    shown = row(replace(result, unit=unit, operation=operation, interval=interval))
+    assert shown[4] == words
 
 
 def test_plot_draws_a_panel_for_each_operation(tmp_path: Path) -> None:

@@ -11,20 +11,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.errors import ExperimentError
-from curta.learn.units import (
+from curta.learn.units.comparison import RELATIONS
+from curta.learn.units.layers import (
     NAC,
     NALU,
     NAU,
     NMU,
     NSR,
-    RELATIONS,
     Decision,
     Linear,
     MultiplicativeNAC,
-    Network,
-    Schedule,
+    Unit,
 )
-from curta.learn.units.layers import Unit
+from curta.learn.units.networks import Network, Schedule
 
 SATURATED = 40.0
 

@@ -8,17 +8,9 @@ import numpy as np
 import pytest
 
 from curta.errors import ExperimentError
-from curta.learn.units import (
-    COMPARISON_DESIGNS,
-    NAU,
-    NSR,
-    Count,
-    Decision,
-    Minimum,
-    Network,
-    SequenceProblem,
-)
-from curta.learn.units.sequences import Loop, looped
+from curta.learn.units.layers import NAU, NSR, Decision
+from curta.learn.units.networks import COMPARISON_DESIGNS, Network
+from curta.learn.units.sequences import Count, Loop, Minimum, SequenceProblem, looped
 
 SHARP = 40.0
 

@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from curta.errors import ExperimentError
-from curta.learn.units import (
+from curta.learn.units.arithmetic import (
     OPERATIONS,
-    RELATIONS,
     ArithmeticProblem,
     ArithmeticTask,
-    ComparisonProblem,
+    subsets,
     success_threshold,
 )
-from curta.learn.units.arithmetic import subsets
+from curta.learn.units.comparison import RELATIONS, ComparisonProblem
 
 SLOW_OPERATIONS = {
     "add": lambda a, b: a + b,

@@ -14,7 +14,7 @@ from curta.terminal import AsJson, write_json
 class Options(AsJson):
     """Ask a trained model something, and see how sure it is of each token.
 
-    folder: of the run
+    folder: of the run; of a recipe's, the part that has such questions, or RUN/EXPERIMENT
     prompt: as the format writes it: 57+24=
     seed:   which of the models (the first)
     loops:  as often (as in training)
@@ -62,7 +62,7 @@ def run(options: Options) -> int:
     keep_compiled_programs()
     if options.loops is not None and options.loops < 1:
         raise ExperimentError(f"--loops {options.loops}: must be at least 1")
-    folder, model, _ = picked_model(options.folder, options.seed)
+    folder, model, _ = picked_model(options.folder, options.seed, options.prompt)
     answer = ask(model, folder.setup, options.prompt, loops=options.loops)
     if options.json:
         tokens = (Token(one.token, one.probability, dict(one.others)) for one in answer.tokens)

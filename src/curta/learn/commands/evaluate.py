@@ -16,7 +16,7 @@ __all__ = ["Options", "Report", "run"]
 @dataclass(frozen=True)
 class Options(AsJson):
     """Measure a run again: other lengths, other numbers of loops. What is not given is as the run's
-    experiment has it. evaluation.json and report.html are written anew.
+    experiment has it. What was measured so far stays; report.html shows all of it.
 
     folder: of the run
     """
@@ -34,9 +34,9 @@ def run(options: Options) -> int:
     keep_compiled_programs()
     path = Path(options.folder)
     with listening() as listener:
-        for folder in runs.runs_in(path):
-            listener.begins(folder)
-            runs.evaluate_again(folder, options.choices, on_progress=listener.evaluates)
+        measured = [
+            runs.evaluate_again(folder, options.choices, listener) for folder in runs.runs_in(path)
+        ]
     if RecipeFolder.at(path):
         runs.report_recipe(RecipeFolder.open(path))
-    return summarise(path, as_json=options.json)
+    return summarise(path, measured, as_json=options.json)

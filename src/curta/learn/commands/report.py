@@ -22,11 +22,13 @@ class Claim:
     """A number that was published.
 
     what:      it is
+    of:        which questions
     published: there
     ours:      what it is here
     """
 
     what: str
+    of: str
     published: str
     ours: str
 

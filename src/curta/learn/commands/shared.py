@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import difflib
+import glob
 import hashlib
 import os
 import platform
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,7 +27,6 @@ from curta.options import Choices
 from curta.settings import read_settings
 from curta.terminal import Progress, write_json
 
-SHOWN = ("exact.test", "exact.ood", "exact.trained", "exact.longer", "length@0.95", "loss.test")
 SECONDS_WORTH_KEEPING = 0.2
 
 
@@ -66,19 +66,21 @@ def listening() -> Iterator[Listener]:
     with Progress() as progress:
         name = ""
 
-        def begins(folder: RunFolder) -> None:
+        def begins(folder: RunFolder, step: int) -> None:
             nonlocal name
             name = folder.name
             steps = folder.experiment.training.steps
-            progress.say(f"{name}: {steps} steps, in {folder.path}")
+            what = f"from step {step} of {steps}" if step else f"{steps} steps"
+            progress.say(f"{name}: {what}, in {folder.path}")
             if progress.bar is not None:
-                progress.show(name, 0, steps, "compiling")
+                progress.show(name, step, steps, f"{what}, compiling")
 
-        def trains(chunk: ChunkMetrics, experiment: Experiment) -> None:
+        def trains(chunk: ChunkMetrics, folder: RunFolder) -> None:
             loss = sum(chunk.loss) / len(chunk.loss)
             exact = sum(chunk.exact) / len(chunk.exact)
             words = f"loss {loss:.4f}  exact {exact:.2%}  {chunk.steps_per_second:.3g} steps/s"
-            progress.show(name, chunk.step, experiment.training.steps, words)
+            steps = folder.experiment.training.steps
+            progress.show(folder.name, chunk.step, steps, words)
 
         def evaluates(done: int, total: int) -> None:
             progress.show(f"{name} evaluation", done, total)
@@ -112,14 +114,34 @@ def experiment_of(name: str, choices: Choices) -> Experiment:
     return experiment
 
 
-def picked_model(run: str, seed: int | None) -> tuple[RunFolder, Transformer, int]:
-    """One of the models of a run: that of the seed, or the first."""
+def runs_named(run: str) -> list[RunFolder]:
+    """Those in a folder; FOLDER/EXPERIMENT is one of them, NAME the newest runs/NAME-TIMESTAMP."""
+    path = Path(run)
+    if path.exists():
+        return runs.runs_in(path)
+    if RecipeFolder.at(path.parent):
+        parts = runs.runs_in(path.parent)
+        return [one for one in parts if one.experiment.name == path.name] or parts
+    dated = sorted(glob.glob(f"runs/{glob.escape(run)}-*"), key=os.path.getmtime)
+    return runs.runs_in(Path(dated[-1]) if dated else path)
+
+
+def picked_model(
+    run: str, seed: int | None, question: str | None = None
+) -> tuple[RunFolder, Transformer, int]:
+    """One of the models of a run: that of the seed, or the first.
+
+    Of several runs the one whose language has the question, if there is one only.
+    """
+    from curta.learn.evaluation.samples import is_question
     from curta.learn.training.state import picked
 
-    (folder, *more) = runs.runs_in(Path(run))
-    if more:
-        names = ", ".join(one.name for one in (folder, *more))
+    found = runs_named(run)
+    suited = [one for one in found if question is not None and is_question(one.setup, question)]
+    if len(suited or found) > 1:
+        names = ", ".join(str(one.path) for one in suited or found)
         raise ExperimentError(f"{run} holds several runs, choose one of them: {names}")
+    (folder,) = suited or found
     training = folder.experiment.training
     seed = training.seed if seed is None else seed
     if not training.seed <= seed < training.seed + training.seeds:
@@ -132,18 +154,19 @@ def picked_model(run: str, seed: int | None) -> tuple[RunFolder, Transformer, in
 # -- what came of them ---------------------------------------------
 
 
-def summarise(path: Path, *, as_json: bool) -> int:
-    """The main figures of each run, what was published beside ours, and where the report is."""
-    from curta.learn.report.page import ours
+def summarise(path: Path, measured: Sequence[RunFolder] = (), *, as_json: bool) -> int:
+    """The main figures of each run, what was published beside ours, and where the report is.
+
+    measured: the evaluations to show, if not those of the experiments
+    """
+    from curta.learn.evaluation.summary import main_figures
+    from curta.learn.report.page import compared
     from curta.learn.report.parts import written
 
     folders = runs.runs_in(path)
-    summaries = {run.name: (run.evaluation or {}).get("summary", {}) for run in folders}
+    summaries = {run.name: run.figures for run in measured or folders}
     recipe = RecipeFolder.open(path) if RecipeFolder.at(path) else None
-    claims = tuple(
-        Claim(claim.what, claim.published, ours(folders, claim.measure))
-        for claim in (recipe.recipe.claims if recipe else ())
-    )
+    claims = [compared(folders, claim) for claim in (recipe.recipe.claims if recipe else ())]
     report = path / "report.html"
     page = str(report) if report.is_file() else None
     if as_json:
@@ -151,21 +174,20 @@ def summarise(path: Path, *, as_json: bool) -> int:
             Run(run, {name: figure["value"] for name, figure in figures.items()})
             for run, figures in summaries.items()
         )
-        write_json(Report(tuple(shown), claims, page))
+        write_json(Report(tuple(shown), tuple(Claim(*cells) for cells in claims), page))
         return 0
     for run, figures in summaries.items():
-        names = [name for name in figures if name in SHOWN or name.startswith("walk.")]
+        names = [*main_figures(figures), *(name for name in figures if name.startswith("walk."))]
         print(f"{run}: " + ", ".join(f"{name} {written(figures, name)}" for name in names))
     if recipe:
-        rows: list[tuple[str, ...]] = [("", "published", f"ours ({recipe.preset})")]
-        rows += [(claim.what, claim.published, claim.ours) for claim in claims]
-        print(*columns(rows, indent=2), sep="\n")
+        head = ("", "of", "published", f"ours ({recipe.preset})")
+        print(*columns([head, *claims], indent=2), sep="\n")
     if page:
         print(f"report: {page}")
     return 0
 
 
-def columns(rows: list[tuple[str, ...]], *, indent: int = 0) -> Iterator[str]:
+def columns(rows: Sequence[tuple[str, ...]], *, indent: int = 0) -> Iterator[str]:
     """Columns of words; the last one is as wide as it is."""
     widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]) - 1)]
     for *cells, last in rows:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,9 +51,10 @@ def run(options: Options) -> int:
     from rich.console import Console
 
     from curta.learn.commands.shared import keep_compiled_programs
+    from curta.learn.folder import write
     from curta.learn.recipes import units
     from curta.learn.report.units import write_units
-    from curta.learn.units import table
+    from curta.learn.units.report import table
 
     keep_compiled_programs()
     preset, seed = options.preset, options.seed
@@ -64,21 +66,18 @@ def run(options: Options) -> int:
             words = f"{title}, {evaluation.design}"
             progress.show(words, evaluation.step, evaluation.steps, "steps")
 
-        for unit_table in units.run(preset, seed=seed, progress=show):
-            tables.append(unit_table)
+        for title, results in units.run(preset, seed=seed, progress=show):
+            tables.append((title, results))
             if not options.json:
-                print(unit_table.title)
-                Console(width=None if sys.stdout.isatty() else WIDTH).print(
-                    table(unit_table.results)
-                )
+                print(title)
+                Console(width=None if sys.stdout.isatty() else WIDTH).print(table(results))
     if options.output is not None:
         out = Path(options.output)
         write_units(tables, preset, seed, out)
-        units.write_results(tables, out.with_suffix(".json"))
+        found = {title: [asdict(result) for result in results] for title, results in tables}
+        write(out.with_suffix(".json"), json.dumps(found, indent=2))
     if options.json:
-        write_json(
-            Report({unit_table.title: unit_table.results for unit_table in tables}, options.output)
-        )
+        write_json(Report(dict(tables), options.output))
     elif options.output is not None:
         print(f"report: {options.output}")
     return 0

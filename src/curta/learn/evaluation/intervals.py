@@ -16,13 +16,11 @@ from dataclasses import dataclass
 from statistics import fmean, median, stdev
 from typing import Literal
 
-from curta.intervals import Z, wilson
+from scipy.special import stdtrit
+
+from curta.intervals import wilson
 
 Method = Literal["wilson", "t", "t and wilson", "none"]
-
-T = (12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228)
-"""Student's distribution lies within so many deviations 95% of the time: 1 to 10 degrees of
-freedom."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +35,6 @@ class Figure:
     median: float
     seeds: tuple[float, ...]
 
-    def __str__(self) -> str:
-        if self.low == self.high:
-            return short(self.value)
-        return f"{short(self.value)} [{short(self.low)}, {short(self.high)}]"
-
 
 def student(values: Sequence[float]) -> tuple[float, float]:
     """The interval of a mean; everywhere, with one value only."""
@@ -53,13 +46,8 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 
 def quantile(freedom: int) -> float:
-    """Student's 97.5% quantile; behind the table by its expansion in 1 / freedom."""
-    if freedom <= len(T):
-        return T[freedom - 1]
-    cubic = (Z**3 + Z) / (4 * freedom)
-    quintic = (5 * Z**5 + 16 * Z**3 + 3 * Z) / (96 * freedom**2)
-    septic = (3 * Z**7 + 19 * Z**5 + 17 * Z**3 - 15 * Z) / (384 * freedom**3)
-    return Z + cubic + quintic + septic
+    """Student's distribution lies within so many deviations 95% of the time."""
+    return float(stdtrit(freedom, 0.975))
 
 
 def share(right: Sequence[float], count: float, independent: float | None = None) -> Figure:

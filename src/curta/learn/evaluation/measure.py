@@ -74,7 +74,7 @@ class Evaluation:
     """With so many loops the model was trained; its figures carry no mark."""
     seeds: tuple[int, ...]
     suites: dict[str, Tally] = field(default_factory=dict)
-    """train, test, ood."""
+    """train, test (where problems were kept for it), ood."""
     cells: list[tuple[Cell, Tally]] = field(default_factory=list)
     errors: dict[str, Errors] = field(default_factory=dict)
     """trained, longer, ood: each where it was asked."""
@@ -114,7 +114,8 @@ def evaluate(
     sizes = problems.random_sizes(config.test, key=sizes_key)
     source = problems.as_trained()
     evaluator.suite("train", source, sizes, problems.seen, key=train_key)
-    evaluator.suite("test", source, sizes, problems.unseen, key=test_key)
+    if problems.unseen == "test":
+        evaluator.suite("test", source, sizes, "test", key=test_key)
     if config.values is not None:
         evaluator.suite("ood", problems.outside(), sizes, "all", key=outside_key)
     if config.probes:
@@ -133,7 +134,7 @@ def evaluate(
 def total(problems: Problems, seeds: int) -> int:
     """How many rows will be judged, and walks walked."""
     config = problems.config
-    suites = 2 + (config.values is not None)
+    suites = 1 + (problems.unseen == "test") + (config.values is not None)
     if config.probes:
         suites += can_relabel(problems) + can_commute(problems)
     operations = len(stepping(problems.setup).operations) if config.walks else 0
@@ -160,7 +161,7 @@ class Evaluator:
             tally.add(marks, which >= 0)
             if name == "train" and not self.evaluation.data:
                 self.evaluation.data = statistics(self.judge.setup, rows)
-            if name != "train" and name not in self.evaluation.sampled:
+            if split != "train" and name not in self.evaluation.sampled:
                 self.evaluation.sampled[name] = spread(rows, (which >= 0) & marks.valid)
             if name == "ood":
                 self.errors(name, source.sampler).add(marks)

@@ -15,7 +15,6 @@ from curta.learn.alphabet import END, PAUSE
 from curta.learn.evaluation.decode import generate
 from curta.learn.evaluation.exact import check_length
 from curta.learn.experiment import Setup
-from curta.learn.keys import new_key
 from curta.learn.language import Rows
 from curta.learn.models.transformer import Transformer
 from curta.learn.reading import read
@@ -99,22 +98,8 @@ def ask(
     model: Transformer, setup: Setup, text: str, *, loops: int | None = None, alternatives: int = 3
 ) -> Answer:
     """What the model says behind the user's text, with the probability of every token."""
-    alphabet = setup.language.alphabet
-    prompt = alphabet.encode(text)
-    question = example(setup)
-    if not prompt:
-        raise TokenError(f"the prompt is empty: write a question as in {question!r}")
-    if alphabet.end in prompt:
-        raise TokenError(f"{END!r} in {text!r} ends an answer: write a question as in {question!r}")
-    last = alphabet.encode(question.rstrip(PAUSE))[-1]
-    if last not in prompt and not 0 <= last - alphabet.first_digit < alphabet.digit_tokens:
-        raise TokenError(
-            f"{text!r} has no {alphabet.symbols[last]!r}: write a question as in {question!r}"
-        )
-    pauses = setup.language.pauses
-    if pauses and prompt[-pauses:] != [alphabet.token(PAUSE)] * pauses:
-        prompt += [alphabet.token(PAUSE)] * pauses
-    width = setup.longest
+    alphabet, width = setup.language.alphabet, setup.longest
+    prompt = encoded(setup, text)
     if len(prompt) >= width:
         raise ExperimentError(
             f"the prompt has {len(prompt)} tokens, rows of this run have {width}: ask for less"
@@ -126,7 +111,7 @@ def ask(
         jnp.array([width]),
         jnp.array([True]),
     )
-    tokens, probabilities = eqx.filter_jit(said_with_probabilities)(model, setup, rows, loops)
+    tokens, probabilities = said_with_probabilities(model, setup, rows, loops)
     said, shares = np.asarray(tokens[0]), np.asarray(probabilities[0])
     spoken = []
     for place in range(len(prompt), width):
@@ -140,6 +125,30 @@ def ask(
     return Answer(text, "".join(one.token for one in spoken), tuple(spoken))
 
 
+def encoded(setup: Setup, text: str) -> list[int]:
+    """The tokens of a question, or an error that shows how questions are written."""
+    alphabet, pauses = setup.language.alphabet, setup.language.pauses
+    prompt, hint = alphabet.encode(text), f"write a question as in {setup.question!r}"
+    if not prompt:
+        raise TokenError(f"the prompt is empty: {hint}")
+    if alphabet.end in prompt:
+        raise TokenError(f"{END!r} in {text!r} ends an answer: {hint}")
+    last = alphabet.encode(setup.question.rstrip(PAUSE))[-1]
+    if last not in prompt and not 0 <= last - alphabet.first_digit < alphabet.digit_tokens:
+        raise TokenError(f"{text!r} has no {alphabet.symbols[last]!r}: {hint}")
+    pause = alphabet.encode(PAUSE * pauses)
+    return prompt if prompt[len(prompt) - pauses :] == pause else prompt + pause
+
+
+def is_question(setup: Setup, text: str) -> bool:
+    """Whether the run's language has such questions."""
+    try:
+        return bool(encoded(setup, text))
+    except TokenError:
+        return False
+
+
+@eqx.filter_jit
 def said_with_probabilities(
     model: Transformer, setup: Setup, rows: Rows, loops: int | None
 ) -> tuple[Array, Array]:
@@ -148,11 +157,3 @@ def said_with_probabilities(
     places = setup.positions.places(read(tokens, rows.prompt_length, setup.language))
     logits = model(tokens, places, loops=loops)
     return tokens, jax.nn.softmax(logits.astype(jnp.float32))
-
-
-def example(setup: Setup) -> str:
-    """A question of the run's language."""
-    draw = jax.jit(lambda key: setup.sampler.rows(1, key=key, split="all"))
-    rows = draw(new_key(0))
-    prompt = np.asarray(rows.tokens[0, : int(rows.prompt_length[0])])
-    return setup.language.alphabet.decode(prompt)

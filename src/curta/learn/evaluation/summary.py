@@ -1,6 +1,8 @@
 """The figures of an evaluation, each with a name, an interval and its seeds.
 
-    loss.train, loss.test, loss.ood      what training minimises, per token that counts
+    loss.train, loss.test, loss.ood      what training minimises, per token that counts: of problems
+                                         that it draws, that were kept from it (where some were), of
+                                         other values
     exact.train, exact.test, exact.ood   the share of answers that are right to the last token
     token.*, logprob.*, perplexity.*     of the tokens of the right answer
     exact@N, token@N, perplexity@N       operands of N digits each
@@ -9,7 +11,7 @@
     length@0.95                          the length up to which at least 95% of each are right;
                                          one without a single test problem is passed over
     solved_seeds                         the share of seeds that solve what was hardest of these
-                                         three: ood, longer, test
+                                         there is: ood, longer, test, train
     exact.commuted, exact.relabelled     probes
     walk.O@N                             operation O on numbers of N digits, step by step
 
@@ -19,7 +21,7 @@ With another number of loops than that of training, `/loops=K` follows. Means ar
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -29,6 +31,14 @@ from curta.learn.evaluation.measure import Evaluation
 from curta.learn.evaluation.problems import Cell
 
 LENGTH_SHARE = 0.95
+HARDEST = ("ood", "longer", "test", "train")
+MAIN = ("exact.test", "exact.ood", "exact.trained", "exact.longer", "length@0.95", "loss.test")
+
+
+def main_figures(figures: Collection[str]) -> list[str]:
+    """What is looked at first; without problems kept for a test, what there is instead."""
+    names = MAIN if "exact.test" in figures else ("exact.train", *MAIN, "loss.train")
+    return [name for name in names if name in figures]
 
 
 def summary(found: Evaluation, solved: float) -> dict[str, Figure]:
@@ -62,7 +72,7 @@ def of_loops(evaluation: Evaluation, index: int, solved: float) -> dict[str, Fig
         figures[f"length@{LENGTH_SHARE}"] = mean(
             lengths_reached(evaluation, index, len(evaluation.seeds)), 0
         )
-    hardest = next(f"exact.{n}" for n in ("ood", "longer", "test") if f"exact.{n}" in figures)
+    hardest = next(f"exact.{name}" for name in HARDEST if f"exact.{name}" in figures)
     figures["solved_seeds"] = success([one >= solved for one in figures[hardest].seeds])
     return figures
 

@@ -28,19 +28,9 @@ from curta.learn.positions.compose import PREFIXES, Combined, Randomised, own
 VERSION = 1
 
 EXPORTED = (
-    "none",
-    "sinusoidal",
-    "learned",
-    "abacus",
-    "coupled",
-    "aligned",
-    "rope",
-    "alibi",
-    "t5",
-    "fire",
-    "combined",
-    "randomised",
-)
+    "none", "sinusoidal", "learned", "abacus", "coupled", "aligned", "rope", "alibi", "t5", "fire",
+    "combined", "randomised",
+)  # fmt: skip
 """Position schemes that the PyTorch module knows."""
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(
     name="abacus",
@@ -58,12 +55,12 @@ RECIPE = Recipe(
         "full": with_control(FULL),
     },
     claims=(
-        Claim("trained to 20 digits, exact at 100 digits", "up to 99%", "abacus:exact@100"),
-        Claim("trained to 6 digits, exact at 6 digits", "—", "abacus:exact@6"),
-        Claim("the same, exact at 9 digits", "—", "abacus:exact@9"),
-        Claim("the same with one loop", "—", "abacus:exact@9/loops=1"),
-        Claim("the same, exact at 18 digits", "—", "abacus:exact@18"),
-        Claim("learned positions, exact at 6 digits", "—", "learned-positions:exact@6"),
-        Claim("the same, exact at 9 digits", "—", "learned-positions:exact@9"),
+        Claim("abacus", "up to 99%, trained on 1 to 20", "abacus:exact@100"),
+        Claim("abacus", "—", "abacus:exact@longest"),
+        Claim("abacus", "—", "abacus:exact@9"),
+        Claim("abacus", "—", "abacus:exact@9/loops=1"),
+        Claim("abacus", "—", "abacus:exact@18"),
+        Claim("learned positions", "—", "learned-positions:exact@longest"),
+        Claim("learned positions", "—", "learned-positions:exact@9"),
     ),
 )

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(
     task="addition",
@@ -17,7 +14,7 @@ SMALL = Experiment(
     model=ModelConfig(width=16, layers=1, heads=1, feedforward=32),
     sampling=Sampling(digits=(1, 10), carries=True),
     training=TrainingConfig(steps=10_000, batch=128, seeds=3, learning_rate=1e-2, weight_decay=0.0),
-    evaluation=EvaluationConfig(test=2_000),
+    evaluation=EvaluationConfig(test=2_000, samples=1_000),
 )
 
 
@@ -37,11 +34,7 @@ RECIPE = Recipe(
         "full": tuple(sizes(SMALL.with_(steps=100_000, batch=512, seeds=16), (16, 8, 6, 4, 3, 2))),
     },
     claims=tuple(
-        Claim(
-            f"width {width}: exact, ten digits",
-            "99% with 62 parameters",
-            f"width-{width}:exact.test",
-        )
+        Claim(f"width {width}", "99% with 62 parameters", f"width-{width}:exact@longest")
         for width in (16, 8, 6, 4)
     ),
 )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(
     name="places",
@@ -29,9 +26,8 @@ RECIPE = Recipe(
         "small": (SMALL,),
         "full": (SMALL.with_(steps=10_000, seeds=8, samples=1_000),),
     },
-    claims=(
-        Claim("sums of 10 digits", "two digits -> unseen lengths", "places:walk.+@10"),
-        Claim("sums of 100 digits", "two digits -> unseen lengths", "places:walk.+@100"),
-        Claim("sums of 1,000 digits", "two digits -> unseen lengths", "places:walk.+@1000"),
+    claims=tuple(
+        Claim("sums", "unseen lengths from sums of two digits", f"places:walk.+@{digits}")
+        for digits in (10, 100, 1_000)
     ),
 )

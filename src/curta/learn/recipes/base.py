@@ -13,12 +13,24 @@ from curta.learn.experiment import EvaluationConfig, Experiment
 class Claim:
     """One number that a paper or text states, and how ours is measured.
 
-    measure: an experiment and a figure of its summary: masked:loss.test, base-10:exact@30
+    what:    what is claimed of; which questions that is, `evaluation.asked` says
+    measure: an experiment and a figure of its summary: masked:loss.test, base-10:exact@30;
+             exact@longest is of the longest operands that are trained
     """
 
     what: str
     published: str
     measure: str
+
+    @property
+    def experiment(self) -> str:
+        """Its name."""
+        return self.measure.partition(":")[0]
+
+    def figure(self, experiment: Experiment) -> str:
+        """Of the summary of that experiment."""
+        longest = str(experiment.sampling.digits[1])
+        return self.measure.partition(":")[2].replace("longest", longest)
 
 
 @dataclass(frozen=True)

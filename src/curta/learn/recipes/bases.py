@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(
     task="addition",
@@ -39,8 +36,8 @@ RECIPE = Recipe(
         ),
     },
     claims=(
-        Claim("base 10, sums to a million", "most data-efficient", "base-10:exact.test"),
-        Claim("base 100, sums to a million", "less", "base-100:exact.test"),
-        Claim("base 1000, sums to a million", "least", "base-1000:exact.test"),
+        Claim("sums, base 10", "most data-efficient", "base-10:exact.test"),
+        Claim("sums, base 100", "less", "base-100:exact.test"),
+        Claim("sums, base 1000", "least", "base-1000:exact.test"),
     ),
 )

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(
     positions="learned",
@@ -42,9 +39,9 @@ RECIPE = Recipe(
         ),
     },
     claims=(
-        Claim("products at once", "fails", "products-plain:exact.test"),
-        Claim("products in steps", "learnable (7 B model)", "products-decomposed:exact.test"),
-        Claim("quotients at once", "fails", "quotients-plain:exact.test"),
-        Claim("quotients in steps", "learnable (7 B model)", "quotients-decomposed:exact.test"),
+        Claim("products at once", "fails", "products-plain:exact@longest"),
+        Claim("products in steps", "learnable (7 B model)", "products-decomposed:exact@longest"),
+        Claim("quotients at once", "fails", "quotients-plain:exact@longest"),
+        Claim("quotients in steps", "learnable (7 B model)", "quotients-decomposed:exact@longest"),
     ),
 )

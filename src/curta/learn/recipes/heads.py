@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
+
+WIDTHS = (2, 8, 32)
 
 SMALL = Experiment(
     task="addition",
@@ -17,14 +16,14 @@ SMALL = Experiment(
     model=ModelConfig(width=64, layers=2, heads=4, feedforward=256),
     sampling=Sampling(digits=(1, 8)),
     training=TrainingConfig(steps=2_000, batch=128, seeds=3, learning_rate=3e-3),
-    evaluation=EvaluationConfig(digits=(1, 12), stride=4),
+    evaluation=EvaluationConfig(digits=(4, 12), stride=4),
 )
 
 
 def head_widths(experiment: Experiment) -> Iterator[Experiment]:
     """The same number of features in heads of two, of eight, and of all."""
     width = experiment.model.width
-    for features in (2, 8, 32):
+    for features in WIDTHS:
         if width % features:
             continue
         yield experiment.with_(
@@ -43,13 +42,12 @@ RECIPE = Recipe(
             head_widths(
                 SMALL.with_(
                     width=256, layers=6, feedforward=1024, digits=(1, 20), steps=20_000
-                ).with_(learning_rate=1e-3)
+                ).with_(learning_rate=1e-3, evaluation=EvaluationConfig(digits=(10, 30), stride=10))
             )
         ),
     },
-    claims=(
-        Claim("heads of 2 features", "—", "features-2:exact.test"),
-        Claim("heads of 8 features", "—", "features-8:exact.test"),
-        Claim("heads of 32 features", "—", "features-32:exact.test"),
+    claims=tuple(
+        Claim(f"heads of {features} features", "—", f"features-{features}:exact@longest")
+        for features in WIDTHS
     ),
 )

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(
     name="coupled",
@@ -32,7 +29,7 @@ FULL = SMALL.with_(
     batch=1000,
     learning_rate=1e-4,
     precision="bfloat16",
-    evaluation=EvaluationConfig(digits=(20, 200), stride=20),
+    evaluation=EvaluationConfig(digits=(30, 200), stride=34),
 )
 
 
@@ -58,12 +55,12 @@ RECIPE = Recipe(
         "full": with_controls(FULL),
     },
     claims=(
-        Claim("trained to 30 digits, exact at 200 digits", "to 200 digits", "coupled:exact@200"),
-        Claim("trained to 10 digits, exact at 10 digits", "—", "coupled:exact@10"),
-        Claim("the same, exact at 30 digits", "—", "coupled:exact@30"),
-        Claim("sight by significance (ours), exact at 30 digits", "—", "aligned:exact@30"),
-        Claim("the same, exact at 50 digits", "—", "aligned:exact@50"),
-        Claim("without positions, exact at 30 digits", "—", "no-positions:exact@30"),
-        Claim("learned positions, exact at 30 digits", "—", "learned-positions:exact@30"),
+        Claim("coupled", "to 200 digits, trained on 1 to 30", "coupled:exact@200"),
+        Claim("coupled", "—", "coupled:exact@longest"),
+        Claim("coupled", "—", "coupled:exact@30"),
+        Claim("sight by significance (ours)", "—", "aligned:exact@30"),
+        Claim("sight by significance (ours)", "—", "aligned:exact@50"),
+        Claim("without positions", "—", "no-positions:exact@30"),
+        Claim("learned positions", "—", "learned-positions:exact@30"),
     ),
 )

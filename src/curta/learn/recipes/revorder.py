@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(
     positions="learned",
@@ -42,9 +39,9 @@ RECIPE = Recipe(
         ),
     },
     claims=(
-        Claim("sums, reversed with carries", "100%", "sums-revorder:exact.test"),
-        Claim("sums, plain", "—", "sums-plain:exact.test"),
-        Claim("products, reversed partial products", "100%", "products-revorder:exact.test"),
-        Claim("products, plain", "—", "products-plain:exact.test"),
+        Claim("sums, reversed with carries", "100%", "sums-revorder:exact@longest"),
+        Claim("sums, plain", "—", "sums-plain:exact@longest"),
+        Claim("products, reversed partial products", "100%", "products-revorder:exact@longest"),
+        Claim("products, plain", "—", "products-plain:exact@longest"),
     ),
 )

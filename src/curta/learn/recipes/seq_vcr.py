@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from curta.learn.config import Sampling
-from curta.learn.experiment import EvaluationConfig, Experiment
-from curta.learn.models.config import ModelConfig
+from curta.learn.config import EvaluationConfig, Experiment, ModelConfig, Sampling, TrainingConfig
 from curta.learn.recipes.base import Claim, Recipe, smoke
-from curta.learn.training.config import TrainingConfig
 
 SMALL = Experiment(
     task="multiplication",
@@ -46,9 +43,9 @@ RECIPE = Recipe(
         ),
     },
     claims=(
-        Claim("products of 2 digits (published: 5), neither", "0%", "neither:exact.test"),
-        Claim("with pauses", "—", "pauses:exact.test"),
-        Claim("regularised", "—", "regularised:exact.test"),
-        Claim("both", "99.5%", "both:exact.test"),
+        Claim("products, neither", "5 digits: 0%", "neither:exact.test"),
+        Claim("products, pauses", "—", "pauses:exact.test"),
+        Claim("products, regularised", "—", "regularised:exact.test"),
+        Claim("products, both", "5 digits: 99.5%", "both:exact.test"),
     ),
 )

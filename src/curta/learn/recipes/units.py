@@ -6,32 +6,28 @@ a table and a page of its own. See `curta.learn.units`.
 
 from __future__ import annotations
 
-import dataclasses
-import json
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
 
 import jax
 
 from curta.errors import ExperimentError
-from curta.learn.folder import write
-from curta.learn.units import PRESETS, UnitResult, run_benchmark, run_comparisons, run_sequences
+from curta.learn.units.benchmark import (
+    PRESETS,
+    UnitResult,
+    run_benchmark,
+    run_comparisons,
+    run_sequences,
+)
 from curta.learn.units.training import Evaluation
 
 NAME = "units"
 ABOUT = "arithmetic units: how many seeds find an exact rule, far outside of the trained range"
 SOURCE = "Measuring Arithmetic Extrapolation Performance (2019), Neural Arithmetic Units (2020)"
 
+Table = tuple[str, list[UnitResult]]
+"""One of the benchmarks: its title, its results."""
+
 Progress = Callable[[str, Evaluation], None]
-
-
-@dataclass(frozen=True)
-class UnitTable:
-    """One of the benchmarks."""
-
-    title: str
-    results: tuple[UnitResult, ...]
 
 
 BENCHMARKS = {
@@ -51,7 +47,7 @@ def check(preset: str, seed: int) -> None:
         raise ExperimentError(f"--seed {seed}: must be at least 0, below {2**32}")
 
 
-def run(preset: str, *, seed: int, progress: Progress | None = None) -> Iterator[UnitTable]:
+def run(preset: str, *, seed: int, progress: Progress | None = None) -> Iterator[Table]:
     """One benchmark after the other."""
     check(preset, seed)
     keys = jax.random.split(jax.random.key(seed), len(BENCHMARKS))
@@ -61,10 +57,4 @@ def run(preset: str, *, seed: int, progress: Progress | None = None) -> Iterator
             if progress is not None:
                 progress(title, evaluation)
 
-        yield UnitTable(title, tuple(benchmark(preset, key=key, progress=told)))
-
-
-def write_results(tables: list[UnitTable], out: Path) -> None:
-    """All figures as JSON."""
-    found = {one.title: [dataclasses.asdict(result) for result in one.results] for one in tables}
-    write(out, json.dumps(found, indent=2))
+        yield title, benchmark(preset, key=key, progress=told)

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from curta.learn.evaluation.asked import asked
 from curta.learn.folder import RunFolder, write
+from curta.learn.recipes.base import Claim
 from curta.learn.report import parts
 from curta.pages.html import Html, page, paragraph, section, table
 
 if TYPE_CHECKING:
     from curta.learn.runs import RecipeFolder
-
-COMPARED = ("exact.test", "exact.ood", "exact.trained", "exact.longer", "length@0.95", "loss.test")
 
 
 def write_report(folder: RunFolder) -> None:
@@ -29,13 +29,14 @@ def about(folder: RunFolder) -> str:
 
 def of_run(folder: RunFolder) -> list[Html]:
     """All sections about one run."""
+    measured = folder.all_measured
     return [
         parts.what_was_trained(folder),
-        parts.results(folder),
+        *map(parts.results, measured),
         parts.curves([folder]),
-        parts.by_length([folder]),
-        parts.grids([folder]),
-        parts.walks([folder]),
+        parts.by_length(measured),
+        parts.grids(measured),
+        parts.walks(measured),
         parts.errors(folder),
         parts.sample_answers(folder),
         parts.data(folder),
@@ -61,28 +62,27 @@ def claims(folder: RecipeFolder) -> Html:
         "Published and ours",
         paragraph("Means over seeds with 95% intervals."),
         table(
-            ("claim", "published", f"ours, preset {folder.preset}", "measured as"),
-            [
-                (claim.what, claim.published, ours(folder.runs, claim.measure), claim.measure)
-                for claim in folder.recipe.claims
-            ],
+            ("claim", "of", "published", f"ours, preset {folder.preset}", "measured as"),
+            [(*compared(folder.runs, claim), claim.measure) for claim in folder.recipe.claims],
         ),
     )
 
 
-def ours(runs: Sequence[RunFolder], measure: str) -> str:
-    """A figure of one experiment (`name:figure`), or of each that has it; or why there is none."""
-    name, colon, figure = measure.rpartition(":")
-    wanted = [run for run in runs if not colon or run.experiment.name == name]
-    if not wanted:
-        return "not in this preset"
-    found = [(run, (run.evaluation or {}).get("summary", {})) for run in wanted]
-    values = [(run, parts.written(given, figure)) for run, given in found if figure in given]
-    if not values:
-        return "not measured"
-    if colon or len(runs) == 1:
-        return values[0][1]
-    return "; ".join(f"{run.experiment.name} {value}" for run, value in values)
+def compared(runs: Sequence[RunFolder], claim: Claim) -> tuple[str, str, str, str]:
+    """A claim, which questions it is of, what was published and what ours came to."""
+    wanted = next((run for run in runs if run.experiment.name == claim.experiment), None)
+    if wanted is None:
+        return claim.what, "—", claim.published, "not in this preset"
+    figure = claim.figure(wanted.experiment)
+    return claim.what, asked(figure, wanted.experiment), claim.published, ours(wanted, figure)
+
+
+def ours(wanted: RunFolder, figure: str) -> str:
+    """A figure, or that there is none."""
+    # What other evaluations have beside it may be of other lengths, unless its name says which.
+    measured = wanted.all_measured if "@" in figure else [wanted]
+    found = next((run.figures for run in measured if figure in run.figures), None)
+    return "not measured" if found is None else parts.written(found, figure)
 
 
 def write_comparison(folders: Sequence[RunFolder], out: Path) -> None:
@@ -93,13 +93,14 @@ def write_comparison(folders: Sequence[RunFolder], out: Path) -> None:
 
 def side_by_side(folders: Sequence[RunFolder]) -> list[Html]:
     """Sections with a column, a line or a map for each run."""
+    measured = [one for folder in folders for one in folder.all_measured]
     return [
         section("Choices", differences(folders)),
-        section("Results", comparison(folders)),
+        section("Results", comparison(measured)),
         parts.curves(folders),
-        parts.by_length(folders),
-        parts.grids(folders),
-        parts.walks(folders),
+        parts.by_length(measured),
+        parts.grids(measured),
+        parts.walks(measured),
     ]
 
 
@@ -116,9 +117,9 @@ def differences(folders: Sequence[RunFolder]) -> Html:
 
 def comparison(folders: Sequence[RunFolder]) -> Html:
     """Main figures, and exact match at each length, with a column for each run."""
-    figures = [(folder.evaluation or {}).get("summary", {}) for folder in folders]
+    figures = [folder.figures for folder in folders]
     every = dict.fromkeys(name for given in figures for name in given)
-    names = [n for n in every if n in COMPARED or n.startswith(("exact@", "solved", "loss."))]
+    names = [n for n in every if n.startswith(("exact.", "exact@", "length@", "solved", "loss."))]
     names = [n for n in names if "x" not in n.removeprefix("exact")]
     head = ("figure", *(folder.name for folder in folders))
     return table(head, [(name, *(parts.written(f, name) for f in figures)) for name in names])

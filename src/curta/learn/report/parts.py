@@ -97,23 +97,37 @@ def description(experiment: Experiment) -> list[tuple[str, str]]:
 
 def results(folder: RunFolder) -> Html:
     """The figures, the main ones at once."""
-    evaluation = folder.evaluation
+    evaluation, title = folder.evaluation, f"Results {folder.measured}".strip()
     if evaluation is None:
-        return section("Results", paragraph("Not evaluated yet."))
+        return section(title, paragraph("Not evaluated yet."))
     figures = evaluation["summary"]
     main = {n: f for n, f in figures.items() if n.startswith(MAIN)}
     rest = {n: f for n, f in figures.items() if n not in main and not n.startswith("walk.")}
     count = len(evaluation["seeds"])
     return section(
-        "Results",
+        title,
         paragraph(
             f"Means over {count} seed{'s' if count != 1 else ''} with 95% intervals: t over seeds, "
             "for shares at least as wide as Wilson's over the different questions among the "
             "samples (fewer where some were asked more often than others); success rates by Wilson."
         ),
+        paragraph(kept_from_training(folder.experiment)),
         unmeasured(evaluation),
         figure_table(main),
         details("all figures", figure_table(rest)),
+    )
+
+
+def kept_from_training(experiment: Experiment) -> str:
+    """Which figures are of problems that training never drew."""
+    if not experiment.sampling.test_share:
+        return (
+            "No problem is kept from training: figures of trained lengths are of problems that "
+            "training draws as well."
+        )
+    return (
+        f"{experiment.sampling.test_share:.0%} of all problems, chosen by a hash of the question, "
+        "are never trained on; test figures, and those of trained lengths, are of these."
     )
 
 
@@ -299,13 +313,16 @@ def walks(folders: Sequence[RunFolder]) -> Html:
         ]
         if len(folders) > 1:
             parts.append(heading(folder.name))
-        parts.append(table(("", *(f"{length} digits" for length in lengths)), rows))
+        head = ("steps by the model, bookkeeping outside", *(f"{n} digits" for n in lengths))
+        parts.append(table(head, rows))
         steps = fmean(step for cell in cells for step in cell["steps"]) / cells[0]["samples"]
         parts.append(paragraph(f"{cells[0]['samples']} of each, of {steps:,.0f} steps on average."))
     if not parts:
         return Html("")
     words = (
-        "Long numbers, each step asked of the model: the share of results that are exactly right."
+        "Long numbers, each step asked of the model: the share of results that are exactly right. "
+        "Which symbols a step is asked with, and where its result goes, is the walk's bookkeeping: "
+        "code outside of the model, that makes no mistakes."
     )
     return section("Walks", paragraph(words), *parts)
 
@@ -353,8 +370,7 @@ def data(folder: RunFolder) -> Html:
         "Data",
         paragraph(
             f"{counts['problems']} problems as training draws them, in rows of {counts['width']} "
-            f"tokens. {counts['test_share']:.0%} of all problems, chosen by a hash of the "
-            "question, are never trained on; test figures are of these."
+            "tokens."
         ),
         figure(svg, ""),
     )

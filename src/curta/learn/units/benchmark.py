@@ -20,6 +20,7 @@ import numpy as np
 from jaxtyping import PRNGKeyArray
 
 from curta.errors import ExperimentError
+from curta.intervals import wilson
 from curta.learn.units.arithmetic import (
     OPERATIONS,
     ArithmeticProblem,
@@ -41,7 +42,7 @@ from curta.learn.units.networks import (
 )
 from curta.learn.units.problem import Problem
 from curta.learn.units.sequences import LOOPS, SequenceProblem, looped
-from curta.learn.units.statistics import Estimate, gamma_mean, median_interval, wilson_interval
+from curta.learn.units.statistics import Estimate, gamma_mean, median_interval
 from curta.learn.units.training import Evaluation, History, TrainingOptions, train
 
 Progress = Callable[[Evaluation], None]
@@ -67,14 +68,8 @@ class Preset:
     """Regularisation by unit, where the published one does not suit a shorter training."""
 
     def __post_init__(self) -> None:
-        counts = (
-            "batch_size",
-            "evaluation_size",
-            "threshold_samples",
-            "selection_window",
-            "sequences",
-        )
-        for option in counts:
+        sizes = "batch_size", "evaluation_size", "threshold_samples"
+        for option in (*sizes, "selection_window", "sequences"):
             if getattr(self, option) < 1:
                 raise ExperimentError(f"{option} is {getattr(self, option)}: choose at least 1")
 
@@ -213,7 +208,7 @@ def summarise(
         seeds=seeds,
         successes=successes,
         rate=successes / seeds,
-        interval=wilson_interval(successes, seeds),
+        interval=wilson(successes, seeds),
         solved_at=gamma_mean([float(step) for step in first[succeeded]]),
         sparsity=median_interval([float(s) for s in sparsity[best, columns][succeeded]]),
         threshold=threshold,
@@ -238,16 +233,11 @@ def _run(
         # Every design gets the same key: the same tasks and batches for all of them.
         history = train(problem, scheduled, options, key=key, progress=progress)
         for index, operation in enumerate(problem.operations):
-            results.append(
-                summarise(
-                    design.name,
-                    operation,
-                    history,
-                    index,
-                    threshold=thresholds[index],
-                    selection_window=preset.selection_window,
-                )
+            window, limit = preset.selection_window, thresholds[index]
+            result = summarise(
+                design.name, operation, history, index, threshold=limit, selection_window=window
             )
+            results.append(result)
     return results
 
 
@@ -260,11 +250,7 @@ def _double_precision() -> AbstractContextManager[Any]:
     return enable(True)
 
 
-def _presets(*presets: Preset) -> Mapping[str, Preset]:
-    return MappingProxyType({preset.name: preset for preset in presets})
-
-
-PRESETS = _presets(
+_PRESETS = (
     Preset(
         name="smoke",
         arithmetic=TrainingOptions(seeds=3, steps=1_000, evaluate_every=100),
@@ -304,3 +290,4 @@ PRESETS = _presets(
         sequence=TrainingOptions(seeds=100, steps=50_000, evaluate_every=1_000),
     ),
 )
+PRESETS = MappingProxyType({preset.name: preset for preset in _PRESETS})

@@ -24,8 +24,6 @@ _PERCENT = {
     "nmu": (0, 56, 98, 0, 100, 0),
 }
 
-PUBLISHED_SEEDS = 100
-
 PUBLISHED_RATES: Mapping[tuple[str, str], float] = MappingProxyType(
     {
         (unit, operation): percent / 100

@@ -17,14 +17,18 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 NOTHING = "—"
+HEAD = (
+    "operation", "unit", "success", "95%", "published", "solved at", "sparsity error",
+    "error/threshold",
+)  # fmt: skip
 
 
 def table(results: Sequence[UnitResult]) -> Table:
     """Results as the papers print them, grouped by operation, with the published rates."""
     shown = Table(title=_title(results))
-    shown.add_column("operation")
-    shown.add_column("unit")
-    for column in ("success", "95%", "published", "solved at", "sparsity error", "error/threshold"):
+    for column in HEAD[:2]:
+        shown.add_column(column)
+    for column in HEAD[2:]:
         shown.add_column(column, justify="right")
     operations = list(dict.fromkeys(result.operation for result in results))
     for operation in operations:
@@ -38,17 +42,26 @@ def table(results: Sequence[UnitResult]) -> Table:
 def row(result: UnitResult) -> tuple[str, ...]:
     """One result as the cells of `table`."""
     lower, upper = result.interval
-    published = PUBLISHED_RATES.get((result.unit, result.operation))
     return (
         result.operation,
         result.unit,
         f"{result.rate:.0%}",
         f"{lower:.0%} to {upper:.0%}",
-        NOTHING if published is None else f"{published:.0%}",
+        published(result),
         _estimate(result.solved_at),
         _estimate(result.sparsity),
         f"{result.median_error / result.threshold:.1e}",
     )
+
+
+def published(result: UnitResult) -> str:
+    """The rate of the papers, and whether ours is another one: below it, or above."""
+    rate = PUBLISHED_RATES.get((result.unit, result.operation))
+    if rate is None:
+        return NOTHING
+    lower, upper = result.interval
+    side = ", ours lower" if upper < rate else ", ours higher" if rate < lower else ""
+    return f"{rate:.0%}{side}"
 
 
 def plot(results: Sequence[UnitResult], path: Path | None = None) -> Figure:

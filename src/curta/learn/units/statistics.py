@@ -7,14 +7,16 @@ intervals; that is what they are for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from statistics import median
 
-NORMAL_QUANTILE = 1.959963984540054
-"""The 97.5% quantile of the normal distribution."""
+from scipy.optimize import brentq
+from scipy.special import digamma
 
-_LIKELIHOOD_DROP = NORMAL_QUANTILE**2 / 2
-_BISECTIONS = 80
+from curta.intervals import Z
+
+_LIKELIHOOD_DROP = Z**2 / 2
 
 
 @dataclass(frozen=True)
@@ -25,19 +27,6 @@ class Estimate:
     value: float
     lower: float | None
     upper: float | None
-
-
-def wilson_interval(successes: int, trials: int) -> tuple[float, float]:
-    """Wilson's interval of a binomial rate: it is sensible at 0 and at `trials`, too.
-
-    (p + z²/2n ± z √(p(1−p)/n + z²/4n²)) / (1 + z²/n),  p = successes/n
-    """
-    z_squared = NORMAL_QUANTILE**2
-    rate = successes / trials
-    centre = rate + z_squared / (2 * trials)
-    spread = NORMAL_QUANTILE * math.sqrt(rate * (1 - rate) / trials + z_squared / (4 * trials**2))
-    scale = 1 + z_squared / trials
-    return max(0.0, (centre - spread) / scale), min(1.0, (centre + spread) / scale)
 
 
 def gamma_mean(values: Sequence[float]) -> Estimate | None:
@@ -59,8 +48,8 @@ def gamma_mean(values: Sequence[float]) -> Estimate | None:
 
     centre = math.log(mean)
     best = _profile(centre, mean, logarithms, len(values))
-    lower = _bisect(drop, centre - 20, centre)
-    upper = _bisect(drop, centre + 20, centre)
+    lower = brentq(drop, centre - 40, centre)
+    upper = brentq(drop, centre + 40, centre)
     return Estimate(median(values), mean, math.exp(lower), math.exp(upper))
 
 
@@ -84,47 +73,17 @@ def median_interval(values: Sequence[float]) -> Estimate | None:
     return Estimate(centre, centre, ordered[k - 1], ordered[count - k])
 
 
-def median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    middle = len(ordered) // 2
-    if len(ordered) % 2:
-        return ordered[middle]
-    return (ordered[middle - 1] + ordered[middle]) / 2
-
-
-def digamma(x: float) -> float:
-    """ψ(x), the derivative of log Γ, for x > 0: ψ(x) = ψ(x+1) − 1/x, then its asymptotic series."""
-    shifted = 0.0
-    while x < 10:
-        shifted -= 1 / x
-        x += 1
-    square = 1 / (x * x)
-    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square / 240)))
-    return shifted + math.log(x) - 1 / (2 * x) - series
-
-
 def _profile(log_mu: float, mean: float, logarithms: float, count: int) -> float:
     """The gamma log-likelihood at this mean and its best shape."""
     ratio = mean / math.exp(log_mu)
     spread = log_mu - 1 + ratio - logarithms
-    # log α − ψ(α) falls from ∞ to 0, between 1/2α and 1/α.
-    log_alpha = _bisect(
-        lambda s: math.log(math.exp(s)) - digamma(math.exp(s)) - spread,
-        math.log(1 / spread),
-        math.log(1 / (2 * spread)),
+    # log α − ψ(α) falls from ∞ to 0, between 1/2α and 1/α; with room for rounding.
+    log_alpha: float = brentq(
+        lambda s: s - digamma(math.exp(s)) - spread,
+        math.log(2 / spread),
+        math.log(1 / (4 * spread)),
     )
     alpha = math.exp(log_alpha)
     per_value = alpha * (log_alpha - log_mu) - math.lgamma(alpha)
-    return count * (per_value + (alpha - 1) * logarithms - alpha * ratio)
-
-
-def _bisect(function: Callable[[float], float], first: float, second: float) -> float:
-    """Where the function changes its sign between the two."""
-    positive = function(first) > 0
-    for _ in range(_BISECTIONS):
-        middle = (first + second) / 2
-        if (function(middle) > 0) == positive:
-            first = middle
-        else:
-            second = middle
-    return (first + second) / 2
+    likelihood: float = count * (per_value + (alpha - 1) * logarithms - alpha * ratio)
+    return likelihood
