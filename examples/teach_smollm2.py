@@ -66,7 +66,7 @@ def commands(options: argparse.Namespace) -> Iterator[list[str]]:
     given = {suite: file for suite, file in files.items() if file}
     yield [
         "delegate", "evaluate", f"--model={options.model}", "--untrained", f"--inline={inline}",
-        f"--adapter={calls}", "--backend=exact,torch,kernel,machine", f"--data={data}",
+        f"--adapter={calls}", "--backend=exact,machine", f"--data={data}",
         "--digits=1..8", f"--suite={','.join(['templates', 'trained', *given])}",
         f"--count={options.count}", f"--max-new-tokens={options.max_new_tokens}", "--batch=32",
         f"--out={folder / 'evaluation'}",

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cache
 
-from curta.compiler.model import Model
-from curta.engine import Engine, load
-from curta.engine.model_cache import compile_cached
-from curta.machine.computer import build
+from curta.engine import Engine, Level
 from curta.machine.core_program import CoreProgram, Segment
 from curta.machine.encode import encode, encode_segment, encode_word
-from curta.machine.instructions import MOST_TOKENS, CoreInstruction
+from curta.machine.instructions import CoreInstruction
 from curta.machine.parts.operations import Extension
 from curta.machine.reference import CoreMachine
 from curta.machine.vocabulary import AWAIT, READ
+from curta.machine.weights import load_machine
 
 Given = int | Segment
 """What a host appends: a word that was asked for, or bytes of memory."""
@@ -24,13 +22,8 @@ Extensions = tuple[Extension, ...]
 
 
 @cache
-def model(extensions: Extensions = ()) -> Model:
-    return compile_cached(build(extensions), MOST_TOKENS)
-
-
-@cache
-def weights(level: str, extensions: Extensions = ()) -> Engine:
-    return load(model(extensions), level)
+def weights(level: Level, extensions: Extensions = ()) -> Engine:
+    return load_machine(level, extensions)
 
 
 def program_of(*instructions: CoreInstruction, segments: Sequence[Segment] = ()) -> CoreProgram:
@@ -40,7 +33,7 @@ def program_of(*instructions: CoreInstruction, segments: Sequence[Segment] = ())
 def spoken(
     program: CoreProgram,
     given: Sequence[Given] = (),
-    level: str = "native",
+    level: Level = "native",
     extensions: Extensions = (),
 ) -> list[str]:
     """All tokens after the prompt, what the host appends among them."""
@@ -87,7 +80,7 @@ def expected(
 def assert_same(
     program: CoreProgram,
     given: Sequence[Given] = (),
-    level: str = "native",
+    level: Level = "native",
     extensions: Extensions = (),
 ) -> None:
     """The weights say what the reference machine says; else the first difference."""
