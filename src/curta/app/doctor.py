@@ -17,6 +17,7 @@ OPTIONAL = {
     "learn": "curta learn, on JAX",
     "delegate": "language models that calculate",
     "web": "curta serve",
+    "mcp": "curta mcp",
     "dev": "curta verify beside wasmtime",
 }
 """Extras, and what cannot be done without them."""

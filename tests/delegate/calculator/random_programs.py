@@ -14,15 +14,10 @@ from curta.delegate.calculator.program import Apply, Program
 OF_WHOLE_NUMBERS = {"factorial", "comb", "perm", "gcd", "lcm"}
 NUMBERS = [operation for operation in TABLE if not operation.compares]
 COMPARISONS = [operation for operation in TABLE if operation.compares]
-RATIONALS = [
-    operation
-    for operation in NUMBERS
-    if operation.name
-    in {"add", "subtract", "multiply", "divide", "floor_divide", "modulo", "power", "negate"}
-    | {"percent", "abs", "sign", "floor", "ceil", "trunc", "round", "min", "max", "sum", "mean"}
-    | {"sqrt", "cbrt", "log2", "log"}
-    | OF_WHOLE_NUMBERS
-]
+SELDOM_RATIONAL = {
+    *("acos", "asin", "atan", "cos", "degrees", "exp", "ln", "log10", "radians", "sin", "tan")
+}
+RATIONALS = [operation for operation in NUMBERS if operation.name not in SELDOM_RATIONAL]
 """Operations of which many results are rational."""
 
 Shape = tuple[Apply | str, ...]
