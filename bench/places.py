@@ -17,7 +17,6 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from statistics import median
@@ -25,6 +24,7 @@ from typing import Any
 
 from machine import MILLION, PROGRAMS, Program, compiled, run_wasmtime
 from report import print_machine, print_table, spread
+from wasm3_host import ExitError, Host
 
 FIB = "(define (fib n) (if (< n 2) n (+ (fib (- n 1)) (fib (- n 2))))) (fib {})"
 LONGER = (
@@ -177,91 +177,14 @@ def run_wasm3(request: dict[str, Any]) -> dict[str, Any]:
     runtime = wasm3.Environment().new_runtime(1 << 20)
     module = wasm3.Environment().parse_module(Path(request["wasm"]).read_bytes())
     runtime.load(module)
-    out = bytearray()
     arguments = [text.encode() + b"\0" for text in (request["name"], *request["args"])]
-    stdin = request["stdin"].encode()
-    read = 0
-
-    def number(at: int) -> int:
-        return int.from_bytes(runtime.get_memory(0)[at : at + 4], "little")
-
-    def put(at: int, content: bytes) -> None:
-        runtime.get_memory(0)[at : at + len(content)] = content
-
-    def word(value: int) -> bytes:
-        return value.to_bytes(4, "little")
-
-    def args_sizes_get(count: int, size: int) -> int:
-        put(count, word(len(arguments)))
-        put(size, word(sum(map(len, arguments))))
-        return 0
-
-    def args_get(pointers: int, at: int) -> int:
-        for place, text in enumerate(arguments):
-            put(pointers + 4 * place, word(at))
-            put(at, text)
-            at += len(text)
-        return 0
-
-    def environ_sizes_get(count: int, size: int) -> int:
-        put(count, word(0))
-        put(size, word(0))
-        return 0
-
-    def fd_write(_: int, vectors: int, count: int, written: int) -> int:
-        total = 0
-        for place in range(count):
-            at, size = number(vectors + 8 * place), number(vectors + 8 * place + 4)
-            out.extend(runtime.get_memory(0)[at : at + size])
-            total += size
-        put(written, word(total))
-        return 0
-
-    def fd_read(_: int, vectors: int, count: int, found: int) -> int:
-        nonlocal read
-        total = 0
-        for place in range(count):
-            at, size = number(vectors + 8 * place), number(vectors + 8 * place + 4)
-            content = stdin[read : read + size]
-            put(at, content)
-            read += len(content)
-            total += len(content)
-        put(found, word(total))
-        return 0
-
-    def fd_fdstat_get(_: int, at: int) -> int:
-        put(at, bytes([2]) + bytes(23))
-        return 0
-
-    def proc_exit(code: int) -> None:
-        raise ExitError(code)
-
-    names: dict[str, tuple[str, Callable[..., Any]]] = {
-        "args_sizes_get": ("i(ii)", args_sizes_get),
-        "args_get": ("i(ii)", args_get),
-        "environ_sizes_get": ("i(ii)", environ_sizes_get),
-        "environ_get": ("i(ii)", lambda *_: 0),
-        "fd_write": ("i(iiii)", fd_write),
-        "fd_read": ("i(iiii)", fd_read),
-        "fd_fdstat_get": ("i(ii)", fd_fdstat_get),
-        "fd_close": ("i(i)", lambda *_: 0),
-        "fd_seek": ("i(iIii)", lambda *_: 70),
-        "proc_exit": ("v(i)", proc_exit),
-    }
-    for name, (signature, function) in names.items():
-        try:
-            module.link_function("wasi_snapshot_preview1", name, signature, function)
-        except RuntimeError:  # not imported
-            continue
+    host = Host(runtime, arguments, request["stdin"].encode())
+    host.link(module)
     start = runtime.find_function("_start")
     begun = time.perf_counter()
     with suppress(ExitError):
         start()
-    return {"stdout": out.decode(), "seconds": time.perf_counter() - begun}
-
-
-class ExitError(Exception):
-    """The program has ended."""
+    return {"stdout": host.stdout.decode(), "seconds": time.perf_counter() - begun}
 
 
 WORKERS = {

@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from curta import __version__
+from curta.app import doctor
 from curta.app.command_line import main
 from curta.app.commands import COMMANDS, EXTRAS, GROUPS, NEEDED, ROOMS, listed, module_of
 from curta.app.parser import parse
@@ -99,6 +100,7 @@ def test_the_tables_are_about_commands() -> None:
     names = {*COMMANDS, *GROUPS}
     assert set(ROOMS) | set(NEEDED) <= names
     assert {extra for extras in NEEDED.values() for extra in extras} <= set(EXTRAS)
+    assert doctor.OPTIONAL.keys() == EXTRAS.keys()
     assert set(listed()) == {name.split()[0] for name in COMMANDS}
 
 
@@ -117,6 +119,7 @@ def test_the_page_about_commands_is_what_they_are() -> None:
         (["galery"], "curta: there is no command galery: did you mean gallery? (see"),
         (["learn", "rn"], "curta learn: there is no command rn: did you mean run? (see"),
         (["learn"], "curta learn: COMMAND is missing (see"),
+        (["calc", "evl", "1"], "curta calc: there is no command evl: did you mean eval? (see"),
         (
             ["cache", "--claer"],
             "curta cache: there is no option --claer: did you mean --clear? (see",

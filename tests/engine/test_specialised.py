@@ -21,10 +21,8 @@ from curta.engine.model_cache import cached_source
 from curta.engine.native import Native
 from curta.engine.native.emit import model_to_c
 from curta.errors import CertificateError, RegionError
-from curta.gallery import PROGRAMS
 from tests.support.executors import adder, executors, programs
 from tests.support.random_graphs import TOKENS, graphs
-from tests.support.slow import all_but
 
 Outcome = tuple[list[int], str | None]
 SPECIALISED = "static int64_t run("
@@ -73,19 +71,6 @@ def test_random_programs(graph: Graph, prompt: list[int]) -> None:
     with all_are_programs():
         general = same_outcome(model, prompt, 40)
     assert general[0] == outcome(load(model, "evaluate"), prompt, 40)[0]
-
-
-KEPT = ("subleq", "sort_frequency", "multiplication", "dfa", "sort", "addition", "counter")
-
-
-@pytest.mark.parametrize("name", all_but(KEPT, PROGRAMS))
-def test_the_gallery(name: str) -> None:
-    program = PROGRAMS[name]
-    model = compile(program.build(), program.max_tokens)
-    for case in program.cases[:3]:
-        prompt = load(model, "native").encode(program.encode(case.input))
-        with all_are_programs():
-            same_outcome(model, prompt, 2000)
 
 
 @given(executors(), programs, st.sampled_from([[], [20], [21, 22]]))

@@ -99,9 +99,16 @@ def find(words: Sequence[str]) -> tuple[str, Sequence[str]]:
         return (group, rest) if group in COMMANDS else ("", words)
     if rest and rest[0] in listed(group):
         return f"{group} {rest[0]}", rest[1:]
-    if rest and group in IMPLIED and rest[0] not in ("-h", "--help"):
+    if rest and group in IMPLIED and not is_command(group, rest[0]):
         return f"{group} {IMPLIED[group]}", rest
     return group, rest
+
+
+def is_command(group: str, word: str) -> bool:
+    """Whether a command, or help, is meant by a word, and not a question."""
+    from curta.app.parser import likely
+
+    return word in ("-h", "--help") or likely(word, listed(group)) is not None
 
 
 def check_packages(name: str) -> None:

@@ -107,9 +107,7 @@ def confine(limits: Limits, folder: str) -> None:
             "RLIMIT_CORE": 0,
         } | ({"RLIMIT_NPROC": 0} if limits.alone else {})
         for name, most in wanted.items():
-            with suppress(
-                ValueError, OSError
-            ):  # less is allowed already, or the system has no such
+            with suppress(ValueError, OSError):  # less is allowed, or the system has no such
                 resource.setrlimit(getattr(resource, name), (most, most))
     if limits.readable is not None and sys.platform == "linux":
         see_only((*limits.readable, folder), folder)
