@@ -24,14 +24,15 @@ class Options(Shown, SaveTrace):
     """Without NAME: list the worked programs. With NAME: compile it into a transformer, and let
     that transformer answer INPUT (by default the program's example).
 
-    level:          exact arithmetic, PyTorch softmax, hull caches, or generated C
+    level:          exact arithmetic, PyTorch softmax, hull caches, generated C, or softmax that
+                    accepts what generated C drafts
     tokens:         print the tokens as they are said
     max_new_tokens: say so many tokens at most (to the stop)
     """
 
     name: str | None = word("NAME", None)
     input: str | None = word("INPUT", None)
-    level: Literal["evaluate", "plain", "hull", "native"] = "native"
+    level: Literal["evaluate", "plain", "hull", "native", "speculative"] = "native"
     tokens: bool = False
     max_new_tokens: int | None = option(None)
 

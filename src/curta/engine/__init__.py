@@ -1,17 +1,17 @@
-"""Transformer weights in, tokens out, at four levels that always say the same."""
+"""Transformer weights in, tokens out, at levels that always say the same."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, get_args
 
 from curta.compiler.model import Model, load_model
 from curta.engine.base import Engine, Session
 from curta.engine.trace_file import SavedTrace, load_trace, save_trace
 from curta.errors import UserError
 
-Level = Literal["evaluate", "plain", "hull", "native"]
-LEVELS: tuple[Level, ...] = ("evaluate", "plain", "hull", "native")
+Level = Literal["evaluate", "plain", "hull", "native", "speculative"]
+LEVELS: tuple[Level, ...] = get_args(Level)
 
 
 def load(model: str | Path | Model, level: Level = "native") -> Engine:
@@ -36,6 +36,10 @@ def load(model: str | Path | Model, level: Level = "native") -> Engine:
             from curta.engine.native import Native
 
             return Native(loaded)
+        case "speculative":
+            from curta.engine.speculative import Speculative
+
+            return Speculative(loaded)
 
 
 __all__ = [

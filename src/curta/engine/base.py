@@ -10,6 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from array import array
 from collections.abc import Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import ClassVar
 
@@ -19,7 +20,7 @@ import numpy.typing as npt
 from curta.compiler.model import Model
 from curta.compiler.numbers import integer, short
 from curta.compiler.serialize import identity
-from curta.errors import RegionError, TokenError
+from curta.errors import ProgramError, RegionError, TokenError
 
 Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
@@ -34,22 +35,29 @@ class Session(ABC):
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.length = 0
-        self.stopped: RegionError | None = None
+        self.stopped: ProgramError | None = None
 
     def feed(self, token: int) -> int:
         """Take the next token of the sequence; return what the model says after it."""
         token = self.engine.check_token(token)
-        if self.stopped is not None:
-            raise self.stopped
-        if self.length >= self.engine.max_tokens:
+        with self.taking(1):
+            said = self._feed(token)
+            self.length += 1
+        return said
+
+    @contextmanager
+    def taking(self, count: int) -> Iterator[None]:
+        """Around what takes so many tokens: what stops the sequence there stops it for good, as the
+        certificate would not cover what follows either.
+        """
+        self.check()
+        if self.length + count > self.engine.max_tokens:
             raise self.engine.too_long()
         try:
-            said = self._feed(token)
-        except RegionError as error:
-            self.stopped = error  # what follows would not be covered by the certificate either
+            yield
+        except ProgramError as error:
+            self.stopped = error
             raise
-        self.length += 1
-        return said
 
     @abstractmethod
     def _feed(self, token: int) -> int:
@@ -73,6 +81,23 @@ class Session(ABC):
         """Raise what stopped the sequence, if `generate` did not."""
         if self.stopped is not None:
             raise self.stopped
+
+    def fresh(self) -> Session:
+        """Another one, of the same run: an empty sequence."""
+        return self.engine.session()
+
+    def close(self) -> None:  # noqa: B027 (most have nothing to give back)
+        """Nothing more is said: its memory is not needed any more."""
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the sequence occupies, if that is known."""
+        return 0
+
+    @property
+    def placed(self) -> int:
+        """How many tokens were said by code that knows the program."""
+        return 0
 
 
 class Engine(ABC):

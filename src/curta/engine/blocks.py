@@ -105,12 +105,7 @@ class BlockEngine(Engine):
         return np.stack(streams, axis=1)
 
     def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        session = self.session()
-        for start in range(0, len(ids), self.block):
-            block = slice(start, start + self.block)
-            said, check = session.feed_block(ids[block], asked[block])
-            yield said[: check.kept(len(said))]
-            check.finish()
+        yield from self.session().read(ids, asked)
 
 
 class BlockSession(Session):
@@ -137,6 +132,24 @@ class BlockSession(Session):
         said, check = self.feed_block(np.array([token]), np.array([True]))
         check.finish()
         return int(said[0])
+
+    def take(self, tokens: Ids) -> int:
+        asked = np.arange(len(tokens)) == len(tokens) - 1
+        *_, said = (NOT_ASKED, *(int(said[-1]) for said in self.read(tokens, asked) if len(said)))
+        return said
+
+    def read(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
+        """Take checked tokens, block by block: what the model says after those that are asked for,
+        up to one that breaks a promise, which is an error.
+        """
+        with self.taking(len(ids)):
+            for start in range(0, len(ids), self.engine.block):
+                block = slice(start, start + self.engine.block)
+                said, check = self.feed_block(ids[block], asked[block])
+                said = said[: check.kept(len(said))]
+                self.length += len(said)
+                yield said
+                check.finish()
 
     def feed_block(self, ids: Ids, asked: Mask) -> tuple[Ids, GuardCheck]:
         """Checked tokens through all layers; what is said after those that are asked for."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 DEFAULT_PAGES = 16_384
 """1 GiB."""
-LevelName = Literal["native", "hull", "plain", "evaluate", "reference"]
+LevelName = Literal["native", "hull", "plain", "speculative", "evaluate", "reference"]
 """As `MachineLevel` in `run.py`."""
 ReplayLevel = Literal["plain", "hull"]
 

@@ -26,7 +26,7 @@ from curta.machine.conversation import (
 from curta.machine.core_program import Segment
 from curta.machine.instance import Instance
 from curta.machine.loaded import LoadedProgram
-from curta.machine.talkers import NativeTalker, SessionTalker, Talker
+from curta.machine.talkers import SessionTalker, Talker
 from curta.machine.toolchain import Watcher
 from curta.machine.trace import Trace
 
@@ -188,10 +188,7 @@ def start(
 
 def talker_of(engine: Engine) -> Talker:
     """A new conversation's other side."""
-    from curta.engine.native import NativeSession
-
-    session = engine.session()
-    return NativeTalker(session) if isinstance(session, NativeSession) else SessionTalker(session)
+    return SessionTalker(engine.session())
 
 
 def run_to_end(instance: Instance) -> Run:

@@ -1,7 +1,6 @@
 """Who does the talking: given tokens, a talker says what comes next, up to a token that hands over.
 
-    SessionTalker    any level of the engine, a token at a time
-    NativeTalker     the native engine, tens of thousands of tokens at a time
+    SessionTalker    any level of the engine, as many tokens at a time as it says at once
     ReferenceTalker  the plain Python machine, which reads the same prompt
 
 They say the same tokens; `Conversation` does not know which one it has.
@@ -16,7 +15,6 @@ from typing import Protocol
 import numpy as np
 
 from curta.engine.base import Engine, Session
-from curta.engine.native import CHUNK, Native, NativeSession
 from curta.machine.core_program import CoreProgram, Segment
 from curta.machine.ids import ID_OF, START_ID, STOP_IDS, Ids, last_words
 from curta.machine.instructions import MOST_TOKENS
@@ -62,9 +60,7 @@ class Talker(Protocol):
 
 
 class SessionTalker:
-    """Any level: tokens are fed one by one."""
-
-    memory_bytes = placed = 0
+    """A sequence of tokens that weights say."""
 
     def __init__(self, session: Session) -> None:
         self.session = session
@@ -79,41 +75,6 @@ class SessionTalker:
     def max_tokens(self) -> int:
         return self.engine.max_tokens
 
-    def fresh(self) -> SessionTalker:
-        return SessionTalker(self.engine.session())
-
-    def close(self) -> None:
-        """Python gives it back."""
-
-    def talk(self, given: Ids, most: int) -> Iterator[Ids]:
-        following = -1
-        for token in [*self.pending.tolist(), *given.tolist()]:
-            following = self.session.feed(token)
-        for place in range(most):
-            if place > 0:
-                following = self.session.feed(following)
-            self.pending = np.array([following], dtype=np.int32)
-            yield self.pending
-            if following in STOP_IDS:
-                return
-
-
-class NativeTalker:
-    """The native level: arrays in, arrays out."""
-
-    def __init__(self, session: NativeSession) -> None:
-        self.session = session
-        self.pending = NOTHING
-        _ = session.engine.workshop  # before any clock runs
-
-    @property
-    def engine(self) -> Native:
-        return self.session.engine
-
-    @property
-    def max_tokens(self) -> int:
-        return self.engine.max_tokens
-
     @property
     def memory_bytes(self) -> int:
         return self.session.bytes
@@ -122,11 +83,8 @@ class NativeTalker:
     def placed(self) -> int:
         return self.session.placed
 
-    def fresh(self) -> NativeTalker:
-        session = self.engine.session()
-        if self.session.warming is not None:
-            session.goes_on = self.session.warming.program
-        return NativeTalker(session)
+    def fresh(self) -> SessionTalker:
+        return SessionTalker(self.session.fresh())
 
     def close(self) -> None:
         self.session.close()
@@ -136,7 +94,7 @@ class NativeTalker:
         fed = np.concatenate([self.pending, given]) if len(self.pending) else given
         while most > 0:
             following = session.take(fed)
-            said = session.generate(following, min(CHUNK, most))
+            said = session.generate(following, min(session.engine.chunk, most))
             self.pending = fed = said[-1:].copy()
             most -= len(said)
             yield said

@@ -63,6 +63,12 @@ def load_weights(
     """
     if level not in LEVELS:
         raise UserError(f"level={level!r}: expected one of {', '.join(LEVELS)}")
+    if level == "speculative":
+        from curta.engine.speculative import Speculative
+
+        drafts = load_weights("native", key, tokens, model)
+        assert isinstance(drafts, Native)
+        return Speculative(drafts.model, drafts)
     if level != "native":
         return load(model(), level)
     kept = NATIVE.read(key)

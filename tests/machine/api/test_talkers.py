@@ -17,7 +17,7 @@ from curta.machine import weights
 from curta.machine.conversation import Conversation, ConversationLimits, Host
 from curta.machine.ids import AWAIT_ID, FIRST_LAST, Ids
 from curta.machine.loaded import ORIGIN, ROW, LoadedProgram
-from curta.machine.talkers import NativeTalker, SessionTalker, Talker
+from curta.machine.talkers import SessionTalker, Talker
 from curta.machine.vocabulary import AWAIT, LAST, START, TOKENS
 
 LONGEST = 5000
@@ -39,7 +39,7 @@ def talkers() -> list[Talker]:
     model = counting()
     native, hull = load(model, "native"), load(model, "hull")
     assert isinstance(native, Native)
-    return [NativeTalker(native.session()), SessionTalker(hull.session())]
+    return [SessionTalker(native.session()), SessionTalker(hull.session())]
 
 
 def said(talker: Talker, given: list[int], most: int = 4000) -> list[int]:

@@ -34,7 +34,7 @@ from curta.machine.ids import (
 from curta.machine.loaded import LoadedProgram
 from curta.machine.machine import Run
 from curta.machine.request import ReplayLevel
-from curta.machine.talkers import NativeTalker
+from curta.machine.talkers import SessionTalker
 from curta.machine.verify import jobs as verify_jobs
 from curta.machine.verify import on_wasmtime
 from curta.machine.verify.chapters import ChapterPart, check_part, spoken_by_machine
@@ -252,14 +252,14 @@ def test_the_command(file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 def test_the_command_on_a_tampered_conversation(
     file: str, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def tampered(self: NativeTalker, given: Ids, most: int) -> Iterator[Ids]:
+    def tampered(self: SessionTalker, given: Ids, most: int) -> Iterator[Ids]:
         for ids in untouched(self, given, most):
             wrong = ids.copy()
             wrong[wrong == FIRST_OUTPUT + ord("h")] += 1
             yield wrong
 
-    untouched = NativeTalker.talk
-    monkeypatch.setattr(NativeTalker, "talk", tampered)
+    untouched = SessionTalker.talk
+    monkeypatch.setattr(SessionTalker, "talk", tampered)
     monkeypatch.setattr(on_wasmtime, "wasmtime_is_there", lambda: False)
     for level in ("plain", "hull"):
         assert main(["verify", file, "--level", level]) == 1

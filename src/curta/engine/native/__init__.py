@@ -61,6 +61,7 @@ class Native(Engine):
         return Workshop(self)
 
     def session(self) -> NativeSession:
+        _ = self.workshop  # before any clock runs
         return NativeSession(self, self.library)
 
     def residuals(self, ids: Sequence[int]) -> Residuals:
@@ -124,6 +125,12 @@ class NativeSession(Session):
         if not self._state:
             raise RegionError("no memory left for the native engine's state")
         self.check()
+
+    def fresh(self) -> NativeSession:
+        session = self.engine.session()
+        if self.warming is not None:
+            session.goes_on = self.warming.program
+        return session
 
     def close(self) -> None:
         """Give the memory back: nothing more is said.
