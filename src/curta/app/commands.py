@@ -48,6 +48,7 @@ GROUPS = {
     "calc": "the calculator that language models call, and a model that calls it",
     "delegate": "teach a language model to call a calculator",
 }
+HELP, VERSION = ("-h", "--help"), "--version"
 IMPLIED = {"calc": "ask"}
 """What is meant where no command of a group is named: curta calc QUESTION."""
 
@@ -105,10 +106,10 @@ def find(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 
 def is_command(group: str, word: str) -> bool:
-    """Whether a command, or help, is meant by a word, and not a question."""
+    """Whether a command, help or the version is meant by a word, and not a question."""
     from curta.app.parser import likely
 
-    return word in ("-h", "--help") or likely(word, listed(group)) is not None
+    return word in (*HELP, VERSION) or likely(word, listed(group)) is not None
 
 
 def check_packages(name: str) -> None:
