@@ -19,7 +19,7 @@ from curta.app import doctor
 from curta.app.command_line import main
 from curta.app.commands import COMMANDS, EXTRAS, GROUPS, NEEDED, ROOMS, listed, module_of
 from curta.app.parser import parse
-from curta.options import MISSING, build, described_by, options_of, shown
+from curta.options import MISSING, build, described_by, meanings_of, options_of, shown
 from tests.support.commands_page import MARK, PAGE, differences, generated, modules, shape
 
 Capture = pytest.CaptureFixture[str]
@@ -66,6 +66,8 @@ def test_a_command_is_a_frozen_dataclass_and_a_function(name: str) -> None:
     for kind in (module.Options, getattr(module, "Report", module.Options)):
         assert kind.__dataclass_params__.frozen
         assert described_by(kind)[0]
+        fields = {one.name for one in dataclasses.fields(kind)}
+        assert meanings_of(kind).keys() <= fields, "no meaning is of something else"
 
 
 @pytest.mark.parametrize("name", COMMANDS)
