@@ -39,7 +39,7 @@ def machine() -> Machine:
 @pytest.fixture(scope="module")
 def weights(machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("weights") / "machine.safetensors"
-    assert main(["build", "machine", "-o", str(path)]) == 0
+    machine.engine.model.save(path)
     return path
 
 
