@@ -2,7 +2,7 @@
 next.
 
 Registers of the frame are those that were written; reading another gives junk that equals nothing.
-Shared registers are constants that only the beginning sets (`Whole.constants`), or part of the
+Shared registers are constants that only the beginning sets (found in `whole_program`), or part of the
 state.
 """
 
