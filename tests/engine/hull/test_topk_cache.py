@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 from itertools import chain
 
 import numpy as np
@@ -20,17 +21,19 @@ small_vectors = st.tuples(st.integers(-3, 3).map(float), st.integers(-3, 3).map(
 
 @pytest.mark.parametrize("k", [1, 4, 40])
 @pytest.mark.parametrize("case", CASES)
-def test_every_prefix_ranks_by_definition(case: str, k: int, backend: Backend) -> None:
+def test_every_prefix_ranks_by_definition(case: str, k: int, backends: Sequence[Backend]) -> None:
     rng = random.Random(f"{case} {k}")
     points = CASES[case](rng, 24, 2)
-    cache = TopKCache(k, 1, scale=0.0, backend=backend)
+    caches = {backend: TopKCache(k, 1, scale=0.0, backend=backend) for backend in backends}
     for i, point in enumerate(points):
-        cache.insert(point, (float(i),))
+        for cache in caches.values():
+            cache.insert(point, (float(i),))
         for query in directions(rng, points[: i + 1], 9):
             expected = top_k(points[: i + 1], query, k)
-            found = cache.find(query)
-            assert list(found.positions) == expected, (i, query)
-            assert found.value[0] == pytest.approx(np.mean(expected))
+            for backend, cache in caches.items():
+                found = cache.find(query)
+                assert list(found.positions) == expected, (backend, i, query)
+                assert found.value[0] == pytest.approx(np.mean(expected))
 
 
 @given(
