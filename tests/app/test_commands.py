@@ -332,7 +332,7 @@ def test_the_doctor_finds_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setenv("CURTA_CC", "no-such-compiler")
     monkeypatch.setenv("CURTA_CACHE", "/proc/nowhere")
     monkeypatch.setattr("curta.engine.toolchain.find_zig", lambda: None)
-    monkeypatch.setattr("curta.app.doctor.is_installed", lambda name: False)
+    monkeypatch.setattr("curta.app.doctor.missing", lambda extra: list(EXTRAS[extra]))
     monkeypatch.setattr("webbrowser.get", no_browser)
     code, out, _ = said(capsys, "doctor")
     assert code == 2
