@@ -2,8 +2,8 @@
 next.
 
 Registers of the frame are those that were written; reading another gives junk that equals nothing.
-Shared registers are constants that only the beginning sets (found in `whole_program`), or part of the
-state.
+Shared registers are constants that only the beginning sets (whole_program finds them), or part of
+the state.
 """
 
 from __future__ import annotations
