@@ -32,6 +32,9 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     # Models here are tiny and run a few times: compiling them well would take longer.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
+    # Where an operation was written, for profilers: a tenth of the time of compiling.
+    os.environ.setdefault("JAX_INCLUDE_FULL_TRACEBACKS_IN_LOCATIONS", "false")
+    os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
     flags = os.environ.get("XLA_FLAGS", "")
     with suppress(PackageNotFoundError):
         if version("jaxlib").startswith(KNOWN_BY) and FUSION_EMITTERS not in flags:
