@@ -39,7 +39,7 @@ def agrees(found: Found, expected: Found) -> bool:
 def test_every_prefix_answers_by_definition(
     case: str, ties: Ties, backends: Sequence[Backend]
 ) -> None:
-    for seed in range(3):
+    for seed in range(2):
         rng = random.Random(f"{case} {seed}")
         points = CASES[case](rng, 24, 2)
         values = [(float(rng.randint(-9, 9)), float(i)) for i in range(len(points))]

@@ -66,9 +66,9 @@ def test_k_keys_or_fewer_are_full_softmax(n: int, backend: Backend) -> None:
 @pytest.mark.parametrize("case", ["floats", "parabola shuffled", "circle or sphere", "integers"])
 def test_backends_rank_alike_on_many_keys(case: str) -> None:
     rng = random.Random(case)
-    keys = np.array(CASES[case](rng, 1500, 2))
-    queries = np.array((directions(rng, keys[:50].tolist(), 1500) * 2)[:1500])
-    values = np.arange(1500.0)[:, None]
+    keys = np.array(CASES[case](rng, 800, 2))
+    queries = np.array((directions(rng, keys[:50].tolist(), 800) * 2)[:800])
+    values = np.arange(800.0)[:, None]
     python = TopKCache(10, 1, backend="python").insert_and_query_many(keys, values, queries)
     found = TopKCache(10, 1, backend="c").insert_and_query_many(keys, values, queries)
     np.testing.assert_array_equal(found.positions, python.positions)
