@@ -5,11 +5,18 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 MADE_HERE = pytest.StashKey[str]()
+FUSION_EMITTERS = "--xla_cpu_use_fusion_emitters=false"
+"""Without them XLA compiles in half the time; one that does not know a flag ends the process."""
+KNOWN_BY = ("0.10.",)
 
 
 # Machines are shared: how long something takes is no property of the code.
@@ -25,6 +32,13 @@ def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     # Models here are tiny and run a few times: compiling them well would take longer.
     os.environ.setdefault("JAX_DISABLE_MOST_OPTIMIZATIONS", "true")
+    # Where an operation was written, for profilers: a tenth of the time of compiling.
+    os.environ.setdefault("JAX_INCLUDE_FULL_TRACEBACKS_IN_LOCATIONS", "false")
+    os.environ.setdefault("JAX_TRACEBACK_IN_LOCATIONS_LIMIT", "0")
+    flags = os.environ.get("XLA_FLAGS", "")
+    with suppress(PackageNotFoundError):
+        if version("jaxlib").startswith(KNOWN_BY) and FUSION_EMITTERS not in flags:
+            os.environ["XLA_FLAGS"] = f"{flags} {FUSION_EMITTERS}".strip()
     if "CURTA_CACHE" not in os.environ:
         config.stash[MADE_HERE] = os.environ["CURTA_CACHE"] = tempfile.mkdtemp(prefix="curta-")
     # What one test compiled, another need not: most of them run the same few tiny models.
@@ -42,3 +56,24 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if MADE_HERE in config.stash:
         del os.environ["CURTA_CACHE"]
         shutil.rmtree(config.stash[MADE_HERE], ignore_errors=True)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def machine_read_once() -> Iterator[None]:
+    """The machine's weights are found by their graph, which takes ten seconds to build: a process
+    does so once. What is told of passes, or has extensions, does it anew.
+    """
+    from curta.compiler import Model
+    from curta.compiler.compile import OnPass
+    from curta.machine import weights
+    from curta.machine.parts.operations import Extension
+
+    read = weights.machine_model
+    default = cache(read)
+
+    def machine_model(extensions: Sequence[Extension] = (), on_pass: OnPass | None = None) -> Model:
+        return read(extensions, on_pass) if extensions or on_pass else default()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(weights, "machine_model", machine_model)
+        yield

@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import sys
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
 
@@ -18,8 +19,8 @@ from curta.app import doctor
 from curta.app.command_line import main
 from curta.app.commands import COMMANDS, EXTRAS, GROUPS, NEEDED, ROOMS, listed, module_of
 from curta.app.parser import parse
-from curta.options import MISSING, build, options_of, shown
-from tests.support.commands_page import MARK, PAGE, differences, generated, modules
+from curta.options import MISSING, build, described_by, meanings_of, options_of, shown
+from tests.support.commands_page import MARK, PAGE, differences, generated, modules, shape
 
 Capture = pytest.CaptureFixture[str]
 LIGHT = """
@@ -58,13 +59,28 @@ def test_help_works_and_imports_nothing_heavy(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", COMMANDS)
+def test_a_command_is_a_frozen_dataclass_and_a_function(name: str) -> None:
+    module = import_module(module_of(name))
+    assert list(signature(module.run).parameters) == ["options"]
+    assert get_type_hints(module.run)["return"] is int
+    for kind in (module.Options, getattr(module, "Report", module.Options)):
+        assert kind.__dataclass_params__.frozen
+        assert described_by(kind)[0]
+        fields = {one.name for one in dataclasses.fields(kind)}
+        assert meanings_of(kind).keys() <= fields, "no meaning is of something else"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
 def test_every_option_has_a_meaning_and_its_default_is_shown(name: str, capsys: Capture) -> None:
+    module = import_module(module_of(name))
     out = " ".join(said(capsys, *name.split(), "--help")[1].split())
-    for option in options_of(import_module(module_of(name)).Options):
-        assert option.meaning or option.is_word, option.name
+    for option in options_of(module.Options):
+        assert option.meaning, option.name
         assert " ".join(option.explained.split()) in out
         if option.default not in (MISSING, None, (), "") and not option.is_flag:
             assert option.explained.endswith(f" ({shown(option.default, option.kind)})")
+    for path, _, text in shape(module.Report) if hasattr(module, "Report") else ():
+        assert text, path
 
 
 @pytest.mark.parametrize("name", COMMANDS)
@@ -72,17 +88,34 @@ def test_what_is_not_given_is_as_the_dataclass_has_it(name: str) -> None:
     configuration = import_module(module_of(name)).Options
     options = options_of(configuration)
     needed = [one for one in options if one.default is MISSING]
-    words = [
-        word
-        for one in needed
-        for word in ([one.flag, "bash"] if one.flag and not one.is_word else ["bash"])
-    ]
+    words = [word for one in needed for word in ([] if one.is_word else [one.flag]) + ["bash"]]
     given = {one.name: ("bash",) if one.is_many else "bash" for one in needed}
-    assert parse(name, configuration, words) == build(configuration, given)
     made = build(configuration, given)
+    assert parse(name, configuration, words) == made
     for option in options:
         if option.default is not MISSING and not option.part and not option.on_top:
             assert getattr(made, option.name) == option.default
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_default_that_is_written_is_the_default(name: str) -> None:
+    configuration = import_module(module_of(name)).Options
+    needed = {
+        one.name: ("bash",) if one.is_many else "bash"
+        for one in options_of(configuration)
+        if one.default is MISSING
+    }
+    written, given = list[str](), dict(needed)
+    for option in options_of(configuration):
+        if option.name in needed:
+            written += ["bash"] if option.is_word else [option.flag, "bash"]
+        elif option.is_flag and (option.default or option.on_top):
+            written.append(option.flag if option.default else f"--no-{option.flag[2:]}")
+            given[option.name] = option.default
+        elif not option.is_word and option.default not in (None, ()) and not option.is_flag:
+            written += [option.flag, shown(option.default, option.kind)]
+            given[option.name] = option.default
+    assert parse(name, configuration, written) == build(configuration, given)
 
 
 def test_options_of_one_name_have_one_default() -> None:
@@ -151,8 +184,9 @@ def test_ways_to_write_options() -> None:
     assert parse("build", options, ["-1", "-o", "f"]).name == "-1"  # a number is no option
 
 
-def test_the_version(capsys: Capture) -> None:
-    assert said(capsys, "--version") == (0, f"curta {__version__}\n", "")
+@pytest.mark.parametrize("group", ["", *GROUPS])
+def test_the_version(group: str, capsys: Capture) -> None:
+    assert said(capsys, *group.split(), "--version") == (0, f"curta {__version__}\n", "")
 
 
 # -- JSON ---------------------------------------------
@@ -298,7 +332,7 @@ def test_the_doctor_finds_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setenv("CURTA_CC", "no-such-compiler")
     monkeypatch.setenv("CURTA_CACHE", "/proc/nowhere")
     monkeypatch.setattr("curta.engine.toolchain.find_zig", lambda: None)
-    monkeypatch.setattr("curta.app.doctor.is_installed", lambda name: False)
+    monkeypatch.setattr("curta.app.doctor.missing", lambda extra: list(EXTRAS[extra]))
     monkeypatch.setattr("webbrowser.get", no_browser)
     code, out, _ = said(capsys, "doctor")
     assert code == 2

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import io
 import re
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,12 +27,46 @@ def commands() -> list[str]:
     return [line.removeprefix("$ ").split("  #")[0].split(" # ")[0] for line in lines]
 
 
+@pytest.fixture
+def smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What takes minutes is done by less: a baked program is executed by the reference machine, and
+    its weights are those of a small one; a thread verifies in place of processes.
+    """
+    from curta.compiler import compile
+    from curta.gallery import PROGRAMS
+    from curta.machine.bake import BakedMachine
+    from curta.machine.talkers import ReferenceTalker
+
+    weights = compile(PROGRAMS["length"].build(), max_tokens=64)
+    monkeypatch.setattr("curta.machine.bake.compile", lambda *_: weights)
+    monkeypatch.setattr(
+        BakedMachine, "talker", lambda self: ReferenceTalker((), self.program.core_program())
+    )
+    monkeypatch.setattr(
+        "curta.machine.verify.jobs.processes", lambda _: (ThreadPoolExecutor(1), io.BytesIO())
+    )
+
+
+@pytest.mark.usefixtures("smaller")
 def test_every_command_of_the_readme_succeeds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    succeed(tmp_path, monkeypatch, capsys)
+
+
+@pytest.mark.slow
+def test_every_command_of_the_readme_succeeds_as_it_stands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    succeed(tmp_path, monkeypatch, capsys)
+
+
+def succeed(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     import shlex
 
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(folder)
     Path("examples").symlink_to(ROOT / "examples")
     assert len(commands()) >= 6
     for command in commands():

@@ -8,8 +8,9 @@ from random import Random
 
 import pytest
 
-from curta.compiler import Model, compile
+from curta.compiler import Model
 from curta.engine import LEVELS, Engine, Level, load
+from curta.engine.model_cache import compile_cached
 from curta.gallery import NAMES, PROGRAMS
 
 LONGEST_TEST = 20_000
@@ -19,7 +20,7 @@ ROUNDS: dict[Level, int] = {"evaluate": 8, "plain": 2, "hull": 2, "native": 60}
 @cache
 def model_of(name: str) -> Model:
     program = PROGRAMS[name]
-    return compile(program.build(), program.max_tokens)
+    return compile_cached(program.build(), program.max_tokens)
 
 
 @cache

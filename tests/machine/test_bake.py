@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable, Container, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -14,10 +15,13 @@ from curta import Machine, Trap
 from curta.compiler import compile
 from curta.compiler.derived import bends_of
 from curta.compiler.model import file_notes
+from curta.compiler.resolve import resolve
 from curta.engine import load
+from curta.engine.evaluate import GraphSession
 from curta.errors import FileError, LimitError, ProofError, UserError
 from curta.gallery import PROGRAMS
 from curta.machine.bake import MOST_BAKED, PROGRAM_NOTE, BakedMachine, bake, load_baked
+from curta.machine.computer import build
 from curta.machine.core_program import PRIVATE, CoreProgram, Segment
 from curta.machine.encode import encode_word
 from curta.machine.instructions import MEMORY_PAGES, CoreInstruction
@@ -57,6 +61,36 @@ int fail(void) { __builtin_trap(); }
 """
 
 
+def assert_says_what_the_reference_says(
+    feed: Callable[[int], int], names: Sequence[str], stops: Container[int]
+) -> None:
+    """`feed` is given a token and says the next; the host answers with WORDS."""
+    ids = {name: number for number, name in enumerate(names)}
+    reference, following, said = CoreMachine(with_stores(PROGRAM)), feed(ids[START]), list[str]()
+    for word in [*WORDS, None]:
+        reference.run()
+        while True:
+            said.append(names[following])
+            stopped = following in stops
+            following = feed(following)
+            if stopped:
+                break
+        if word is not None:
+            digits = encode_word(word)
+            said += digits
+            reference.give(word)
+            for digit in digits:
+                following = feed(ids[digit])
+    assert said == reference.tokens
+    assert "trap4" in said
+
+
+def test_the_graph_of_a_baked_program_says_what_the_prompted_one_says() -> None:
+    graph = resolve(build((), with_stores(PROGRAM).instructions))
+    assert "add#" not in graph.vocabulary
+    assert_says_what_the_reference_says(GraphSession(graph).feed, graph.vocabulary, graph.stops)
+
+
 @pytest.mark.slow
 def test_a_baked_program_says_what_the_prompted_one_says(tmp_path: Path) -> None:
     path = tmp_path / "program.safetensors"
@@ -65,26 +99,7 @@ def test_a_baked_program_says_what_the_prompted_one_says(tmp_path: Path) -> None
     engine = load(baked.model, "native")
     prompt = baked.program.prompt()
     assert [engine.vocabulary[token] for token in prompt] == [START]
-    assert "add#" not in engine.vocabulary
-    session, reference = engine.session(), CoreMachine(with_stores(PROGRAM))
-    following = session.feed(int(prompt[0]))
-    said: list[str] = []
-    for word in [*WORDS, None]:
-        reference.run()
-        while True:
-            said.append(engine.vocabulary[following])
-            stopped = following in engine.stops
-            following = session.feed(following)
-            if stopped:
-                break
-        if word is not None:
-            digits = encode_word(word)
-            said += digits
-            reference.give(word)
-            for token in engine.encode(digits):
-                following = session.feed(token)
-    assert said == reference.tokens
-    assert "trap4" in said
+    assert_says_what_the_reference_says(engine.session().feed, engine.vocabulary, engine.stops)
 
 
 @pytest.mark.slow

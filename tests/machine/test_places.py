@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -236,6 +238,28 @@ def test_what_was_not_sampled_is_left_to_the_general_code(
     said, run = tokens_of(now, path)
     np.testing.assert_array_equal(said, general(monkeypatch, path))
     assert run.placed > 0.5 * run.generated
+
+
+OUTLIVES = """
+import builtins
+from curta import Machine
+from curta.engine import hot
+from curta.machine.wasm import assemble
+
+instance = Machine().begin(assemble('''(module (func (export "_start") (local i32)
+  (local.set 0 (i32.const 100000))
+  (loop (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1)))))))'''))
+instance.run()
+builtins.kept = instance
+hot.sys = None  # as Python does to the names of modules before it ends
+"""
+
+
+def test_a_run_that_is_there_when_python_ends_goes_without_a_word() -> None:
+    finished = subprocess.run(
+        [sys.executable, "-c", OUTLIVES], capture_output=True, text=True, check=False
+    )
+    assert (finished.returncode, finished.stdout, finished.stderr) == (0, "", "")
 
 
 def test_a_kit_leaves_out_what_a_place_does_not_do() -> None:

@@ -22,7 +22,7 @@ from curta.machine.lower.code import (
     Step,
     Switch,
     TailCall,
-    Trap,
+    TrapEnd,
     Value,
 )
 from curta.machine.reference import CoreMachine, TrappedError
@@ -79,7 +79,7 @@ class CodeMachine:
                 case TailCall():
                     self.given = tuple(values[value] for value in end.arguments)
                     return end
-                case Trap():
+                case TrapEnd():
                     raise TrappedError(TRAPS[end.number])
                 case Exit():
                     raise ExitedError(values[end.code])

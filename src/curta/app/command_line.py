@@ -12,11 +12,19 @@ from importlib import import_module
 from io import TextIOWrapper
 from typing import Any
 
-from curta.app.commands import COMMANDS, GROUPS, check_packages, find, listed, module_of
+from curta.app.commands import (
+    COMMANDS,
+    GROUPS,
+    HELP,
+    VERSION,
+    check_packages,
+    find,
+    listed,
+    module_of,
+)
 from curta.errors import CurtaError, ModuleError, ProgramError
 
 SUMMARY = "Language models that compute exactly."
-HELP, VERSION = ("-h", "--help"), "--version"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -62,7 +70,7 @@ def show_help(group: str, words: Sequence[str]) -> int:
     """What there is; an error if it is something else that was asked for."""
     first = words[0] if words else ""
     program = f"curta {group}".strip()
-    if first == VERSION and not group:
+    if first == VERSION:
         from curta import __version__
 
         print(f"curta {__version__}")

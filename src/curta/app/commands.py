@@ -48,6 +48,7 @@ GROUPS = {
     "calc": "the calculator that language models call, and a model that calls it",
     "delegate": "teach a language model to call a calculator",
 }
+HELP, VERSION = ("-h", "--help"), "--version"
 IMPLIED = {"calc": "ask"}
 """What is meant where no command of a group is named: curta calc QUESTION."""
 
@@ -105,24 +106,24 @@ def find(words: Sequence[str]) -> tuple[str, Sequence[str]]:
 
 
 def is_command(group: str, word: str) -> bool:
-    """Whether a command, or help, is meant by a word, and not a question."""
+    """Whether a command, help or the version is meant by a word, and not a question."""
     from curta.app.parser import likely
 
-    return word in ("-h", "--help") or likely(word, listed(group)) is not None
+    return word in (*HELP, VERSION) or likely(word, listed(group)) is not None
 
 
 def check_packages(name: str) -> None:
     """Raise an error that says what to install, if packages of a command are missing."""
     extras = NEEDED.get(name) or NEEDED.get(name.partition(" ")[0], ())
-    needed = {package: extra for extra in reversed(extras) for package in EXTRAS[extra]}
-    missing = sorted(package for package in needed if not is_installed(package))
-    if missing:
-        wanted = ",".join(sorted({needed[package] for package in missing}))
-        packages = ", ".join(missing)
+    lacking = {package: extra for extra in reversed(extras) for package in missing(extra)}
+    if lacking:
+        wanted = ",".join(sorted(set(lacking.values())))
+        packages = ", ".join(sorted(lacking))
         raise UserError(f"curta {name} needs {packages}: pip install 'curta[{wanted}]'")
 
 
-def is_installed(package: str) -> bool:
+def missing(extra: str) -> list[str]:
+    """The packages of an extra that are not installed; nothing is imported."""
     from importlib import util
 
-    return util.find_spec(package) is not None
+    return [package for package in EXTRAS[extra] if util.find_spec(package) is None]

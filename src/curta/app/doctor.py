@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
 
-from curta.app.commands import EXTRAS, is_installed
+from curta.app.commands import EXTRAS, missing
 from curta.errors import CurtaError, UserError
 from curta.terminal import AsJson
 
@@ -132,11 +132,10 @@ def weights() -> str:
 
 
 def packages(extra: str, use: str) -> str:
-    """All of an extra; nothing is imported."""
-    names = EXTRAS[extra]
-    if missing := [name for name in names if not is_installed(name)]:
-        raise UserError(f"{use} ({', '.join(missing)})")
-    return f"{use} ({', '.join(f'{name} {version(name)}' for name in names)})"
+    """All of an extra."""
+    if lacking := missing(extra):
+        raise UserError(f"{use} ({', '.join(lacking)})")
+    return f"{use} ({', '.join(f'{name} {version(name)}' for name in EXTRAS[extra])})"
 
 
 def browser() -> str:

@@ -22,8 +22,10 @@ SECONDS_BEFORE_PROGRESS = 2
 @dataclass(frozen=True)
 class Options(Shown, SaveTrace):
     """Without NAME: list the worked programs. With NAME: compile it into a transformer, and let
-    that transformer answer INPUT (by default the program's example).
+    that transformer answer INPUT.
 
+    name:           of a worked program
+    input:          what it is given (the program's example)
     level:          exact arithmetic, PyTorch softmax, hull caches, generated C, or softmax that
                     accepts what generated C drafts
     tokens:         print the tokens as they are said

@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import MISSING
 from typing import Any, NoReturn
 
+from curta.app.commands import HELP
 from curta.options import Option, build, converted, described, described_by, options_of
 
-HELP = ("-h", "--help")
 NEARLY = 0.8
 """How much of two words has to agree (by difflib) for one to be a misspelling of the other."""
 NUMBER = re.compile(r"-\.?\d")

@@ -15,6 +15,7 @@ import atexit
 import ctypes
 import hashlib
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -311,9 +312,11 @@ class Warming:
     def placed(self) -> int:
         return int(self.session.library.placed(self.session.state))
 
-    def close(self) -> None:
-        """Leave what is on its way to the next sequence: another chapter of the run, perhaps."""
-        if sys.is_finalizing():  # there is none
+    def close(self, python_ends: Callable[[], bool] = sys.is_finalizing) -> None:
+        """Leave what is on its way to the next sequence: another chapter of the run, perhaps. There
+        is none where Python ends, which takes a module's names away before the last objects go.
+        """
+        if python_ends():
             return
         numbers = self.sample.numbers
         state = {name: one for name, one in self.__dict__.items() if name not in KEPT_BACK}

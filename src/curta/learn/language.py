@@ -19,7 +19,7 @@ from curta.learn.alphabet import PAUSE, Alphabet
 from curta.learn.formats.base import Format
 from curta.learn.keys import new_key
 from curta.learn.numbers import Number
-from curta.learn.problem import Content, Problem, content
+from curta.learn.problem import Difficulty, Problem, difficulty
 from curta.learn.tasks.base import Task
 from curta.learn.text import compact, join, literal
 
@@ -34,7 +34,7 @@ class Rows(eqx.Module):
     """Up to and with the end token."""
     valid: Bool[Array, "*batch"]
     """Whether the row is one of those that were asked for; others do not count."""
-    content: Content | None = None
+    difficulty: Difficulty | None = None
     """Of the problem, where the row was written from one."""
 
 
@@ -71,7 +71,7 @@ class Language:
         end = jnp.array([self.alphabet.end], jnp.int32)
         text = join([prompt, answer, end])
         tokens, length = compact(text, width or text.shape[0], self.alphabet.end)
-        told = content(problem, self.format.base)
+        told = difficulty(problem, self.format.base)
         return Rows(tokens, (prompt >= 0).sum(), length, jnp.array(True), told)
 
     def width(self, operands: int, places: int) -> int:

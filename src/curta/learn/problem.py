@@ -46,7 +46,7 @@ def numbers_in(pieces: tuple[Piece, ...]) -> tuple[Number, ...]:
     return tuple(piece for piece in pieces if isinstance(piece, Number))
 
 
-class Content(eqx.Module):
+class Difficulty(eqx.Module):
     """What statistics count of a question, whichever way it is written."""
 
     digits: Int[Array, "*batch numbers"]
@@ -55,10 +55,10 @@ class Content(eqx.Module):
     """How many places of a+b carry into the next; -1 for questions that are not a+b."""
 
 
-def content(problem: Problem, base: int) -> Content:
+def difficulty(problem: Problem, base: int) -> Difficulty:
     """Of one problem."""
     lengths = [each.length for each in numbers_in(problem.question)]
-    return Content(jnp.array(lengths, jnp.int32), sum_carries(problem, base))
+    return Difficulty(jnp.array(lengths, jnp.int32), sum_carries(problem, base))
 
 
 def sum_carries(problem: Problem, base: int) -> Int[Array, ""]:

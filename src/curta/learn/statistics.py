@@ -58,8 +58,8 @@ def statistics(sampler: Sampler, count: int, *, key: Array, split: Split = "trai
         rows, problems = sampler.drawn(count, key=key, split=split)
         prints = jax.vmap(fingerprint)(problems)
         tested = jax.vmap(lambda each: in_test(each, sampler.sampling))(problems)
-        assert rows.content is not None
-        told = rows.content.digits, rows.content.carries
+        assert rows.difficulty is not None
+        told = rows.difficulty.digits, rows.difficulty.carries
         return rows.valid, rows.length, prints, tested, *told
 
     valid, tokens, prints, tested, digits, carries = map(np.asarray, drawn(key))

@@ -265,7 +265,7 @@ class Conversation:
         self._is_invoked = True
         self._tail_length = max(64, TOKENS_PER_WORD * (results + 2))
         try:
-            found = invocation()
+            answer = invocation()
         except BaseException as error:
             self._failed = ProgramError("the run was interrupted")
             if isinstance(error, Trap | ExitError):  # another program's end
@@ -275,9 +275,9 @@ class Conversation:
             raise
         finally:
             self._is_invoked = False
-        if isinstance(found, ProgramError):
-            raise found
-        return found
+        if isinstance(answer, ProgramError):
+            raise answer
+        return answer
 
     def _invoke(self, number: int, words: Sequence[int], results: int) -> list[int] | ProgramError:
         """Its results; or how the program ended."""
@@ -469,13 +469,13 @@ class Conversation:
             ids = ids[:-1]
         if not len(ids) or ids.max() < FIRST_OUTPUT:  # as nearly always
             return
-        said = ids[np.flatnonzero(ids >= FIRST_OUTPUT)] - FIRST_OUTPUT
-        said = said[said < 512]
+        output = ids[np.flatnonzero(ids >= FIRST_OUTPUT)] - FIRST_OUTPUT
+        output = output[output < 512]
         for first, kept, tell in (
             (0, self.stdout, self.host.on_stdout),
             (256, self.stderr, self.host.on_stderr),
         ):
-            written = (said[said >> 8 == first >> 8] & 255).astype(np.uint8).tobytes()
+            written = (output[output >> 8 == first >> 8] & 255).astype(np.uint8).tobytes()
             if not written:
                 continue
             if self.limits.keep_output:

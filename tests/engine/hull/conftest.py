@@ -21,3 +21,9 @@ def backend(request: pytest.FixtureRequest) -> Backend:
     if chosen == "c":
         request.getfixturevalue("compiled")
     return chosen
+
+
+@pytest.fixture
+def backends() -> list[Backend]:
+    """Those that there are, for a test that computes what all of them should say."""
+    return ["python", "c"] if choose_backend("auto") == "c" else ["python"]

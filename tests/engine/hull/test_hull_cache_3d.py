@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -22,22 +23,26 @@ small_vectors = st.tuples(small, small, small)
 
 @pytest.mark.parametrize("ties", TIES)
 @pytest.mark.parametrize("case", CASES)
-def test_prefixes_answer_by_definition(case: str, ties: Ties, backend: Backend) -> None:
+def test_prefixes_answer_by_definition(case: str, ties: Ties, backends: Sequence[Backend]) -> None:
     """Past the buffer of the C implementation, so that buffer and trees both answer."""
     rng = random.Random(case)
     points = CASES[case](rng, 300, 3)
     values = [(float(rng.randint(-9, 9)), float(i)) for i in range(len(points))]
-    cache = HullCache3D(2, ties, backend)
+    caches = {backend: HullCache3D(2, ties, backend) for backend in backends}
     done = 0
     for size in (1, 2, 5, 20, 128, 129, 300):
-        cache.insert_many(
-            np.array(points[done:size]).reshape(-1, 3), np.array(values[done:size]).reshape(-1, 2)
+        more = (
+            np.array(points[done:size]).reshape(-1, 3),
+            np.array(values[done:size]).reshape(-1, 2),
         )
+        for cache in caches.values():
+            cache.insert_many(*more)
         done = max(done, min(size, len(points)))
         for query in directions(rng, points[:done], 6):
             expected = hard_maximum(points[:done], values[:done], query, ties)
-            found = cache.find(query)
-            assert agrees(found, expected), (size, query, found, expected)
+            for backend, cache in caches.items():
+                found = cache.find(query)
+                assert agrees(found, expected), (backend, size, query, found, expected)
 
 
 @pytest.mark.parametrize("ties", TIES)

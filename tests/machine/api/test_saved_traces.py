@@ -39,7 +39,7 @@ def machine() -> Machine:
 @pytest.fixture(scope="module")
 def weights(machine: Machine, tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("weights") / "machine.safetensors"
-    assert main(["build", "machine", "-o", str(path)]) == 0
+    machine.engine.model.save(path)
     return path
 
 
@@ -58,9 +58,7 @@ def saved(machine: Machine, instance: Instance) -> SavedTrace:
     return trace
 
 
-def test_the_host_says_the_program_and_the_words_of_the_input(
-    machine: Machine, weights: Path
-) -> None:
+def test_the_host_says_the_program_and_the_words_of_the_input(machine: Machine) -> None:
     instance = machine.begin("echo.wat", stdin=b"hi")
     assert instance.run() == 0
     trace = saved(machine, instance)
@@ -70,7 +68,6 @@ def test_the_host_says_the_program_and_the_words_of_the_input(
     asked = [place for place, name in enumerate(names) if name in (AWAIT, READ)]
     begins = np.flatnonzero(np.diff(trace.given.astype(int)) == 1)
     assert begins.tolist() == [place for place in asked if place < len(names) - 1]
-    assert differences(weights, Path("trace.safetensors")) == []
 
 
 def test_every_chapter_is_a_sequence(machine: Machine, weights: Path) -> None:
@@ -87,32 +84,27 @@ def test_every_chapter_is_a_sequence(machine: Machine, weights: Path) -> None:
     assert differences(weights, Path("trace.safetensors")) == []
 
 
-def test_a_run_that_traps_and_goes_on(machine: Machine, weights: Path) -> None:
-    instance = machine.instantiate("echo.wat")
-    with pytest.raises(Trap):
-        instance.invoke("divided", 1, 0)
-    assert instance.invoke("divided", 7, 2) == 3
-    saved(machine, instance)
-    assert differences(weights, Path("trace.safetensors")) == []
-
-
-def test_a_run_that_reaches_its_limit(machine: Machine, weights: Path) -> None:
+def test_a_run_that_reaches_its_limit(machine: Machine) -> None:
     prompt = machine.begin("echo.wat").conversation.chapters[0].opening
     instance = machine.begin("echo.wat", stdin=b"some words", max_tokens=prompt + 30)
     with pytest.raises(LimitError):
         instance.run()
     assert len(saved(machine, instance).tokens) == prompt + 30
-    assert differences(weights, Path("trace.safetensors")) == []
 
 
-def test_a_wrong_token_is_found(machine: Machine, weights: Path) -> None:
+def test_a_run_that_traps_and_goes_on_and_a_wrong_token_of_it(
+    machine: Machine, weights: Path
+) -> None:
+    """All that is claimed is right but the last token, which somebody changed."""
     instance = machine.instantiate("echo.wat")
-    instance.invoke("divided", 1000, 7)
+    with pytest.raises(Trap):
+        instance.invoke("divided", 1, 0)
+    assert instance.invoke("divided", 1000, 7) == 142
     trace = saved(machine, instance)
-    tokens, place = trace.tokens.copy(), int(np.flatnonzero(trace.given == 0)[-2])
+    tokens, place = trace.tokens.copy(), int(np.flatnonzero(trace.given == 0)[-1])
     tokens[place] += 1
     save_trace("wrong.safetensors", machine.engine.model, tokens, trace.given)
-    assert differences(weights, Path("wrong.safetensors"))[0] == place
+    assert differences(weights, Path("wrong.safetensors")) == [place]
 
 
 def test_what_has_no_trace() -> None:
@@ -130,11 +122,15 @@ def test_what_has_no_trace() -> None:
     ],
 )
 def test_the_command_writes_a_trace_of_a_run_that_fails(
-    weights: Path, arguments: list[str], note: str, *, claimed: bool
+    machine: Machine, arguments: list[str], note: str, *, claimed: bool
 ) -> None:
     options = ("--stats", "none", "--save-trace", "run.safetensors")
     assert main(["run", "echo.wat", *options, *arguments]) == 1
-    trace = load_trace("run.safetensors")
+    trace = load_trace("run.safetensors", machine.engine.model)
     assert trace.note == note
     assert (trace.given == 0).any() == claimed
-    assert not claimed or differences(weights, Path("run.safetensors")) == []
+    instance = machine.instantiate("echo.wat")
+    if claimed:
+        with pytest.raises(Trap):
+            instance.invoke("divided", 1, 0)
+        assert trace.tokens.tolist() == instance.trace.ids.tolist()

@@ -23,7 +23,7 @@ from curta.machine.lower.code import (
     Return,
     Step,
     Switch,
-    Trap,
+    TrapEnd,
     edges,
     mapped,
 )
@@ -181,7 +181,7 @@ def _of_end(code: Code, block: Block, random: Random) -> Iterator[Change]:
         case Return(values=values) if len(set(values)) > 1:
             back = end._replace(values=(*values[1:], values[0]))
             yield "results exchanged", partial(setattr, block, "end", back)
-        case Trap():
+        case TrapEnd():
             trap = end._replace(number=(end.number + 1) % len(TRAPS))
             yield "another trap", partial(setattr, block, "end", trap)
 

@@ -242,14 +242,15 @@ def renamed(program: CoreProgram, names: dict[int, int]) -> Claims:
     return replace(program.claims, blocks=blocks)
 
 
-def test_claims_are_needed_and_looked_at() -> None:
+@pytest.mark.parametrize("every", [3, pytest.param(1, marks=pytest.mark.slow)])
+def test_claims_are_needed_and_looked_at(every: int) -> None:
     """Without any, a loop is followed without an end; a wrong one is not passed over."""
     module = decode(assemble(EUCLID))
     program = lower(module)
     nothing = replace(program, claims=replace(program.claims, blocks={}))
     assert "round and round" in reasons(module, nothing)
     words = {number for claim in program.claims.blocks.values() for number in claim.words}
-    for word in sorted(number for number in words if number >= 0):
+    for word in sorted(number for number in words if number >= 0)[::every]:
         blocks = {
             at: claim._replace(words=tuple(~5 if n == word else n for n in claim.words))
             for at, claim in program.claims.blocks.items()

@@ -63,7 +63,7 @@ Check = Callable[[wasmtime.Engine, list[bytes], int, int], None]
 
 @checks
 def test_verdicts_agree(engine: wasmtime.Engine, corpus: list[bytes], check: Check) -> None:
-    check(engine, corpus, 1, 12_000)
+    check(engine, corpus, 1, 5_000)
 
 
 @checks

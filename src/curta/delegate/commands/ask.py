@@ -20,6 +20,7 @@ class Options(Answering):
     """Ask a language model; what it calls is evaluated while it writes. curta calc QUESTION is
     short for this.
 
+    question:       in the words of one or more arguments
     max_new_tokens: of the answer
     """
 

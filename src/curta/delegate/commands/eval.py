@@ -20,8 +20,9 @@ WORKING = {"machine": "the transformer computes; before its first run it is comp
 @dataclass(frozen=True)
 class Options(AsJson, Calculating):
     """Evaluate expressions: whole numbers, decimals, + - * / // % ^, parentheses, comparisons,
-    functions; exactly wherever there is an exact answer. Rounded results say so. One line each; -
-    reads lines of standard input.
+    functions; exactly wherever there is an exact answer. Rounded results say so. One line each.
+
+    expressions: one in each argument; - reads lines of standard input
     """
 
     expressions: tuple[str, ...] = word("EXPRESSION", dashes=True)

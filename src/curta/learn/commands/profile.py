@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Options(AsJson):
-    """Time a training step: compiling, memory, arithmetic, how far from the roofline. NAME is a
-    recipe (its first experiment; recipe:experiment for another), a task, or a file with a task,
-    with any options of an experiment. Layers are compiled one after the other and scanned, and both
-    are timed; the machine's own limits are measured beside them.
+    """Time a training step: compiling, memory, arithmetic, how far from the roofline. Any option of
+    an experiment can be given. Layers are compiled one after the other and scanned, and both are
+    timed; the machine's own limits are measured beside them.
 
+    called:  a recipe (its first experiment; recipe:experiment for another), a task, or a file with
+             a task
     preset:  of a recipe: smoke, small or full
     repeats: steps to time
     output:  also a page, with a plot

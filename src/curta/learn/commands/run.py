@@ -19,11 +19,11 @@ __all__ = ["Options", "Report", "run"]
 
 @dataclass(frozen=True)
 class Options(AsJson):
-    """Train, evaluate, and write a run folder with a report. NAME is a recipe, a task, or a file
-    with a task. Any option of an experiment can be given: --format reversed --positions coupled
-    --model looped --train-digits 1..10 --test-digits 1..60 --seeds 4 --steps 5000. A recipe's own
-    choices stay where nothing is given.
+    """Train, evaluate, and write a run folder with a report. Any option of an experiment can be
+    given, as in --format reversed --positions coupled --model looped --train-digits 1..10
+    --test-digits 1..60 --seeds 4 --steps 5000. A recipe's own choices stay where nothing is given.
 
+    called:  a recipe, a task, or a file with a task
     preset:  of a recipe: smoke, small or full
     out:     the folder (runs/NAME-TIMESTAMP)
     log:     send the metrics there as well

@@ -182,7 +182,7 @@ class Judge:
         return Marks(
             valid=rows.valid,
             question=question_hash(rows),
-            carries=nothing if rows.content is None else rows.content.carries,
+            carries=nothing if rows.difficulty is None else rows.difficulty.carries,
             exact=exact,
             right=right,
             tokens=mask.sum(axis=1),

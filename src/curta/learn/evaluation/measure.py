@@ -270,9 +270,9 @@ def spread(rows: Rows, valid: np.ndarray) -> Rows:
 def statistics(setup: Setup, rows: Rows) -> dict[str, Any]:
     """Lengths and carries of what training draws."""
     valid = np.asarray(rows.valid)
-    assert rows.content is not None
+    assert rows.difficulty is not None
     digits, carries = (
-        np.asarray(each)[valid] for each in (rows.content.digits, rows.content.carries)
+        np.asarray(each)[valid] for each in (rows.difficulty.digits, rows.difficulty.carries)
     )
     return {
         "problems": int(valid.sum()),

@@ -30,7 +30,7 @@ from curta.machine.lower.code import (
     Label,
     Step,
     Switch,
-    Trap,
+    TrapEnd,
 )
 from curta.machine.lower.context import LowerOptions, ModuleContext
 from curta.machine.lower.operations import SET
@@ -190,7 +190,7 @@ def _initialise(code: Code, context: ModuleContext, state: InitialState, top: La
     ]
     label = code.new_label()
     if state.trap is not None:
-        return Block(label, (), steps, Trap(state.trap))
+        return Block(label, (), steps, TrapEnd(state.trap))
     if module.start is not None:
         steps.append(Call(function_callee(context, module.start), (), (), 0))
     if not steps:

@@ -30,7 +30,7 @@ from curta.machine.lower.code import (
     Return,
     Step,
     Switch,
-    Trap,
+    TrapEnd,
     Value,
     WasmLocation,
     mapped,
@@ -116,7 +116,7 @@ class Builder:
         self.stack: list[Values] = []
         self.constructs: list[Construct] = []
         """Those that are open."""
-        self.exits: dict[Return | Trap, Join] = {}
+        self.exits: dict[Return | TrapEnd, Join] = {}
         """Ways out of the function that branches share."""
         self.blocks: list[Block] = []
         self.rare: list[Block] = []
@@ -244,7 +244,7 @@ class Builder:
         """Begin a block, of WebAssembly's instruction that is `after` this one."""
         place = WasmLocation(self.code.callee, self.place.instruction + after)
         label = self.code.new_label() if label is None else label
-        self.block = Block(label, parameters, [], Trap(0), place)
+        self.block = Block(label, parameters, [], TrapEnd(0), place)
         (self.rare if rare else self.blocks).append(self.block)
         self.live = True
 
@@ -270,9 +270,9 @@ class Builder:
         self._leave(Switch(index, tuple(self._edge(to) for to in ways), self.place), *ways)
 
     def trap(self, number: int) -> None:
-        self.end(Trap(number, self.place))
+        self.end(TrapEnd(number, self.place))
 
-    def exit(self, end: Return | Trap) -> To:
+    def exit(self, end: Return | TrapEnd) -> To:
         """To where the function returns or traps."""
         if end not in self.exits:
             self.exits[end] = self.new_join()

@@ -112,7 +112,7 @@ class TailCall(NamedTuple):
     place: WasmLocation | None = None
 
 
-class Trap(NamedTuple):
+class TrapEnd(NamedTuple):
     number: int
     place: WasmLocation | None = None
 
@@ -124,7 +124,7 @@ class Exit(NamedTuple):
     place: WasmLocation | None = None
 
 
-End = Jump | Branch | Switch | Return | TailCall | Trap | Exit
+End = Jump | Branch | Switch | Return | TailCall | TrapEnd | Exit
 
 
 @dataclass(slots=True)

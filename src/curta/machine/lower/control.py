@@ -9,7 +9,7 @@ from curta.machine.instructions import TRAPS
 from curta.machine.layout import ENTRY_BYTES, TABLE
 from curta.machine.library import NATIVES
 from curta.machine.lower.builder import Builder, Construct, Join, To, Values, flat, grouped
-from curta.machine.lower.code import Return, Trap
+from curta.machine.lower.code import Return, TrapEnd
 from curta.machine.lower.conditions import branch, pop_condition
 from curta.machine.lower.effects import COMPUTED
 from curta.machine.lower.numbers import value
@@ -82,7 +82,7 @@ def finish(b: Builder) -> None:
     if b.live:
         return_(b)
     for end, join in b.exits.items():
-        b.open((), join.label, rare=isinstance(end, Trap))
+        b.open((), join.label, rare=isinstance(end, TrapEnd))
         b.end(end._replace(place=b.place))
 
 
@@ -129,7 +129,7 @@ def call_indirect(b: Builder, type_index: int, _: int) -> None:
     index = b.pop_word()
     within, right, wrong = (To(b.new_join()) for _ in range(3))
     outside = Operation("ge_u", (index, b.constant(context.table_size)))
-    branch(b, outside, b.exit(Trap(UNDEFINED)), within, rare=1)
+    branch(b, outside, b.exit(TrapEnd(UNDEFINED)), within, rare=1)
     b.begin(within.join)
     if not b.live:
         return
@@ -139,7 +139,7 @@ def call_indirect(b: Builder, type_index: int, _: int) -> None:
     branch(b, Operation("ne", (signature, expected)), wrong, right, rare=1)
     b.begin(wrong.join, rare=True)
     null = Operation("eq", (signature, b.constant(0)))
-    branch(b, null, b.exit(Trap(UNINITIALIZED)), b.exit(Trap(MISMATCH)))
+    branch(b, null, b.exit(TrapEnd(UNINITIALIZED)), b.exit(TrapEnd(MISMATCH)))
     b.begin(right.join)
     pointer = b.load("peek32", entry, TABLE + 4)
     arguments = flat(b.pop(len(type_.parameters)))

@@ -27,7 +27,7 @@ from curta.machine.lower.code import (
     Step,
     Switch,
     TailCall,
-    Trap,
+    TrapEnd,
     Value,
     WasmLocation,
     return_register,
@@ -185,7 +185,7 @@ class _Writer:
             case TailCall():
                 self.move(self.given_at(end.arguments, 0), end.place)
                 self.lines.append(Line(CoreInstruction("jump"), end.place, callee=end.callee))
-            case Trap():
+            case TrapEnd():
                 self.add(CoreInstruction("trap", immediate=end.number), end.place)
             case Exit():
                 self.move({SCRATCH: self.source(end.code)}, end.place)

@@ -232,8 +232,8 @@ def words_of(expression: Expression) -> Words:
 
 def shared_registers(user: SourceModule) -> list[int]:
     """All registers that are the same in every frame and may change."""
-    found = [word for held in user.globals for word in held if word >= 0]
+    registers = [word for held in user.globals for word in held if word >= 0]
     if user.module.memories:
-        found.append(MEMORY_PAGES)
-    found += [passive.register for passive in (*user.data, *user.elements) if passive.register]
-    return found
+        registers.append(MEMORY_PAGES)
+    registers += [passive.register for passive in (*user.data, *user.elements) if passive.register]
+    return registers

@@ -117,24 +117,24 @@ class FunctionProof:
         one is thorough, paths fork where WebAssembly does.
         """
         place = self.place_of(path.at)
-        found: list[ExecutionPath] = []
+        caught_up: list[ExecutionPath] = []
         waiting = [path]
         while waiting:
-            one = waiting.pop()
-            self.terms.facts = one.facts
-            state = one.state.copy()
+            next_path = waiting.pop()
+            self.terms.facts = next_path.facts
+            state = next_path.state.copy()
             try:
-                if not state.frame.is_at(place) or state.world != one.world:
-                    one.state = self.source.run(state, place, one.world)
+                if not state.frame.is_at(place) or state.world != next_path.world:
+                    next_path.state = self.source.run(state, place, next_path.world)
             except Undecided as undecided:
-                if self.source.is_thorough and len(found) + len(waiting) < _MOST_FORKS:
+                if self.source.is_thorough and len(caught_up) + len(waiting) < _MOST_FORKS:
                     for known in self._cases(undecided.truth):
-                        waiting.append(replace(one.fork_to(one.at), facts=known))
+                        waiting.append(replace(next_path.fork_to(next_path.at), facts=known))
                     continue
             except Refused:
                 pass
-            found.append(one)
-        return found
+            caught_up.append(next_path)
+        return caught_up
 
     def _compare(self, ending: PathEnd) -> None:
         """Bring the source to where a path of the program has come, and compare."""

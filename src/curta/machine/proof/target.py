@@ -2,8 +2,8 @@
 next.
 
 Registers of the frame are those that were written; reading another gives junk that equals nothing.
-Shared registers are constants that only the beginning sets (`Whole.constants`), or part of the
-state.
+Shared registers are constants that only the beginning sets (whole_program finds them), or part of
+the state.
 """
 
 from __future__ import annotations
@@ -71,13 +71,13 @@ class Target:
 
     def called(self, reached: Iterable[int], start: int) -> set[Callee]:
         """The functions that these instructions call or end with."""
-        found = set()
+        callees = set()
         for at in reached:
             instruction = self.instructions[at]
             leaves = instruction.operation == "jump" and self.leaves(instruction, start)
             if (instruction.operation == "call" and instruction.target in self.starts) or leaves:
-                found.add(self.starts[instruction.target])
-        return found
+                callees.add(self.starts[instruction.target])
+        return callees
 
     def leaves(self, jump: CoreInstruction, start: int) -> bool:
         """Whether a jump is a call at the end of a function."""

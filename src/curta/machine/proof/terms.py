@@ -244,11 +244,11 @@ class Terms:
 
     def past(self, world: Term) -> list[Term]:
         """A world, and those before it up to one that is nothing but a symbol."""
-        found = [world]
+        worlds = [world]
         while world >= 0 and self.nodes[world][0] not in ("world", "symbol"):
             world = self.nodes[world][1]  # type: ignore[assignment]
-            found.append(world)
-        return found
+            worlds.append(world)
+        return worlds
 
     # -- sums -----------------------------------------------------------------------------------
 

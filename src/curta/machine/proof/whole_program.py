@@ -252,14 +252,14 @@ class ProgramProof:
         awaited = [CoreInstruction("await", d=n, b=0) for n in range(takes)]
         expected = [*awaited, self._call_of(user.code_of(index), takes, gives)]
         start = stubs[entry.number]
-        found = self._straight(start)
-        own = self.program.instructions[start : start + len(found) + 1]
-        if [*own[:-1]] != found or (own[-1].operation, own[-1].target) != ("jump", 0):
+        straight = self._straight(start)
+        own = self.program.instructions[start : start + len(straight) + 1]
+        if [*own[:-1]] != straight or (own[-1].operation, own[-1].target) != ("jump", 0):
             raise Refused(f"entry {entry.number} says more than its results")
-        if not _same(found[: takes + 1], expected) or len(found) != takes + 1 + gives:
+        if not _same(straight[: takes + 1], expected) or len(straight) != takes + 1 + gives:
             raise Refused(f"entry {entry.number} does not call its function")
         taken = set(shared_registers(user))
-        for number, copy in enumerate(found[takes + 1 :]):
+        for number, copy in enumerate(straight[takes + 1 :]):
             if copy.operation != "copy" or copy.b != number or copy.d in taken | {MEMORY_PAGES}:
                 raise Refused(f"entry {entry.number} does not say the results")
             if number < copy.d < gives:

@@ -17,7 +17,7 @@ from curta.learn.text import Text, join, only_if, write_symbol
 
 
 @dataclass(frozen=True)
-class Whole(Format):
+class WholeNumbers(Format):
     """Every number is one token, embedded by Fourier features and read out digit by digit.
 
     `places` digits is what a number may have, question and answer alike. A sign is a token before

@@ -3,32 +3,28 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import re
 import signal
 import subprocess
 import sys
 import time
-import zlib
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from itertools import combinations, pairwise
 from multiprocessing import get_context
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from curta import Machine
 from curta.app.command_line import main
-from curta.errors import FileError, ProgramError, UserError, VerifyError
-from curta.machine.ids import FIRST_LAST, START_ID, Ids, word_ids
+from curta.errors import VerifyError
+from curta.machine.ids import START_ID, Ids
 from curta.machine.instance import Instance
-from curta.machine.kept.file import KeptRun, Kind
-from curta.machine.kept.journal import Journal
+from curta.machine.kept.file import KeptRun
 from curta.machine.kept.keeping import Ready
 from curta.machine.kept.resume import ready_for
 from curta.machine.ledger import PlainLedger
@@ -37,12 +33,11 @@ from curta.machine.opening import decode_opening, opening_ids, opening_of, resto
 from curta.machine.processes import WorkerSetup
 from curta.machine.prompt import decode_prompt
 from curta.machine.verify import jobs
-from curta.machine.verify.chapters import ChapterPart, check_part, read_chapter, spoken_by_machine
+from curta.machine.verify.chapters import ChapterPart
 from curta.machine.verify.compared import Compared
 from curta.machine.verify.jobs import (
     Checked,
     Cluster,
-    VerificationPlan,
     check,
     complete_chapters,
     drawn,
@@ -50,50 +45,9 @@ from curta.machine.verify.jobs import (
     part_length,
     verify_run,
 )
-from curta.machine.wasm import assemble
+from tests.machine.verify.kept_chapters import GIVEN, MODULE, REFERENCE, plan, read
 
 Capture = pytest.CaptureFixture[str]
-REFERENCE = Machine("reference")
-MODULE = assemble("""(module
-  (import "curta" "write" (func $write (param i32 i32)))
-  (import "curta" "read" (func $read (result i32)))
-  (memory 1) (global $sum (mut i32) (i32.const 1))
-  (func $sum_to (param i32) (result i32)
-    (if (result i32) (i32.eqz (local.get 0)) (then (i32.const 7)) (else
-      (i32.add (local.get 0) (call $sum_to (i32.sub (local.get 0) (i32.const 1)))))))
-  (func (export "_start") (local i32)
-    (loop $next
-      (local.set 0 (call $read))
-      (if (i32.ge_s (local.get 0) (i32.const 0)) (then
-        (global.set $sum (i32.mul (global.get $sum) (i32.const 0x10001)))
-        (i32.store (local.get 0) (i32.add (global.get $sum) (call $sum_to (local.get 0))))
-        (call $write (i32.const 1)
-          (i32.add (i32.const 48) (i32.and (i32.const 63) (i32.load8_u (local.get 0)))))
-        (br $next)))))
-  (func (export "sum") (param i32) (result i32) (call $sum_to (local.get 0))))""")
-GIVEN = bytes(range(10, 40))
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run that ended, in several chapters."""
-    path = tmp_path_factory.mktemp("kept") / "run.curta"
-    REFERENCE.run(MODULE, keep=path, stdin=GIVEN, chapter_tokens=700)
-    return path
-
-
-@pytest.fixture(scope="module")
-def with_tokens(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same, with its tokens."""
-    path = tmp_path_factory.mktemp("kept") / "tokens.curta"
-    REFERENCE.run(MODULE, keep=path, keep_tokens=True, stdin=GIVEN, chapter_tokens=700)
-    return path
-
-
-@pytest.fixture(scope="module")
-def ready(path: Path) -> Ready:
-    with KeptRun.open(path) as kept:
-        return ready_for(kept)
 
 
 @pytest.fixture(scope="module")
@@ -101,14 +55,6 @@ def said() -> Instance:
     instance = REFERENCE.begin(MODULE, stdin=GIVEN)
     instance.run()
     return instance
-
-
-def read(path: Path, ready: Ready, length: int) -> list[ChapterPart]:
-    parts: list[ChapterPart] = []
-    with KeptRun.open(path) as kept:
-        for number in range(1, complete_chapters(kept) + 1):
-            read_chapter(kept, ready, number, lambda _: length, parts.append)
-    return parts
 
 
 @pytest.mark.parametrize("length", [20, 333, 10**6])
@@ -149,186 +95,29 @@ def state_after(program: LoadedProgram, parts: list[ChapterPart]) -> Ids:
     return opening_ids(program, opening_of(ledger))
 
 
-# -- what was tampered with ---------------------------------------------
-
-
-Change = Callable[[Kind, dict[str, Any] | bytes], "dict[str, Any] | bytes | None"]
-"""A record's content, changed; None leaves it out."""
-
-
-def tampered(source: Path, target: Path, change: Change) -> Path:
-    """A copy with other records and right digests."""
-    target.unlink(missing_ok=True)
-    with Journal.open(source) as journal, Journal.create(target) as copy:
-        for record in journal.records:
-            kind, content = Kind(record.kind), journal.read(record)
-            if kind in (Kind.PAGE, Kind.ENDING):
-                size = int.from_bytes(content[:4], "little")
-                changed = change(kind, json.loads(content[4 : 4 + size]))
-                assert isinstance(changed, dict)
-                head = json.dumps(changed).encode()
-                content = len(head).to_bytes(4, "little") + head + content[4 + size :]
-            else:
-                found = change(kind, content)
-                assert isinstance(found, bytes)
-                content = found
-            copy.append(kind, content)
-    return target
-
-
-def one_page(**fields: object) -> Change:
-    """Another value in the third page."""
-    seen = [0]
-
-    def change(kind: Kind, content: Any) -> Any:
-        if kind == Kind.PAGE:
-            seen[0] += 1
-            if seen[0] == 3:
-                return {**content, **fields}
-        return content
-
-    return change
-
-
-def in_ending(**fields: object) -> Change:
-    return lambda kind, content: {**content, **fields} if kind == Kind.ENDING else content  # type: ignore[dict-item]
-
-
-def in_stream(wrong: Kind, place: int) -> Change:
-    """One byte of a stream is another one; all of it is in the first record long enough."""
-    seen = [0]
-
-    def change(kind: Kind, content: Any) -> Any:
-        if kind == wrong and content:
-            seen[0] += len(content)
-            if seen[0] - len(content) <= place < seen[0]:
-                changed = bytearray(content)
-                changed[place - (seen[0] - len(content))] ^= 1
-                return bytes(changed)
-        return content
-
-    return change
-
-
-CHANGES: dict[str, Change] = {
-    "the instruction count": one_page(instructions=12345),
-    "the library's last own instruction": one_page(own_at=3),
-    "the invocation": one_page(invocation=1),
-    "what is wanted": one_page(wanted=[5]),
-    "the last tokens": one_page(tail=[FIRST_LAST]),
-    "where streams are": one_page(lengths=[9, 9, 0, 0]),
-    "an exit code": in_ending(code=1),
-    "a trap": in_ending(code=None, trap=["unreachable", ""]),
-    "a number of tokens": in_ending(tokens=17),
-    "a number of instructions": in_ending(instructions=17),
-    "tokens of openings": in_ending(opened=17),
-    "a number of chapters": in_ending(chapters=2),
-    "where a page is": one_page(start=1),
-    "a byte of output": in_stream(Kind.OUTPUT, 11),
-    "a byte of input": in_stream(Kind.LAST_INPUT, 11),
-}
-
-
-@pytest.mark.parametrize("name", CHANGES)
-def test_what_was_tampered_with_is_refused(
-    path: Path, ready: Ready, tmp_path: Path, name: str
-) -> None:
-    same = tampered(path, tmp_path / "same.curta", lambda kind, content: content)
-    assert same.read_bytes() == path.read_bytes()
-    wrong = tampered(path, tmp_path / "wrong.curta", CHANGES[name])
-    assert wrong.read_bytes() != path.read_bytes()
-    with pytest.raises((VerifyError, ProgramError, FileError)):
-        read(wrong, ready, 10**6)
-
-
-def test_openings_that_were_tampered_with_are_refused(
-    path: Path, ready: Ready, tmp_path: Path
-) -> None:
-    with Journal.open(path) as journal:
-        pages = [record for record in journal.records if record.kind == Kind.PAGE]
-        content = journal.read(pages[1])
-    size = 4 + int.from_bytes(content[:4], "little")
-    opening = np.frombuffer(zlib.decompress(content[size:]), "<u2")
-    for place in range(0, len(opening), 7):
-        wrong = opening.copy()
-        wrong[place] ^= 1
-        (tmp_path / "wrong.curta").unlink(missing_ok=True)
-        with Journal.open(path) as journal, Journal.create(tmp_path / "wrong.curta") as copy:
-            for record in journal.records:
-                said = journal.read(record)
-                if said == content:
-                    said = content[:size] + zlib.compress(wrong.tobytes())
-                copy.append(record.kind, said)
-        with (
-            KeptRun.open(tmp_path / "wrong.curta") as kept,
-            pytest.raises(VerifyError, match=r"chapter 3, at .* does not begin with the state"),
-        ):
-            read_chapter(kept, ready, 2, lambda _: 10**6, lambda part: None)
-
-
-def test_kept_tokens_that_were_tampered_with_are_refused(
-    with_tokens: Path, ready: Ready, tmp_path: Path
-) -> None:
-    """By what follows from them, or by a level that would have said another one."""
-    engine = Machine("hull").engine
-    with KeptRun.open(with_tokens) as kept:
-        length = kept.streams[Kind.TOKENS].length
-    with Journal.create(tmp_path / "more.curta") as copy, Journal.open(with_tokens) as journal:
-        for record in journal.records:
-            if record.kind == Kind.ENDING:
-                copy.append(Kind.TOKENS, b"more")
-            copy.append(record.kind, journal.read(record))
-    with pytest.raises(VerifyError, match="its tokens end at byte"):
-        read(tmp_path / "more.curta", ready, 10**6)
-    for place in range(0, length, length // 4):
-        wrong = tampered(with_tokens, tmp_path / "wrong.curta", in_stream(Kind.TOKENS, place))
-        with pytest.raises((VerifyError, UserError, ProgramError)):  # noqa: PT012
-            for part in read(wrong, ready, 10**6):
-                assert check_part(engine, ready.program, part) == spoken(part)
-
-
-def spoken(part: ChapterPart) -> int:
-    ids = np.concatenate([part.opening, part.said])
-    return int(spoken_by_machine(ids, len(part.opening)).sum())
-
-
-def test_a_file_does_not_say_how_much_of_it_is_read(
-    path: Path, ready: Ready, worker: WorkerSetup, tmp_path: Path
-) -> None:
-    """Fewer tokens than there are, and what was written behind them is forged."""
-    forged = tampered(path, tmp_path / "output.curta", in_stream(Kind.OUTPUT, 25))
-    for tokens in (-(10**6), 0, 2000):
-        wrong = tampered(forged, tmp_path / "wrong.curta", in_ending(tokens=tokens))
-        with KeptRun.open(wrong) as kept, pytest.raises(ProgramError):
-            verify_run(kept, ready, plan(range(1, complete_chapters(kept) + 1)), worker)
-
-
-# -- who verifies ---------------------------------------------
-
-
-@pytest.fixture
-def worker(ready: Ready) -> WorkerSetup:
-    return WorkerSetup("hull", ready.program.to_bytes(), False, None, (), os.getcwd())
-
-
-def plan(chapters: range, length: int = 300, **options: Any) -> VerificationPlan:
-    return VerificationPlan("hull", lambda _: length, chapters, **options)
-
-
-def test_several_processes_find_what_one_does(
+def test_all_parts_are_verified_or_as_many_as_are_asked_for(
     path: Path, ready: Ready, worker: WorkerSetup
 ) -> None:
     shares: list[float] = []
     with KeptRun.open(path) as kept:
         all_of_them = range(1, complete_chapters(kept) + 1)
         one = verify_run(kept, ready, plan(all_of_them), worker, shares.append)
-        two = verify_run(kept, ready, plan(all_of_them, jobs=2), worker)
         some = verify_run(kept, ready, plan(all_of_them, most=900), worker)
-    assert replace(one, seconds=0) == replace(two, seconds=0)
     assert one.parts > one.chapters > 3
     assert some.said == 900
     assert shares == sorted(shares)
     assert shares[-1] == 1.0
+
+
+@pytest.mark.slow  # each loads the machine; `curta verify --jobs 2` of the README runs by default
+def test_several_processes_find_what_one_does(
+    path: Path, ready: Ready, worker: WorkerSetup
+) -> None:
+    with KeptRun.open(path) as kept:
+        all_of_them = range(1, complete_chapters(kept) + 1)
+        one = verify_run(kept, ready, plan(all_of_them), worker)
+        two = verify_run(kept, ready, plan(all_of_them, jobs=2), worker)
+    assert replace(one, seconds=0) == replace(two, seconds=0)
 
 
 def wrong_from(first: int) -> Callable[[WorkerSetup, ChapterPart], Checked]:
@@ -413,6 +202,7 @@ def on_cluster(path: Path, worker: WorkerSetup) -> Compared:
         return verify_run(kept, ready_for(kept), plan(chapters, 500, on_cluster=True), worker)
 
 
+@pytest.mark.slow  # Ray starts, twice the machine is loaded
 def test_a_cluster_verifies_although_a_worker_ends(
     path: Path, ready: Ready, worker: WorkerSetup, tmp_path: Path
 ) -> None:
@@ -441,9 +231,6 @@ def test_parts_of_softmax_are_as_long_as_they_should_be() -> None:
         assert 2**13 <= opening + length(opening) <= 2**15 + 2**11
     assert part_length("plain", 77)(3) == 77
     assert part_length("hull", None)(1000) + 1000 == 2**18
-
-
-# -- the command ---------------------------------------------
 
 
 def test_the_command(path: Path, tmp_path: Path, capsys: Capture) -> None:
@@ -481,17 +268,6 @@ def test_a_run_that_did_not_get_far(path: Path, tmp_path: Path, capsys: Capture)
     out = capsys.readouterr().out
     assert "run: kept up to the beginning of chapter 3" in out
     assert "verified, except the chapter that the run is in and what wasmtime would do" in out
-
-
-def test_words_of_the_host_are_compared(with_tokens: Path, ready: Ready, tmp_path: Path) -> None:
-    """Input that was kept, and the input that tokens say, are the same."""
-    token = word_ids(GIVEN[0])[0].to_bytes(2, "little")
-    with KeptRun.open(with_tokens) as kept:
-        stream = kept.streams[Kind.TOKENS]
-        place = stream.read(0, stream.length).index(token)
-    wrong = tampered(with_tokens, tmp_path / "wrong.curta", in_stream(Kind.TOKENS, place))
-    with pytest.raises(VerifyError, match="the host said something else than was kept"):
-        read(wrong, ready, 10**6)
 
 
 @pytest.mark.slow
