@@ -22,22 +22,17 @@ def choices(logits: torch.Tensor, writings: Sequence[Writing]) -> list[int]:
     likely: list[int] = scores.argmax(dim=-1).tolist()
     for number, writing in enumerate(writings):
         is_drawn = writing.wanted.temperature > COLDEST
-        if not (is_drawn or writing.processor or is_constrained(writing)):
+        is_narrowed = writing.calling.constraint is not None and writing.in_call
+        if not (is_drawn or writing.processor or is_narrowed):
             continue
         row = scores[number]
         if writing.processor:
             row = writing.processor(torch.tensor([writing.history], device=row.device), row[None])[
                 0
             ]
-        if writing.row is not None:
-            row = writing.row.narrowed(row)
+        row = writing.narrowed(row)
         likely[number] = drawn(row, writing) if is_drawn else int(row.argmax())
     return likely
-
-
-def is_constrained(writing: Writing) -> bool:
-    """Whether some tokens may not follow now."""
-    return writing.row is not None and writing.row.constraint is not None and writing.row.in_call
 
 
 def drawn(scores: torch.Tensor, writing: Writing) -> int:
