@@ -16,7 +16,7 @@ from curta.delegate.tools.tool import Tool
 from curta.errors import ToolError
 
 DECODER = json.JSONDecoder()
-SPACE = "SPACE: /[ \\n]*/"
+SPACE = "SPACE: /[ \\n]{0,4}/"
 NOTHING: dict[str, Any] = {}
 
 
@@ -151,9 +151,9 @@ def unreadable(name: str, text: str) -> Call:
     return Call(name, text.strip(), error=error)
 
 
-def value_of(kind: Mapping[str, Any]) -> str:
-    """Text that is a value of JSON."""
-    return f"start: SPACE value SPACE\nvalue: %json {json.dumps(kind)}\n{SPACE}"
+def value_of(kind: Mapping[str, Any], space: str = "SPACE") -> str:
+    """Text that is a value of JSON, with some space around it."""
+    return f"start: {space} value {space}\nvalue: %json {json.dumps(kind)}\n{SPACE}"
 
 
 def values_in(text: str) -> Iterator[Any]:

@@ -152,6 +152,16 @@ class Grammars:
         return bias > 0
 
 
+def problem_of(tokenizer: Any, grammar: str) -> str:
+    """What is wrong with a grammar, such as a schema that says what is not supported."""
+    from llguidance import LLMatcher
+
+    found: str = LLMatcher.validate_grammar(
+        LLMatcher.grammar_from_lark(grammar), grammars(tokenizer).tokens
+    )
+    return "" if found.startswith("WARNING") else found
+
+
 @lru_cache(maxsize=4)
 def grammars(tokenizer: Any) -> Grammars:
     """Made once for a tokenizer: it takes a second or so."""
@@ -160,13 +170,13 @@ def grammars(tokenizer: Any) -> Grammars:
 
 def guided(tokenizer: Any) -> Any:
     """A tokenizer as llguidance has it; by the texts of its tokens where it does not know it."""
-    from llguidance import LLTokenizer
+    from llguidance import LLTokenizer, TokenizerWrapper
     from llguidance.hf import from_tokenizer
 
     try:
         return from_tokenizer(tokenizer)
     except (ValueError, AttributeError):
-        return LLTokenizer(Spelt(tokenizer))
+        return LLTokenizer(TokenizerWrapper(Spelt(tokenizer)))
 
 
 class Spelt:

@@ -178,7 +178,7 @@ class Inline:
         line = ' "," SPACE '.join(f"a{n}" for n in range(len(kinds)))
         close = json.dumps(self.protocol.close)
         start = f"start: SPACE {line} SPACE {close} REST"
-        return "\n".join([start, "SPACE: / */", "REST: /(.|\\n)*/", *parts]), written
+        return "\n".join([start, "SPACE: / {0,2}/", "REST: /(.|\\n)*/", *parts]), written
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
         return "".join(

@@ -211,13 +211,15 @@ class CalcGenerator:
             )
         return made
 
-    def inputs(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
+    def inputs(
+        self, prompts: Sequence[Prompt], format: Format | None = None
+    ) -> dict[str, torch.Tensor]:
         """Tokens on the model's device, padded on the left."""
         if isinstance(prompts, str):
             raise UserError("one prompt where a list of prompts is wanted: put it in brackets")
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        rows = [self.encoded(prompt) for prompt in prompts]
+        rows = [self.encoded(prompt, format) for prompt in prompts]
         if not all(rows):
             raise UserError("an empty prompt: there is no token to begin with")
         longest = max(map(len, rows))
@@ -229,12 +231,12 @@ class CalcGenerator:
             "attention_mask": torch.tensor(mask, device=device),
         }
 
-    def encoded(self, prompt: Prompt) -> list[int]:
+    def encoded(self, prompt: Prompt, format: Format | None = None) -> list[int]:
         """A prompt as tokens; a template writes the special ones itself."""
         if isinstance(prompt, str):
             tokens: list[int] = self.tokenizer.encode(prompt)
             return tokens
-        text = self.calling.format.prompt(self.tokenizer, prompt)
+        text = (format or self.calling.format).prompt(self.tokenizer, prompt)
         made: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
         return made
 

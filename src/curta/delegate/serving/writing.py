@@ -7,14 +7,20 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from curta.delegate.interception.calls import Outcome
-from curta.delegate.interception.events import Event
+from curta.delegate.interception.events import (
+    CallRejected,
+    CallStarted,
+    CallWritten,
+    Event,
+    TextDelta,
+)
 from curta.delegate.interception.row import Calling, Row
 from curta.delegate.serving.refusals import RefusedError, read_too_long
-from curta.delegate.serving.stops import Piece, Stops
+from curta.delegate.serving.stops import Piece, Score, Stops
 
 
 @dataclass(frozen=True)
@@ -25,6 +31,8 @@ class Wanted:
     temperature: 0 takes the most likely token
     seed:        with one, the same text under any load, up to the rounding of the model's numbers
     calling:     how it calls, if not as the generator does
+    scored:      how many tokens are told beside each chosen one; None: not that one either
+    begins:      how the answer has to begin; so many of the prompt's last tokens say it
     """
 
     prompt: tuple[int, ...]
@@ -34,11 +42,16 @@ class Wanted:
     seed: str | None = None
     stops: tuple[str, ...] = ()
     calling: Calling | None = None
+    scored: int | None = None
+    begins: str = ""
+    begun_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The end: `stop` (the model's own, or a stop string) or `length` (tokens or time)."""
+    """The end: `stop` (the model's own, or a stop string), `length` (tokens or time), or
+    `tool_calls`, which somebody else has to answer.
+    """
 
     reason: str
     tokens: int
@@ -82,6 +95,15 @@ class Writing(Row):
         self.random = random.Random(wanted.seed)
         self.stops = Stops(wanted.stops)
         self.processor: Any = None
+        self.scores: list[Score] = []
+        """Of tokens that were chosen, as far as they are not told."""
+        self.hides, self.opening = False, ""
+        """Whether the call that has begun is no text, and how it began."""
+        if wanted.begins:
+            self.said.extend(list(wanted.prompt[len(wanted.prompt) - wanted.begun_tokens :]))
+            self.text = wanted.begins
+            for found in self.scanner.feed(wanted.begins):
+                self.report(found)
         self.history = list(wanted.prompt)
         self.written = 0
         """How many were written, calls' answers included."""
@@ -111,14 +133,40 @@ class Writing(Row):
     def hear(self, event: Event) -> None:
         """Something happened in the row."""
         self.watch(event)
-        piece = self.stops.feed(event)
+        self.pass_piece(self.stops.feed(event, self.shown(event)))
+        if isinstance(event, CallWritten) and event.tool in self.calling.asked:
+            self.pass_piece(Piece("", asked=(event,)))
+
+    def shown(self, event: Event) -> str:
+        """What a client sees of it in the text. Calls in the model's own format are no text, nor
+        are those that the client answers; they are objects.
+        """
+        if isinstance(event, TextDelta):
+            return event.text
+        calling = self.calling
+        if isinstance(event, CallStarted):
+            openings = map(calling.format.opening, calling.asked)
+            self.hides = not calling.format.at_once or event.text in openings
+        if not self.hides:
+            return event.text
+        if isinstance(event, CallStarted):
+            self.opening = event.text
+        elif isinstance(event, CallRejected) and event.error is None and not event.microseconds:
+            return self.opening + event.text  # no call after all
+        return ""
+
+    def pass_piece(self, piece: Piece | None) -> None:
+        """With the scores that have come up to it."""
         if piece is not None:
-            self.pass_on(piece)
+            self.pass_on(replace(piece, scores=tuple(self.scores)))
+            self.scores.clear()
 
     def go_on(self, tokens: list[int]) -> None:
         """With these, which were chosen or put behind a call, or to the end."""
         self.written += len(tokens)
-        if self.is_over or self.stops.found:
+        if self.is_asking:
+            self.end("tool_calls")
+        elif self.is_over or self.stops.found:
             self.end("stop")
         elif self.is_full or self.room <= 0:
             self.end("length")
@@ -131,8 +179,7 @@ class Writing(Row):
         if not self.stops.found:
             self.finish()
         piece = self.stops.finish()
-        if piece is not None:
-            self.pass_on(piece)
+        self.pass_piece(piece or (Piece("") if self.scores else None))
         self.close("stop" if self.stops.found else reason)
         self.pass_on(Finished(str(self.outcome), self.written))
 
