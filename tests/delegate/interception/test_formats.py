@@ -366,6 +366,11 @@ def test_own_calls_are_narrowed_by_names_and_schemas(template: str) -> None:
 
     for at, letter in enumerate(body.strip(), len(body) - len(body.lstrip())):
         assert allowed(body[:at], letter), (body[:at], letter)
+    if marker.close is not None:
+        assert not allowed(body.rstrip(), "a")
+        for at, letter in enumerate(marker.close):
+            assert allowed(body + marker.close[:at], letter)
+            assert not allowed(body + marker.close[:at], "x")
     in_list = body[: body.index("[3") + 1]
     assert not allowed(in_list, "a")
     assert allowed(in_list, "7")

@@ -19,7 +19,7 @@ from torch.nn.functional import pad
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.prefixes import CHARACTERS, State, begin
 from curta.delegate.interception.formats import Format, Marker
-from curta.delegate.interception.pieces import INCOMPLETE, TokenText
+from curta.delegate.interception.pieces import INCOMPLETE, Fragments, TokenText
 
 
 @dataclass(slots=True)
@@ -96,6 +96,7 @@ class Constraint:
         self.budget = replace(budget, characters=min(budget.characters, format.longest or 1))
         self.shape = shape
         self.expressions: dict[str, Expressions] = {}
+        self.fragments = Fragments(tokenizer)
 
     def narrowed(self, scores: torch.Tensor, marker: Marker | None, written: str) -> torch.Tensor:
         """Scores of tokens that may follow; `written` stands behind the marker, or is all."""
@@ -115,16 +116,35 @@ class Constraint:
         if found is None:
             return None
         grammar, text = found
-        if grammar:
-            return grammars(self.tokenizer).allowed(grammar, text, ends=marker is None)
-        assert marker is not None
+        guide = grammars(self.tokenizer) if grammar else None
+        if marker is None or (guide and marker.close is None):
+            return guide and guide.allowed(grammar, text, ends=marker is None)
         close = marker.close or ""
+        if guide is not None:
+            return self.guided_to(close, guide, grammar, text)
         if close not in self.expressions:
             self.expressions[close] = Expressions(self.tokenizer, close, self.budget)
         tokens = self.expressions[close].allowed(text)
         mask = torch.zeros(len(self.tokenizer), dtype=torch.bool)
         mask[list(tokens)] = True
         return mask if tokens else None
+
+    def guided_to(
+        self, close: str, guide: Grammars, grammar: str, text: str
+    ) -> torch.Tensor | None:
+        """The same in a call that something closes; part of that may be written."""
+        for count in range(len(close) - 1, -1, -1):
+            complete = text[: len(text) - count]
+            if not text.endswith(close[:count]) or not guide.is_complete(grammar, complete):
+                continue
+            mask = torch.zeros(len(self.tokenizer), dtype=torch.bool)
+            further = None if count else guide.allowed(grammar, text, ends=True)
+            if further is not None:  # space
+                mask = further.clone()
+                mask[self.tokenizer.eos_token_id] = False
+            mask[self.fragments.encode(close[count:])[0]] = True
+            return mask
+        return guide.allowed(grammar, text, ends=False)
 
 
 class Grammars:
@@ -139,14 +159,24 @@ class Grammars:
 
         return LLMatcher(self.tokens, LLMatcher.grammar_from_lark(grammar), log_level=0)
 
-    def allowed(self, grammar: str, text: str, *, ends: bool) -> torch.Tensor | None:
-        """None where the text is complete (unless that has to `ends` it), or does not fit."""
+    def read(self, grammar: str, text: str) -> Any:
+        """What has read a text; None if that does not fit."""
         matcher = self.matcher(grammar)
         matcher.reset()
         if text and not matcher.consume_tokens(self.tokens.tokenize_str(text)):
             self.matcher.cache_clear()  # one that has failed stays so
             return None
-        if matcher.is_error() or (matcher.is_accepting() and not ends):
+        return None if matcher.is_error() else matcher
+
+    def is_complete(self, grammar: str, text: str) -> bool:
+        """Whether a text may end here."""
+        matcher = self.read(grammar, text)
+        return matcher is not None and bool(matcher.is_accepting())
+
+    def allowed(self, grammar: str, text: str, *, ends: bool) -> torch.Tensor | None:
+        """None where a text does not fit, or is complete, unless that has to end it (`ends`)."""
+        matcher = self.read(grammar, text)
+        if matcher is None or (matcher.is_accepting() and not ends):
             return None
         bias = torch.frombuffer(bytearray(matcher.compute_logit_bias()), dtype=torch.uint8)
         return bias > 0

@@ -102,6 +102,7 @@ class CalcGenerator:
             most = min(self.format.most_tokens, self.context // 4)
             self.format = replace(self.format, most_tokens=most)
         self.calling = self.calling_with(self.tools)
+        assert self.calling.format.markers  # an error if there is none for one of the tools
 
     @property
     def context(self) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -246,7 +247,9 @@ class Row:
     def note(self, calls: list[Call], text: str) -> None:
         """Calls that are not answered here and now."""
         for number, call in enumerate(calls):
-            self.tell(CallWritten("" if number else text, call.name, call.written))
+            is_asked = call.name in self.calling.asked and call.arguments is not None
+            written = json.dumps(call.arguments, ensure_ascii=False) if is_asked else call.written
+            self.tell(CallWritten("" if number else text, call.name, written))
         self.noted += calls
 
     def unanswered(self, outcomes: list[Outcome], text: str) -> None:

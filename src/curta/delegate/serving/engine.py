@@ -236,6 +236,8 @@ class Engine:
             count = min(len(row.waiting) for row in batch.rows)
             if self.appends:
                 count = min(count, max(room // rows, 1))
+            elif batch.outputs is not None:
+                count = 1
             room -= count * rows
             self.metrics.tokens.labels(kind="prompt").inc(count * rows)
             after = self.stepped(batch, count)
