@@ -18,7 +18,7 @@ from transformers import LogitsProcessorList, PreTrainedTokenizerFast
 from curta.delegate.calculator import Calculator
 from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.constraint import Constraint
-from curta.delegate.interception.events import CallResult, CallStarted, CallWritten, Event
+from curta.delegate.interception.events import CallResult, CallStarted, CallWritten, Event, shown
 from curta.delegate.interception.formats import Inline, Marker, Prompted
 from curta.delegate.interception.generator import CalcGenerator, joined
 from curta.delegate.interception.template import Own, own_format
@@ -171,6 +171,12 @@ def test_what_is_no_call_is_an_error_or_text(body: str) -> None:
             assert answered(call, tools).brief
 
 
+def test_an_answer_that_is_json_is_no_call() -> None:
+    found = own("llama3_1")
+    assert found.read(found.markers[0], ' "Ann", "parameters": {}}') == []
+    assert found.read(found.markers[0], ' "ages", "age": 3}')[0].name == "ages"
+
+
 @pytest.mark.parametrize("template", ["gemma3", "lfm2", "gptoss"])
 def test_templates_that_are_not_known_are_told_why(template: str) -> None:
     found, why = own_format(with_template(template))
@@ -287,6 +293,9 @@ def test_own_calls_are_decoded_as_the_reference_does(family: str) -> None:
                 assert each.text == f"<end>\ntool: {each.answer}<end>\nassistant: "
                 assert Calculator().evaluate(json.loads(each.expression)["expression"])
     assert answers >= 1
+    seen = "".join(shown(each, at_once=False) for each in together[0].events)
+    assert "<" not in seen
+    assert "\ncalculate {" in seen
     streamed = list(made.stream(PROMPTS[0], **options))
     assert without_times(streamed) == without_times(together[0].events)
 

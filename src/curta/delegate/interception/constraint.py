@@ -118,7 +118,7 @@ class Constraint:
         grammar, text = found
         guide = grammars(self.tokenizer) if grammar else None
         if marker is None or (guide and marker.close is None):
-            return guide and guide.allowed(grammar, text, ends=marker is None)
+            return guide.allowed(grammar, text, ends=marker is None) if guide else None
         close = marker.close or ""
         if guide is not None:
             return self.guided_to(close, guide, grammar, text)

@@ -86,3 +86,18 @@ def written_one(event: Event, protocol: Protocol) -> str:
     if isinstance(event, CallRejected) and isinstance(event.error, CalculatorError):
         return f" {event.expression}{protocol.close}{protocol.failed(event.error)}"
     return event.text
+
+
+def shown(event: Event, *, at_once: bool) -> str:
+    """What people see of it: the text; of calls in a model's own format, what is called and what
+    that comes to, instead of what templates put around it.
+    """
+    if at_once or isinstance(event, TextDelta):
+        return event.text
+    if isinstance(event, CallWritten):
+        return f"\n{event.tool} {event.expression}"
+    if isinstance(event, CallResult):
+        return f" = {event.answer}\n"
+    if isinstance(event, CallRejected):
+        return event.text if event.error is None else f" = error: {event.error}\n"
+    return ""

@@ -273,7 +273,7 @@ def arguments_of(tool: Tool, text: str) -> dict[str, Any]:
     raise ToolError(f"{tool.name}: {text!r} is not its arguments as JSON", "wrong arguments")
 
 
-def spelt_out(messages: Sequence[Message], inline: Inline) -> list[Message]:
+def spelt_out(messages: Sequence[Message], inline: Inline) -> list[dict[str, Any]]:
     """A conversation whose calls and answers stand in its texts."""
     made: list[dict[str, Any]] = []
     for message in messages:

@@ -70,6 +70,9 @@ class Own:
 
     def read(self, marker: Marker, body: str) -> list[Call]:
         calls = self.body.read(whole(marker, body), self.tools)
+        if marker.open.startswith("{"):  # an answer may be JSON, too
+            names = {tool.name for tool in self.tools}
+            return calls if all(call.name in names for call in calls) else []
         if not calls and marker.close is not None:
             error = ToolError(f"{body.strip()!r} is no call", "not a call")
             return [Call("", body.strip(), error=error)]

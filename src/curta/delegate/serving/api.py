@@ -135,10 +135,11 @@ class Api:
         """One for each choice of each prompt, and how many tokens the prompts have."""
         made, read_tokens = [], 0
         calling, begins = calls_of(self.engine.generator, asked)
+        format = None if calling is None else calling.format
         beginning = self.prompts.beginning(begins)
         for number, prompt in enumerate(asked.prompts):
             tokens: TokenPrompt = (
-                *self.prompts.tokens(prompt, asked.parameter, calling and calling.format),
+                *self.prompts.tokens(prompt, asked.parameter, format),
                 *beginning,
             )
             read_tokens += len(tokens)
