@@ -6,7 +6,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 from typing import Protocol as Interface
@@ -150,7 +150,15 @@ class Row:
     def settled(self, outcomes: list[Outcome]) -> list[int]:
         """What the model is fed, now that its calls are answered."""
         self.pending = []
-        return self.resume(outcomes)
+        harmless = self.calling.fragments.harmless
+        return self.resume(
+            [
+                each
+                if each.answer is None
+                else replace(each, answer=replace(each.answer, text=harmless(each.answer.text)))
+                for each in outcomes
+            ]
+        )
 
     def called(
         self,
