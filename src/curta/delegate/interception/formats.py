@@ -173,12 +173,15 @@ class Inline:
         tool = self.tool_of(marker)
         if tool is None or tool.name == CALCULATE:
             return "", written
-        kinds = list(tool.parameters.get("properties", {}).values())
-        parts = [f"a{n}: %json {json.dumps(kind)}" for n, kind in enumerate(kinds)]
-        line = ' "," SPACE '.join(f"a{n}" for n in range(len(kinds)))
-        close = json.dumps(self.protocol.close)
-        start = f"start: SPACE {line} SPACE {close} REST"
-        return "\n".join([start, "SPACE: / {0,2}/", "REST: /(.|\\n)*/", *parts]), written
+        kinds: Mapping[str, Any] = tool.parameters.get("properties", {})
+        needed, line = tool.parameters.get("required", list(kinds)), ""
+        for n, name in reversed(list(enumerate(kinds))):  # only the last ones can be left out
+            line = f"{'SPACE COMMA SPACE ' if n else ''}a{n} {line}"
+            line = line if name in needed else f"({line})?"
+        parts = [f"a{n}: %json {json.dumps(kind)}" for n, kind in enumerate(kinds.values())]
+        start = f"start: SPACE {line} SPACE {json.dumps(self.protocol.close)} REST"
+        ends = ["SPACE: / {0,2}/", 'COMMA: ","', "REST: /(.|\\n)*/"]
+        return "\n".join([start, *ends, *parts]), written
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
         return "".join(
