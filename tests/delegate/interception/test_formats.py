@@ -171,6 +171,20 @@ def test_what_is_no_call_is_an_error_or_text(body: str) -> None:
             assert answered(call, tools).brief
 
 
+def test_calls_whose_marker_was_forgotten() -> None:
+    """As Qwen2.5-Coder-0.5B writes them; code in a fence is left alone."""
+    found = own("qwen2_5")
+    fenced, bare = "```json", '{"name":'
+    by_opening = {marker.open: marker for marker in found.markers}
+    (call,) = found.read(by_opening[fenced], f"\n{JSON}\n")
+    assert call.arguments == ARGUMENTS
+    (call,) = found.read(by_opening[bare], JSON.removeprefix(bare))
+    assert call.arguments == ARGUMENTS
+    assert found.read(by_opening[fenced], '\n{"name": "Ann"}\n') == []
+    assert found.read(by_opening[fenced], "\n[1, 2]\n") == []
+    assert by_opening[bare].at_start
+
+
 def test_an_answer_that_is_json_is_no_call() -> None:
     found = own("llama3_1")
     assert found.read(found.markers[0], ' "Ann", "parameters": {}}') == []
@@ -190,7 +204,10 @@ def test_which_way_is_chosen() -> None:
     def name(*given: Any, **options: Any) -> str:
         return CalcGenerator(*given, **options).calling.format.name
 
-    assert name(tiny, tools_tokenizer()) == "the model's own tool calls (<tool_call>)"
+    own_name = "the model's own tool calls (<tool_call>)"
+    assert name(tiny, tools_tokenizer()) == Prompted.name
+    assert name(tiny, tools_tokenizer(), tools=[Ages()]) == own_name
+    assert name(tiny, tools_tokenizer(), format="own") == own_name
     assert name(tiny, chat_tokenizer()) == Prompted.name
     assert name(tiny, tools_tokenizer(), format="prompted") == Prompted.name
     assert name(tiny, tokenizer()) == name(tiny, tools_tokenizer(), format="inline") == Inline.name
@@ -268,7 +285,7 @@ PROMPTS = [
 @pytest.mark.parametrize("family", ["grouped queries", "linear attention", "state space"])
 def test_own_calls_are_decoded_as_the_reference_does(family: str) -> None:
     """One row, a batch, a stream: an answer in the template's words, and the cache kept."""
-    made = CalcGenerator(model(family), tools_tokenizer())
+    made = CalcGenerator(model(family), tools_tokenizer(), format="own")
     options = {"max_new_tokens": 160, "logits_processor": LogitsProcessorList([PushTools()])}
     together = made.generate(PROMPTS, **options)
     answers = 0
@@ -301,7 +318,7 @@ def test_own_calls_are_decoded_as_the_reference_does(family: str) -> None:
 
 
 def test_an_answer_in_a_turn_is_given_whole_or_not_at_all() -> None:
-    made = CalcGenerator(model("grouped queries"), tools_tokenizer())
+    made = CalcGenerator(model("grouped queries"), tools_tokenizer(), format="own")
     processors = LogitsProcessorList([PushTools()])
     (whole,) = made.generate(PROMPTS[:1], max_new_tokens=160, logits_processor=processors)
     before = [type(each) for each in whole.events].index(CallResult)

@@ -73,8 +73,9 @@ class CalcGenerator:
     become one.
 
     How calls are written is chosen, unless `format` says it, and `calling.format.name` says what
-    was: `inline` if an adapter has taught that, or a protocol is given; else `own`, the model's own
-    format; else `prompted`. A text that is no conversation is never told of tools.
+    was: `inline` if an adapter has taught that, or a protocol is given; else `prompted` for the
+    calculator alone, and `own`, the model's own format, where there are other tools. A text that is
+    no conversation is never told of tools.
     """
 
     def __init__(
@@ -98,6 +99,9 @@ class CalcGenerator:
         self.tools: tuple[Tool, ...] = (CalculatorTool(self.calculator), *own)
         self.fragments = Fragments(tokenizer)
         self.format = chosen_format(tokenizer, self.protocol, format, is_taught=taught is not None)
+        is_free = format is None and taught is None
+        self.own = own_format(tokenizer)[0] if is_free else None
+        """For tools other than the calculator, if the model has such."""
         if isinstance(self.format, Prompted) and self.context is not None:
             most = min(self.format.most_tokens, self.context // 4)
             self.format = replace(self.format, most_tokens=most)
@@ -122,7 +126,8 @@ class CalcGenerator:
     ) -> Calling:
         """How calls of these tools are written and answered; those `asked` by somebody else."""
         budget = getattr(self.calculator, "budget", None) or Budget()
-        format = self.format.with_tools(tools)
+        others = any(tool.name != CALCULATE for tool in tools)
+        format = (self.own if self.own and others else self.format).with_tools(tools)
         narrow = self.constrained if constrained is None else constrained
         return Calling(
             format,
@@ -259,14 +264,14 @@ class CalcGenerator:
 def chosen_format(
     tokenizer: Any, protocol: Protocol, name: FormatName | None, *, is_taught: bool
 ) -> Format:
-    """The way to call that is named, or the best that there is."""
+    """The way to call that is named, or the best that there is for the calculator."""
+    if name == "own":
+        own, why = own_format(tokenizer)
+        if own is None:
+            raise UserError(f"--format own: {why}; use prompted")
+        return own
     if name == "inline" or (name is None and is_taught):
         return Inline(protocol)
-    own, why = own_format(tokenizer)
-    if name == "own" and own is None:
-        raise UserError(f"--format own: {why}; use prompted")
-    if own is not None and name != "prompted":
-        return own
     if getattr(tokenizer, "chat_template", None) is not None:
         return Prompted(protocol)
     if name == "prompted":

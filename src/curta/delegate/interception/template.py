@@ -24,6 +24,7 @@ GIVEN = {"curta_key": "curta_value", "curta_second": "curta_end"}
 QUESTION = {"role": "user", "content": "curta_question"}
 PYTHON_TAG = "<|python_tag|>"
 """Llama's token in front of calls, which its template reads and never writes."""
+FENCED = Marker("```json", "```", one_line=False)
 
 
 @dataclass(frozen=True)
@@ -55,9 +56,13 @@ class Own:
     def markers(self) -> tuple[Marker, ...]:
         bare = self.open.startswith("{")
         own = Marker(self.open, self.close, at_start=bare, one_line=False)
-        if bare and PYTHON_TAG in self.tokenizer.get_vocab():
-            return own, Marker(PYTHON_TAG, None, one_line=False)
-        return (own,)
+        if not isinstance(self.body, Json):
+            return (own,)
+        # Small models forget the marker: a turn that is JSON, or JSON in a fence.
+        forgotten = Marker(f'{{"{self.body.name}":', None, at_start=True, one_line=False)
+        tag = Marker(PYTHON_TAG, None, one_line=False)
+        tags = (tag,) if bare and PYTHON_TAG in self.tokenizer.get_vocab() else ()
+        return own, *(() if bare else (forgotten,)), FENCED, *tags
 
     def with_tools(self, tools: Sequence[Tool]) -> Own:
         return replace(self, tools=tuple(tools))
@@ -70,7 +75,7 @@ class Own:
 
     def read(self, marker: Marker, body: str) -> list[Call]:
         calls = self.body.read(whole(marker, body), self.tools)
-        if marker.open.startswith("{"):  # an answer may be JSON, too
+        if marker is FENCED or marker.open.startswith("{"):  # an answer may be JSON, too
             names = {tool.name for tool in self.tools}
             return calls if all(call.name in names for call in calls) else []
         if not calls and marker.close is not None:
@@ -79,7 +84,7 @@ class Own:
         return calls
 
     def grammar(self, marker: Marker, written: str) -> tuple[str, str] | None:
-        return self.body.grammar(whole(marker, written), self.tools)
+        return None if marker is FENCED else self.body.grammar(whole(marker, written), self.tools)
 
     def behind(self, outcomes: Sequence[Outcome]) -> str:
         said = [

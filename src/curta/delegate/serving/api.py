@@ -111,7 +111,8 @@ class Api:
         wanted, read_tokens = await run_in_threadpool(self.wanted, asked)
         answer = Answer(self.engine, wanted, read_tokens)
         generator = self.engine.generator
-        opening = generator.protocol.open if generator.format.at_once else ""
+        format = (wanted[0].calling or generator.calling).format
+        opening = generator.protocol.open if format.at_once else ""
         shape = Shape(chat, self.name, opening)
         answer.begin()
         if asked.stream:
@@ -204,7 +205,7 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
         return generator.shaped(grammar), ""
     if not asked.tools:
         return None, ""
-    if type(generator.format) is Inline:
+    if generator.own is None and type(generator.format) is Inline:
         raise RefusedError(
             "tools: the model was taught to call the calculator, and knows no other calls; "
             "serve it with --format prompted",

@@ -12,7 +12,7 @@ from curta.delegate.tools.tool import Answer, refused
 from curta.errors import CalculatorError, ToolError
 
 ARGUMENTS = Arguments(
-    {"expression": Text()}, {"expression": "such as (1+2)*3/7, 20% of 80, sqrt(2)"}
+    {"expression": Text()}, {"expression": "numbers with operators and functions between them"}
 )
 
 
