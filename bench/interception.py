@@ -1,15 +1,17 @@
 """Benchmark of intercepted calls. Run: python bench/interception.py [--quick] [--model NAME]
 
-What a calculator costs while a language model writes, on the CPU: transformers' own `generate`
-beside curta's loop on text without calls; putting an answer behind a call beside a step of decoding
-and beside encoding the whole context again; many prompts at once beside one at a time. Both sides
-in one process, in turns, greedy, with the key-value cache.
+What tools cost while a language model writes, on the CPU: transformers' own `generate` beside
+curta's loop on text without calls, for each way to call; putting an answer behind a call beside a
+step of decoding and beside encoding the whole context again; many prompts at once beside one at a
+time; the server's streams beside one. Both sides in one process, in turns, greedy, with the
+key-value cache.
 """
 
 from __future__ import annotations
 
 import argparse
 import copy
+import threading
 import time
 from collections.abc import Callable, Sequence
 from statistics import median
@@ -18,7 +20,10 @@ from typing import Any
 import torch
 
 from curta.delegate import models
-from curta.delegate.interception.generator import CalcGenerator
+from curta.delegate.interception.generator import CalcGenerator, FormatName
+from curta.delegate.serving.engine import Engine
+from curta.delegate.serving.limits import Limits
+from curta.delegate.serving.writing import Failed, Finished, Told, Wanted
 from report import print_machine, print_table, spread
 
 PROMPTS = (
@@ -29,6 +34,13 @@ PROMPTS = (
 )
 CONTEXT = 300
 ANSWER = " = 2088"
+STREAMS = 32
+TEMPLATE = (
+    "{% if tools %}{{ tools | tojson }}\n{% endif %}{% for message in messages %}"
+    "{{ message.role }}: {% for call in message.tool_calls %}<tool_call>{{ {'name': "
+    "call.function.name, 'arguments': call.function.arguments} | tojson }}</tool_call>{% else %}"
+    "{{ message.content }}{% endfor %}<|im_end|>\n{% endfor %}assistant: "
+)
 
 
 def main() -> None:
@@ -42,19 +54,26 @@ def main() -> None:
     print(f"{__doc__.split(chr(10), 2)[2]}\n{arguments.model}, {arguments.threads} threads.")
     print("Medians (smallest-largest).\n")
     model, tokenizer = models.load(arguments.model, device="cpu")
-    generator = CalcGenerator(model, tokenizer)
+    tokenizer.chat_template = TEMPLATE  # the packaged model has none with tools
+    generators = {
+        name: CalcGenerator(model, tokenizer, format=name) for name in ("inline", "prompted", "own")
+    }
+    generator = generators["inline"]
     rounds, tokens = (3, 16) if arguments.quick else (9, 64)
-    cost_of_interception(generator, rounds, tokens)
+    cost_of_interception(generators, rounds, tokens)
     cost_of_an_answer(generator, rounds)
     gain_of_batches(generator, 1 if arguments.quick else 3, tokens)
+    gain_of_streams(generator, 1 if arguments.quick else 3, tokens)
 
 
-def cost_of_interception(generator: CalcGenerator, rounds: int, tokens: int) -> None:
+def cost_of_interception(
+    generators: dict[FormatName, CalcGenerator], rounds: int, tokens: int
+) -> None:
     """The same text by transformers' loop and by curta's."""
-    sides: dict[str, dict[str, Any]] = {
-        "transformers' generate": {},
-        "curta, calls intercepted": {"custom_generate": generator.loop},
-    }
+    generator = generators["inline"]
+    sides: dict[str, dict[str, Any]] = {"transformers' generate": {}}
+    for name, each in generators.items():
+        sides[f"curta, {name} calls intercepted"] = {"custom_generate": each.loop}
     rows = []
     for count in (1, 8):
         inputs = generator.inputs(asked(count))
@@ -137,6 +156,42 @@ def gain_of_batches(generator: CalcGenerator, rounds: int, tokens: int) -> None:
         [count, spread(rate, 1), spread(ratios(rate, rates["1"]))] for count, rate in rates.items()
     ]
     print_table("Prompts at once", ["prompts", "tokens/s", "to one at a time"], rows)
+
+
+def gain_of_streams(generator: CalcGenerator, rounds: int, tokens: int) -> None:
+    """Tokens a second of all streams that the server writes at once."""
+    engine = Engine(generator, Limits(batch=STREAMS, queue=STREAMS))
+    engine.ends = frozenset()  # each of them as long as the others
+
+    def write(count: int) -> None:
+        wanted = [Wanted(tuple(generator.encoded(prompt)), tokens) for prompt in asked(count)]
+        over = [threading.Event() for _ in wanted]
+
+        def hear(told: Told, event: threading.Event) -> None:
+            if isinstance(told, Finished | Failed):
+                event.set()
+
+        engine.submit(
+            [
+                (each, lambda told, event=event: hear(told, event))
+                for each, event in zip(wanted, over, strict=True)
+            ]
+        )
+        for event in over:
+            event.wait()
+
+    try:
+        sizes = (1, 8, STREAMS)
+        times = race({str(count): lambda count=count: write(count) for count in sizes}, rounds)
+    finally:
+        engine.stop()
+    rates = {
+        count: [int(count) * tokens / each for each in taken] for count, taken in times.items()
+    }
+    rows = [
+        [count, spread(rate, 1), spread(ratios(rate, rates["1"]))] for count, rate in rates.items()
+    ]
+    print_table("Streams of the server", ["streams", "tokens/s", "to one"], rows)
 
 
 def asked(count: int) -> list[str]:

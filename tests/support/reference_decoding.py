@@ -25,13 +25,14 @@ def decode(
 ) -> list[int]:
     """The tokens behind the prompt, answers among them; `processor` is one of `generate`."""
     written: list[int] = []
+    row.ends = ends
     while len(written) < tokens:
         given = torch.tensor([[*prompt, *written]], device=model.device)
         logits = model(input_ids=given, use_cache=False).logits
         scores = processor(given, row.narrowed(logits[0, -1].float())[None])
         choice = int(row.narrowed(scores[0]).argmax())
-        written += [choice] if choice in ends else row.take(choice, tokens - len(written))
-        if choice in ends or row.is_full:
+        written += row.take(choice, tokens - len(written))
+        if row.is_closed:
             break
     row.finish()
     return written

@@ -66,11 +66,13 @@ class Slow(Push):
 def engine(
     family: str = "grouped queries",
     processor: Callable[..., torch.Tensor] | None = None,
+    writes: CalcGenerator | None = None,
     **limits: Any,
 ) -> Iterator[Engine]:
     """An engine that is stopped at the end."""
     pushed = LogitsProcessorList([processor or Push()])
-    made = Engine(generator(family), Limits(**limits), new_processor=lambda length: pushed)
+    writes = writes or generator(family)
+    made = Engine(writes, Limits(**limits), new_processor=lambda length: pushed)
     try:
         yield made
     finally:
@@ -113,6 +115,7 @@ def server(
     *,
     name: str = NAME,
     send_buffer: int | None = None,
+    writes: CalcGenerator | None = None,
     **limits: Any,
 ) -> Iterator[Any]:
     """A server on a free port, in a thread; has `address` and `engine`.
@@ -121,7 +124,10 @@ def server(
     """
     from curta.delegate.serving.server import Server, bound
 
-    with engine(processor=processor, **limits) as made, bound("127.0.0.1", 0) as listener:
+    with (
+        engine(processor=processor, writes=writes, **limits) as made,
+        bound("127.0.0.1", 0) as listener,
+    ):
         if send_buffer is not None:
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, send_buffer)
         serving = Server(made, name)

@@ -193,3 +193,48 @@ class Push:
                 return [">>", ">>.", "5>>", "7>> so", "1>", "\n"]
             return [*"0123456789+-*/", "12", "5>>", "1>", ">>."]
         return [*"abcé .,", *BEGINNINGS[""], "<", "<end>"]
+
+
+TOOLS_CHAT = (
+    "{% if tools %}tools:{% for tool in tools %} {{ tool.function.name }}{% endfor %}. {% endif %}"
+    "{% for message in messages %}{{ message.role }}: "
+    "{% for call in message.tool_calls %}<tool_call>{{ {'name': call.function.name, "
+    "'arguments': call.function.arguments} | tojson }}</tool_call>{% else %}{{ message.content }}"
+    "{% endfor %}<end>\n{% endfor %}{% if add_generation_prompt %}assistant: {% endif %}"
+)
+
+
+@cache
+def tools_tokenizer() -> PreTrainedTokenizerFast:
+    """With a template that has tools, calls and answers."""
+    made = copy.deepcopy(tokenizer())
+    made.chat_template = TOOLS_CHAT
+    return made
+
+
+class PushTools(Push):
+    """Scores that make a model call a tool with one argument: what it is, is up to the model."""
+
+    def __init__(self, tool: str = "calculate", argument: str = '"expression": "') -> None:
+        super().__init__(window=120)
+        self.begins = f'{{"name": "{tool}", "arguments": {{{argument}'
+        self.ends = ('"' if argument.endswith('"') else "") + "}}</tool_call>"
+
+    def allowed(self, text: str) -> list[str]:
+        said = text.rpartition("assistant: ")[2]
+        _, opened, body = said.rpartition("<tool_call>")
+        if not opened:
+            begun = said[said.rfind("<") :] if "<" in said else ""
+            if begun and "<tool_call>".startswith(begun):
+                return ["<tool_call>"[len(begun)]]
+            if len(said) < 3:
+                return [*"abcé "]
+            return ["<end>"] if "tool: " in text else ["<"]
+        if len(body) < len(self.begins):
+            return [self.begins[len(body)]]
+        given, value = body[len(self.begins) :], 4
+        if len(given) < value:
+            adds = self.begins.endswith('"') and len(given) in (1, 2) and "+" not in given
+            return [*"123456789", *("+" if adds else "")]
+        written = len(given) - value
+        return [self.ends[written]] if written < len(self.ends) else ["<end>"]

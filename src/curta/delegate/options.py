@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -39,21 +40,37 @@ class Answering(Calculating):
     model:       on the Hub, or a folder
     adapter:     from curta delegate train
     device:      as cpu or cuda:1 (a GPU if there is one)
-    constrained: inside of a call, only what can become an expression may be written
+    constrained: inside of a call, only what can become one may be written
+    format:      how it calls: inline (an adapter has taught it), prompted (the same, explained in
+                 the prompt), or own, the model's own tool calls (what it can do best)
+    tool:        a further tool: a file of C or WebAssembly, or one function, as
+                 dates.c:days_between or stats.py:describe (Python is not sandboxed)
     """
 
     model: str = option(SMOLLM2, metavar="NAME")
     adapter: str | None = option(None, metavar="FOLDER")
     device: str | None = None
     constrained: bool = False
+    format: Literal["inline", "prompted", "own"] | None = None
+    tool: tuple[str, ...] = option((), metavar="FILE[:NAME]")
 
     def generator(self) -> CalcGenerator:
         """The model, loaded, with everything around it."""
         from curta.delegate import calculator, models
         from curta.delegate.interception.generator import CalcGenerator
+        from curta.delegate.tools.words import tools_of
 
         adapter = Path(self.adapter) if self.adapter else None
+        tools = tools_of(self.tool)
         models.warn_untaught(self.model, adapter)
         model, tokenizer = models.load(self.model, adapter=adapter, device=self.device)
-        computes = calculator.Calculator(self.backend)
-        return CalcGenerator(model, tokenizer, calculator=computes, constrained=self.constrained)
+        made = CalcGenerator(
+            model,
+            tokenizer,
+            calculator=calculator.Calculator(self.backend),
+            tools=tools,
+            format=self.format,
+            constrained=self.constrained,
+        )
+        print(f"{self.model} writes {made.calling.format.name}", file=sys.stderr)
+        return made

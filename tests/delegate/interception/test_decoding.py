@@ -353,13 +353,14 @@ def test_a_constraint_holds_against_what_keeps_the_likeliest() -> None:
 
 def test_the_budget_of_a_constraint_is_the_calculators() -> None:
     small = Calculator(budget=Budget(steps=3))
-    constraint = CalcGenerator(
+    calling = CalcGenerator(
         model("grouped queries"), tokenizer(), calculator=small, constrained=True
-    ).constraint
-    assert constraint is not None
+    ).calling
+    (marker,) = calling.format.markers
+    assert calling.constraint is not None
     plus = tokenizer().convert_tokens_to_ids("+")
-    assert plus in constraint.allowed("1")
-    assert plus not in constraint.allowed("1+2")
+    assert calling.constraint.allowed(marker, "1")[plus]
+    assert not calling.constraint.allowed(marker, "1+2")[plus]
 
 
 class Calls(Push):

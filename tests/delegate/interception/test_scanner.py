@@ -8,16 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
 from curta.errors import UserError
 
 PROTOCOL = Protocol(longest=20)
+MARKERS = Inline(PROTOCOL).markers
+
+
+def call(expression: str) -> Closed:
+    return Closed(*MARKERS, f" {expression}", f" {expression}>>", "")
 
 
 def scan(pieces: list[str]) -> list[Found]:
     """All that is found, as if nothing were put behind calls."""
-    scanner = Scanner(PROTOCOL)
+    scanner = Scanner(MARKERS, PROTOCOL.longest)
     found: list[Found] = []
     for piece in pieces:
         rest = piece
@@ -37,7 +43,7 @@ def merged(found: list[Found]) -> list[Found]:
             result[-1] = Text(result[-1].text + each.text)
         else:
             result.append(
-                Closed(each.expression, each.text, "") if isinstance(each, Closed) else each
+                Closed(each.marker, each.body, each.text, "") if isinstance(each, Closed) else each
             )
     return result
 
@@ -63,7 +69,7 @@ def test_no_character_is_lost(text: str) -> None:
 
 @given(TEXTS)
 def test_text_is_held_only_while_it_could_open_a_call(text: str) -> None:
-    scanner = Scanner(PROTOCOL)
+    scanner = Scanner(MARKERS, PROTOCOL.longest)
     scanner.feed(text.replace(PROTOCOL.open, ""))
     if not scanner.inside:
         assert PROTOCOL.open.startswith(scanner.held)
@@ -72,12 +78,12 @@ def test_text_is_held_only_while_it_could_open_a_call(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a<<calc: 1+2>>b", [Text("a"), Opened("<<calc:"), Closed("1+2", " 1+2>>", ""), Text("b")]),
-        ("<<calc:>>", [Opened("<<calc:"), Closed("", ">>", "")]),
+        ("a<<calc: 1+2>>b", [Text("a"), Opened("<<calc:"), call("1+2"), Text("b")]),
+        ("<<calc:>>", [Opened("<<calc:"), Closed(*MARKERS, "", ">>", "")]),
         ("<<calc: 1", [Opened("<<calc:"), Abandoned(" 1")]),
         ("<<calc: 1\n>>", [Opened("<<calc:"), Abandoned(" 1"), Text("\n>>")]),
-        ("<<calc: <<calc: 1>>", [Opened("<<calc:"), Closed("<<calc: 1", " <<calc: 1>>", "")]),
-        ("<<<calc: 1>>>", [Text("<"), Opened("<<calc:"), Closed("1", " 1>>", ""), Text(">")]),
+        ("<<calc: <<calc: 1>>", [Opened("<<calc:"), call("<<calc: 1")]),
+        ("<<<calc: 1>>>", [Text("<"), Opened("<<calc:"), call("1"), Text(">")]),
         ("<<calculate: 1>>", [Text("<<calculate: 1>>")]),
         (
             "<<calc:" + "1" * 30 + ">>",
@@ -90,7 +96,7 @@ def test_what_is_a_call(text: str, expected: list[Found]) -> None:
 
 
 def test_calls_beyond_the_number_allowed_are_text() -> None:
-    scanner = Scanner(Protocol(most_calls=1))
+    scanner = Scanner(MARKERS, most_calls=1)
     assert isinstance(scanner.feed("<<calc: 1>>")[-1], Closed)
     assert scanner.feed("<<calc: 1>>") == [Text("<<calc: 1>>")]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import time
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,7 +15,8 @@ pytest.importorskip("transformers")
 import torch
 
 from curta.delegate.interception import caches
-from curta.delegate.serving.batch import Batch, Model, joined
+from curta.delegate.interception.batch import Batch, joined
+from curta.delegate.serving import probing
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.writing import Failed, Finished, Wanted
 from tests.support.served import (
@@ -102,39 +104,39 @@ def test_caches_that_cannot_be_joined_are_served_one_by_one(
 def test_a_model_whose_rows_disturb_each_other_is_found_out() -> None:
     """Positions of a row that depend on the longest one beside it."""
 
-    class Disturbed(Model):
-        def step(self, tokens: torch.Tensor, mask: torch.Tensor, cache: object) -> tuple:
-            scores, cache = super().step(tokens, mask, cache)
-            return scores + (mask.shape[1] - mask.sum(dim=1, keepdim=True)), cache
+    class Disturbed(Batch):
+        def scores(self, tokens: torch.Tensor, count: int) -> torch.Tensor:
+            scores, mask = super().scores(tokens, count), self.given["attention_mask"]
+            return scores + (mask.shape[1] - mask.sum(dim=1, keepdim=True))
 
-    assert Model(model("grouped queries")).joins
-    assert not Disturbed(model("grouped queries")).joins
+    tried = model("grouped queries")
+    assert probing.joins(tried)
+    assert not probing.joins(tried, lambda: Disturbed(tried, [], appends=True))
 
 
 @pytest.mark.parametrize("family", FAMILIES)
 def test_a_model_that_forgets_when_tokens_are_appended_is_found_out(family: str) -> None:
     """By its type or by trying: two tokens at once, against one after the other."""
-    made = Model(model(family))
     row = torch.randint(2, 90, (1, 12), generator=torch.Generator().manual_seed(0))
-    ones = torch.ones_like(row)
     scores = []
     for ends in ((10, 11, 12), (10, 12)):
-        begin, cache = 0, None
+        begin, batch = 0, probing.begun(model(family))
         for end in ends:
-            found, cache = made.step(row[:, begin:end], ones[:, :end], cache)
+            found = batch.scores(row[:, begin:end], end - begin)
             begin = end
         scores.append(found)
-    assert torch.allclose(*scores, atol=1e-3) or not made.appends
+    assert torch.allclose(*scores, atol=1e-3) or not probing.appends(model(family))
 
 
 def test_what_no_list_knows_is_found_out_by_trying() -> None:
-    class Forgetful(Model):
-        def step(self, tokens: torch.Tensor, mask: torch.Tensor, cache: object) -> tuple:
-            scores, after = super().step(tokens, mask, cache)
-            return scores + float(cache is not None and tokens.shape[1] > 1), after
+    class Forgetful(Batch):
+        def scores(self, tokens: torch.Tensor, count: int) -> torch.Tensor:
+            begun = self.outputs is not None
+            return super().scores(tokens, count) + float(begun and count > 1)
 
-    assert Model(model("grouped queries")).appends
-    assert not Forgetful(model("grouped queries")).appends
+    tried = model("grouped queries")
+    assert probing.appends(tried)
+    assert not probing.appends(tried, lambda: Forgetful(tried, [], appends=True))
 
 
 def test_kinds_of_rotation_that_depend_on_the_batch() -> None:
@@ -147,27 +149,20 @@ def test_kinds_of_rotation_that_depend_on_the_batch() -> None:
 @pytest.mark.parametrize("family", FAMILIES)
 def test_rows_that_leave_and_join_have_the_cache_they_had(family: str) -> None:
     """Against one pass over the whole row, after every change of the batch."""
-    made = Model(model(family))
     rows = [torch.randint(2, 90, (length,)).tolist() for length in (5, 21, 12, 30)]
-    batches = []
-    for row in rows:
-        given_row = torch.tensor([row[:-2]])
-        ones = torch.ones_like(given_row)
-        _, cache = made.step(given_row, ones, None)
-        batches.append(Batch([], cache, ones))
     for leaving in ([0, 2, 3], [2], [0]):
-        batch = joined(batches)
-        mask = batch.mask[leaving]
-        length = int(mask.sum(dim=1).max())
-        cache = caches.keep(batch.cache, leaving, length)
-        mask = mask[:, -length:]
+        batches = []
+        for row in rows:
+            batches.append(Batch(model(family), [row], appends=True))
+            batches[-1].scores(torch.tensor([row[:-2]]), len(row) - 2)
+        batch = joined(batches).part(leaving)
+        assert batch is not None
+        assert batch.rows == [rows[row] for row in leaving]
         for step in (2, 1):
-            tokens = torch.tensor([[rows[row][-step]] for row in leaving])
-            mask = torch.cat([mask, torch.ones_like(tokens)], dim=1)
-            scores, cache = made.step(tokens, mask, cache)
+            scores = batch.scores(torch.tensor([[rows[row][-step]] for row in leaving]), 1)
             for place, row in enumerate(leaving):
                 whole = torch.tensor([rows[row][: len(rows[row]) - step + 1]])
-                right, _ = made.step(whole, torch.ones_like(whole), None)
+                right = probing.begun(model(family)).scores(whole, whole.shape[1])
                 # some of the families compute their states in float32
                 assert torch.allclose(scores[place], right[0], atol=1e-3), (leaving, step, row)
 
@@ -246,16 +241,18 @@ def test_time_that_is_over() -> None:
         assert made.running == 0
 
 
-def test_a_prompt_that_is_still_read_when_time_is_over_is_an_error() -> None:
+def test_a_prompt_that_is_still_read_when_time_is_over_is_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     prompt = tokens_of("grouped queries", "b <<calc: 2*3>> = 6 and c" * 8)
+    quick = Batch.scores
+
+    def scores(batch: Batch, *given: Any) -> torch.Tensor:
+        time.sleep(0.02)
+        return quick(batch, *given)
+
     with engine(time_limit=0.3, prompt_step=1) as made:
-        quick = made.model.step
-
-        def step(*given: object) -> tuple:
-            time.sleep(0.02)
-            return quick(*given)
-
-        made.model.step = step
+        monkeypatch.setattr(Batch, "scores", scores)
         end = submit(made, Wanted(prompt, 4))[0].wait().end
         assert isinstance(end, Failed)
         assert (end.refusal.status, end.refusal.code) == (503, "time_limit")
@@ -269,7 +266,7 @@ def test_what_breaks_between_two_steps_is_told(monkeypatch: pytest.MonkeyPatch) 
     short, long = (tokens_of("grouped queries", prompt) for prompt in ("a", "ab, 12 c"))
 
     def broken(batch: Batch, rows: list[int]) -> Batch | None:
-        if 0 < len(rows) < len(batch.writings):
+        if 0 < len(rows) < len(batch.rows):
             raise MemoryError("no room")
         return part(batch, rows)
 

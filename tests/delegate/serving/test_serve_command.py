@@ -19,7 +19,7 @@ pytest.importorskip("uvicorn")
 from curta.app.command_line import main, read
 from curta.delegate.serving.limits import Limits
 from curta.errors import UserError
-from tests.support.tiny_language_models import chat_tokenizer, model
+from tests.support.tiny_language_models import chat_tokenizer, model, tools_tokenizer
 
 SCRIPT = "import sys; from curta.app.entry import main; sys.exit(main())"
 IMPORTS = """
@@ -53,6 +53,41 @@ def test_the_calculator_is_the_one_that_is_named(monkeypatch: pytest.MonkeyPatch
     _, options = read("serve", ["--model", "m", "--backend", "machine", "--device", "cpu"])
     assert options.generator().calculator is exact
     assert asked == ["machine"]
+
+
+def test_tools_and_formats_are_options(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from curta.delegate import models
+
+    monkeypatch.setattr(
+        models, "load", lambda *given, **options: (model("grouped queries"), tools_tokenizer())
+    )
+    describe = f"{Path(__file__).parent.parent}/tools/statistics_tool.py:describe"
+    _, options = read("serve", ["--model", "m", "--tool", describe])
+    made = options.generator()
+    assert [tool.name for tool in made.tools] == ["calculate", "describe"]
+    assert "m writes the model's own tool calls (<tool_call>)" in capsys.readouterr().err
+    _, options = read("serve", ["--model", "m", "--format", "inline"])
+    assert options.generator().calling.format.name == "inline calls"
+    _, options = read("serve", ["--model", "m", "--tool", "absent.c"])
+    with pytest.raises(UserError, match=r"there is no file absent\.c"):
+        options.generator()
+
+
+def test_tools_need_a_marker_that_can_have_their_names() -> None:
+    from curta.delegate.interception.generator import CalcGenerator
+    from curta.delegate.interception.protocol import Protocol
+    from curta.delegate.tools.python import python_tool
+
+    describe = python_tool(f"{Path(__file__).parent.parent}/tools/statistics_tool.py", "describe")
+    with pytest.raises(UserError, match="leave out --tool, or the adapter"):
+        CalcGenerator(
+            model("grouped queries"),
+            chat_tokenizer(),
+            protocol=Protocol(open="[[", close="]]"),
+            tools=[describe],
+        )
 
 
 @pytest.mark.parametrize(

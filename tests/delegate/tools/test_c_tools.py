@@ -6,7 +6,9 @@ import ctypes
 import math
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
@@ -16,6 +18,7 @@ from hypothesis import strategies as st
 from curta.delegate.tools import Tool, wrapper
 from curta.delegate.tools.program import ProgramTool
 from curta.delegate.tools.signature import Function
+from curta.delegate.tools.tool import GIVEN_UP
 from curta.engine.toolchain import build_library
 from curta.errors import ToolError
 
@@ -242,3 +245,13 @@ def test_arrays_of_two_types_are_multiplied_alike(
 @given(values=st.lists(INTS, max_size=20))
 def test_an_array_is_sorted_in_its_place(values: list[int], tools: Tools) -> None:
     assert tools["sort"].call({"values": values}).value == sorted(values)
+
+
+def test_a_call_that_nobody_waits_for_ends(tools: Tools) -> None:
+    given_up = Event()
+    given_up.set()
+    context = copy_context()
+    context.run(GIVEN_UP.set, given_up)
+    answer = context.run(tools["spin"].call, {})
+    assert answer.error == "nobody waits for the call any more"
+    assert answer.tokens < 50_000_000

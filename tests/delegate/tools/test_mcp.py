@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
@@ -17,6 +18,8 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 
 import anyio
 from mcp import Client, StdioServerParameters, stdio_client
+
+from curta.delegate.tools.tool import Answer, is_given_up
 
 HERE = Path(__file__).parent
 COMMAND = ["-m", "curta", "mcp", "--tool", f"{HERE}/tools.c:gcd", "--seconds", "60"]
@@ -137,6 +140,31 @@ def test_a_client_that_vanishes_leaves_room_for_others(address: str) -> None:
             return (await structure(client, "gcd", a=4, b=6))["value"]
 
     assert anyio.run(vanish_and_ask) == 2
+
+
+def test_a_call_ends_when_its_client_gives_up() -> None:
+    from curta.delegate.tools.mcp_server import call_of
+
+    class Endless:
+        name = "endless"
+
+        def __init__(self) -> None:
+            self.ended = threading.Event()
+
+        def call(self, arguments: Any) -> Answer:
+            while not is_given_up():
+                time.sleep(0.01)
+            self.ended.set()
+            return Answer("")
+
+    tool = Endless()
+
+    async def give_up() -> None:
+        with anyio.move_on_after(0.2):
+            await call_of(tool, {}, anyio.CapacityLimiter(1))
+
+    anyio.run(give_up)
+    assert tool.ended.wait(10)
 
 
 def test_pages_of_the_web_cannot_have_a_browser_ask(address: str) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from contextvars import copy_context
 from pathlib import Path
+from threading import Event, Timer
 from typing import Any
 
 import pytest
 
 from curta.delegate.tools import Bounds
 from curta.delegate.tools.python import PythonTool, kind_of, python_tool
+from curta.delegate.tools.tool import GIVEN_UP
 from curta.errors import UserError
 
 FILE = str(Path(__file__).with_name("statistics_tool.py"))
@@ -94,3 +97,12 @@ def test_kinds_in_each_other() -> None:
             "additionalProperties": {"anyOf": [{"type": "integer"}, {"enum": [None]}]},
         },
     }
+
+
+def test_a_call_that_nobody_waits_for_ends() -> None:
+    given_up = Event()
+    Timer(1.5, given_up.set).start()
+    context = copy_context()
+    context.run(GIVEN_UP.set, given_up)
+    answer = context.run(tool("slow", Bounds(seconds=600)).call, {})
+    assert (answer.text, answer.error) == ("given up", "nobody waits for the call any more")

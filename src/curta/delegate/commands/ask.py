@@ -32,6 +32,8 @@ def run(options: Options) -> int:
     """The answer as it comes; calls in colour where there is a terminal."""
     if options.max_new_tokens < 1:
         raise DataError(f"--max-new-tokens {options.max_new_tokens}: at least 1")
+    from curta.delegate.interception.events import shown
+
     question = " ".join(options.question)
     if not question.strip():
         raise DataError("there is no question")
@@ -39,28 +41,39 @@ def run(options: Options) -> int:
     chats = getattr(generator.tokenizer, "chat_template", None) is not None
     prompt = [{"role": "user", "content": question}] if chats else f"{question}\n"
     put = coloured() if sys.stdout.isatty() else plain
+    at_once = generator.calling.format.at_once
     for event in generator.stream(prompt, max_new_tokens=options.max_new_tokens):
-        put(event)
+        put(event, shown(event, at_once=at_once))
     print()
     return 0
 
 
-def plain(event: Event) -> None:
+def plain(event: Event, text: str) -> None:
     """The text and nothing else."""
-    print(event.text, end="", flush=True)
+    print(text, end="", flush=True)
 
 
-def coloured() -> Callable[[Event], None]:
+def coloured() -> Callable[[Event, str], None]:
     """Calls and their answers in colours; what was refused in red."""
     from rich.console import Console
     from rich.text import Text
 
-    from curta.delegate.interception.events import CallRejected, CallResult, CallStarted
+    from curta.delegate.interception.events import (
+        CallRejected,
+        CallResult,
+        CallStarted,
+        CallWritten,
+    )
 
     console: Any = Console(highlight=False, soft_wrap=True)
-    styles = {CallStarted: "cyan", CallResult: "bold cyan", CallRejected: "red"}
+    styles = {
+        CallStarted: "cyan",
+        CallWritten: "cyan",
+        CallResult: "bold cyan",
+        CallRejected: "red",
+    }
 
-    def put(event: Event) -> None:
-        console.print(Text(event.text, styles.get(type(event), "")), end="")
+    def put(event: Event, text: str) -> None:
+        console.print(Text(text, styles.get(type(event), "")), end="")
 
     return put

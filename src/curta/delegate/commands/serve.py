@@ -15,9 +15,9 @@ from curta.terminal import spinning
 
 @dataclass(frozen=True)
 class Options(Answering):
-    """Serve a language model that calls the calculator, as OpenAI's API does: chat and completions,
-    streaming or not, for many clients at once; calls are answered while the model writes. Ends with
-    Ctrl-C.
+    """Serve a language model that calls tools, as OpenAI's API does: chat and completions,
+    streaming or not, for many clients at once. Calls of the calculator and of --tool are answered
+    while the model writes, those of a client's tools by the client. Ends with Ctrl-C.
 
     served_name: what clients call it (its own name)
     host:        where to listen

@@ -1,17 +1,23 @@
-"""The rows of a batch that a model still works on: those that are done leave it.
+"""Rows that go through a model together: one step for all of them, rows that join, rows that leave.
 
-Only the model's pass gets smaller. Whatever else `generate` does, with scores or to decide when to
-stop, sees all rows as before.
+A step feeds every row what waits for it, has those choose that have nothing left, and lets those go
+that are done. Masks, positions and caches are transformers' own `model_kwargs`, so that whatever a
+model makes of them is right; rows are padded on the left. `generate` is a batch that nobody joins.
 """
 
 from __future__ import annotations
 
+import copy
+import inspect
 from collections.abc import Sequence
 from typing import Any
+from typing import Protocol as Interface
 
 import torch
+from torch.nn.functional import pad
 
 from curta.delegate.interception import caches
+from curta.delegate.interception.row import Row
 
 ROWS_OF = {"attention_mask": 0, "token_type_ids": 0, "position_ids": -2}
 """What a pass is given that has a row for each row of the batch, and in which dimension."""
@@ -19,52 +25,166 @@ ROWS_OF = {"attention_mask": 0, "token_type_ids": 0, "position_ids": -2}
 CACHES = ("past_key_values", "cache_params")
 """What models call their cache."""
 
-WORTHWHILE = 0.75
-"""Rows leave when no more than this share of them goes on: it costs a copy of the cache."""
+ONE_BY_ONE = frozenset({"falcon_mamba", "jamba", "mamba", "mamba2", "zamba"})
+"""Models whose state is not the same if several tokens are appended to it at once: they begin a new
+one. (A server tries it, too; `generate` has no pass to spare.)"""
+
+
+class Chooses(Interface):
+    """What is done with scores."""
+
+    def choose(self, batch: Batch, scores: torch.Tensor) -> None:
+        """Have rows take tokens, by the scores of what is next."""
+
+    def all_tokens(self, batch: Batch, fed: torch.Tensor) -> torch.Tensor:
+        """What a pass is given: at least the tokens that are fed, or all there are of each row."""
 
 
 class Batch:
-    """Which rows a model works on."""
+    """Rows, and what a model remembers of them.
 
-    def __init__(self, rows: int, device: torch.device) -> None:
-        self.rows = rows
-        self.going = torch.arange(rows, device=device)
+    given:   what transformers gives the model with each pass, up to the last one
+    outputs: of the last pass, with the cache in it; None before the first
+    appends: whether a row that is alone may be fed several tokens at once
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        rows: Sequence[Row],
+        given: dict[str, Any] | None = None,
+        outputs: Any = None,
+        *,
+        appends: bool,
+        padding: int = 0,
+    ) -> None:
+        self.model = model
+        self.rows = list(rows)
+        self.given = given or {}
+        self.outputs = outputs
+        self.appends = appends
+        self.padding = padding
 
     @property
-    def is_whole(self) -> bool:
-        """Whether no row has left."""
-        return len(self.going) == self.rows
+    def cache_name(self) -> str:
+        """What the model calls its cache, if it has one."""
+        return next((name for name in CACHES if self.outputs.get(name) is not None), "")
 
-    def leave(self, done: Sequence[bool], model_kwargs: dict[str, Any]) -> dict[str, Any]:
-        """Let the rows go that are done, if that is worth it and the cache can do without them."""
-        places = [place for place, row in enumerate(self.going.tolist()) if not done[row]]
-        if len(places) > WORTHWHILE * len(self.going) or not can_leave(model_kwargs):
-            return model_kwargs
-        kept = torch.tensor(places, device=self.going.device)
-        self.going = self.going[kept]
-        fewer = dict(model_kwargs)
-        for name, value in model_kwargs.items():
-            if name in CACHES:
-                fewer[name] = caches.keep(value, places)
-            elif isinstance(value, torch.Tensor):
-                fewer[name] = value.index_select(ROWS_OF[name], kept)
-        return fewer
+    @property
+    def cache(self) -> Any:
+        """What the model remembers."""
+        return self.outputs.get(self.cache_name) if self.cache_name else None
 
-    def of(self, everything: torch.Tensor) -> torch.Tensor:
-        """The rows that go on."""
-        return everything if self.is_whole else everything[self.going]
+    def step(self, chooses: Chooses, count: int | None = None) -> Batch | None:
+        """One pass, and the rows that go on; `count` tokens of each, or as many as can be."""
+        if count is None:
+            alone = len(self.rows) == 1 and self.appends
+            count = len(self.rows[0].waiting) if alone else 1
+        fed = torch.tensor([self.popped(row, count) for row in self.rows], device=self.model.device)
+        chooses.choose(self, self.scores(chooses.all_tokens(self, fed), count))
+        return self.going_on()
 
-    def spread(self, rows: torch.Tensor) -> torch.Tensor:
-        """A model's rows among all; zeros where there is none any more."""
-        if self.is_whole:
-            return rows
-        everything = rows.new_zeros((self.rows, *rows.shape[1:]))
-        everything[self.going] = rows
-        return everything
+    def popped(self, row: Row, count: int) -> list[int]:
+        """So many tokens of what waits for a row."""
+        if row.done:
+            return [self.padding] * count
+        row.tokens += count
+        return [row.waiting.popleft() for _ in range(count)]
+
+    @torch.no_grad()
+    def scores(self, tokens: torch.Tensor, count: int) -> torch.Tensor:
+        """One pass with the last `count` tokens: the scores of what is next."""
+        is_first = self.outputs is None
+        if is_first:
+            self.given = beginning(self.model, tokens)
+        else:
+            self.given = self.model._update_model_kwargs_for_generation(
+                self.outputs, dict(self.given), num_new_tokens=count
+            )
+        inputs = self.model.prepare_inputs_for_generation(
+            tokens,
+            next_sequence_length=count if self.given["use_cache"] else None,
+            is_first_iteration=is_first,
+            **self.given,
+        )
+        self.outputs = self.model(**inputs, return_dict=True)
+        scores: torch.Tensor = self.outputs.logits[:, -1]
+        return scores
+
+    def due(self) -> list[int]:
+        """The places of rows that choose now."""
+        return [n for n, row in enumerate(self.rows) if not row.done and not row.waiting]
+
+    def going_on(self) -> Batch | None:
+        """Without the rows that are done, if the cache can do without them."""
+        places = [n for n, row in enumerate(self.rows) if not row.done]
+        if not places or len(places) == len(self.rows) or self.can_be_parted():
+            return self.part(places)
+        return self
+
+    def can_be_parted(self) -> bool:
+        """Whether all that a pass is given is known to have rows, or none."""
+        return caches.can_be_parted(self.cache) and all(
+            name in ROWS_OF and value.shape[ROWS_OF[name]] == len(self.rows)
+            for name, value in self.given.items()
+            if isinstance(value, torch.Tensor)
+        )
+
+    def part(self, places: Sequence[int]) -> Batch | None:
+        """These rows only; padding that all of them have is cut off."""
+        if len(places) == len(self.rows):
+            return self
+        if not places:
+            return None
+        kept = torch.tensor(places, device=self.model.device)
+        mask = self.given.get("attention_mask")
+        length = None if mask is None else int(mask[kept].sum(dim=-1).max())
+        made = self.with_cache(caches.keep(self.cache, list(places), length))
+        made.rows = [self.rows[n] for n in places]
+        for name in ROWS_OF.keys() & made.given.keys():
+            value = made.given[name].index_select(ROWS_OF[name], kept)
+            made.given[name] = value if length is None else value[..., -length:]
+        return made
+
+    def with_cache(self, cache: Any) -> Batch:
+        """The same with another cache."""
+        made = copy.copy(self)
+        made.outputs = copy.copy(self.outputs)
+        made.outputs[self.cache_name] = cache
+        made.given = {n: cache if n in CACHES else value for n, value in self.given.items()}
+        return made
 
 
-def can_leave(model_kwargs: dict[str, Any]) -> bool:
-    """Whether all that a pass is given is known to have rows, or none."""
-    given = [model_kwargs[name] for name in CACHES if model_kwargs.get(name) is not None]
-    tensors = {name for name, value in model_kwargs.items() if isinstance(value, torch.Tensor)}
-    return len(given) == 1 and caches.can_be_parted(given[0]) and tensors <= ROWS_OF.keys()
+def joined(batches: Sequence[Batch]) -> Batch:
+    """All rows in one batch."""
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    lengths = [length_of(batch) for batch in batches]
+    made = first.with_cache(caches.join([batch.cache for batch in batches], lengths))
+    for name in ROWS_OF.keys() & first.given.keys():
+        made.given[name] = torch.cat(
+            [
+                pad(batch.given[name], (max(lengths) - length, 0))
+                for batch, length in zip(batches, lengths, strict=True)
+            ]
+        )
+    made.rows = [row for batch in batches for row in batch.rows]
+    return made
+
+
+def length_of(batch: Batch) -> int:
+    """Of the longest row."""
+    return int(batch.given["attention_mask"].shape[-1])
+
+
+def beginning(model: Any, tokens: torch.Tensor) -> dict[str, Any]:
+    """What a pass over the first tokens of rows is given, none of which is padding."""
+    ones = torch.ones_like(tokens)
+    given: dict[str, Any] = {"attention_mask": ones, "use_cache": True}
+    taken = inspect.signature(model.forward).parameters
+    if "position_ids" in taken:
+        given["position_ids"] = ones.cumsum(dim=-1) - 1
+    if "logits_to_keep" in taken:
+        given["logits_to_keep"] = 1
+    return given

@@ -1,20 +1,25 @@
-"""Constrained decoding: inside of a call only tokens that can still become an expression.
+"""Constrained decoding: inside of a call only tokens with which it can still become one.
 
-A tokenizer's tokens are put into a tree by their texts. What may follow is found by walking down
-that tree and along `calculator.prefixes` at once, so whole branches are left out together.
+For expressions a tokenizer's tokens are put into a tree by their texts. What may follow is found by
+walking down that tree and along `calculator.prefixes` at once, so whole branches are left out
+together. JSON is left to llguidance, which knows schemas.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
+import torch
+from torch.nn.functional import pad
+
 from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.prefixes import CHARACTERS, State, begin
-from curta.delegate.interception.pieces import TokenText
-from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.formats import Format, Marker
+from curta.delegate.interception.pieces import INCOMPLETE, Fragments, TokenText
 
 
 @dataclass(slots=True)
@@ -37,14 +42,13 @@ class Place:
     closing: int = 0
 
 
-class Constraint:
-    """Which tokens keep a call valid; for one tokenizer."""
+class Expressions:
+    """Which tokens keep an expression valid; for one tokenizer."""
 
-    def __init__(self, tokenizer: Any, protocol: Protocol, budget: Budget) -> None:
-        self.close = protocol.close
-        characters = min(budget.characters, protocol.longest)
-        self.budget = replace(budget, characters=characters)
-        self.tree = tree(tokenizer, CHARACTERS | set(protocol.close))
+    def __init__(self, tokenizer: Any, close: str, budget: Budget) -> None:
+        self.close = close
+        self.budget = budget
+        self.tree = tree(tokenizer, CHARACTERS | set(close))
         self.allowed = lru_cache(maxsize=1024)(self.find_allowed)
 
     def find_allowed(self, written: str) -> tuple[int, ...]:
@@ -79,6 +83,166 @@ class Constraint:
             else:
                 yield from further.tokens
                 yield from self.below(further, after)
+
+
+class Constraint:
+    """Narrows scores in calls, or in a whole answer (`shape`, in Lark's words)."""
+
+    def __init__(
+        self, tokenizer: Any, format: Format, budget: Budget, shape: str | None = None
+    ) -> None:
+        self.tokenizer = tokenizer
+        self.format = format
+        self.budget = replace(budget, characters=min(budget.characters, format.longest or 1))
+        self.shape = shape
+        self.expressions: dict[str, Expressions] = {}
+        self.fragments = Fragments(tokenizer)
+
+    def narrowed(self, scores: torch.Tensor, marker: Marker | None, written: str) -> torch.Tensor:
+        """Scores of tokens that may follow; `written` stands behind the marker, or is all."""
+        allowed = self.allowed(marker, written)
+        if allowed is None:
+            return scores
+        allowed = pad(allowed, (0, len(scores) - len(allowed))).to(scores.device)
+        narrow = scores.masked_fill(~allowed, -math.inf)
+        return scores if narrow.max() == -math.inf else narrow
+
+    def allowed(self, marker: Marker | None, written: str) -> torch.Tensor | None:
+        """Whether each token may follow; None if all may."""
+        if marker is None:
+            found = None if self.shape is None else (self.shape, written)
+        else:
+            found = self.format.grammar(marker, written)
+        if found is None:
+            return None
+        grammar, text = found
+        guide = grammars(self.tokenizer) if grammar else None
+        if marker is None or (guide and marker.close is None):
+            return guide.allowed(grammar, text, ends=marker is None) if guide else None
+        close = marker.close or ""
+        if guide is not None:
+            return self.guided_to(close, guide, grammar, text)
+        if close not in self.expressions:
+            self.expressions[close] = Expressions(self.tokenizer, close, self.budget)
+        tokens = self.expressions[close].allowed(text)
+        mask = torch.zeros(len(self.tokenizer), dtype=torch.bool)
+        mask[list(tokens)] = True
+        return mask if tokens else None
+
+    def guided_to(
+        self, close: str, guide: Grammars, grammar: str, text: str
+    ) -> torch.Tensor | None:
+        """The same in a call that something closes; part of that may be written."""
+        for count in range(len(close) - 1, -1, -1):
+            complete = text[: len(text) - count]
+            if not text.endswith(close[:count]) or not guide.is_complete(grammar, complete):
+                continue
+            mask = torch.zeros(len(self.tokenizer), dtype=torch.bool)
+            further = None if count else guide.allowed(grammar, text, ends=True)
+            if further is not None:  # space
+                mask = further.clone()
+                mask[self.tokenizer.eos_token_id] = False
+            mask[self.fragments.encode(close[count:])[0]] = True
+            return mask
+        return guide.allowed(grammar, text, ends=False)
+
+
+class Grammars:
+    """Which tokens may follow in texts with a grammar."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokens = guided(tokenizer)
+        self.matcher = lru_cache(maxsize=16)(self.new_matcher)
+
+    def new_matcher(self, grammar: str) -> Any:
+        from llguidance import LLMatcher
+
+        return LLMatcher(self.tokens, LLMatcher.grammar_from_lark(grammar), log_level=0)
+
+    def read(self, grammar: str, text: str) -> Any:
+        """What has read a text; None if that does not fit."""
+        matcher = self.matcher(grammar)
+        matcher.reset()
+        if text and not matcher.consume_tokens(self.tokens.tokenize_str(text)):
+            self.matcher.cache_clear()  # one that has failed stays so
+            return None
+        return None if matcher.is_error() else matcher
+
+    def is_complete(self, grammar: str, text: str) -> bool:
+        """Whether a text may end here."""
+        matcher = self.read(grammar, text)
+        return matcher is not None and bool(matcher.is_accepting())
+
+    def allowed(self, grammar: str, text: str, *, ends: bool) -> torch.Tensor | None:
+        """None where a text does not fit, or is complete, unless that has to end it (`ends`)."""
+        matcher = self.read(grammar, text)
+        if matcher is None or (matcher.is_accepting() and not ends):
+            return None
+        bias = torch.frombuffer(bytearray(matcher.compute_logit_bias()), dtype=torch.uint8)
+        return bias > 0
+
+
+def problem_of(tokenizer: Any, grammar: str) -> str:
+    """What is wrong with a grammar, such as a schema that says what is not supported."""
+    from llguidance import LLMatcher
+
+    found: str = LLMatcher.validate_grammar(
+        LLMatcher.grammar_from_lark(grammar), grammars(tokenizer).tokens
+    )
+    return "" if found.startswith("WARNING") else found
+
+
+@lru_cache(maxsize=4)
+def grammars(tokenizer: Any) -> Grammars:
+    """Made once for a tokenizer: it takes a second or so."""
+    return Grammars(tokenizer)
+
+
+def guided(tokenizer: Any) -> Any:
+    """A tokenizer as llguidance has it; by the texts of its tokens where it does not know it."""
+    from llguidance import LLTokenizer, TokenizerWrapper
+    from llguidance.hf import from_tokenizer
+
+    try:
+        return from_tokenizer(tokenizer)
+    except (ValueError, AttributeError):
+        return LLTokenizer(TokenizerWrapper(Spelt(tokenizer)))
+
+
+class Spelt:
+    """Tokens by their texts, in the words of llguidance."""
+
+    def __init__(self, tokenizer: Any) -> None:
+        self.tokenizer = tokenizer
+        said = TokenText(tokenizer)
+        ahead = tokenizer.encode("0", add_special_tokens=False)
+        told = len(said.decode(ahead))
+        special = set(tokenizer.all_special_ids)
+        texts = [said.decode([*ahead, token])[told:] for token in range(len(tokenizer))]
+        self.tokens = [
+            f"\xff[{token}]".encode("latin-1")
+            if token in special or not text or INCOMPLETE in text
+            else text.encode()
+            for token, text in enumerate(texts)
+        ]
+        self.eos_token_id = tokenizer.eos_token_id
+        self.bos_token_id = tokenizer.bos_token_id
+        self.special_token_ids = sorted(special)
+        self.by_bytes = {text: token for token, text in enumerate(self.tokens)}
+        self.longest = max(map(len, self.tokens))
+
+    def __call__(self, text: bytes) -> list[int]:
+        found, at = [], 0
+        while at < len(text):
+            for length in range(min(self.longest, len(text) - at), 0, -1):
+                token = self.by_bytes.get(text[at : at + length])
+                if token is not None:
+                    found.append(token)
+                    at += length
+                    break
+            else:
+                at += 1
+        return found
 
 
 def every(branch: Branch) -> Iterator[int]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
-from curta.delegate.calculator.exact import Value
+from curta.delegate.interception.calls import CALCULATE
 from curta.delegate.interception.protocol import Protocol
 from curta.errors import CalculatorError, CurtaError
 
@@ -25,19 +26,33 @@ class CallStarted:
 
 
 @dataclass(frozen=True, slots=True)
+class CallWritten:
+    """A call is complete; it is answered when the turn ends, or by somebody else.
+
+    text:       the rest of the call
+    expression: its arguments, as they were written
+    """
+
+    text: str
+    tool: str
+    expression: str
+
+
+@dataclass(frozen=True, slots=True)
 class CallResult:
     """A call was answered.
 
-    text:  the rest of the call, and the answer behind it
+    text:  what has been written since the last event, and the answer
     exact: whether the answer is all of the value, not rounded
     """
 
     text: str
     expression: str
-    value: Value
+    value: Any
     answer: str
     exact: bool
     microseconds: float
+    tool: str = CALCULATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +66,10 @@ class CallRejected:
     expression: str
     error: CurtaError | None
     microseconds: float
+    tool: str = CALCULATE
 
 
-Event = TextDelta | CallStarted | CallResult | CallRejected
+Event = TextDelta | CallStarted | CallWritten | CallResult | CallRejected
 
 
 def written(events: Iterable[Event], protocol: Protocol) -> str:
@@ -70,3 +86,18 @@ def written_one(event: Event, protocol: Protocol) -> str:
     if isinstance(event, CallRejected) and isinstance(event.error, CalculatorError):
         return f" {event.expression}{protocol.close}{protocol.failed(event.error)}"
     return event.text
+
+
+def shown(event: Event, *, at_once: bool) -> str:
+    """What people see of it: the text; of calls in a model's own format, what is called and what
+    that comes to, instead of what templates put around it.
+    """
+    if at_once or isinstance(event, TextDelta):
+        return event.text
+    if isinstance(event, CallWritten):
+        return f"\n{event.tool} {event.expression}"
+    if isinstance(event, CallResult):
+        return f" = {event.answer}\n"
+    if isinstance(event, CallRejected):
+        return event.text if event.error is None else f" = error: {event.error}\n"
+    return ""

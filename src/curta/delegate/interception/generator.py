@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import torch
 
 from curta.delegate.calculator import Budget, Calculator
+from curta.delegate.interception.calls import CALCULATE, Evaluates
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.events import (
     CallRejected,
@@ -20,14 +21,19 @@ from curta.delegate.interception.events import (
     TextDelta,
     written,
 )
+from curta.delegate.interception.formats import Format, Inline, Prompted, Silent
 from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.interception.protocol import Protocol
-from curta.delegate.interception.row import Evaluates, Row
+from curta.delegate.interception.row import Calling, Row
+from curta.delegate.interception.template import own_format
+from curta.delegate.tools.calculator import CalculatorTool
+from curta.delegate.tools.tool import Tool
 from curta.errors import UserError
 
-Message = Mapping[str, str]
+Message = Mapping[str, Any]
 Prompt = str | Sequence[Message]
+FormatName = Literal["inline", "prompted", "own"]
 
 
 @dataclass(frozen=True)
@@ -59,11 +65,17 @@ class Output:
 
 
 class CalcGenerator:
-    """Generates text, evaluates the calls in it, and puts the answers behind them.
+    """Generates text, answers the calls in it, and puts the answers where the model reads them.
 
     A prompt is a text, or messages for the tokenizer's chat template. What is in a prompt is
-    never evaluated, nor what is in an answer. `constrained`: inside of a call, the model chooses
-    among the tokens with which it can still become an expression.
+    never evaluated, nor what is in an answer. `tools` can be called beside the calculator.
+    `constrained`: inside of a call, the model chooses among the tokens with which it can still
+    become one.
+
+    How calls are written is chosen, unless `format` says it, and `calling.format.name` says what
+    was: `inline` if an adapter has taught that, or a protocol is given; else `prompted` for the
+    calculator alone, and `own`, the model's own format, where there are other tools. A text that is
+    no conversation is never told of tools.
     """
 
     def __init__(
@@ -73,30 +85,72 @@ class CalcGenerator:
         *,
         calculator: Evaluates | None = None,
         protocol: Protocol | None = None,
+        tools: Sequence[Tool] = (),
+        format: FormatName | None = None,
         constrained: bool = False,
     ) -> None:
         self.model = model
         self.tokenizer = tokenizer
         self.calculator = calculator or Calculator()
-        self.protocol = protocol or getattr(model, "calculator_protocol", None) or Protocol()
+        taught = protocol or getattr(model, "calculator_protocol", None)
+        self.protocol = taught or Protocol()
+        self.constrained = constrained
+        own = [each for each in tools if each.name != CALCULATE]
+        self.tools: tuple[Tool, ...] = (CalculatorTool(self.calculator), *own)
         self.fragments = Fragments(tokenizer)
+        self.format = chosen_format(tokenizer, self.protocol, format, is_taught=taught is not None)
+        is_free = format is None and taught is None
+        self.own = own_format(tokenizer)[0] if is_free else None
+        """For tools other than the calculator, if the model has such."""
+        if isinstance(self.format, Prompted) and self.context is not None:
+            most = min(self.format.most_tokens, self.context // 4)
+            self.format = replace(self.format, most_tokens=most)
+        self.calling = self.calling_with(self.tools)
+        assert self.calling.format.markers  # an error if there is none for one of the tools
+
+    @property
+    def context(self) -> int | None:
+        """How many tokens the model takes in all, if it says so."""
+        if self.model is None:
+            return None
+        text = self.model.config.get_text_config(decoder=True)
+        most: int | None = getattr(text, "max_position_embeddings", None)
+        return most
+
+    def calling_with(
+        self,
+        tools: Sequence[Tool],
+        *,
+        asked: frozenset[str] = frozenset(),
+        constrained: bool | None = None,
+    ) -> Calling:
+        """How calls of these tools are written and answered; those `asked` by somebody else."""
         budget = getattr(self.calculator, "budget", None) or Budget()
-        self.constraint = Constraint(tokenizer, self.protocol, budget) if constrained else None
+        others = any(tool.name != CALCULATE for tool in tools)
+        format = (self.own if self.own and others else self.format).with_tools(tools)
+        narrow = self.constrained if constrained is None else constrained
+        return Calling(
+            format,
+            {tool.name: tool for tool in tools},
+            self.fragments,
+            Constraint(self.tokenizer, format, budget) if narrow else None,
+            asked,
+        )
+
+    def shaped(self, grammar: str) -> Calling:
+        """No calls, and a text that has a grammar."""
+        silent = Silent()
+        constraint = Constraint(self.tokenizer, silent, Budget(), grammar)
+        return Calling(silent, {}, self.fragments, constraint)
 
     @property
     def loop(self) -> Loop:
         """For `model.generate(**inputs, custom_generate=generator.loop)`."""
         return Loop(lambda number: self.row([]))
 
-    def row(self, events: list[Event]) -> Row:
+    def row(self, events: list[Event], kind: type[Row] = Row) -> Row:
         """An answer that has not begun; what happens is put in the list."""
-        return self.row_that_tells(events.append)
-
-    def row_that_tells(self, tell: Callable[[Event], None]) -> Row:
-        """An answer that has not begun; every event is told."""
-        return Row(
-            self.tokenizer, self.calculator, self.protocol, self.fragments, tell, self.constraint
-        )
+        return kind(self.tokenizer, self.calling, events.append)
 
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Output]:
         """All prompts at once; options are those of transformers' `generate`.
@@ -131,7 +185,7 @@ class CalcGenerator:
         )
 
         def work() -> None:
-            row = self.row_that_tells(found.put)
+            row = Row(self.tokenizer, self.calling, found.put)
             try:
                 self.model.generate(
                     **self.fitting([prompt]),
@@ -157,19 +211,21 @@ class CalcGenerator:
         """The inputs, if the model can go on from there."""
         made = self.inputs(prompts)
         count = made["input_ids"].shape[1]
-        text = self.model.config.get_text_config(decoder=True)
-        context = getattr(text, "max_position_embeddings", None)
-        if context is not None and count >= context:
-            raise UserError(f"a prompt of {count:,} tokens: the model takes {context:,} in all")
+        if self.context is not None and count >= self.context:
+            raise UserError(
+                f"a prompt of {count:,} tokens: the model takes {self.context:,} in all"
+            )
         return made
 
-    def inputs(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
+    def inputs(
+        self, prompts: Sequence[Prompt], format: Format | None = None
+    ) -> dict[str, torch.Tensor]:
         """Tokens on the model's device, padded on the left."""
         if isinstance(prompts, str):
             raise UserError("one prompt where a list of prompts is wanted: put it in brackets")
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        rows = [self.encoded(prompt) for prompt in prompts]
+        rows = [self.encoded(prompt, format) for prompt in prompts]
         if not all(rows):
             raise UserError("an empty prompt: there is no token to begin with")
         longest = max(map(len, rows))
@@ -181,16 +237,14 @@ class CalcGenerator:
             "attention_mask": torch.tensor(mask, device=device),
         }
 
-    def encoded(self, prompt: Prompt) -> list[int]:
+    def encoded(self, prompt: Prompt, format: Format | None = None) -> list[int]:
         """A prompt as tokens; a template writes the special ones itself."""
         if isinstance(prompt, str):
             tokens: list[int] = self.tokenizer.encode(prompt)
             return tokens
-        text: str = self.tokenizer.apply_chat_template(
-            list(prompt), tokenize=False, add_generation_prompt=True
-        )
-        templated: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
-        return templated
+        text = (format or self.calling.format).prompt(self.tokenizer, prompt)
+        made: list[int] = self.tokenizer.encode(text, add_special_tokens=False)
+        return made
 
     def completed(self, options: dict[str, Any]) -> dict[str, Any]:
         """Options of generation with those that are not given.
@@ -205,6 +259,24 @@ class CalcGenerator:
             others = given.get("stopping_criteria") or ()
             given["stopping_criteria"] = StoppingCriteriaList([*others, criteria])
         return given
+
+
+def chosen_format(
+    tokenizer: Any, protocol: Protocol, name: FormatName | None, *, is_taught: bool
+) -> Format:
+    """The way to call that is named, or the best that there is for the calculator."""
+    if name == "own":
+        own, why = own_format(tokenizer)
+        if own is None:
+            raise UserError(f"--format own: {why}; use prompted")
+        return own
+    if name == "inline" or (name is None and is_taught):
+        return Inline(protocol)
+    if getattr(tokenizer, "chat_template", None) is not None:
+        return Prompted(protocol)
+    if name == "prompted":
+        raise UserError("--format prompted: there is no chat template; use inline")
+    return Inline(protocol)
 
 
 class Stopped:

@@ -10,23 +10,17 @@ while the other rows go on. A row that still has tokens to be fed ignores its ch
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from curta.delegate.interception.batch import Batch
+from curta.delegate.interception.batch import ONE_BY_ONE, Batch
 from curta.delegate.interception.row import Row
 from curta.errors import UserError
 
 if TYPE_CHECKING:
     from transformers import GenerationConfig, LogitsProcessorList, StoppingCriteriaList
-
-
-ONE_BY_ONE = frozenset({"falcon_mamba", "jamba", "mamba", "mamba2", "zamba"})
-"""Models whose state is not the same if several tokens are appended to it at once: they begin a new
-one. (`serving.batch` tries it, too; here there is no pass to spare.)"""
 
 
 class Loop:
@@ -50,113 +44,117 @@ class Loop:
         """The rows with what was written behind them."""
         check(generation_config, synced_gpus)
         rows = [self.new_row(number) for number in range(len(input_ids))]
-        at_once = len(rows) == 1 and model.config.model_type not in ONE_BY_ONE
-        feed = Feed(rows, padding(generation_config), ends(generation_config), at_once)
-        batch = Batch(len(rows), input_ids.device)
+        for number, row in enumerate(rows):
+            row.number, row.ends = number, ends(generation_config)
         outputs = model._prefill(input_ids, generation_config, model_kwargs)
-        while True:
-            logits = batch.spread(outputs.logits[:, -1].float())
-            # Narrowed before, so that what keeps the likeliest few keeps some; and after, again.
-            scores = processed(logits_processor, input_ids, feed.narrowed(logits))
-            scores = feed.narrowed(scores)
-            choices = choose(scores, do_sample=generation_config.do_sample)
-            chosen = feed.next(choices, most=max(room(stopping_criteria, input_ids), 1))
-            input_ids = torch.cat([input_ids, chosen.to(input_ids.device)], dim=1)
-            if streamer is not None:
-                streamer.put(chosen.cpu())
-            complete, stopped = ending(stopping_criteria, input_ids, scores)
-            feed.stop(complete, stopped)
-            if feed.is_done:
-                break
-            model_kwargs = model._update_model_kwargs_for_generation(
-                outputs, model_kwargs, num_new_tokens=chosen.shape[1]
-            )
-            model_kwargs = batch.leave(feed.done, model_kwargs)
-            model_inputs = model.prepare_inputs_for_generation(
-                batch.of(input_ids),
-                next_sequence_length=chosen.shape[1] if model_kwargs["use_cache"] else None,
-                **model_kwargs,
-            )
-            outputs = model(**model_inputs, return_dict=True)
+        begun = Batch(
+            model,
+            rows,
+            model_kwargs,
+            outputs,
+            appends=len(rows) == 1 and model.config.model_type not in ONE_BY_ONE,
+            padding=padding(generation_config),
+        )
+        table = Table(rows, input_ids, logits_processor, stopping_criteria, streamer)
+        table.is_drawn = bool(generation_config.do_sample)
+        table.choose(begun, outputs.logits[:, -1])
+        batch = begun.going_on()
+        while batch is not None:
+            batch = batch.step(table)
         if streamer is not None:
             streamer.end()
-        return input_ids
+        return table.tokens
 
 
-class Feed:
-    """Which tokens the rows are fed next: their choices, or what is still to be put there."""
+class Table:
+    """All rows of a `generate`, those that are done too, equally long: what processes scores and
+    what stops sees these, as it would without calls.
+    """
 
     def __init__(
-        self, rows: Sequence[Row], padding: int, ends: frozenset[int], at_once: bool
+        self, rows: list[Row], tokens: torch.Tensor, processor: Any, criteria: Any, streamer: Any
     ) -> None:
         self.rows = rows
-        self.at_once = at_once
-        self.padding = padding
-        self.ends = ends
-        self.waiting: list[deque[int]] = [deque() for _ in rows]
-        self.done = [False] * len(rows)
+        self.tokens = tokens
+        self.processor = processor
+        self.criteria = criteria
+        self.streamer = streamer
+        self.is_drawn = False
+        self.is_narrowed = any(row.calling.constraint for row in rows)
 
-    @property
-    def is_done(self) -> bool:
-        """Whether no row goes on."""
-        return all(self.done)
+    def all_tokens(self, batch: Batch, fed: torch.Tensor) -> torch.Tensor:
+        """The rows of a batch."""
+        if len(batch.rows) == len(self.rows):
+            return self.tokens
+        return self.tokens[[row.number for row in batch.rows]]
+
+    def choose(self, batch: Batch, scores: torch.Tensor) -> None:
+        """A token for each row that has none waiting; then the next column of the table."""
+        scores = self.narrowed(self.spread(batch, scores.float()))
+        # Narrowed before, so that what keeps the likeliest few keeps some; and after, again.
+        scores = self.narrowed(self.processor(self.tokens, scores))
+        if self.is_drawn:
+            drawn = torch.multinomial(torch.softmax(scores, dim=-1), num_samples=1)
+            choices = drawn.squeeze(1).tolist()
+        else:
+            choices = scores.argmax(dim=-1).tolist()
+        room = max(self.room(), 1)
+        for row, choice in zip(self.rows, choices, strict=True):
+            if not row.done and not row.waiting:
+                row.waiting.extend(row.take(choice, room))
+        self.append(batch)
+        self.stop(scores, at_once=batch.appends)
+
+    def spread(self, batch: Batch, scores: torch.Tensor) -> torch.Tensor:
+        """Scores of all rows; zeros where there is none any more."""
+        if len(batch.rows) == len(self.rows):
+            return scores
+        everything = scores.new_zeros((len(self.rows), *scores.shape[1:]))
+        everything[[row.number for row in batch.rows]] = scores
+        return everything
 
     def narrowed(self, scores: torch.Tensor) -> torch.Tensor:
         """Scores as the constraints of the rows that choose now have them."""
-        if not any(row.constraint for row in self.rows):
+        if not self.is_narrowed:
             return scores
-        narrow = [
-            scores[number]
-            if self.done[number] or self.waiting[number]
-            else row.narrowed(scores[number])
-            for number, row in enumerate(self.rows)
+        return torch.stack(
+            [
+                each if row.done or row.waiting else row.narrowed(each)
+                for row, each in zip(self.rows, scores, strict=True)
+            ]
+        )
+
+    def append(self, batch: Batch) -> None:
+        """The tokens that are fed next: one of each row, or all that wait where there is one."""
+        count = len(self.rows[0].waiting) if batch.appends else 1
+        column = [
+            [batch.padding] * count if row.done else [row.waiting[n] for n in range(count)]
+            for row in self.rows
         ]
-        return torch.stack(narrow)
+        made = torch.tensor(column, device=self.tokens.device)
+        self.tokens = torch.cat([self.tokens, made], dim=1)
+        if self.streamer is not None:
+            self.streamer.put(made.cpu())
 
-    def next(self, choices: Sequence[int], most: int) -> torch.Tensor:
-        """Tokens for all rows, which have room for so many: one for each, or all that wait."""
-        for number, choice in enumerate(choices):
-            if not self.done[number] and not self.waiting[number]:
-                taken = [choice] if choice in self.ends else self.rows[number].take(choice, most)
-                self.waiting[number].extend(taken)
-        count = len(self.waiting[0]) if self.at_once else 1
-        return torch.tensor([self.take(number, count) for number in range(len(self.rows))])
-
-    def take(self, number: int, count: int) -> list[int]:
-        """So many tokens of one row."""
-        if self.done[number]:
-            return [self.padding] * count
-        self.rows[number].tokens += count
-        return [self.waiting[number].popleft() for _ in range(count)]
-
-    def stop(self, complete: Sequence[bool], stopped: Sequence[bool]) -> None:
+    def stop(self, scores: torch.Tensor, *, at_once: bool) -> None:
         """Rows that have come to their end, but not within an answer.
 
         So a criterion decides where it would with one row, which is fed an answer in one pass.
         """
-        for number, is_stopped in enumerate(stopped):
-            within = bool(self.waiting[number])
-            is_stopped = is_stopped or self.rows[number].is_full
-            if is_stopped and not within and not self.done[number]:
-                self.done[number] = True
-                self.rows[number].ended = complete[number]
-                self.rows[number].finish()
+        complete, stopped = ending(self.criteria, self.tokens, scores)
+        for number, row in enumerate(self.rows):
+            within = len(row.waiting) > 1 and not at_once
+            if row.done or within or not (stopped[number] or row.is_closed):
+                continue
+            row.tokens += len(row.waiting)
+            row.done = True
+            row.ended = complete[number] or row.is_asking
+            row.finish()
 
-
-def processed(processor: Any, input_ids: torch.Tensor, logits: torch.Tensor) -> torch.Tensor:
-    """Scores after whatever `generate` was told to do with them."""
-    scores: torch.Tensor = processor(input_ids, logits)
-    return scores
-
-
-def choose(scores: torch.Tensor, *, do_sample: bool) -> list[int]:
-    """The token of each row, drawn or the most likely one."""
-    if do_sample:
-        drawn = torch.multinomial(torch.softmax(scores, dim=-1), num_samples=1)
-        choices: list[int] = drawn.squeeze(1).tolist()
-        return choices
-    likely: list[int] = scores.argmax(dim=-1).tolist()
-    return likely
+    def room(self) -> int:
+        """How many tokens may still follow."""
+        longest = getattr(self.criteria, "max_length", None)
+        return longest - self.tokens.shape[1] if longest else 1 << 30
 
 
 def ending(
@@ -173,12 +171,6 @@ def ending(
         if not isinstance(criterion, MaxLengthCriteria | MaxTimeCriteria):
             complete |= found
     return complete.tolist(), stopped.tolist()
-
-
-def room(stopping_criteria: StoppingCriteriaList, input_ids: torch.Tensor) -> int:
-    """How many tokens may still follow."""
-    longest = getattr(stopping_criteria, "max_length", None)
-    return longest - input_ids.shape[1] if longest else 1 << 30
 
 
 def padding(generation_config: GenerationConfig) -> int:

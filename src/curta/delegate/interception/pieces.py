@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from curta.errors import TokenError
@@ -80,6 +80,17 @@ class Fragments:
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
         self.encode = lru_cache(maxsize=4096)(self.encode_anew)
+
+    @cached_property
+    def signs(self) -> tuple[str, ...]:
+        """Texts that would become tokens with a meaning of their own, such as the end of a turn."""
+        return tuple(text for text in self.tokenizer.get_added_vocab() if len(text) > 1)
+
+    def harmless(self, text: str) -> str:
+        """What a tool has said, without such: a space stands in them."""
+        for sign in self.signs:
+            text = text.replace(sign, f"{sign[0]} {sign[1:]}")
+        return text
 
     def encode_anew(self, text: str) -> tuple[int, ...]:
         """Tokens that decode to the text wherever they stand."""

@@ -2,34 +2,50 @@
 
 from __future__ import annotations
 
-import math
-import time
-from collections.abc import Callable
+import json
+from collections import deque
+from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 from typing import Protocol as Interface
 
-from curta.delegate.calculator.calculator import Result
-from curta.delegate.interception.constraint import Constraint
+from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.events import (
     CallRejected,
     CallResult,
     CallStarted,
+    CallWritten,
     Event,
     TextDelta,
 )
+from curta.delegate.interception.formats import Format, Marker
 from curta.delegate.interception.pieces import Fragments, TokenText
-from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
-from curta.errors import CalculatorError, CurtaError, TokenError
+from curta.delegate.tools.tool import Tool
+from curta.errors import TokenError
 
 
-class Evaluates(Interface):
-    """Anything that answers expressions."""
+class Constrains(Interface):
+    """What may be written inside of a call, or in a whole answer."""
 
-    def evaluate(self, expression: str) -> Result:
-        """The result, or a `CalculatorError`."""
-        ...
+    def narrowed(self, scores: Any, marker: Marker | None, written: str) -> Any:
+        """Scores of the tokens that may follow; `written` stands behind the marker, or is all."""
+
+
+@dataclass(frozen=True)
+class Calling:
+    """How calls are written and answered: what rows have in common.
+
+    asked: names of tools that somebody else executes: a row ends with a call of one
+    """
+
+    format: Format
+    tools: Mapping[str, Tool]
+    fragments: Fragments
+    constraint: Constrains | None = None
+    asked: frozenset[str] = frozenset()
 
 
 class Row:
@@ -37,103 +53,239 @@ class Row:
 
     Usually that is the token itself. Behind a complete call it is the token and the answer. If
     the token says more than the call's end, as `>>.` does, it has not been seen by the model yet:
-    it is replaced by tokens for its first part, and what followed is forgotten.
+    it is replaced by tokens for its first part, and what followed is forgotten. Formats that answer
+    behind a turn go on behind the token that ends it, or what the template has in its place.
 
     An answer is given whole or not at all: half a number would be a wrong one. So a row ends at a
     call whose answer has no room any more.
     """
 
-    def __init__(
-        self,
-        tokenizer: Any,
-        calculator: Evaluates,
-        protocol: Protocol,
-        fragments: Fragments,
-        tell: Callable[[Event], None],
-        constraint: Constraint | None = None,
-    ) -> None:
-        self.calculator = calculator
-        self.protocol = protocol
-        self.fragments = fragments
+    def __init__(self, tokenizer: Any, calling: Calling, tell: Callable[[Event], None]) -> None:
+        self.calling = calling
         self.tell = tell
-        self.constraint = constraint
         self.said = TokenText(tokenizer)
-        self.scanner = Scanner(protocol)
+        self.scanner = Scanner(
+            calling.format.markers, calling.format.longest, calling.format.most_calls
+        )
+        self.text = ""
+        """What the model has written."""
+        self.ends: frozenset[int] = frozenset()
+        """Tokens that end a turn; they are no text."""
+        self.waiting: deque[int] = deque()
+        """What the model is still to be fed; it chooses only where there is nothing."""
         self.tokens = 0
         """How many a loop has fed, calls' answers and the end token included."""
+        self.pending: list[Call] = []
+        """Calls to be answered before the row can go on."""
+        self.resume: Callable[[list[Outcome]], list[int]] = lambda outcomes: []
+        self.noted: list[Call] = []
+        """Calls of this turn that are answered when it ends."""
+        self.number = 0
+        """Its place among those that were begun together."""
+        self.done = False
+        """Whether it needs no more tokens."""
         self.ended = False
         """Whether the answer is complete: it did not only reach a limit."""
+        self.is_over = False
+        """Whether the last turn has ended."""
+        self.is_asking = False
+        """Whether it ended with a call that somebody else answers."""
         self.is_full = False
-        """Whether a call's answer had no room: nothing may follow."""
+        """Whether a call's answer had no room."""
 
     @property
     def in_call(self) -> bool:
         """Whether a call has begun and not ended."""
         return self.scanner.inside
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing may follow, whatever a model would choose."""
+        return self.is_over or self.is_full or self.is_asking
+
     def narrowed(self, scores: Any) -> Any:
         """Scores of the next token: where there is a constraint, of those that it allows alone."""
-        if self.constraint is None or not self.in_call or self.said.is_waiting:
+        if self.calling.constraint is None or self.said.is_waiting:
             return scores
-        allowed = list(self.constraint.allowed(self.scanner.held))
-        if not allowed or scores[allowed].max() == -math.inf:
-            return scores
-        narrow = scores.new_full(scores.shape, -math.inf)
-        narrow[allowed] = scores[allowed]
-        return narrow
+        marker = self.scanner.marker
+        written = self.text if marker is None else self.scanner.held
+        return self.calling.constraint.narrowed(scores, marker, written)
 
     def take(self, token: int, room: int) -> list[int]:
         """The tokens that the model has to be fed: the chosen one, and what is put behind it.
 
         They are as many as there is room for, at most.
         """
-        waiting = self.said.is_waiting
-        piece = self.said.push(token)
-        for found in self.scanner.feed(piece) if piece else ():
-            if isinstance(found, Closed):
-                return self.answered(token, piece, found, room, whole=waiting)
-            self.report(found)
+        taken = self.chosen(token, room)
+        if not self.pending:
+            return taken
+        return self.settled([answered(call, self.calling.tools) for call in self.pending])
+
+    def chosen(self, token: int, room: int) -> list[int]:
+        """The same, without an answer: where calls are `pending`, `settled` says with what to go
+        on.
+        """
+        if token in self.ends:
+            return self.turned(token, room)
+        whole = self.said.is_waiting
+        piece = rest = self.said.push(token)
+        self.text += piece
+        while rest:
+            steps, rest = self.scanner.feed(rest), ""
+            for found in steps:
+                if not isinstance(found, Closed):
+                    self.report(found)
+                    continue
+                calls = self.calling.format.read(found.marker, found.body)
+                if not calls:
+                    self.tell(CallRejected(found.text, found.body.strip(), None, 0.0))
+                    rest = found.rest
+                elif self.calling.format.at_once:
+                    return self.called(calls, [token], piece, found, room, whole=whole)
+                else:
+                    self.note(calls, found.text)
+                    rest = found.rest
         return [token]
 
-    def answered(
-        self, token: int, piece: str, call: Closed, room: int, *, whole: bool
+    def settled(self, outcomes: list[Outcome]) -> list[int]:
+        """What the model is fed, now that its calls are answered."""
+        self.pending = []
+        harmless = self.calling.fragments.harmless
+        return self.resume(
+            [
+                each
+                if each.answer is None
+                else replace(each, answer=replace(each.answer, text=harmless(each.answer.text)))
+                for each in outcomes
+            ]
+        )
+
+    def called(
+        self,
+        calls: list[Call],
+        tokens: list[int],
+        piece: str,
+        found: Closed,
+        room: int,
+        *,
+        whole: bool,
     ) -> list[int]:
-        """Evaluate a call. `whole`: the token ends a character and cannot be cut."""
-        tokens, rest = [token], call.rest
-        if call.rest and not whole:
+        """A call within a turn. `whole`: its last token ends a character and cannot be cut."""
+        rest = found.rest
+        cut: list[int] | None = None
+        if found.rest and not whole:
             # Where its first part cannot be said alone, it stays as it is.
             with suppress(TokenError):
-                tokens = list(self.fragments.encode(piece[: len(piece) - len(call.rest)]))
+                cut = list(self.calling.fragments.encode(piece[: len(piece) - len(found.rest)]))
                 rest = ""
-        begun = time.perf_counter()
-        result: Result | None = None
-        error: CurtaError | None = None
-        try:
-            result = self.calculator.evaluate(call.expression)
-            answer = self.protocol.answered(result.text)
-        except CalculatorError as raised:
-            error = raised
-            answer = self.protocol.failed(raised)
-        taken = (time.perf_counter() - begun) * 1e6
-        try:
-            behind = list(self.fragments.encode(answer))
-        except TokenError as raised:
-            result, error, answer, behind = None, raised, "", []
-        if len(tokens) + len(behind) > room:
+        if any(call.name in self.calling.asked for call in calls):
+            self.is_asking = True
+            self.note(calls, found.text)
+            if cut is not None:
+                self.said.replace_last(cut)
+            return (cut or tokens)[:room]
+        self.pending = calls
+        self.resume = partial(self.behind, tokens, cut, found.text, rest, found.rest, room)
+        return []
+
+    def behind(
+        self,
+        tokens: list[int],
+        cut: list[int] | None,
+        text: str,
+        rest: str,
+        lost: str,
+        room: int,
+        outcomes: list[Outcome],
+    ) -> list[int]:
+        """The answer right behind a call."""
+        fed = tokens if cut is None else cut
+        answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
+        if len(fed) + len(behind) > room:
             self.is_full = True
-            self.tell(CallRejected(call.text + call.rest, call.expression, None, taken))
-            return [token]
-        if rest != call.rest:
-            self.said.replace_last(tokens)
-        text = call.text + rest + answer
-        if result is not None:
-            self.tell(
-                CallResult(text, call.expression, result.value, result.text, result.exact, taken)
-            )
-        else:
-            self.tell(CallRejected(text, call.expression, error, taken))
+            self.unanswered(outcomes, text + lost)
+            return tokens
+        if cut is not None:
+            self.said.replace_last(cut)
+        self.tell_outcomes(outcomes, text + rest + answer, failure)
         self.said.extend(behind)
-        return tokens + behind
+        return fed + behind
+
+    def encoded(self, answer: str) -> tuple[str, list[int], TokenError | None]:
+        """An answer and its tokens; nothing where the tokenizer cannot say it."""
+        try:
+            return answer, list(self.calling.fragments.encode(answer)), None
+        except TokenError as error:
+            return "", [], error
+
+    def turned(self, token: int, room: int) -> list[int]:
+        """A turn has ended: its calls are answered, or the whole answer is over."""
+        for found in (*self.scanner.feed(self.said.finish()), *self.scanner.turn()):
+            calls = []
+            if isinstance(found, Closed):
+                calls = self.calling.format.read(found.marker, found.body)
+            if calls:
+                self.note(calls, found.text)
+            else:
+                self.report(found)
+        calls, self.noted = self.noted, []
+        self.is_asking = any(call.name in self.calling.asked for call in calls)
+        own = [call for call in calls if call.name not in self.calling.asked]
+        if not calls or (self.is_asking and not own):
+            self.is_over = True
+            return [token]
+        self.pending, self.resume = own, partial(self.behind_turn, token, room)
+        return []
+
+    def behind_turn(self, token: int, room: int, outcomes: list[Outcome]) -> list[int]:
+        """Answers in a turn of their own, and the beginning of the model's next one."""
+        if self.is_asking:  # somebody else has to answer the others first
+            self.is_over = True
+            self.tell_outcomes(outcomes, "", None)
+            return [token]
+        answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
+        if failure is not None or len(behind) > room:
+            self.is_full = True
+            self.unanswered(outcomes, "")
+            return [token]
+        self.said.extend(behind)
+        self.tell_outcomes(outcomes, answer, None)
+        return behind
+
+    def note(self, calls: list[Call], text: str) -> None:
+        """Calls that are not answered here and now."""
+        for number, call in enumerate(calls):
+            is_asked = call.name in self.calling.asked and call.arguments is not None
+            written = json.dumps(call.arguments, ensure_ascii=False) if is_asked else call.written
+            self.tell(CallWritten("" if number else text, call.name, written))
+        self.noted += calls
+
+    def unanswered(self, outcomes: list[Outcome], text: str) -> None:
+        """Calls for whose answers there is no room."""
+        for number, each in enumerate(outcomes):
+            said = "" if number else text
+            call = each.call
+            self.tell(CallRejected(said, call.written, None, each.microseconds, call.name))
+
+    def tell_outcomes(self, outcomes: list[Outcome], text: str, failure: TokenError | None) -> None:
+        """What calls came to; the text belongs to the first of them."""
+        for number, each in enumerate(outcomes):
+            said, call, answer = "" if number else text, each.call, each.answer
+            if answer is None or failure is not None:
+                error = failure or each.error
+                self.tell(CallRejected(said, call.written, error, each.microseconds, call.name))
+            else:
+                self.tell(
+                    CallResult(
+                        said,
+                        call.written,
+                        answer.value,
+                        answer.text,
+                        answer.exact,
+                        each.microseconds,
+                        call.name,
+                    )
+                )
 
     def finish(self) -> None:
         """No more tokens: tell what was held back."""
@@ -149,4 +301,4 @@ class Row:
         elif isinstance(found, Abandoned):
             self.tell(CallRejected(found.text, found.text.strip(), None, 0.0))
         else:  # closed by the very last characters: nobody reads an answer any more
-            self.tell(CallRejected(found.text + found.rest, found.expression, None, 0.0))
+            self.tell(CallRejected(found.text + found.rest, found.body.strip(" "), None, 0.0))

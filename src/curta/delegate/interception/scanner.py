@@ -7,9 +7,10 @@ turns out not to be one: at a line's end, or when it gets too long.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curta.delegate.interception.protocol import Protocol
+from curta.delegate.interception.formats import Marker
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,8 @@ class Opened:
 class Closed:
     """A call is complete. `rest` is what came behind its closing marker in the same piece."""
 
-    expression: str
+    marker: Marker
+    body: str
     text: str
     rest: str
 
@@ -48,18 +50,28 @@ Found = Text | Opened | Closed | Abandoned
 class Scanner:
     """Where we are in the text: outside of calls, or in one."""
 
-    def __init__(self, protocol: Protocol) -> None:
-        self.protocol = protocol
+    def __init__(self, markers: Sequence[Marker], longest: int = 300, most_calls: int = 64) -> None:
+        self.markers = tuple(markers)
+        self.longest = longest
+        self.most_calls = most_calls
         self.held = ""
-        self.inside = False
+        self.marker: Marker | None = None
+        """Of the call that we are in."""
         self.calls = 0
+        self.at_start = True
+        """Whether nothing but space has been written in this turn."""
+
+    @property
+    def inside(self) -> bool:
+        """Whether a call has begun and not ended."""
+        return self.marker is not None
 
     def feed(self, piece: str) -> list[Found]:
         """What is known now. A closed call is always the last: what follows is the answer."""
         found: list[Found] = []
         self.held += piece
         while True:
-            step = self.in_call() if self.inside else self.in_text()
+            step = self.in_text() if self.marker is None else self.in_call(self.marker)
             if step is None:
                 return found
             found.append(step)
@@ -68,30 +80,49 @@ class Scanner:
 
     def in_text(self) -> Found | None:
         """Text up to the next call, or its opening marker."""
-        opening = self.protocol.open
-        if self.calls >= self.protocol.most_calls:
+        if self.calls >= self.most_calls:
             return self.released(len(self.held))
-        at = self.held.find(opening)
+        space = len(self.held) - len(self.held.lstrip())
+        places = [
+            (at, -len(marker.open), marker)
+            for marker in self.markers
+            if (at := self.held.find(marker.open)) >= 0
+            and (not marker.at_start or (self.at_start and at == space))
+        ]
+        if not places:
+            waits = (
+                beginning(marker.open, self.held)
+                for marker in self.markers
+                if not marker.at_start or (self.at_start and marker.open.startswith(self.text))
+            )
+            return self.released(len(self.held) - max(waits, default=0))
+        at, _, marker = min(places, key=lambda place: place[:2])
         if at > 0:
             return self.released(at)
-        if at == 0:
-            self.inside = True
-            self.calls += 1
-            self.held = self.held[len(opening) :]
-            return Opened(opening)
-        return self.released(len(self.held) - beginning(opening, self.held))
+        self.marker = marker
+        self.calls += 1
+        self.held = self.held[len(marker.open) :]
+        self.at_start = False
+        return Opened(marker.open)
 
-    def in_call(self) -> Found | None:
+    @property
+    def text(self) -> str:
+        """What is held, without the space in front."""
+        return self.held.lstrip()
+
+    def in_call(self, marker: Marker) -> Found | None:
         """The whole call, or that it is none."""
-        closing = self.protocol.close
-        limit = self.protocol.longest + len(closing)
-        within, newline, _ = self.held[:limit].partition("\n")
-        at = within.find(closing)
+        closing = marker.close or ""
+        limit = self.longest + len(closing)
+        within, newline, _ = self.held[:limit], "", ""
+        if marker.one_line:
+            within, newline, _ = within.partition("\n")
+        at = within.find(closing) if closing else -1
         if at >= 0:
             end = at + len(closing)
             text, rest = self.held[:end], self.held[end:]
-            self.inside, self.held = False, ""
-            return Closed(text[:at].strip(" "), text, rest)
+            self.marker, self.held = None, ""
+            return Closed(marker, text[:at], text, rest)
         if newline or len(within) == limit:
             return self.abandoned(len(within))
         return None
@@ -99,13 +130,24 @@ class Scanner:
     def abandoned(self, end: int) -> Abandoned:
         """So much of what is held was no call."""
         text, self.held = self.held[:end], self.held[end:]
-        self.inside = False
+        self.marker = None
         return Abandoned(text)
 
     def released(self, end: int) -> Text | None:
         """So much of what is held, as text."""
         text, self.held = self.held[:end], self.held[end:]
+        self.at_start = self.at_start and not text.strip()
         return Text(text) if text else None
+
+    def turn(self) -> list[Found]:
+        """The turn has ended, and so has a call that is closed by that; another one may begin."""
+        if self.marker is not None and self.marker.close is None:
+            found: list[Found] = [Closed(self.marker, self.held, self.held, "")]
+            self.marker, self.held = None, ""
+        else:
+            found = self.finish()
+        self.at_start = True
+        return found
 
     def finish(self) -> list[Found]:
         """There is no more to come: what is still held is text."""

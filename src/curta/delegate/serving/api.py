@@ -28,6 +28,7 @@ import asyncio
 import contextlib
 import json
 import logging
+from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, TypeVar
 
@@ -39,13 +40,20 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from curta.delegate.interception.bodies import value_of
+from curta.delegate.interception.constraint import problem_of
+from curta.delegate.interception.formats import Inline
+from curta.delegate.interception.generator import CalcGenerator
+from curta.delegate.interception.row import Calling
+from curta.delegate.interception.template import common
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.metrics import Metrics
-from curta.delegate.serving.parameters import Asked, decoded, read
+from curta.delegate.serving.parameters import Request as Wish
+from curta.delegate.serving.parameters import decoded, read
 from curta.delegate.serving.prompts import Prompts, TokenPrompt
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.shapes import Shape, usage
-from curta.delegate.serving.stops import Call, Piece
+from curta.delegate.serving.stops import Piece
 from curta.delegate.serving.writing import Failed, Finished, Told, Wanted, Writing
 
 log = logging.getLogger(__name__)
@@ -102,7 +110,10 @@ class Api:
         asked = read(decoded(body), chat=chat, served=self.name, limits=limits)
         wanted, read_tokens = await run_in_threadpool(self.wanted, asked)
         answer = Answer(self.engine, wanted, read_tokens)
-        shape = Shape(chat, self.name, self.engine.generator.protocol.open)
+        generator = self.engine.generator
+        format = (wanted[0].calling or generator.calling).format
+        opening = generator.protocol.open if format.at_once else ""
+        shape = Shape(chat, self.name, opening)
         answer.begin()
         if asked.stream:
             events = answer.events(shape, asked.include_usage)
@@ -121,18 +132,37 @@ class Api:
             answer.leave()
         return Response(status_code=GONE) if made is None else JSONResponse(made)
 
-    def wanted(self, asked: Asked) -> tuple[list[Wanted], int]:
+    def wanted(self, asked: Wish) -> tuple[list[Wanted], int]:
         """One for each choice of each prompt, and how many tokens the prompts have."""
         made, read_tokens = [], 0
+        calling, begins = calls_of(self.engine.generator, asked)
+        format = None if calling is None else calling.format
+        beginning = self.prompts.beginning(begins)
         for number, prompt in enumerate(asked.prompts):
-            tokens: TokenPrompt = self.prompts.tokens(prompt, asked.parameter)
+            tokens: TokenPrompt = (
+                *self.prompts.tokens(prompt, asked.parameter, format),
+                *beginning,
+            )
             read_tokens += len(tokens)
             most = self.prompts.most_tokens(
                 tokens, asked.most_tokens, self.engine.limits.most_tokens, asked.parameter
             )
             for choice in range(asked.choices):
                 seed = None if asked.seed is None else f"{asked.seed} {number} {choice}"
-                made.append(Wanted(tokens, most, asked.temperature, asked.top_p, seed, asked.stops))
+                made.append(
+                    Wanted(
+                        tokens,
+                        most,
+                        asked.temperature,
+                        asked.top_p,
+                        seed,
+                        asked.stops,
+                        calling,
+                        asked.scored,
+                        begins,
+                        len(beginning),
+                    )
+                )
         return made, read_tokens
 
     async def models(self, request: Request) -> Response:
@@ -162,6 +192,37 @@ class Api:
         return PlainTextResponse(
             self.engine.metrics.text(), media_type="text/plain; version=0.0.4; charset=utf-8"
         )
+
+
+def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str]:
+    """How an answer calls, if not as all do, and how it has to begin."""
+    if asked.schema is not None:
+        grammar = value_of(
+            {"x-guidance": {"whitespace_flexible": False}} | dict(asked.schema), space=""
+        )
+        if problem := problem_of(generator.tokenizer, grammar):
+            raise RefusedError(f"response_format: {problem}", parameter="response_format")
+        return generator.shaped(grammar), ""
+    if not asked.tools:
+        return None, ""
+    if generator.own is None and type(generator.format) is Inline:
+        raise RefusedError(
+            "tools: the model was taught to call the calculator, and knows no other calls; "
+            "serve it with --format prompted",
+            parameter="tools",
+            code="tools_not_supported",
+        )
+    names = frozenset(tool.name for tool in asked.tools)
+    own = [tool for tool in generator.tools if tool.name not in names]
+    must_call = asked.must_call
+    calling = generator.calling_with(
+        (*own, *asked.tools), asked=names, constrained=None if must_call is None else True
+    )
+    if must_call is None:
+        return calling, ""
+    openings = [calling.format.opening(name) for name in ([must_call] if must_call else names)]
+    first, last = min(openings), max(openings)
+    return calling, first[: common(first, last)]
 
 
 class Answer:
@@ -206,18 +267,15 @@ class Answer:
 
     async def whole(self, shape: Shape) -> dict[str, Any]:
         """All of it at once."""
-        texts = [""] * len(self.wanted)
-        calls: list[list[Call]] = [[] for _ in self.wanted]
+        said = [Piece("") for _ in self.wanted]
         ends: dict[int, Finished] = {}
         async for number, told in self.pieces():
             if isinstance(told, Finished):
                 ends[number] = told
             else:
-                texts[number] += told.text
-                calls[number] += told.calls
+                said[number] += told
         choices = [
-            shape.choice(number, text, calls[number], ends[number].reason)
-            for number, text in enumerate(texts)
+            shape.choice(number, piece, ends[number].reason) for number, piece in enumerate(said)
         ]
         return shape.whole(choices, usage(self.read_tokens, sum(e.tokens for e in ends.values())))
 
@@ -226,6 +284,7 @@ class Answer:
         begun: set[int] = set()
         extra = {"usage": None} if include_usage else {}
         written = 0
+        calls, places = Counter[int](), Counter[int]()
         async for number, told in self.pieces():
             first = shape.first(number)
             if first is not None and number not in begun:
@@ -235,7 +294,10 @@ class Answer:
                 written += told.tokens
                 yield shape.last(number, told.reason) | extra
             else:
-                yield shape.delta(number, told.text, told.calls) | extra
+                for event in shape.deltas(number, told, calls[number], places[number]):
+                    yield event | extra
+                calls[number] += len(told.asked)
+                places[number] += len(told.text)
         if include_usage:
             yield shape.counts(usage(self.read_tokens, written))
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 
+from curta.delegate.serving.stops import Score
 from curta.delegate.serving.writing import Writing
 
 COLDEST = 1e-6
@@ -22,22 +23,33 @@ def choices(logits: torch.Tensor, writings: Sequence[Writing]) -> list[int]:
     likely: list[int] = scores.argmax(dim=-1).tolist()
     for number, writing in enumerate(writings):
         is_drawn = writing.wanted.temperature > COLDEST
-        if not (is_drawn or writing.processor or is_constrained(writing)):
+        is_narrowed = writing.calling.constraint is not None
+        if not (is_drawn or writing.processor or is_narrowed):
             continue
         row = scores[number]
         if writing.processor:
             row = writing.processor(torch.tensor([writing.history], device=row.device), row[None])[
                 0
             ]
-        if writing.row is not None:
-            row = writing.row.narrowed(row)
+        row = writing.narrowed(row)
         likely[number] = drawn(row, writing) if is_drawn else int(row.argmax())
+    for number, writing in enumerate(writings):
+        if writing.wanted.scored is not None and likely[number] not in writing.ends:
+            writing.scores.append(scored(scores[number], likely[number], writing))
     return likely
 
 
-def is_constrained(writing: Writing) -> bool:
-    """Whether some tokens may not follow now."""
-    return writing.row is not None and writing.row.constraint is not None and writing.row.in_call
+def scored(scores: torch.Tensor, token: int, writing: Writing) -> Score:
+    """What the model says of a token, and which others it finds likeliest."""
+    logprobs = torch.log_softmax(scores, dim=-1)
+    best = logprobs.topk(writing.wanted.scored or 0)
+    likeliest = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+    text = writing.said.decode
+    return Score(
+        text([token]),
+        float(logprobs[token]),
+        tuple((text([each]), value) for each, value in likeliest),
+    )
 
 
 def drawn(scores: torch.Tensor, writing: Writing) -> int:

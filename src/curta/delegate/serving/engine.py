@@ -3,7 +3,8 @@
 One thread owns the model. In turn it reads prompts, no more than `prompt_step` tokens of them, and
 takes a step with all answers that are being written. Prompts that came together are read together:
 so many tokens as the shortest of them has left, without any padding. One that is read joins the
-answers (`batch`, `caches`). An answer that has ended leaves.
+answers (`interception.batch`). An answer that has ended leaves; so does one that waits for a tool,
+and what the tool answers is read as a prompt is.
 
 The law: what an answer says does not depend on what is written beside it, up to the rounding of the
 model's numbers (batches of other sizes may add in another order). Where that cannot be had, because
@@ -18,13 +19,17 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import Any
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, cast
 
+import torch
+
+from curta.delegate.interception.batch import Batch, joined
+from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.events import CallRejected, CallResult, Event
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.loop import ends
-from curta.delegate.interception.row import Row
-from curta.delegate.serving.batch import Batch, Model, begun, joined
+from curta.delegate.serving import probing
 from curta.delegate.serving.choosing import NewProcessor, choices, own_processors
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.metrics import Metrics
@@ -35,10 +40,14 @@ from curta.delegate.serving.refusals import (
     shutting_down,
 )
 from curta.delegate.serving.writing import Told, Wanted, Writing
+from curta.delegate.tools.calculator import CalculatorTool
+from curta.delegate.tools.tool import GIVEN_UP
 
 log = logging.getLogger(__name__)
 PATIENCE = 30.0
 """Seconds to wait for the last step of a model at the end."""
+MOMENT = 0.2
+"""Seconds between looks at answers that wait for tools and nothing else."""
 
 
 class Engine:
@@ -55,18 +64,21 @@ class Engine:
         self.generator = generator
         self.limits = limits or Limits()
         self.metrics = metrics or Metrics()
-        self.model = Model(generator.model)
+        self.is_batching = probing.joins(generator.model)
+        self.appends = probing.appends(generator.model)
         self.new_processor = new_processor or own_processors(generator.model)
         self.ends = ends(generator.model.generation_config)
-        self.is_batching = self.model.joins
         self.places = self.limits.batch if self.is_batching else 1
         self.changed = threading.Condition()
         self.queued: deque[Writing] = deque()
         self.starting: deque[Batch] = deque()
-        """Prompts that are being read."""
+        """Rows whose prompts are read, or what a tool answered."""
+        self.parked: list[Batch] = []
+        """Rows that wait for tools, each by itself."""
         self.batch: Batch | None = None
         self.running = 0
         self.is_stopping = False
+        self.tools = ThreadPoolExecutor(self.limits.tools_at_once, "curta-tool")
         self.describe()
         self.worker = threading.Thread(target=self.work, name="curta-engine", daemon=True)
         self.worker.start()
@@ -84,7 +96,7 @@ class Engine:
 
     def submit(self, wanted: Sequence[tuple[Wanted, Callable[[Told], None]]]) -> list[Writing]:
         """Have these written, all of them or none; what comes of each is told to its function."""
-        writings = [Writing(each, tell, time_limit=self.limits.time_limit) for each, tell in wanted]
+        writings = [self.writing(each, tell) for each, tell in wanted]
         room = self.places + self.limits.queue
         if len(writings) > room:
             raise RefusedError(
@@ -106,10 +118,29 @@ class Engine:
             self.changed.notify()
         return writings
 
+    def writing(self, wanted: Wanted, tell: Callable[[Told], None]) -> Writing:
+        """A choice that has not begun."""
+        made = Writing(
+            wanted,
+            self.generator.tokenizer,
+            wanted.calling or self.generator.calling,
+            tell,
+            self.count_call,
+            time_limit=self.limits.time_limit,
+        )
+        made.ends = self.ends
+        return made
+
+    def count_call(self, event: Event) -> None:
+        """In the metrics."""
+        if isinstance(event, CallResult | CallRejected):
+            self.metrics.calls.labels(outcome=outcome(event)).inc()
+
     def cancel(self, writings: Sequence[Writing]) -> None:
         """Nobody wants the rest of these; they leave before the next step."""
         for writing in writings:
             writing.is_cancelled = True
+            writing.given_up.set()
         with self.changed:
             self.changed.notify()
 
@@ -125,11 +156,10 @@ class Engine:
         try:
             while self.has_work():
                 self.admit()
+                self.unpark()
                 self.read_prompts()
                 if self.batch is not None:
-                    alone = len(self.batch.writings) == 1 and self.model.appends
-                    count = len(self.batch.writings[0].waiting) if alone else 1
-                    self.batch = self.advanced(self.batch, count)
+                    self.join([self.stepped(self.batch)])
         finally:
             self.is_stopping = True
             self.end_all()
@@ -138,23 +168,23 @@ class Engine:
         """Wait for some; false if it is time to end."""
         with self.changed:
             while not (self.is_stopping or self.queued or self.starting or self.batch):
-                self.changed.wait()
+                self.changed.wait(MOMENT if self.parked else None)
+                if self.parked:
+                    break
             return not self.is_stopping
 
     def end_all(self) -> None:
         """There will be no more steps."""
         with self.changed:
-            batches = self.batches()
-            left = [*self.queued, *(each for batch in batches for each in batch.writings)]
+            batches = [*self.starting, *self.parked, *([] if self.batch is None else [self.batch])]
+            left = [*self.queued, *(each for batch in batches for each in writings_of(batch))]
             for writing in left:
                 self.ended(writing, lambda each: each.fail(shutting_down()))
             self.queued.clear()
             self.starting.clear()
+            self.parked.clear()
             self.batch = None
-
-    def batches(self) -> list[Batch]:
-        """All that have rows in them."""
-        return [*self.starting, *([] if self.batch is None else [self.batch])]
+        self.tools.shutdown(wait=False, cancel_futures=True)
 
     def admit(self) -> None:
         """Give free rows to those who wait; those who need none any more leave."""
@@ -171,79 +201,104 @@ class Engine:
             chosen = waiting[:free]
             for writing in chosen:
                 writing.has_place = True
-            groups = [chosen] if self.model.appends else [[each] for each in chosen]
-            device = self.generator.model.device
-            self.starting.extend(begun(group, device) for group in groups if group)
+            groups = [chosen] if self.appends else [[each] for each in chosen]
+            self.starting.extend(self.begun(group) for group in groups if group)
             self.queued = deque(waiting[free:])
             self.running += len(chosen)
+
+    def begun(self, writings: Sequence[Writing]) -> Batch:
+        """Rows of which the model has seen nothing yet."""
+        return Batch(self.generator.model, writings, appends=self.appends)
+
+    def unpark(self) -> None:
+        """Rows whose tools have answered go on with that."""
+        parked, self.parked = self.parked, []
+        for batch in parked:
+            (writing,) = writings_of(batch)
+            self.ended(writing, Writing.check)
+            if writing.outcome is not None or writing.tools is None:
+                continue
+            if not writing.tools.done():
+                self.parked.append(batch)
+                continue
+            self.guarded(writing, lambda each: each.go_on(each.settled(each.tools.result())))
+            writing.tools, writing.is_read = None, False
+            if writing.outcome is None:
+                self.starting.append(batch)
 
     def read_prompts(self) -> None:
         """Some tokens of prompts; those that are read join the others."""
         room = self.limits.prompt_step
-        ready: list[Batch] = []
+        ready: list[Batch | None] = []
         while room > 0 and self.starting:
             batch = self.starting.popleft()
-            rows = len(batch.writings)
-            count = min(len(writing.waiting) for writing in batch.writings)
-            if self.model.appends:
+            rows = len(batch.rows)
+            count = min(len(row.waiting) for row in batch.rows)
+            if self.appends:
                 count = min(count, max(room // rows, 1))
+            elif batch.outputs is not None:
+                count = 1
             room -= count * rows
             self.metrics.tokens.labels(kind="prompt").inc(count * rows)
-            after = self.advanced(batch, count)
+            after = self.stepped(batch, count)
             done, unread = (None, None) if after is None else self.parted(after)
-            ready.extend([] if done is None else [done])
+            ready.append(done)
             self.starting.extendleft([] if unread is None else [unread])
         if ready:
-            self.join([*([] if self.batch is None else [self.batch]), *ready])
+            self.join([self.batch, *ready])
 
     def parted(self, batch: Batch) -> tuple[Batch | None, Batch | None]:
         """The rows whose prompts are read, and the others."""
-        done = [n for n, writing in enumerate(batch.writings) if writing.written]
-        unread = [n for n, writing in enumerate(batch.writings) if not writing.written]
+        rows = writings_of(batch)
+        done = [n for n, writing in enumerate(rows) if writing.is_read]
+        unread = [n for n, writing in enumerate(rows) if not writing.is_read]
         try:
             return batch.part(done), batch.part(unread)
         except Exception as error:  # such as a lack of memory: nobody else has these rows now
-            self.fail(batch.writings, error)
+            self.fail(rows, error)
             return None, None
 
-    def join(self, batches: Sequence[Batch]) -> None:
-        """Go on with the rows of all."""
+    def join(self, batches: Sequence[Batch | None]) -> None:
+        """Go on with the rows of all; those that wait for tools step aside."""
+        there = [batch for batch in batches if batch is not None]
+        rows = [each for batch in there for each in writings_of(batch)]
         try:
-            self.batch = joined(batches)
+            together = joined(there) if there else None
+            if together is not None and any(each.tools for each in rows):
+                at_work = [n for n, each in enumerate(rows) if each.tools]
+                parts = [together.part([n]) for n in at_work]
+                self.parked.extend(each for each in parts if each is not None)
+                together = together.part([n for n in range(len(rows)) if n not in at_work])
+            self.batch = together
         except Exception as error:
             self.batch = None
-            self.fail([writing for batch in batches for writing in batch.writings], error)
+            self.fail(rows, error)
 
-    def new_row(self, tell: Callable[[Event], None]) -> Row:
-        """An answer that has not begun."""
-
-        def hear(event: Event) -> None:
-            if isinstance(event, CallResult | CallRejected):
-                self.metrics.calls.labels(outcome=outcome(event)).inc()
-            tell(event)
-
-        return self.generator.row_that_tells(hear)
-
-    def advanced(self, batch: Batch, count: int) -> Batch | None:
+    def stepped(self, batch: Batch, count: int | None = None) -> Batch | None:
         """The rows that go on, so many tokens further."""
-        for writing in batch.writings:
+        for writing in writings_of(batch):
             self.ended(writing, Writing.check)
         try:
             left = batch.going_on()
-            if left is None:
-                return None
-            for writing in left.writings:
-                if writing.row is None:
-                    writing.begin(self.new_row, self.new_processor(len(writing.wanted.prompt)))
-            scores, batch = left.advanced(self.model, count)
-            due = [n for n, writing in enumerate(batch.writings) if not writing.waiting]
-            chosen = choices(scores[due], [batch.writings[n] for n in due]) if due else []
-            for n, choice in zip(due, chosen, strict=True):
-                self.take(batch.writings[n], choice)
-            return batch.going_on()
+            return None if left is None else left.step(self, count)
         except Exception as error:
-            self.fail(batch.writings, error)
+            self.fail(writings_of(batch), error)
             return None
+
+    def all_tokens(self, batch: Batch, fed: torch.Tensor) -> torch.Tensor:
+        """A pass is given what is new."""
+        return fed
+
+    def choose(self, batch: Batch, scores: torch.Tensor) -> None:
+        """Rows that have nothing left to be fed choose by the scores of what is next."""
+        due = batch.due()
+        writings = [writings_of(batch)[n] for n in due]
+        for writing in writings:
+            if writing.processor is None:
+                writing.processor = self.new_processor(len(writing.wanted.prompt))
+        chosen = choices(scores[due], writings) if due else []
+        for writing, choice in zip(writings, chosen, strict=True):
+            self.take(writing, choice)
 
     def fail(self, writings: Sequence[Writing], error: Exception) -> None:
         """None of these rows can go on."""
@@ -253,16 +308,40 @@ class Engine:
             self.ended(writing, lambda each: each.fail(refusal))
 
     def take(self, writing: Writing, choice: int) -> None:
-        """What the model chose for one row; what goes wrong there concerns only this row."""
+        """What the model chose for one row."""
         now, before = time.monotonic(), writing.written
         took = self.metrics.each_token if before else self.metrics.first_token
         took.observe(now - writing.last_step)
-        writing.last_step = now
+        writing.last_step, writing.is_read = now, True
+        self.guarded(writing, lambda each: self.go_on(each, choice))
+        self.metrics.tokens.labels(kind="written").inc(writing.written - before)
+
+    def go_on(self, writing: Writing, choice: int) -> None:
+        """With a token, and what its calls come to, as soon as that is known."""
+        tokens = writing.chosen(choice, writing.room)
+        calls, tools = writing.pending, writing.calling.tools
+        if not calls:
+            writing.go_on(tokens)
+        elif all(isinstance(tools.get(call.name), CalculatorTool | None) for call in calls):
+            writing.go_on(writing.settled([answered(call, tools) for call in calls]))
+        else:
+            writing.tools = self.tools.submit(self.called, writing, calls)
+
+    def called(self, writing: Writing, calls: Sequence[Call]) -> list[Outcome]:
+        """The answers of tools, in a thread of theirs."""
+        GIVEN_UP.set(writing.given_up)
         try:
-            self.ended(writing, lambda each: each.take(choice, self.ends))
+            return [answered(call, writing.calling.tools) for call in calls]
+        finally:
+            with self.changed:
+                self.changed.notify()
+
+    def guarded(self, writing: Writing, act: Callable[[Any], None]) -> None:
+        """Do something; what goes wrong there concerns only this row."""
+        try:
+            self.ended(writing, act)
         except Exception as error:
             self.fail([writing], error)
-        self.metrics.tokens.labels(kind="written").inc(writing.written - before)
 
     def ended(self, writing: Writing, act: Callable[[Any], None]) -> None:
         """Do something that may end an answer, and count it if it does."""
@@ -275,6 +354,11 @@ class Engine:
         if writing.has_place:
             with self.changed:
                 self.running -= 1
+
+
+def writings_of(batch: Batch) -> list[Writing]:
+    """A batch's rows: here all of them are of requests."""
+    return cast(list[Writing], batch.rows)
 
 
 def outcome(event: CallResult | CallRejected) -> str:

@@ -18,6 +18,7 @@ class Limits:
     batch:       choices that are written at once
     most_bytes:  of a request's body
     prompt_step: tokens of prompts that are read between two steps of the running answers
+    tools_at_once: calls of tools that are executed at a time
     """
 
     most_tokens: int = 1024
@@ -26,6 +27,7 @@ class Limits:
     batch: int = 16
     most_bytes: int = 1 << 20
     prompt_step: int = 512
+    tools_at_once: int = 2
 
     def __post_init__(self) -> None:
         for field in fields(self):

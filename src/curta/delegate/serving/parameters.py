@@ -12,25 +12,32 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_validator,
+)
 
 from curta.delegate.interception.generator import Prompt
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.prompts import TokenPrompt
 from curta.delegate.serving.refusals import RefusedError
+from curta.delegate.tools.tool import Answer, refused
+from curta.errors import ToolError
 
 NEUTRAL: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys(("audio", "prediction", "reasoning_effort", "verbosity"), (None,)),
     **dict.fromkeys(("frequency_penalty", "presence_penalty"), (None, 0, 0.0)),
-    **dict.fromkeys(("echo", "logprobs"), (None, False)),
-    **dict.fromkeys(("functions", "tools"), (None, [])),
-    **dict.fromkeys(("function_call", "tool_choice"), (None, "none", "auto")),
     "best_of": (None, 1),
+    "echo": (None, False),
+    "functions": (None, []),
+    "function_call": (None, "none", "auto"),
     "logit_bias": (None, {}),
     "modalities": (None, ["text"]),
-    "response_format": (None, {"type": "text"}),
     "suffix": (None, ""),
-    "top_logprobs": (None, 0),
     "web_search_options": (None,),
 }
 """Parameters that are not supported, and the values with which they change nothing."""
@@ -40,6 +47,7 @@ IGNORED = frozenset(
     | {"safety_identifier", "service_tier", "store", "user"}
 )
 MOST_STOPS = 16
+MOST_LOGPROBS = 20
 
 
 def sayable(text: str) -> str:
@@ -68,23 +76,156 @@ class Part(Checked):
     text: Text
 
 
+class Named(Checked):
+    """The name of a function."""
+
+    name: str = Field(pattern=r"^[\w-]{1,64}$")
+
+
+class Asked(Named):
+    """A function with arguments, as JSON in a text."""
+
+    arguments: Text
+
+
+class AskedCall(Checked):
+    """A call that an earlier answer has asked for."""
+
+    id: str
+    type: Literal["function"] = "function"
+    function: Asked
+
+
 class Message(Checked):
     """One message; its calculations are in its text already."""
 
-    role: Literal["system", "developer", "user", "assistant"] = Field(
-        description="role has to be system, developer, user or assistant"
+    role: Literal["system", "developer", "user", "assistant", "tool"] = Field(
+        description="role has to be system, developer, user, assistant or tool"
     )
-    content: Text | list[Part] = Field(
-        description="content has to be a text, and only parts of type text are supported"
+    content: Text | list[Part] | None = Field(
+        None, description="content has to be a text, and only parts of type text are supported"
     )
     name: str | None = Field(None, description="name has to be a text")
+    tool_calls: list[AskedCall] | None = Field(
+        None, description="tool_calls has to be calls of functions, with id, name and arguments"
+    )
+    tool_call_id: str | None = Field(None, description="tool_call_id has to be a text")
     calculations: Any = None
 
-    def as_text(self) -> dict[str, str]:
-        """A role and a text, as templates of chats have them."""
-        parts = self.content
+    @model_validator(mode="after")
+    def says_something(self) -> Message:
+        """Only calls go without a text; an answer says whose it is."""
+        calls = self.role == "assistant" and self.tool_calls
+        if self.content is None and not calls:
+            raise ValueError("content has to be a text")
+        if self.tool_calls and not calls:
+            raise ValueError("tool_calls belong to an assistant")
+        if (self.role == "tool") != (self.tool_call_id is not None):
+            raise ValueError("a message of role tool has a tool_call_id, and no other has")
+        return self
+
+    def as_given(self) -> dict[str, Any]:
+        """A message as templates of chats have it."""
+        parts = self.content or ""
         text = parts if isinstance(parts, str) else "".join(part.text for part in parts)
-        return {"role": "system" if self.role == "developer" else self.role, "content": text}
+        made: dict[str, Any] = {
+            "role": "system" if self.role == "developer" else self.role,
+            "content": text,
+        }
+        if self.tool_call_id is not None:
+            made["tool_call_id"] = self.tool_call_id
+        if self.tool_calls:
+            made["tool_calls"] = [
+                {
+                    "id": each.id,
+                    "type": "function",
+                    "function": {
+                        "name": each.function.name,
+                        "arguments": as_object(each.function.arguments),
+                    },
+                }
+                for each in self.tool_calls
+            ]
+        return made
+
+
+def as_object(arguments: str) -> Any:
+    """Arguments as an object; as they are if they are none."""
+    try:
+        return json.loads(arguments)
+    except (ValueError, RecursionError):
+        return arguments
+
+
+class Function(Named):
+    """A function of the client's."""
+
+    description: Text | None = None
+    parameters: dict[str, Any] | None = None
+    strict: bool | None = None
+
+
+class ClientTool(Checked):
+    """A tool that the client executes."""
+
+    type: Literal["function"]
+    function: Function
+
+    @property
+    def name(self) -> str:
+        return self.function.name
+
+    @property
+    def description(self) -> str:
+        return self.function.description or ""
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        return self.function.parameters or {"type": "object", "properties": {}}
+
+    @property
+    def sandboxed(self) -> bool:
+        return False
+
+    def call(self, arguments: Mapping[str, Any]) -> Answer:
+        return refused(ToolError(f"{self.name} is executed by the client", "not here"))
+
+
+class Chosen(Checked):
+    """The one tool to call."""
+
+    type: Literal["function"]
+    function: Named
+
+
+class JsonSchema(Checked):
+    """What an answer has to be."""
+
+    name: str
+    description: str | None = None
+    schema_: dict[str, Any] = Field(alias="schema")
+    strict: bool | None = None
+
+
+class ResponseFormat(Checked):
+    """How an answer is written."""
+
+    type: Literal["text", "json_object", "json_schema"]
+    json_schema: JsonSchema | None = None
+
+    @model_validator(mode="after")
+    def has_its_schema(self) -> ResponseFormat:
+        """Where there has to be one."""
+        if (self.type == "json_schema") != (self.json_schema is not None):
+            raise ValueError("type json_schema has a json_schema, and no other has")
+        return self
+
+    @property
+    def schema_asked(self) -> dict[str, Any] | None:
+        """None for any text."""
+        if self.json_schema is not None:
+            return self.json_schema.schema_
+        return {"type": "object"} if self.type == "json_object" else None
 
 
 class StreamOptions(Checked):
@@ -124,6 +265,24 @@ class ChatWished(Wished):
         description="a list with at least one message, an object with role and content",
     )
     max_completion_tokens: int | None = Field(None, description="a whole number")
+    tools: list[ClientTool] | None = Field(
+        None, max_length=128, description="functions with names, and schemas of their parameters"
+    )
+    tool_choice: Literal["none", "auto", "required"] | Chosen | None = Field(
+        None, description="none, auto, required, or an object with the name of a function"
+    )
+    response_format: ResponseFormat | None = Field(
+        None, description="type text, json_object, or json_schema with a json_schema"
+    )
+    logprobs: bool | None = Field(None, description="true or false")
+    top_logprobs: int | None = Field(
+        None, ge=0, le=MOST_LOGPROBS, description=f"from 0 to {MOST_LOGPROBS}, with logprobs: true"
+    )
+
+    @property
+    def scored(self) -> int | None:
+        """How many tokens are told beside each chosen one; None: not that one either."""
+        return (self.top_logprobs or 0) if self.logprobs else None
 
 
 class CompletionWished(Wished):
@@ -135,14 +294,26 @@ class CompletionWished(Wished):
         | Annotated[list[Text], Field(min_length=1)]
         | Annotated[list[Tokens], Field(min_length=1)]
     ) = Field(description="a text, tokens, or a list of either")
+    logprobs: int | None = Field(
+        None, ge=0, le=MOST_LOGPROBS, description=f"a whole number from 0 to {MOST_LOGPROBS}"
+    )
+
+    @property
+    def scored(self) -> int | None:
+        """How many tokens are told beside each chosen one; None: not that one either."""
+        return self.logprobs
 
 
 @dataclass(frozen=True)
-class Asked:
+class Request:
     """What one request wants.
 
     parameter:   where the prompts came from
     most_tokens: as asked for; None for as many as there may be
+    tools:       that the client executes
+    must_call:   a tool, by its name; "" for any
+    schema:      of JSON that the answer has to be
+    scored:      how many tokens are told beside each chosen one; None: not that one either
     """
 
     prompts: tuple[Prompt | TokenPrompt, ...]
@@ -155,6 +326,10 @@ class Asked:
     stops: tuple[str, ...]
     stream: bool
     include_usage: bool
+    tools: tuple[ClientTool, ...] = ()
+    must_call: str | None = None
+    schema: Mapping[str, Any] | None = None
+    scored: int | None = None
 
 
 def decoded(body: bytes) -> Mapping[str, Any]:
@@ -173,7 +348,7 @@ def refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number")
 
 
-def read(given: Mapping[str, Any], *, chat: bool, served: str, limits: Limits) -> Asked:
+def read(given: Mapping[str, Any], *, chat: bool, served: str, limits: Limits) -> Request:
     """What is wanted, or a `RefusedError`."""
     wished = checked(supported(given), ChatWished if chat else CompletionWished)
     if wished.model != served:
@@ -188,7 +363,7 @@ def read(given: Mapping[str, Any], *, chat: bool, served: str, limits: Limits) -
         raise RefusedError("stream_options: only with stream: true", parameter="stream_options")
     prompts = prompts_of(wished)
     stops = [wished.stop] if isinstance(wished.stop, str) else wished.stop or []
-    return Asked(
+    return Request(
         prompts=prompts,
         parameter="messages" if chat else "prompt",
         choices=choices(wished.n, len(prompts), limits),
@@ -199,7 +374,36 @@ def read(given: Mapping[str, Any], *, chat: bool, served: str, limits: Limits) -
         stops=tuple(stops),
         stream=bool(wished.stream),
         include_usage=bool(options and options.include_usage),
+        scored=wished.scored,
+        **(wished_calls(wished) if isinstance(wished, ChatWished) else {}),
     )
+
+
+def wished_calls(wished: ChatWished) -> dict[str, Any]:
+    """The tools of a chat, which of them has to be called, and the schema of its answer."""
+    tools, choice = tuple(wished.tools or ()), wished.tool_choice
+    names = [tool.name for tool in tools]
+    if len(set(names)) < len(names):
+        raise RefusedError("tools: two have the same name", parameter="tools")
+    must_call = "" if choice == "required" else None
+    if isinstance(choice, Chosen):
+        must_call = choice.function.name
+        if must_call not in names:
+            raise RefusedError(
+                f"tool_choice: there is no tool {must_call!r} in tools", parameter="tool_choice"
+            )
+    if must_call == "" and not tools:
+        raise RefusedError("tool_choice: required, but there are no tools", parameter="tool_choice")
+    schema = wished.response_format and wished.response_format.schema_asked
+    if schema is not None and tools and choice != "none":
+        raise RefusedError(
+            "response_format: not together with tools; give tool_choice none, or ask twice",
+            parameter="response_format",
+        )
+    if wished.top_logprobs is not None and not wished.logprobs:
+        raise RefusedError("top_logprobs: only with logprobs: true", parameter="top_logprobs")
+    used = () if choice == "none" else tools
+    return {"tools": used, "must_call": must_call, "schema": schema}
 
 
 def supported(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -222,7 +426,7 @@ def without_nothing(message: Any) -> Any:
     """A message without the fields that are there with nothing in them, as clients send them."""
     if not isinstance(message, dict):
         return message
-    return {name: value for name, value in message.items() if value not in (None, [])}
+    return {name: value for name, value in message.items() if value not in (None, [], {})}
 
 
 def checked(given: dict[str, Any], kind: type[Wished]) -> Any:
@@ -248,15 +452,15 @@ def refusal(
         where, name = f"messages[{place[1]}]", str(place[2])
         field = Message.model_fields.get(name)
         wanted = field.description if field else f"{name[:80]} is not supported"
-    if "half a character" in message:
-        wanted = message
+    if "half a character" in message or what == "value_error":
+        wanted = message.removeprefix("Value error, ")
     return RefusedError(f"{where}: {wanted}", parameter=parameter)
 
 
 def prompts_of(wished: Wished) -> tuple[Prompt | TokenPrompt, ...]:
     """A conversation, or the prompts of a completion."""
     if isinstance(wished, ChatWished):
-        return ([message.as_text() for message in wished.messages],)
+        return ([message.as_given() for message in wished.messages],)
     assert isinstance(wished, CompletionWished)
     prompt = wished.prompt
     if isinstance(prompt, str):

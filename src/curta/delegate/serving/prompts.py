@@ -8,7 +8,9 @@ from typing import Any
 
 from jinja2 import TemplateError
 
+from curta.delegate.interception.formats import Format
 from curta.delegate.interception.generator import CalcGenerator, Prompt
+from curta.delegate.interception.pieces import Fragments
 from curta.delegate.serving.refusals import RefusedError
 from curta.errors import UserError
 
@@ -19,13 +21,21 @@ class Prompts:
     """Has a tokenizer of its own: one cannot be used by two threads at once."""
 
     def __init__(self, generator: CalcGenerator) -> None:
-        self.generator = CalcGenerator(generator.model, copy.deepcopy(generator.tokenizer))
+        self.generator = copy.copy(generator)
+        self.generator.tokenizer = copy.deepcopy(generator.tokenizer)
+        self.fragments = Fragments(self.generator.tokenizer)
         self.lock = threading.Lock()
-        text = generator.model.config.get_text_config(decoder=True)
-        self.context: int | None = getattr(text, "max_position_embeddings", None)
-        self.vocabulary: int = text.vocab_size
+        self.context = generator.context
+        self.vocabulary: int = generator.model.config.get_text_config(decoder=True).vocab_size
 
-    def tokens(self, prompt: Prompt | TokenPrompt, parameter: str) -> TokenPrompt:
+    def beginning(self, text: str) -> TokenPrompt:
+        """How an answer has to begin."""
+        with self.lock:
+            return self.fragments.encode(text) if text else ()
+
+    def tokens(
+        self, prompt: Prompt | TokenPrompt, parameter: str, format: Format | None = None
+    ) -> TokenPrompt:
         """The same tokens as in `CalcGenerator`; `parameter` is where the prompt came from."""
         if isinstance(prompt, tuple) and all(isinstance(each, int) for each in prompt):
             tokens = tuple(prompt)
@@ -34,12 +44,12 @@ class Prompts:
                     f"{parameter}: tokens are numbers below {self.vocabulary}", parameter=parameter
                 )
         else:
-            tokens = self.encoded(prompt, parameter)
+            tokens = self.encoded(prompt, parameter, format)
         if not tokens:
             raise RefusedError(f"{parameter}: there is nothing in it", parameter=parameter)
         return tokens
 
-    def encoded(self, prompt: Any, parameter: str) -> TokenPrompt:
+    def encoded(self, prompt: Any, parameter: str, format: Format | None) -> TokenPrompt:
         """A text or a conversation."""
         if not isinstance(prompt, str) and self.generator.tokenizer.chat_template is None:
             raise RefusedError(
@@ -47,7 +57,7 @@ class Prompts:
             )
         try:
             with self.lock:
-                return tuple(self.generator.inputs([prompt])["input_ids"][0].tolist())
+                return tuple(self.generator.inputs([prompt], format)["input_ids"][0].tolist())
         except TemplateError as error:
             raise RefusedError(
                 f"{parameter}: the model's chat template refuses it: {error}", parameter=parameter

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any
 
-from curta.delegate.interception.events import CallResult
-from curta.delegate.serving.stops import Call
+from curta.delegate.interception.calls import CALCULATE
+from curta.delegate.interception.events import CallResult, CallWritten
+from curta.delegate.serving.stops import Call, Piece, Score
 
 
 @dataclass(frozen=True)
@@ -28,14 +30,18 @@ class Shape:
         kind = "chat.completion" if self.chat else "text_completion"
         return self.frame(kind) | {"choices": list(choices), "usage": usage}
 
-    def choice(self, index: int, text: str, calls: Sequence[Call], reason: str) -> dict[str, Any]:
-        """One choice of it."""
-        found = [self.calculation(call) for call in calls]
-        made: dict[str, Any] = {"index": index, "finish_reason": reason, "logprobs": None}
-        if self.chat:
-            message = {"role": "assistant", "content": text, "refusal": None}
-            return made | {"message": message | {"calculations": found}}
-        return made | {"text": text, "calculations": found}
+    def choice(self, index: int, piece: Piece, reason: str) -> dict[str, Any]:
+        """One choice of it, all of which is one piece."""
+        found = [self.calculation(call) for call in piece.calls]
+        logprobs = self.logprobs(piece.scores, 0)
+        made: dict[str, Any] = {"index": index, "finish_reason": reason, "logprobs": logprobs}
+        if not self.chat:
+            return made | {"text": piece.text, "calculations": found}
+        message: dict[str, Any] = {"role": "assistant", "content": piece.text, "refusal": None}
+        if piece.asked:
+            message["content"] = piece.text.strip() or None
+            message["tool_calls"] = [asked_call(each) for each in piece.asked]
+        return made | {"message": message | {"calculations": found}}
 
     def first(self, index: int) -> dict[str, Any] | None:
         """What a stream of a chat begins with, for each choice."""
@@ -43,11 +49,43 @@ class Shape:
             return None
         return self.chunk(index, {"role": "assistant", "content": ""}, None)
 
-    def delta(self, index: int, text: str, calls: Sequence[Call]) -> dict[str, Any]:
-        """Text that is new, with the calls that end in it."""
-        found = [self.calculation(call) for call in calls]
-        given: dict[str, Any] = {"content" if self.chat else "text": text}
-        return self.chunk(index, given | ({"calculations": found} if found else {}), None)
+    def deltas(self, index: int, piece: Piece, calls: int, offset: int) -> Iterator[dict[str, Any]]:
+        """What is new, with the calculations that end in it; behind so many calls and so much text.
+
+        A call of a client's tool is two events: its name, and its arguments.
+        """
+        found = [self.calculation(call) for call in piece.calls]
+        if piece.text or found or piece.scores:
+            given: dict[str, Any] = {"content" if self.chat else "text": piece.text}
+            made = self.chunk(index, given | ({"calculations": found} if found else {}), None)
+            made["choices"][0]["logprobs"] = self.logprobs(piece.scores, offset)
+            yield made
+        for number, each in enumerate(piece.asked, calls):
+            whole = asked_call(each)
+            arguments = whole["function"].pop("arguments")
+            named = whole | {"index": number, "function": whole["function"] | {"arguments": ""}}
+            rest = {"index": number, "function": {"arguments": arguments}}
+            for part in (named, rest):
+                yield self.chunk(index, {"tool_calls": [part]}, None)
+
+    def logprobs(self, scores: Sequence[Score], offset: int) -> dict[str, Any] | None:
+        """Of chosen tokens, if they were asked for; `offset` is where their text begins."""
+        if not scores:
+            return None
+        if self.chat:
+            content = [
+                logprob(each.token, each.logprob)
+                | {"top_logprobs": [logprob(*other) for other in each.likeliest]}
+                for each in scores
+            ]
+            return {"content": content, "refusal": None}
+        places = accumulate((len(each.token) for each in scores[:-1]), initial=offset)
+        return {
+            "tokens": [each.token for each in scores],
+            "token_logprobs": [each.logprob for each in scores],
+            "top_logprobs": [dict(each.likeliest) for each in scores],
+            "text_offset": list(places),
+        }
 
     def last(self, index: int, reason: str) -> dict[str, Any]:
         """What a choice ends with."""
@@ -80,13 +118,14 @@ class Shape:
     def calculation(self, call: Call) -> dict[str, Any]:
         """A call, in parts."""
         made: dict[str, Any] = {
+            "tool": call.tool,
             "expression": call.expression,
             "result": None,
             "exact": False,
             "error": None,
             "message": None,
             "microseconds": round(call.microseconds, 1),
-            "text": self.opening + call.text,
+            "text": (self.opening if call.tool == CALCULATE else "") + call.text,
         }
         if isinstance(call, CallResult):
             return made | {"result": call.answer, "exact": call.exact}
@@ -97,6 +136,20 @@ class Shape:
             }
         brief = getattr(call.error, "brief", "error")
         return made | {"error": brief, "message": str(call.error)}
+
+
+def asked_call(call: CallWritten) -> dict[str, Any]:
+    """A call that the client has to answer."""
+    return {
+        "id": f"call_{uuid.uuid4().hex[:24]}",
+        "type": "function",
+        "function": {"name": call.tool, "arguments": call.expression},
+    }
+
+
+def logprob(token: str, value: float) -> dict[str, Any]:
+    """One token of a chat."""
+    return {"token": token, "logprob": value, "bytes": list(token.encode())}
 
 
 def usage(prompt: int, written: int) -> dict[str, int]:

@@ -10,18 +10,41 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from curta.delegate.interception.events import CallRejected, CallResult, Event
+from curta.delegate.interception.events import CallRejected, CallResult, CallWritten, Event
 from curta.delegate.interception.scanner import beginning
 
 Call = CallResult | CallRejected
 
 
 @dataclass(frozen=True, slots=True)
+class Score:
+    """A chosen token with its logarithm of probability, and the likeliest ones."""
+
+    token: str
+    logprob: float
+    likeliest: tuple[tuple[str, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Piece:
-    """Text to pass on, and the calls that end in it."""
+    """Text to pass on, and the calls that end in it.
+
+    asked:  calls that the client has to answer
+    scores: of the tokens that were chosen since the piece before
+    """
 
     text: str
     calls: tuple[Call, ...] = ()
+    asked: tuple[CallWritten, ...] = ()
+    scores: tuple[Score, ...] = ()
+
+    def __add__(self, other: Piece) -> Piece:
+        return Piece(
+            self.text + other.text,
+            self.calls + other.calls,
+            self.asked + other.asked,
+            self.scores + other.scores,
+        )
 
 
 class Stops:
@@ -34,11 +57,11 @@ class Stops:
         """Calls whose text is held, and where it ends."""
         self.found = False
 
-    def feed(self, event: Event) -> Piece | None:
-        """What is known to come before any stop string."""
+    def feed(self, event: Event, text: str) -> Piece | None:
+        """What is known to come before any stop string; `text` is what clients see of an event."""
         if self.found:
             return None
-        self.held += event.text
+        self.held += text
         if isinstance(event, CallResult | CallRejected):
             self.calls.append((len(self.held), event))
         places = [self.held.find(string) for string in self.strings]

@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import random
+import threading
 import time
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import Future
+from dataclasses import dataclass, replace
 from typing import Any
 
-from curta.delegate.interception.events import Event
-from curta.delegate.interception.row import Row
+from curta.delegate.interception.calls import Outcome
+from curta.delegate.interception.events import (
+    CallRejected,
+    CallStarted,
+    CallWritten,
+    Event,
+    TextDelta,
+)
+from curta.delegate.interception.row import Calling, Row
 from curta.delegate.serving.refusals import RefusedError, read_too_long
-from curta.delegate.serving.stops import Piece, Stops
+from curta.delegate.serving.stops import Piece, Score, Stops
 
 
 @dataclass(frozen=True)
@@ -22,6 +30,9 @@ class Wanted:
     most_tokens: answers of calls included
     temperature: 0 takes the most likely token
     seed:        with one, the same text under any load, up to the rounding of the model's numbers
+    calling:     how it calls, if not as the generator does
+    scored:      how many tokens are told beside each chosen one; None: not that one either
+    begins:      how the answer has to begin; so many of the prompt's last tokens say it
     """
 
     prompt: tuple[int, ...]
@@ -30,11 +41,17 @@ class Wanted:
     top_p: float = 1.0
     seed: str | None = None
     stops: tuple[str, ...] = ()
+    calling: Calling | None = None
+    scored: int | None = None
+    begins: str = ""
+    begun_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The end: `stop` (the model's own, or a stop string) or `length` (tokens or time)."""
+    """The end: `stop` (the model's own, or a stop string), `length` (tokens or time), or
+    `tool_calls`, which somebody else has to answer.
+    """
 
     reason: str
     tokens: int
@@ -48,31 +65,56 @@ class Failed:
 
 
 Told = Piece | Finished | Failed
-NewRow = Callable[[Callable[[Event], None]], Row]
 
 
-class Writing:
-    """Says which tokens the model is fed for it, takes the chosen ones, tells what comes of it.
+class Writing(Row):
+    """A row of a request: what waits for it first is its prompt.
 
-    The first tokens to be fed are the prompt's; later ones are those that a `Row` goes on with.
+    `watch` hears of everything that happens, `tell` of what is to be passed on.
     """
 
-    def __init__(self, wanted: Wanted, tell: Callable[[Told], None], *, time_limit: float) -> None:
+    def __init__(
+        self,
+        wanted: Wanted,
+        tokenizer: Any,
+        calling: Calling,
+        tell: Callable[[Told], None],
+        watch: Callable[[Event], None],
+        *,
+        time_limit: float,
+    ) -> None:
+        super().__init__(tokenizer, calling, self.hear)
         self.wanted = wanted
-        self.tell = tell
+        self.pass_on = tell
+        self.watch = watch
         self.time_limit = time_limit
         self.arrived = time.monotonic()
         self.deadline = self.arrived + time_limit
         self.last_step = self.arrived
-        self.waiting = deque(wanted.prompt)
+        self.waiting.extend(wanted.prompt)
         self.random = random.Random(wanted.seed)
         self.stops = Stops(wanted.stops)
-        self.row: Row | None = None
         self.processor: Any = None
+        self.scores: list[Score] = []
+        """Of tokens that were chosen, as far as they are not told."""
+        self.hides, self.opening = False, ""
+        """Whether the call that has begun is no text, and how it began."""
+        if wanted.begins:
+            self.said.extend(list(wanted.prompt[len(wanted.prompt) - wanted.begun_tokens :]))
+            self.text = wanted.begins
+            for found in self.scanner.feed(wanted.begins):
+                self.report(found)
         self.history = list(wanted.prompt)
         self.written = 0
+        """How many were written, calls' answers included."""
         self.outcome: str | None = None
         """How it ended: stop, length, failed or cancelled."""
+        self.is_read = False
+        """Whether its prompt has been read, and what a tool answered."""
+        self.tools: Future[list[Outcome]] | None = None
+        """Its calls, while tools work on them."""
+        self.given_up = threading.Event()
+        """Tells the tools that nobody wants their answers."""
         self.has_place = False
         """Whether it is one of those that are written."""
         self.is_cancelled = False
@@ -83,30 +125,50 @@ class Writing:
         """Whether its time is over."""
         return time.monotonic() > self.deadline
 
-    def begin(self, new_row: NewRow, processor: Any) -> None:
-        """From now on it has a row."""
-        self.row = new_row(self.hear)
-        self.processor = processor
+    @property
+    def room(self) -> int:
+        """How many tokens may still be written."""
+        return self.wanted.most_tokens - self.written
 
     def hear(self, event: Event) -> None:
         """Something happened in the row."""
-        piece = self.stops.feed(event)
+        self.watch(event)
+        self.pass_piece(self.stops.feed(event, self.shown(event)))
+        if isinstance(event, CallWritten) and event.tool in self.calling.asked:
+            self.pass_piece(Piece("", asked=(event,)))
+
+    def shown(self, event: Event) -> str:
+        """What a client sees of it in the text. Calls in the model's own format are no text, nor
+        are those that the client answers; they are objects.
+        """
+        if isinstance(event, TextDelta):
+            return event.text
+        calling = self.calling
+        if isinstance(event, CallStarted):
+            openings = map(calling.format.opening, calling.asked)
+            self.hides = not calling.format.at_once or event.text in openings
+        if not self.hides:
+            return event.text
+        if isinstance(event, CallStarted):
+            self.opening = event.text
+        elif isinstance(event, CallRejected) and event.error is None and not event.microseconds:
+            return self.opening + event.text  # no call after all
+        return ""
+
+    def pass_piece(self, piece: Piece | None) -> None:
+        """With the scores that have come up to it."""
         if piece is not None:
-            self.tell(piece)
+            self.pass_on(replace(piece, scores=tuple(self.scores)))
+            self.scores.clear()
 
-    def feed(self, count: int) -> list[int]:
-        """The next tokens for the model."""
-        return [self.waiting.popleft() for _ in range(count)]
-
-    def take(self, choice: int, ends: frozenset[int]) -> None:
-        """The model's choice behind everything that was fed."""
-        assert self.row is not None
-        room = self.wanted.most_tokens - self.written
-        tokens = [choice] if choice in ends else self.row.take(choice, room)
+    def go_on(self, tokens: list[int]) -> None:
+        """With these, which were chosen or put behind a call, or to the end."""
         self.written += len(tokens)
-        if choice in ends or self.stops.found:
+        if self.is_asking:
+            self.end("tool_calls")
+        elif self.is_over or self.stops.found:
             self.end("stop")
-        elif self.row.is_full or self.written >= self.wanted.most_tokens:
+        elif self.is_full or self.room <= 0:
             self.end("length")
         else:
             self.waiting.extend(tokens)
@@ -114,25 +176,29 @@ class Writing:
 
     def end(self, reason: str) -> None:
         """No more tokens."""
-        if self.row is not None and not self.stops.found:
-            self.row.finish()
+        if not self.stops.found:
+            self.finish()
         piece = self.stops.finish()
-        if piece is not None:
-            self.tell(piece)
-        self.outcome = "stop" if self.stops.found else reason
-        self.tell(Finished(self.outcome, self.written))
+        self.pass_piece(piece or (Piece("") if self.scores else None))
+        self.close("stop" if self.stops.found else reason)
+        self.pass_on(Finished(str(self.outcome), self.written))
 
     def fail(self, refusal: RefusedError) -> None:
         """No answer, or no more of it."""
-        self.outcome = "failed"
-        self.tell(Failed(refusal))
+        self.close("failed")
+        self.pass_on(Failed(refusal))
+
+    def close(self, outcome: str) -> None:
+        """It is done."""
+        self.outcome, self.done = outcome, True
+        self.given_up.set()
 
     def check(self) -> None:
         """End it if nobody wants it, or its time is over: an error if nothing is written."""
         if self.outcome is not None:
             return
         if self.is_cancelled:
-            self.outcome = "cancelled"
+            self.close("cancelled")
         elif self.is_late and self.written:
             self.end("length")
         elif self.is_late:

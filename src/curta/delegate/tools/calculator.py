@@ -12,15 +12,15 @@ from curta.delegate.tools.tool import Answer, refused
 from curta.errors import CalculatorError, ToolError
 
 ARGUMENTS = Arguments(
-    {"expression": Text()}, {"expression": "such as (1+2)*3/7, 20% of 80, sqrt(2)"}
+    {"expression": Text()}, {"expression": "numbers with operators and functions between them"}
 )
 
 
 @dataclass(frozen=True)
 class CalculatorTool:
-    """Expressions in, exact numbers out."""
+    """Expressions in, exact numbers out; `calculator` is anything that evaluates them."""
 
-    calculator: Calculator = field(default_factory=Calculator)
+    calculator: Any = field(default_factory=Calculator)
     name: str = "calculate"
     description: str = (
         "The exact value of an expression: whole numbers, decimals, + - * / // % ^, parentheses, "
@@ -31,8 +31,11 @@ class CalculatorTool:
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
         try:
-            given = ARGUMENTS.checked(arguments)
-            result = self.calculator.evaluate(given["expression"])
+            return self.evaluate(arguments)
         except (CalculatorError, ToolError) as error:
             return refused(error)
+
+    def evaluate(self, arguments: Any) -> Answer:
+        """The result, or an error."""
+        result = self.calculator.evaluate(ARGUMENTS.checked(arguments)["expression"])
         return Answer(result.text, result.value, result.exact)

@@ -13,10 +13,14 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
+
+GLANCE = 0.2
+"""Seconds between looks whether somebody waits for a command."""
 
 
 @dataclass(frozen=True)
@@ -52,8 +56,11 @@ def run(
     limits: Limits,
     folder: str,
     environment: dict[str, str] | None = None,
+    given_up: Callable[[], bool] = lambda: False,
 ) -> Finished:
-    """Run it to its end, in a folder that it may write to; all that it started ends with it."""
+    """Run it to its end, in a folder that it may write to; all that it started ends with it. Once
+    nobody waits for it, it ends as if its time were over.
+    """
     script = [sys.executable, "-I", "-S", __file__, json.dumps(asdict(limits))]
     with (
         tempfile.TemporaryFile() as standard_input,
@@ -73,8 +80,10 @@ def run(
         )
         status: int | None = None
         try:
-            with suppress(subprocess.TimeoutExpired):
-                status = process.wait(limits.seconds)
+            ends = time.monotonic() + limits.seconds
+            while status is None and not given_up() and (left := ends - time.monotonic()) > 0:
+                with suppress(subprocess.TimeoutExpired):
+                    status = process.wait(min(left, GLANCE))
         finally:
             end(process)
         output.seek(0)

@@ -7,9 +7,10 @@ marked as an error, so that a model can read it. Calls wait for one another if t
 from __future__ import annotations
 
 import socket
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from fractions import Fraction
+from threading import Event
 from typing import Any
 
 import anyio
@@ -20,7 +21,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 import curta
-from curta.delegate.tools.tool import Answer, Tool
+from curta.delegate.tools.tool import GIVEN_UP, Answer, Tool
 
 INSTRUCTIONS = (
     "Exact computation: a calculator, and a transformer that executes C and WebAssembly in a "
@@ -62,8 +63,7 @@ def server_of(tools: Sequence[Tool], at_once: int) -> Server[Any]:
         if tool is None:
             return result_of(Answer("no such tool", error=f"there are: {', '.join(by_name)}"))
         arguments = parameters.arguments or {}
-        # Not given up when a client goes: what it started holds its place until it ends.
-        return result_of(await anyio.to_thread.run_sync(tool.call, arguments, limiter=calls))
+        return result_of(await call_of(tool, arguments, calls))
 
     return Server(
         "curta",
@@ -72,6 +72,20 @@ def server_of(tools: Sequence[Tool], at_once: int) -> Server[Any]:
         on_list_tools=listed,
         on_call_tool=called,
     )
+
+
+async def call_of(tool: Tool, arguments: Mapping[str, Any], calls: anyio.CapacityLimiter) -> Answer:
+    """A call in a thread, which ends when its client gives up or goes."""
+    given_up = Event()
+
+    def answer() -> Answer:
+        GIVEN_UP.set(given_up)
+        return tool.call(arguments)
+
+    try:
+        return await anyio.to_thread.run_sync(answer, limiter=calls, abandon_on_cancel=True)
+    finally:
+        given_up.set()
 
 
 def shown(tool: Tool) -> types.Tool:

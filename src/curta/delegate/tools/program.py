@@ -19,7 +19,7 @@ from curta.delegate.tools import wrapper
 from curta.delegate.tools.compile import Source, build
 from curta.delegate.tools.kinds import Arguments, Text
 from curta.delegate.tools.signature import Function, functions_of, kind_of
-from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, refused
+from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, is_given_up, refused
 from curta.errors import CurtaError, ExitError, LimitError, ToolError, Trap
 from curta.machine import layout
 from curta.machine.conversation import Conversation, ConversationLimits, Figures, Host
@@ -92,6 +92,8 @@ class Execution:
         most = 4 * self.bounds.characters + (1 << 20)
 
         def look(figures: Figures) -> None:
+            if is_given_up():
+                raise LimitError("nobody waits for the call any more")
             if time.monotonic() > ends:
                 raise LimitError(f"the call took more than {self.bounds.seconds:g} s")
             if len(self.stdout) + len(self.stderr) > most:

@@ -39,7 +39,8 @@ class RecordedRow(Row):
     def take(self, token: int, room: int) -> list[int]:
         """As any row; a token that was replaced is not the model's choice."""
         fed = super().take(token, room)
-        self.own += [fed[0] == token, *[False] * (len(fed) - 1)]
+        if not self.is_over:
+            self.own += [fed[0] == token, *[False] * (len(fed) - 1)]
         return fed
 
 
@@ -52,16 +53,7 @@ def rollouts(
     """
     inputs = generator.inputs(prompts)
     events: list[list[Event]] = [[] for _ in prompts]
-    rows = [
-        RecordedRow(
-            generator.tokenizer,
-            generator.calculator,
-            generator.protocol,
-            generator.fragments,
-            each.append,
-        )
-        for each in events
-    ]
+    rows = [RecordedRow(generator.tokenizer, generator.calling, each.append) for each in events]
     with without_dropout(generator.model):
         written = generator.model.generate(
             **inputs,

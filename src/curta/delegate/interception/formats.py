@@ -1,0 +1,325 @@
+"""How calls are written: what opens one, how it ends, what its body says, what is put behind it.
+
+    inline    `87*24 is <<calc: 87*24>> = 2088`, as an adapter has taught it
+    prompted  the same, explained in a system text with examples
+    own       as the model's chat template has calls and answers (`template`)
+
+The answer of an inline call stands right behind it; those of the model's own format in a turn.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+from typing import Protocol as Interface
+
+from curta.delegate.interception.calls import CALCULATE, Call, Outcome
+from curta.delegate.interception.protocol import Protocol
+from curta.delegate.tools.tool import Tool
+from curta.errors import ToolError, UserError
+
+Message = Mapping[str, Any]
+WHAT = "calc"
+"""What the usual marker has where markers of other tools have their names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marker:
+    """How a call is found in text.
+
+    close:    None where it ends with the turn
+    at_start: it opens nothing unless it is the first text of a turn
+    one_line: the end of a line ends it, too: it is text then
+    """
+
+    open: str
+    close: str | None
+    at_start: bool = False
+    one_line: bool = True
+
+
+class Format(Interface):
+    """One way to call.
+
+    name:       in words, for users
+    longest:    characters between the markers; a call that is longer is text
+    most_calls: in one answer; what looks like a call after so many is text
+    at_once:    an answer is put behind the call itself; otherwise behind the turn
+    """
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def longest(self) -> int: ...
+
+    @property
+    def most_calls(self) -> int: ...
+
+    @property
+    def at_once(self) -> bool: ...
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        """What opens calls."""
+
+    def with_tools(self, tools: Sequence[Tool]) -> Format:
+        """The same with these tools."""
+
+    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
+        """A conversation as text, in which the model is told of its tools."""
+
+    def opening(self, name: str) -> str:
+        """How a call begins, up to its arguments."""
+
+    def read(self, marker: Marker, body: str) -> list[Call]:
+        """The calls between the markers; none if it is text after all."""
+
+    def grammar(self, marker: Marker, written: str) -> tuple[str, str] | None:
+        """What a call has to be like, in Lark's words, and what of that is written; None if
+        anything may come, and `""` for an expression.
+        """
+
+    def behind(self, outcomes: Sequence[Outcome]) -> str:
+        """What is put behind calls."""
+
+
+@dataclass(frozen=True)
+class Silent:
+    """Nothing is a call."""
+
+    name: str = "no calls"
+    longest: int = 0
+    most_calls: int = 0
+    at_once: bool = True
+    markers: tuple[Marker, ...] = ()
+
+    def with_tools(self, tools: Sequence[Tool]) -> Format:
+        return self
+
+    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
+        return templated(tokenizer, spelt_out(messages, Inline()))
+
+    def opening(self, name: str) -> str:
+        return ""
+
+    def read(self, marker: Marker, body: str) -> list[Call]:
+        return []
+
+    def grammar(self, marker: Marker, written: str) -> tuple[str, str] | None:
+        return None
+
+    def behind(self, outcomes: Sequence[Outcome]) -> str:
+        return ""
+
+
+@dataclass(frozen=True)
+class Inline:
+    """Calls within a line. Of tools other than the calculator, the marker has their name, and the
+    arguments stand in their order, as JSON: `<<days_in_month: 2024, 2>> = 29`.
+    """
+
+    protocol: Protocol = field(default_factory=Protocol)
+    tools: tuple[Tool, ...] = ()
+    name: str = "inline calls"
+    at_once: bool = True
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        names = (CALCULATE, *(tool.name for tool in self.tools if tool.name != CALCULATE))
+        return tuple(Marker(self.opening(name), self.protocol.close) for name in names)
+
+    @property
+    def longest(self) -> int:
+        return self.protocol.longest
+
+    @property
+    def most_calls(self) -> int:
+        return self.protocol.most_calls
+
+    def with_tools(self, tools: Sequence[Tool]) -> Inline:
+        return replace(self, tools=tuple(tools))
+
+    def opening(self, name: str) -> str:
+        if name == CALCULATE:
+            return self.protocol.open
+        if WHAT not in self.protocol.open:
+            raise UserError(
+                f"{name}: the adapter writes {self.protocol.open} for the calculator and has no "
+                "marker for other tools; leave out --tool, or the adapter"
+            )
+        return self.protocol.open.replace(WHAT, name)
+
+    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
+        """The conversation as it is, with calls and answers in its text."""
+        return templated(tokenizer, spelt_out(messages, self), **going_on(messages))
+
+    def tool_of(self, marker: Marker) -> Tool | None:
+        """Whose calls are opened so; None is the calculator."""
+        return next((t for t in self.tools if marker.open == self.opening(t.name)), None)
+
+    def read(self, marker: Marker, body: str) -> list[Call]:
+        tool, written = self.tool_of(marker), body.strip(" ")
+        if tool is None or tool.name == CALCULATE:
+            return [Call(CALCULATE, written, {"expression": written})]
+        try:
+            return [Call(tool.name, written, arguments_of(tool, written))]
+        except ToolError as error:
+            return [Call(tool.name, written, error=error)]
+
+    def grammar(self, marker: Marker, written: str) -> tuple[str, str] | None:
+        tool = self.tool_of(marker)
+        if tool is None or tool.name == CALCULATE:
+            return "", written
+        kinds: Mapping[str, Any] = tool.parameters.get("properties", {})
+        needed, line = tool.parameters.get("required", list(kinds)), ""
+        for n, name in reversed(list(enumerate(kinds))):  # only the last ones can be left out
+            line = f"{'SPACE COMMA SPACE ' if n else ''}a{n} {line}"
+            line = line if name in needed else f"({line})?"
+        parts = [f"a{n}: %json {json.dumps(kind)}" for n, kind in enumerate(kinds.values())]
+        start = f"start: SPACE {line} SPACE {json.dumps(self.protocol.close)} REST"
+        ends = ["SPACE: / {0,2}/", 'COMMA: ","', "REST: /(.|\\n)*/"]
+        return "\n".join([start, *ends, *parts]), written
+
+    def behind(self, outcomes: Sequence[Outcome]) -> str:
+        return "".join(
+            self.protocol.failure.format(each.brief)
+            if each.answer is None
+            else self.protocol.answered(each.answer.text)
+            for each in outcomes
+        )
+
+
+INTRODUCTION = """\
+You never compute in your head. Wherever a result is needed you write {open} EXPRESSION{close}, \
+with numbers and + - * / ^ ( ) only, and the exact result is put behind it. Go on from there, step \
+by step, and end with: The answer is NUMBER."""
+EXAMPLES = (
+    (
+        "A crate holds 48 bottles. 87 crates come, and 129 bottles are broken. How many are whole?",
+        "87 crates hold {87*48} = 4176 bottles. Whole are {4176-129} = 4047 bottles. "
+        "The answer is 4047.",
+    ),
+    (
+        "Lea has 35 dollars. She buys 4 pens at 2.25 dollars each. How much does she have left?",
+        "The pens cost {4*2.25} = 9 dollars. She has {35-9} = 26 dollars left. The answer is 26.",
+    ),
+    (
+        "Tom read 18 pages on Monday and 27 on Tuesday. How many more did he read on Tuesday?",
+        "He read {27-18} = 9 pages more. The answer is 9.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Prompted(Inline):
+    """Inline calls that nobody taught: a system text says how they are written, and examples show.
+
+    most_tokens: of both; what does not fit is left out
+    """
+
+    name: str = "inline calls, explained in the prompt"
+    most_tokens: int = 400
+
+    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
+        given = spelt_out(messages, self)
+        system = [each["content"] for each in given if each["role"] == "system"]
+        rest = [each for each in given if each["role"] != "system"]
+        text = "\n\n".join([*system, self.introduction()])
+        bare = len(tokenizer.encode(templated(tokenizer, rest)))
+        for count in range(len(EXAMPLES), -1, -1):
+            shown = [each for example in EXAMPLES[:count] for each in self.shown(*example)]
+            made = templated_with_system(tokenizer, text, [*shown, *rest], **going_on(messages))
+            if len(tokenizer.encode(made)) - bare <= self.most_tokens:
+                return made
+        return templated(tokenizer, given, **going_on(messages))
+
+    def introduction(self) -> str:
+        """How calls are written, and which other tools there are."""
+        protocol = self.protocol
+        lines = [INTRODUCTION.format(open=protocol.open, close=protocol.close)]
+        for tool in self.tools:
+            if tool.name != CALCULATE:
+                names = ", ".join(tool.parameters.get("properties", {}))
+                call = f"{self.opening(tool.name)} {names}{protocol.close}"
+                lines.append(f"You write {call} for this: {tool.description.strip()}")
+        return "\n".join(lines)
+
+    def shown(self, question: str, answer: str) -> list[Message]:
+        """An example as messages."""
+        protocol = self.protocol
+        called = answer.replace("{", f"{protocol.open} ").replace("}", protocol.close)
+        return [{"role": "user", "content": question}, {"role": "assistant", "content": called}]
+
+
+def arguments_of(tool: Tool, text: str) -> dict[str, Any]:
+    """Arguments in their order, or as an object with their names; or a `ToolError`."""
+    kinds: Mapping[str, Any] = tool.parameters.get("properties", {})
+    names = list(kinds)
+    for written in (text, f"[{text}]"):
+        try:
+            value = json.loads(written)
+        except (ValueError, RecursionError):
+            continue
+        if isinstance(value, dict) and value.keys() <= kinds.keys():
+            return value
+        if written is text:
+            continue
+        if len(value) <= len(names):
+            return dict(zip(names, value, strict=False))
+        if len(names) == 1:
+            return {names[0]: value}
+    if len(names) == 1 and kinds[names[0]].get("type") == "string":
+        return {names[0]: text}
+    raise ToolError(f"{tool.name}: {text!r} is not its arguments as JSON", "wrong arguments")
+
+
+def spelt_out(messages: Sequence[Message], inline: Inline) -> list[dict[str, Any]]:
+    """A conversation whose calls and answers stand in its texts."""
+    made: list[dict[str, Any]] = []
+    for message in messages:
+        text = message.get("content") or ""
+        for call in message.get("tool_calls") or ():
+            asked = call["function"]
+            opening = inline.protocol.open.replace(WHAT, asked["name"])
+            text += f"{opening} {json.dumps(asked['arguments'])}{inline.protocol.close}"
+        if message["role"] == "tool":
+            behind = inline.protocol.answered(text)
+            if made and made[-1]["role"] == "assistant":
+                made[-1]["content"] += behind
+                continue
+        made.append({"role": message["role"], "content": text})
+    return made
+
+
+def going_on(messages: Sequence[Message]) -> dict[str, bool]:
+    """Behind a tool's answer the model goes on in the text in which it called."""
+    if not messages or messages[-1]["role"] != "tool":
+        return {}
+    return {"add_generation_prompt": False, "continue_final_message": True}
+
+
+def templated(tokenizer: Any, messages: Sequence[Message], **given: Any) -> str:
+    """A conversation as the tokenizer's template has it, up to where the model goes on."""
+    given = {"add_generation_prompt": True} | given
+    text: str = tokenizer.apply_chat_template(list(messages), tokenize=False, **given)
+    return text
+
+
+def templated_with_system(
+    tokenizer: Any, system: str, messages: Sequence[Message], **given: Any
+) -> str:
+    """The same with a system text; in the first message where the template has no such role."""
+    from jinja2 import TemplateError
+
+    try:
+        made = templated(tokenizer, [{"role": "system", "content": system}, *messages], **given)
+        if system in made:
+            return made
+    except TemplateError:
+        pass
+    first, *rest = messages
+    joined = {"role": first["role"], "content": f"{system}\n\n{first['content']}"}
+    return templated(tokenizer, [joined, *rest], **given)

@@ -1,0 +1,360 @@
+"""Tools, shapes of answers and probabilities through the API, with the official client."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+pytest.importorskip("transformers")
+pytest.importorskip("starlette")
+pytest.importorskip("uvicorn")
+pytest.importorskip("openai")
+
+import openai
+import torch
+
+from curta.delegate.interception.generator import CalcGenerator
+from curta.delegate.tools import Answer
+from curta.delegate.tools.tool import is_given_up
+from tests.support.served import NAME, server, until
+from tests.support.tiny_language_models import PushTools, model, tokenizer, tools_tokenizer
+
+FAMILY = "grouped queries"
+WEATHER = {
+    "type": "function",
+    "function": {
+        "name": "weather",
+        "description": "How it is.",
+        "parameters": {
+            "type": "object",
+            "properties": {"day": {"type": "integer", "minimum": 1, "maximum": 9999}},
+            "required": ["day"],
+            "additionalProperties": False,
+        },
+    },
+}
+CONVERSATION = [{"role": "user", "content": "ab, 12 c"}]
+
+
+class Steady:
+    """A tool of the server that takes its time, and says how often it was called and given up."""
+
+    name, description, sandboxed = "steady", "Waits.", True
+    parameters: Mapping[str, Any] = {"type": "object", "properties": {"n": {"type": "integer"}}}
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.calls = self.given_up = 0
+
+    def call(self, arguments: Mapping[str, Any]) -> Answer:
+        self.calls += 1
+        end = time.monotonic() + self.seconds
+        while time.monotonic() < end:
+            if is_given_up():
+                self.given_up += 1
+                return Answer("given up", error="nobody waits")
+            time.sleep(0.005)
+        return Answer(f"n{arguments['n']}", arguments["n"], True)
+
+
+class OfEither:
+    """Scores that make conversations with WEATHER call that, and others the server's tool."""
+
+    def __init__(self) -> None:
+        self.weather = PushTools("weather", '"day": ')
+        self.steady = PushTools("steady", '"n": ')
+
+    def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+        text = tokenizer().decode(input_ids[0].tolist())
+        return (self.weather if " weather. " in text else self.steady)(input_ids, scores)
+
+
+STEADY = Steady(0.3)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Any]:
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), tools=[STEADY])
+    with server(OfEither(), writes=writes, batch=4, most_tokens=300) as serving:
+        yield serving
+
+
+@pytest.fixture(scope="module")
+def free() -> Iterator[Any]:
+    """A model that nothing pushes."""
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer())
+    with server(lambda tokens, scores: scores, writes=writes, batch=2) as serving:
+        yield serving
+
+
+def create(serving: Any, **options: Any) -> Any:
+    client = openai.OpenAI(base_url=f"{serving.address}/v1", api_key="none", max_retries=0)
+    given = {"model": NAME, "messages": CONVERSATION, "max_tokens": 150} | options
+    return client.chat.completions.create(**given)
+
+
+def test_a_clients_tool_is_the_clients_to_call(served: Any) -> None:
+    (choice,) = create(served, tools=[WEATHER]).choices
+    assert choice.finish_reason == "tool_calls"
+    (call,) = choice.message.tool_calls
+    assert (call.type, call.function.name) == ("function", "weather")
+    assert list(json.loads(call.function.arguments)) == ["day"]
+    assert "<tool_call>" not in (choice.message.content or "")
+    assert choice.message.calculations == []
+
+
+def test_calls_are_streamed_in_deltas(served: Any) -> None:
+    names, arguments, text, ends = [], "", "", []
+    for chunk in create(served, tools=[WEATHER], stream=True):
+        (choice,) = chunk.choices
+        text += choice.delta.content or ""
+        ends += [choice.finish_reason] if choice.finish_reason else []
+        for each in choice.delta.tool_calls or ():
+            assert each.index == 0
+            names += [each.function.name] if each.function.name else []
+            arguments += each.function.arguments or ""
+    whole = create(served, tools=[WEATHER]).choices[0]
+    assert (names, ends) == (["weather"], ["tool_calls"])
+    assert arguments == whole.message.tool_calls[0].function.arguments
+    assert text.strip() == (whole.message.content or "")
+
+
+def test_an_answer_of_the_clients_goes_on(served: Any) -> None:
+    message = create(served, tools=[WEATHER]).choices[0].message
+    (call,) = message.tool_calls
+    told = {"role": "tool", "tool_call_id": call.id, "content": "sun"}
+    asked = [*CONVERSATION, message.model_dump(exclude_none=True), told]
+    prompts = served.engine.generator
+    before = [
+        *CONVERSATION,
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [
+                {
+                    "id": "x",
+                    "type": "function",
+                    "function": {
+                        "name": "weather",
+                        "arguments": json.loads(call.function.arguments),
+                    },
+                }
+            ],
+        },
+        {"role": "tool", "content": "sun"},
+    ]
+    answer = create(served, tools=[WEATHER], messages=asked)
+    named = prompts.calling_with([*prompts.tools, Named()])
+    assert answer.usage.prompt_tokens == len(prompts.inputs([before], named.format)["input_ids"][0])
+
+
+class Named(Steady):
+    name = "weather"
+
+    def __init__(self) -> None:
+        super().__init__(0)
+
+
+def test_the_servers_tools_are_executed_in_place_while_others_are_written(served: Any) -> None:
+    """Their calls are no text, but calculations; the row goes on with the answer."""
+    begun = time.monotonic()
+    found: list[Any] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(create(served).choices[0])) for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    (alone,) = served.engine.generator.generate(
+        [CONVERSATION],
+        max_new_tokens=150,
+        logits_processor=[OfEither()],
+    )
+    assert len(found) == 4
+    for choice in found:
+        calculations = choice.message.calculations
+        assert [each["tool"] for each in calculations] == ["steady"] * len(calculations)
+        assert [each["result"] for each in calculations] == [call.answer for call in alone.calls]
+        assert len(calculations) >= 1
+        assert "tool" not in choice.message.content
+    assert time.monotonic() - begun < 60
+
+
+def test_a_client_that_vanishes_ends_the_call_of_a_tool(served: Any) -> None:
+    before, STEADY.seconds = STEADY.given_up, 60.0
+    try:
+        stream = create(served, stream=True)
+        next(iter(stream))
+        until(lambda: served.engine.parked)
+        stream.response.close()
+        until(lambda: STEADY.given_up == before + 1)
+        until(lambda: served.engine.running == 0 and not served.engine.parked)
+    finally:
+        STEADY.seconds = 0.3
+
+
+def test_a_tool_that_takes_too_long_ends_with_its_request() -> None:
+    slow = Steady(60.0)
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), tools=[slow])
+    found: list[Any] = []
+    with server(OfEither(), writes=writes, batch=2) as serving:
+        asks = threading.Thread(target=lambda: found.append(create(serving).choices[0]))
+        asks.start()
+        until(lambda: serving.engine.parked)
+        serving.engine.parked[0].rows[0].deadline = 0.0
+        asks.join(60)
+        assert found[0].finish_reason == "length"
+        until(lambda: slow.given_up == 1)
+
+
+@pytest.mark.parametrize(
+    "choice", ["required", {"type": "function", "function": WEATHER["function"]}]
+)
+def test_a_tool_that_has_to_be_called_is(free: Any, choice: Any) -> None:
+    """The model would never call by itself; what it writes has the tool's schema."""
+    if isinstance(choice, dict):
+        choice = {"type": "function", "function": {"name": "weather"}}
+    (made,) = create(free, tools=[WEATHER], tool_choice=choice, max_tokens=60).choices
+    (call,) = made.message.tool_calls
+    assert call.function.name == "weather"
+    assert isinstance(json.loads(call.function.arguments)["day"], int)
+
+
+def test_no_tools_where_there_shall_be_none(served: Any) -> None:
+    counts = [
+        create(served, tools=[WEATHER], tool_choice=choice, max_tokens=2).usage.prompt_tokens
+        for choice in ("none", "auto")
+    ]
+    assert counts[0] == counts[1] - len(" weather")
+
+
+SHAPE = {
+    "type": "object",
+    "properties": {
+        "kind": {"enum": ["sum", "product"]},
+        "is_even": {"type": "boolean"},
+        "digits": {"type": "array", "items": {"enum": [1, 2, 3]}, "minItems": 2, "maxItems": 2},
+    },
+    "required": ["kind", "is_even", "digits"],
+    "additionalProperties": False,
+}
+
+
+def test_an_answer_has_the_schema_that_was_asked_for(free: Any) -> None:
+    asked = {"type": "json_schema", "json_schema": {"name": "shape", "schema": SHAPE}}
+    (choice,) = create(free, response_format=asked).choices
+    assert choice.finish_reason == "stop"
+    made = json.loads(choice.message.content)
+    assert made["kind"] in ("sum", "product")
+    assert isinstance(made["is_even"], bool)
+    assert len(made["digits"]) == 2
+    streamed = create(free, response_format=asked, stream=True)
+    text = "".join(each.choices[0].delta.content or "" for each in streamed)
+    assert text == choice.message.content
+    (choice,) = create(free, response_format={"type": "json_object"}, max_tokens=30).choices
+    assert choice.message.content.startswith("{")
+
+
+def test_probabilities_of_tokens(free: Any) -> None:
+    answer = create(free, logprobs=True, top_logprobs=3, max_tokens=6)
+    (choice,) = answer.choices
+    content = choice.logprobs.content
+    assert "".join(each.token for each in content) == choice.message.content
+    assert len(content) == answer.usage.completion_tokens
+    for each in content:
+        best = [other.logprob for other in each.top_logprobs]
+        assert best == sorted(best, reverse=True)
+        assert each.logprob == pytest.approx(best[0])  # greedy
+        assert bytes(each.bytes).decode() == each.token
+    prompt = free.engine.generator.inputs([CONVERSATION])["input_ids"]
+    with torch.no_grad():
+        first = torch.log_softmax(model(FAMILY)(input_ids=prompt).logits[0, -1].float(), -1)
+    assert content[0].logprob == pytest.approx(float(first.max()), abs=1e-4)
+    streamed = [
+        each
+        for chunk in create(free, logprobs=True, max_tokens=6, stream=True)
+        for each in (chunk.choices[0].logprobs.content if chunk.choices[0].logprobs else [])
+    ]
+    assert [each.token for each in streamed] == [each.token for each in content]
+    client = openai.OpenAI(base_url=f"{free.address}/v1", api_key="none")
+    made = client.completions.create(model=NAME, prompt="ab", logprobs=2, max_tokens=4).choices[0]
+    assert "".join(made.logprobs.tokens) == made.text
+    assert [made.text[at:][:1] for at in made.logprobs.text_offset] == [
+        each[:1] for each in made.logprobs.tokens
+    ]
+    assert all(len(each) == 2 for each in made.logprobs.top_logprobs)
+
+
+@pytest.mark.parametrize(
+    ("given", "parameter", "said"),
+    [
+        ({"tools": [{"type": "other"}]}, "tools", "functions with names"),
+        ({"tools": [WEATHER, WEATHER]}, "tools", "two have the same name"),
+        ({"tool_choice": "required"}, "tool_choice", "there are no tools"),
+        (
+            {"tools": [WEATHER], "tool_choice": {"type": "function", "function": {"name": "x"}}},
+            "tool_choice",
+            "there is no tool 'x'",
+        ),
+        (
+            {"tools": [WEATHER], "response_format": {"type": "json_object"}},
+            "response_format",
+            "not together with tools",
+        ),
+        ({"response_format": {"type": "json_schema"}}, "response_format", "has a json_schema"),
+        (
+            {
+                "response_format": {
+                    "type": "json_schema",
+                    "json_schema": {"name": "x", "schema": {"type": "nothing"}},
+                }
+            },
+            "response_format",
+            "nothing",
+        ),
+        ({"top_logprobs": 2}, "top_logprobs", "only with logprobs"),
+        ({"messages": [{"role": "tool", "content": "1"}]}, "messages", "has a tool_call_id"),
+        ({"messages": [{"role": "assistant", "content": None}]}, "messages", "has to be a text"),
+    ],
+)
+def test_what_is_wrong_is_named(free: Any, given: Any, parameter: str, said: str) -> None:
+    with pytest.raises(openai.BadRequestError, match=said) as raised:
+        create(free, **given)
+    assert raised.value.param == parameter
+
+
+def test_a_model_that_was_taught_one_way_knows_no_others() -> None:
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), format="inline")
+    with (
+        server(writes=writes, batch=1) as serving,
+        pytest.raises(openai.BadRequestError, match="--format prompted"),
+    ):
+        create(serving, tools=[WEATHER])
+
+
+def test_many_with_tools_and_without_at_once(served: Any) -> None:
+    client = openai.AsyncOpenAI(base_url=f"{served.address}/v1", api_key="none", max_retries=0)
+
+    async def one(number: int) -> tuple[bool, str]:
+        tools: Any = [WEATHER] if number % 2 else openai.NOT_GIVEN
+        made = await client.chat.completions.create(
+            model=NAME, messages=CONVERSATION, max_tokens=150, tools=tools
+        )
+        return bool(number % 2), made.choices[0].finish_reason
+
+    async def everybody() -> list[tuple[bool, str]]:
+        try:
+            return await asyncio.gather(*map(one, range(12)))
+        finally:
+            await client.close()
+
+    for is_asked, reason in asyncio.run(everybody()):
+        assert (reason == "tool_calls") == is_asked
+    assert served.engine.running == 0
