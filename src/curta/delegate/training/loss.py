@@ -38,11 +38,16 @@ def mean_loss(model: Any, accelerator: Accelerator, part: Sequence[Encoded], pad
 
 
 def shared_tokens(part: Sequence[Encoded]) -> int:
-    """With how many tokens all conversations begin, none of which is learned."""
-    columns = zip(*(zip(one.tokens, one.labels, strict=True) for one in part), strict=False)
-    alike = takewhile(lambda column: len(set(column)) == 1 and column[0][1] == IGNORED, columns)
-    count = sum(1 for _ in alike)
-    return count if count < min(map(len, part)) else 0
+    """With how many tokens all conversations begin, before the one that the first learned follows."""
+    columns = zip(*(one.tokens for one in part), strict=False)
+    alike = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+    return max(0, min(alike, *(first_learned(one) - 1 for one in part)))
+
+
+def first_learned(one: Encoded) -> int:
+    """Where the first token that is learned stands; behind all of them, if none is."""
+    places = (at for at, label in enumerate(one.labels) if label != IGNORED)
+    return next(places, len(one))
 
 
 def can_share(model: Any, accelerator: Accelerator) -> bool:
