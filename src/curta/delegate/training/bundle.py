@@ -16,7 +16,6 @@ import json
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors.torch import load_file, save_file
@@ -24,6 +23,7 @@ from safetensors.torch import load_file, save_file
 from curta.delegate import models
 from curta.delegate.commands import data, train
 from curta.delegate.data.mix import Mix
+from curta.delegate.evaluation.comparison import Share
 from curta.delegate.markdown import table
 from curta.delegate.markers import Markers, write_markers
 from curta.delegate.options import SMOLLM2
@@ -44,7 +44,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--gsm8k", metavar="FILE", required=True, help="train.jsonl of GSM8K")
-    parser.add_argument("--evaluation", type=Path, metavar="FOLDER", help="figures for the card")
+    parser.add_argument(
+        "--evaluation", type=Path, action="append", metavar="FOLDER", help="figures for the card"
+    )
     parser.add_argument("--as-it-is", action="store_true", help="take the last checkpoint")
     given = parser.parse_args(arguments)
     made, run = given.folder / "data", given.folder / "run"
@@ -55,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         train.run(train.Options(SMOLLM2, str(made), str(run), first_stage=CONFIG))
     place = models.BUNDLED[SMOLLM2]
     write(run, place)
-    (place / "README.md").write_text(card(place, run, given.evaluation), encoding="utf-8")
+    (place / "README.md").write_text(card(place, run, given.evaluation or ()), encoding="utf-8")
     print(place)
     return 0
 
@@ -86,7 +88,7 @@ def save_checkpoint(run: Path) -> None:
     adapted.save_pretrained(run, save_embedding_layers=False)
 
 
-def card(place: Path, run: Path, evaluation: Path | None) -> str:
+def card(place: Path, run: Path, evaluations: Sequence[Path] = ()) -> str:
     """What it is, what it was made of, and how often it is right."""
     rows = metrics(run)
     step = torch.load(run / "checkpoint.pt", weights_only=True)["step"]
@@ -110,13 +112,13 @@ def card(place: Path, run: Path, evaluation: Path | None) -> str:
             "",
             "    python -m curta.delegate.training.bundle FOLDER --gsm8k train.jsonl",
             "",
-            f"makes it: {MIX.train:,} questions of curta's own templates (MIT licence, as curta) and "
-            f"the {SHORTEST_OF_GSM8K} shortest of GSM8K's training set whose calculations are right "
-            "(Cobbe et al., 2021; MIT licence). Nothing of SVAMP, of GSM8K's test set or of the "
+            f"makes it: {MIX.train:,} questions of curta's own templates (MIT licence, as curta), "
+            f"and the {SHORTEST_OF_GSM8K} shortest of GSM8K's training set whose calculations are "
+            "right (Cobbe et al., 2021; MIT licence). Nothing of SVAMP, of GSM8K's test set or of the "
             "kinds of templates that are held back was trained. The model itself has the Apache "
             "licence 2.0, and is not part of curta.",
             "",
-            *(figures(evaluation) if evaluation else ()),
+            *(figures(evaluations) if evaluations else ()),
             "## Settings",
             "",
             "`examples` is a digest of what was taught.",
@@ -132,12 +134,27 @@ def digest(place: Path) -> str:
     return hashlib.sha256((place / WEIGHTS).read_bytes()).hexdigest()
 
 
-def figures(evaluation: Path) -> Iterator[str]:
+COUNTED = {
+    "trained": "kinds of problem that it was trained on, new numbers",
+    "templates": "kinds that it was not",
+    "svamp": "SVAMP",
+    "gsm8k": "GSM8K",
+    "false_calls": "calls where there is nothing to compute",
+    "false_calls_with_digits": "... though there are numbers",
+}
+
+
+def figures(evaluations: Sequence[Path]) -> Iterator[str]:
     """How often it was right, with 95% intervals."""
-    held: dict[str, Any] = json.loads((evaluation / "figures.json").read_text("utf-8"))
+    rows = {}
+    for folder in evaluations:
+        (held,) = json.loads((folder / "figures.json").read_text("utf-8")).values()
+        for name, title in COUNTED.items():
+            if counted := held["accuracy"].get(name, held.get(name)):
+                rows[name] = (title, str(Share(counted["right"], counted["count"])), counted)
     yield from ("## How often it is right", "", "Shares with Wilson's 95% intervals.", "")
-    rows = held["rows"]
-    yield from table(tuple(rows[0]), [tuple(map(str, row.values())) for row in rows])
+    known = [rows[name] for name in COUNTED if name in rows]
+    yield from table(("", "", "of"), [(t, said, str(one["count"])) for t, said, one in known])
     yield ""
 
 

@@ -38,7 +38,7 @@ def mean_loss(model: Any, accelerator: Accelerator, part: Sequence[Encoded], pad
 
 
 def shared_tokens(part: Sequence[Encoded]) -> int:
-    """With how many tokens all conversations begin, before the one that the first learned follows."""
+    """With how many tokens all begin, before the one that the first learned token follows."""
     columns = zip(*(one.tokens for one in part), strict=False)
     alike = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
     return max(0, min(alike, *(first_learned(one) - 1 for one in part)))
@@ -51,7 +51,7 @@ def first_learned(one: Encoded) -> int:
 
 
 def can_share(model: Any, accelerator: Accelerator) -> bool:
-    """Whether a cache can hold the beginning: attention of one process, over all that was before."""
+    """Whether a cache can hold the beginning: one process, attention to all that was before."""
     config = accelerator.unwrap_model(model).config
     kinds = set(getattr(config, "layer_types", None) or ())
     windowed = getattr(config, "sliding_window", None)
