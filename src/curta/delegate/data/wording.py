@@ -51,6 +51,11 @@ def several(draw: Draw) -> int:
     return max(2, draw.number())
 
 
+def few(draw: Draw) -> int:
+    """A number as short stories have them: mostly of one or two digits, above 1."""
+    return draw.choose(draw.between(2, 12), draw.between(3, 99), draw.between(3, 99), several(draw))
+
+
 def price(draw: Draw, low: int, high: int) -> str:
     """What something costs, as prices often end."""
     cents = draw.choose("00", "50", "99", "25", "75", "40", f"{draw.between(1, 98):02d}")
@@ -121,7 +126,7 @@ def chunks(word: str) -> list[str]:
 
 
 ALONE = (a, article, price_before, listed, clock, vowels, counted, chunks)
-DRAWING = (asked, several, price, amount, parts, phrase, short_phrase, added)
+DRAWING = (asked, several, few, price, amount, parts, phrase, short_phrase, added)
 CHOICES = [name for name, _ in inspect.getmembers(Draw, inspect.isfunction) if name[0] != "_"]
 
 

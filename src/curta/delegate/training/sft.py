@@ -25,8 +25,9 @@ from curta.delegate.markers import Markers, as_tokens, make_room, write_markers
 from curta.delegate.training.adapter import in_precision, with_adapter
 from curta.delegate.training.card import check_card, write_card
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.encoding import IGNORED, Encoded, Encoder, batch
+from curta.delegate.training.encoding import IGNORED, Encoded, Encoder
 from curta.delegate.training.kept import Kept, Report
+from curta.delegate.training.loss import mean_loss
 from curta.delegate.training.order import batches
 from curta.errors import DataError, DivergedError
 
@@ -228,9 +229,8 @@ def update(
     total = 0.0
     for part, count in zip(rows, counts, strict=True):
         share = count / learned
-        given = {name: each.to(accelerator.device) for name, each in batch(part, padding).items()}
         with accelerator.accumulate(model):
-            loss = model(**given, use_cache=False).loss
+            loss = mean_loss(model, accelerator, part, padding)
             accelerator.backward(loss * share * len(rows) * accelerator.num_processes)
             if accelerator.sync_gradients and config.clip:
                 accelerator.clip_grad_norm_(model.parameters(), config.clip)
@@ -252,9 +252,7 @@ def loss_of(model: Any, accelerator: Accelerator, lessons: Lessons, size: int) -
     loss = count = 0.0
     for part in parts[accelerator.process_index :: accelerator.num_processes]:
         learned = sum(label != IGNORED for one in part for label in one.labels)
-        rows = batch(part, lessons.padding)
-        given = {name: each.to(accelerator.device) for name, each in rows.items()}
-        loss += learned * float(unwrapped(**given, use_cache=False).loss)
+        loss += learned * float(mean_loss(unwrapped, accelerator, part, lessons.padding))
         count += learned
     model.train()
     return summed(accelerator, loss) / summed(accelerator, count)

@@ -1,0 +1,162 @@
+"""The adapter that comes with curta.
+
+    python -m curta.delegate.training.bundle FOLDER --gsm8k train.jsonl
+
+makes its data in FOLDER, trains it there (killed, it goes on with the same command), and writes it
+in half precision, with a card, where `curta calc` looks for it. `--evaluation FOLDER`, of
+`curta delegate evaluate`, puts its figures in the card. `--as-it-is` takes the last checkpoint of a
+training that is not over.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from curta.delegate import models
+from curta.delegate.commands import data, train
+from curta.delegate.data.mix import Mix
+from curta.delegate.evaluation.comparison import Share
+from curta.delegate.markdown import table
+from curta.delegate.markers import Markers, write_markers
+from curta.delegate.options import SMOLLM2
+from curta.delegate.training.config import TrainingConfig
+from curta.delegate.training.kept import metrics
+
+MIX = Mix(train=5_600, valid=40, test=400, negatives=0.25, arithmetic=0.08, digits=(1, 8))
+SHORTEST_OF_GSM8K = 500
+CONFIG = TrainingConfig(
+    steps=1_200, batch=4, learning_rate=8e-4, warmup=60, last_blocks=20, rank=16, alpha=32,
+    longest=220, checkpoint=100,
+)  # fmt: skip
+WEIGHTS = "adapter_model.safetensors"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Make what is not there yet, and write it."""
+    parser = argparse.ArgumentParser(prog=f"python -m {__spec__.name}", description=__doc__)
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--gsm8k", metavar="FILE", required=True, help="train.jsonl of GSM8K")
+    parser.add_argument(
+        "--evaluation", type=Path, action="append", metavar="FOLDER", help="figures for the card"
+    )
+    parser.add_argument("--as-it-is", action="store_true", help="take the last checkpoint")
+    given = parser.parse_args(arguments)
+    made, run = given.folder / "data", given.folder / "run"
+    if not made.exists():
+        options = data.Options(str(made), MIX, given.gsm8k, most_annotated=SHORTEST_OF_GSM8K)
+        data.run(options)
+    if not given.as_it_is:
+        train.run(train.Options(SMOLLM2, str(made), str(run), first_stage=CONFIG))
+    place = models.BUNDLED[SMOLLM2]
+    write(run, place)
+    (place / "README.md").write_text(card(place, run, given.evaluation or ()), encoding="utf-8")
+    print(place)
+    return 0
+
+
+def write(run: Path, place: Path) -> None:
+    """The adapter of a run, in half precision, and what it needs to be loaded."""
+    if not (run / WEIGHTS).is_file():
+        save_checkpoint(run)
+    place.mkdir(parents=True, exist_ok=True)
+    half = {name: one.bfloat16() for name, one in load_file(run / WEIGHTS).items()}
+    save_file(half, place / WEIGHTS, metadata={"format": "pt"})
+    (place / WEIGHTS).chmod(0o644)  # it is written for its owner only
+    settings = json.loads((run / "adapter_config.json").read_text("utf-8"))
+    settings["target_modules"] = sorted(settings["target_modules"])
+    (place / "adapter_config.json").write_text(f"{json.dumps(settings, indent=1)}\n", "utf-8")
+    write_markers(Markers(CONFIG.protocol), place)
+
+
+def save_checkpoint(run: Path) -> None:
+    """The adapter as it was at the last checkpoint."""
+    from peft import set_peft_model_state_dict
+
+    from curta.delegate.training.adapter import with_adapter
+
+    adapted = with_adapter(models.load(SMOLLM2, device="cpu")[0].float(), CONFIG)
+    held = torch.load(run / "checkpoint.pt", weights_only=True)
+    set_peft_model_state_dict(adapted, held["adapter"])
+    adapted.save_pretrained(run, save_embedding_layers=False)
+
+
+def card(place: Path, run: Path, evaluations: Sequence[Path] = ()) -> str:
+    """What it is, what it was made of, and how often it is right."""
+    rows = metrics(run)
+    step = torch.load(run / "checkpoint.pt", weights_only=True)["step"]
+    settings = json.loads((run / "training.json").read_text("utf-8"))
+    ended = "" if step == CONFIG.steps else f", stopped before all {CONFIG.steps:,} were done"
+    validation = [one["validation"] for one in rows if "validation" in one]
+    return "\n".join(
+        [
+            "---",
+            f"base_model: {SMOLLM2}",
+            "library_name: peft",
+            "license: mit",
+            "---",
+            "",
+            "# SmolLM2-135M-Instruct, taught to call a calculator",
+            "",
+            f"Comes with curta: `{WEIGHTS}` in bfloat16, SHA-256 {digest(place)}.",
+            f"Trained on the weights of the {settings['source']}: {step:,} updates of "
+            f"{CONFIG.batch} examples{ended}; loss on held-back questions of trained kinds: "
+            f"{validation[-1]:.3f}.",
+            "",
+            "    python -m curta.delegate.training.bundle FOLDER --gsm8k train.jsonl",
+            "",
+            f"makes it: {MIX.train:,} questions of curta's own templates (MIT licence, as curta), "
+            f"and the {SHORTEST_OF_GSM8K} shortest of GSM8K's training set whose calculations are "
+            "right (Cobbe et al., 2021; MIT licence). Nothing of SVAMP, of GSM8K's test set or of "
+            "the kinds of templates that are held back was trained. The model itself has the "
+            "Apache licence 2.0, and is not part of curta.",
+            "",
+            *(figures(evaluations) if evaluations else ()),
+            "## Settings",
+            "",
+            "`examples` is a digest of what was taught.",
+            "",
+            *table(("", ""), [(name, str(value)) for name, value in settings.items()]),
+            "",
+        ]
+    )
+
+
+def digest(place: Path) -> str:
+    """Of the weights, as the card has it."""
+    return hashlib.sha256((place / WEIGHTS).read_bytes()).hexdigest()
+
+
+COUNTED = {
+    "trained": "kinds of problem that it was trained on, new numbers",
+    "templates": "kinds that it was not",
+    "svamp": "SVAMP",
+    "gsm8k": "GSM8K",
+    "false_calls": "calls where there is nothing to compute",
+    "false_calls_with_digits": "... though there are numbers",
+}
+
+
+def figures(evaluations: Sequence[Path]) -> Iterator[str]:
+    """How often it was right, with 95% intervals."""
+    rows = {}
+    for folder in evaluations:
+        (held,) = json.loads((folder / "figures.json").read_text("utf-8")).values()
+        for name, title in COUNTED.items():
+            if counted := held["accuracy"].get(name, held.get(name)):
+                rows[name] = (title, str(Share(counted["right"], counted["count"])), counted)
+    yield from ("## How often it is right", "", "Shares with Wilson's 95% intervals.", "")
+    known = [rows[name] for name in COUNTED if name in rows]
+    yield from table(("", "", "of"), [(t, said, str(one["count"])) for t, said, one in known])
+    yield ""
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,83 @@
+"""The loss of a batch, without computing what it does not need.
+
+Scores of all tokens of a vocabulary are a fifth of the work on a small model, and are computed
+only where a token is learned. What all conversations of a batch begin with (a chat template's
+system text) goes through the model once, and the rest of each of them reads it from the cache.
+Loss and gradients are those of the plain way (`model(**batch(part, padding)).loss`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import takewhile
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from torch.nn.functional import cross_entropy
+
+from curta.delegate.training.encoding import IGNORED, Encoded, batch
+
+
+def mean_loss(model: Any, accelerator: Accelerator, part: Sequence[Encoded], padding: int) -> Any:
+    """The mean over all tokens that are learned."""
+    rows = {name: each.to(accelerator.device) for name, each in batch(part, padding).items()}
+    shared = shared_tokens(part) if can_share(model, accelerator) else 0
+    cache = read_once(model, rows["input_ids"][:1, :shared], len(part)) if shared else None
+    targets = rows["labels"][:, shared + 1 :]
+    learned = targets != IGNORED
+    with scores_where(accelerator.unwrap_model(model), learned):
+        scores = model(
+            input_ids=rows["input_ids"][:, shared:],
+            attention_mask=rows["attention_mask"],
+            past_key_values=cache,
+            use_cache=cache is not None,
+        ).logits[0]
+    return cross_entropy(scores.float(), targets[learned])
+
+
+def shared_tokens(part: Sequence[Encoded]) -> int:
+    """With how many tokens all begin, before the one that the first learned token follows."""
+    columns = zip(*(one.tokens for one in part), strict=False)
+    alike = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
+    return max(0, min(alike, *(first_learned(one) - 1 for one in part)))
+
+
+def first_learned(one: Encoded) -> int:
+    """Where the first token that is learned stands; behind all of them, if none is."""
+    places = (at for at, label in enumerate(one.labels) if label != IGNORED)
+    return next(places, len(one))
+
+
+def can_share(model: Any, accelerator: Accelerator) -> bool:
+    """Whether a cache can hold the beginning: one process, attention to all that was before."""
+    config = accelerator.unwrap_model(model).config
+    kinds = set(getattr(config, "layer_types", None) or ())
+    windowed = getattr(config, "sliding_window", None)
+    plain = config.model_type == "llama" and not kinds - {"full_attention"} and not windowed
+    return plain and accelerator.num_processes == 1
+
+
+def read_once(model: Any, tokens: torch.Tensor, count: int) -> Any:
+    """A cache in which so many rows have read the same tokens; gradients go through it."""
+    from transformers import DynamicCache
+
+    cache: Any = DynamicCache()
+    model(input_ids=tokens, past_key_values=cache, use_cache=True, logits_to_keep=1)
+    cache.batch_repeat_interleave(count)
+    return cache
+
+
+@contextmanager
+def scores_where(model: Any, learned: torch.Tensor) -> Iterator[None]:
+    """Scores are those of the tokens before learned ones, one behind the other in a single row."""
+
+    def chosen(module: Any, given: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+        return (given[0][:, :-1][learned][None],)
+
+    hook = model.get_output_embeddings().register_forward_pre_hook(chosen)
+    try:
+        yield
+    finally:
+        hook.remove()

