@@ -73,7 +73,7 @@ def wordings() -> tuple[Wording, ...]:
     for number, template in enumerate(templates()):
         first = example(template, 0, 0, (1, 4))
         nothing = template.category == NEGATIVE
-        if len(first.expressions) > 1 or nothing and any(map(str.isdigit, first.question)):
+        if len(first.expressions) > 1 or (nothing and any(map(str.isdigit, first.question))):
             kind: Kind = "others" if nothing else "beyond"
             split: Split = "test" if template.test else "train" if number % 4 else "valid"
             found.append(Wording(template.name, kind, split, None, ""))
@@ -195,7 +195,7 @@ class Fields(dict[str, str]):
             case "phone":
                 return f"555-{between(0, 9999):04}"
             case "isbn":
-                return f"978-{between(1, 9)}-{between(100, 999)}-{between(10000, 99999)}-{between(0, 9)}"
+                return f"978-{between(1, 9)}-{between(100, 999)}-{between(10000, 99999)}-1"
         raise KeyError(name)
 
 
