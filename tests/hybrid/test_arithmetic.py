@@ -8,7 +8,6 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from curta.errors import UndefinedError

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
+
 
 from curta.delegate import models
 from curta.delegate.evaluation.figures import Judged

@@ -1,4 +1,4 @@
-"""A model with a unit: bit for bit what it was where nothing fires, and exact where something does."""
+"""A model with a unit: bit for bit what it was where nothing fires, exact where something does."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
+
+import torch
 
 from curta.errors import DataError, UserError
 from curta.hybrid.arithmetic import Operation

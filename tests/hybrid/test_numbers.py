@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
 from curta.hybrid.numbers import Number, numbers_in, numbers_of_tokens, pieces_of

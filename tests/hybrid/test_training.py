@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
+
+import torch
 
 from curta.hybrid import regressing
 from curta.hybrid.arithmetic import Operation, expected

@@ -234,7 +234,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):
 
     def say(self, logits: Tensor, pending: Tensor, from_end: Sequence[int]) -> None:
         """Put what is to be said next before all else, at the last token of each row."""
-        for row, token in enumerate(pending[:, 0].tolist()):
+        for row, token in enumerate(pending[:, :1].flatten().tolist()):
             at = logits.shape[1] - from_end[row]
             if token != NOTHING and at >= 0:
                 logits[row, at, token] = logits[row, at].max() + MARGIN

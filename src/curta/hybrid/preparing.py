@@ -8,6 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from curta.delegate.data import mix
+from curta.delegate.data.example import Example
 from curta.hybrid.config import Drawing
 from curta.hybrid.features import Features, Label, features, label
 from curta.hybrid.questions import KINDS, Question, Split, questions
@@ -78,7 +80,21 @@ def prepare(
         read.save(file)
         parts.append(Part(read, asked))
     about.write_text(written, encoding="utf-8")
+    write_examples(parts[0].questions, folder / "examples")
     return Prepared(parts[0], parts[1], base, origin)
+
+
+def write_examples(asked: Sequence[Question], folder: Path) -> None:
+    """Those with an answer, as `curta delegate train --no-calls` takes them."""
+    folder.mkdir(exist_ok=True)
+    lines = [
+        json.dumps(
+            mix.row(Example(one.text, one.value, one.value, one.wording.kind, one.wording.name))
+        )
+        for one in asked
+        if one.value is not None
+    ]
+    (folder / "train.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def drawn(drawing: Drawing, split: Split, divisor: int) -> tuple[Question, ...]:
