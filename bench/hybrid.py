@@ -2,7 +2,7 @@
 
 What a unit costs a language model on the CPU: `generate` of the model as it came beside that of the
 model with a unit, on text without numbers and on text with numbers where nothing fires; and what the
-compiled programs take for a result. Both sides in one process, in turns, greedy, with the key-value
+programs take for a result. Both sides in one process, in turns, greedy, with the key-value
 cache, by seconds of the processor, so that other work on the machine counts little. Without --unit
 the router has random weights and never fires: it costs as much as a trained one.
 """

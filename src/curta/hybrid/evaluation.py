@@ -97,14 +97,14 @@ def opened(max_new_tokens: int, device: str | None = None, *, answering: bool = 
 def writer(model: UnitModel, max_new_tokens: int) -> Writes:
     """Answers by the most likely tokens. With no new tokens it only says what would be routed."""
 
-    @torch.no_grad()
-    def write(texts: Sequence[str]) -> list[Output]:
-        rows = [prompt(model.tokenizer, text) for text in texts]
+    def write(questions: Sequence[str]) -> list[Output]:
+        rows = [prompt(model.tokenizer, text) for text in questions]
         ids, mask = padded(rows, model.device)
         routes: Routes = []
         begun = time.perf_counter()
         if max_new_tokens == 0:
-            model(input_ids=ids, attention_mask=mask, logits_to_keep=1, on_routes=routes.extend)
+            with torch.no_grad():
+                model(input_ids=ids, attention_mask=mask, logits_to_keep=1, on_routes=routes.extend)
             said = ids[:, :0]
         else:
             given: dict[str, Any] = dict(GREEDY) | {"max_new_tokens": max_new_tokens}
@@ -112,8 +112,8 @@ def writer(model: UnitModel, max_new_tokens: int) -> Writes:
                 input_ids=ids, attention_mask=mask, on_routes=routes.extend, **given
             )
             said = whole[:, ids.shape[1] :]
-        microseconds = (time.perf_counter() - begun) * 1e6 / len(texts)
-        routes = routes or [None] * len(texts)
+        microseconds = (time.perf_counter() - begun) * 1e6 / len(questions)
+        routes = routes or [None] * len(questions)
         return [
             output(model, row, route, microseconds)
             for row, route in zip(said.tolist(), routes, strict=True)

@@ -53,7 +53,7 @@ class Features:
         numbers = self.numbers[:, self.layers.index(layers.numbers)].float()
         return [
             Reading(row, own)
-            for row, own in zip(text, numbers.split(list(self.counts)), strict=True)
+            for row, own in zip(text, torch.split(numbers, list(self.counts)), strict=True)
         ]
 
     def save(self, file: Path) -> None:

@@ -39,7 +39,7 @@ NOTHING = -1
 Routes = list[Route | None]
 
 
-class UnitModel(PreTrainedModel, GenerationMixin):
+class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-call]
     """Use it as the model that it is made of: forward, `generate`, caches, batches padded left.
 
     tokenizer: the model's, which says what text tokens are
@@ -131,7 +131,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):
         own = {name: kwargs.pop(name, None) for name in ("pending", "on_routes")}
         return self.base.prepare_inputs_for_generation(input_ids, **kwargs) | own
 
-    def _update_model_kwargs_for_generation(
+    def _update_model_kwargs_for_generation(  # type: ignore[override]
         self, outputs: Any, model_kwargs: dict[str, Any], **options: Any
     ) -> dict[str, Any]:
         updated: dict[str, Any] = super()._update_model_kwargs_for_generation(
@@ -143,7 +143,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):
         """As transformers does it, but for beams: what is said is certain."""
         if (options.get("num_beams") or 1) > 1:
             raise UserError("num_beams: digits that are certain need no beams; leave it at 1")
-        return super().generate(*inputs, **options)
+        return super().generate(*inputs, **options)  # type: ignore[misc]
 
     # -- the unit -----------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from curta.delegate.data import mix
@@ -75,7 +76,7 @@ def prepare(
         read = features(
             model, tokenizer, [one.text for one in asked],
             candidates(model.config.get_text_config().num_hidden_layers),
-            on_progress=lambda done, total, split=split: on_progress(split, done, total),
+            on_progress=partial(on_progress, split),
         )  # fmt: skip
         read.save(file)
         parts.append(Part(read, asked))

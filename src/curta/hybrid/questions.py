@@ -106,8 +106,10 @@ def splits(count: int, seed: str) -> list[Split]:
     """A third for tests, a quarter of the others for validation, in random order."""
     tests = round(count / 3)
     validation = round((count - tests) / 4)
-    found: list[Split] = ["test"] * tests + ["valid"] * validation
-    found += ["train"] * (count - len(found))
+    parts: list[tuple[Split, int]] = [
+        ("test", tests), ("valid", validation), ("train", count - tests - validation)
+    ]  # fmt: skip
+    found = [split for split, size in parts for _ in range(size)]
     random.Random(seed).shuffle(found)
     return found
 
@@ -127,7 +129,7 @@ def question(wording: Wording, drawn: random.Random) -> Question:
     """One of a wording."""
     if not wording.text:
         template = next(one for one in templates() if one.name == wording.name)
-        text = example(template, drawn.random(), 0, (1, drawn.randint(1, 9))).question
+        text = example(template, str(drawn.random()), 0, (1, drawn.randint(1, 9))).question
         return Question(text, wording)
     polite = asked(Draw(drawn, (1, 4)), wording.text)
     if wording.operation is None:
@@ -137,7 +139,8 @@ def question(wording: Wording, drawn: random.Random) -> Question:
         places = drawn.randint(1, 8) if "{n}" in polite else None
         if wording.operation is Operation.DIVISION and is_tiny(*numbers(a, b)):
             continue
-        value = expected(wording.operation, *numbers(a, b), places)
+        first, second = numbers(a, b)
+        value = expected(wording.operation, first, second, places)
         fields = Fields(drawn)
         fields.update(a=f"\0a{a}\1", b=f"\0b{b}\1", n=f"\0n{places}\1")
         return located(polite.format_map(fields), wording, value)

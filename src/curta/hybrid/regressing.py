@@ -35,6 +35,9 @@ FILE = "regressor.safetensors"
 class Regressor(nn.Module):
     """Two layers, from the stream at the last token to the digits of both operands."""
 
+    mean: Tensor
+    scale: Tensor
+
     def __init__(self, width: int, hidden: int = 40) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(width))
@@ -46,7 +49,7 @@ class Regressor(nn.Module):
     def forward(self, text: Tensor) -> Tensor:
         """Scores [batch, operands, slots, 10]."""
         scores: Tensor = self.network((text - self.mean) * self.scale)
-        return scores.unflatten(-1, (2, SLOTS, 10))
+        return scores.reshape(*scores.shape[:-1], 2, SLOTS, 10)
 
     @torch.no_grad()
     def numbers(self, text: Tensor) -> tuple[Number, Number]:
@@ -108,9 +111,10 @@ def fitted(text: Tensor, digits: Tensor, epochs: int) -> Regressor:
     regressor.scale.copy_(1 / (text.std(0) + 1e-3))
     optimiser = torch.optim.AdamW(regressor.parameters(), 3e-3, weight_decay=0.05)
     for _ in range(epochs):
-        for rows in torch.randperm(len(text)).split(128):
+        for rows in torch.split(torch.randperm(len(text)), 128):
             optimiser.zero_grad()
-            cross_entropy(regressor(text[rows]).flatten(0, 2), digits[rows].flatten()).backward()
+            said = regressor(text[rows]).flatten(0, 2)
+            torch.autograd.backward(cross_entropy(said, digits[rows].flatten()))
             optimiser.step()
     return regressor.eval()
 
@@ -126,7 +130,7 @@ def is_regressing(folder: Path) -> bool:
     return (folder / FILE).is_file()
 
 
-class RegressingUnit(UnitModel):
+class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
     """A unit whose operands are what a regressor says."""
 
     regressor: Regressor

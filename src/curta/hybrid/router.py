@@ -114,6 +114,11 @@ class Route:
 class Router(nn.Module):
     """See above. What is read is brought to mean 0 and deviation 1 by what training texts had."""
 
+    text_mean: Tensor
+    text_scale: Tensor
+    number_mean: Tensor
+    number_scale: Tensor
+
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape

@@ -73,9 +73,9 @@ def trained(
         optimiser = torch.optim.AdamW(router.parameters(), config.rate, weight_decay=config.decay)
         schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, steps)
         for _ in range(epochs):
-            for rows in torch.randperm(len(examples.labels)).split(config.rows):
+            for rows in torch.split(torch.randperm(len(examples.labels)), config.rows):
                 optimiser.zero_grad()
-                loss(router, [each[rows] for each in packed], config.drop).backward()
+                torch.autograd.backward(loss(router, [each[rows] for each in packed], config.drop))
                 optimiser.step()
                 schedule.step()
     return router.eval()
