@@ -30,7 +30,7 @@ def test_a_third_of_the_wordings_is_held_out() -> None:
     assert len({one.name for one in wordings()}) == len(wordings())
     for kind in ("wordings", "problems", "others"):
         splits = Counter(one.split for one in own if one.kind == kind)
-        assert abs(splits["test"] / splits.total() - 1 / 3) < 0.03
+        assert abs(splits["test"] / splits.total() - 1 / 3) < 0.05
         assert splits["valid"] >= 10
     computing = [one for one in own if one.operation]
     assert len(computing) >= 60
