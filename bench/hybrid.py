@@ -1,7 +1,7 @@
 """Benchmark of the typed unit. Run: python bench/hybrid.py [--quick] [--unit FOLDER] [--model NAME]
 
 What a unit costs a language model on the CPU: `generate` of the model as it came beside that of the
-model with a unit, on text without numbers and on text with numbers where nothing fires; and what the
+model with a unit, on text without numbers and on text with numbers where nothing fires; and what
 programs take for a result. Both sides in one process, in turns, greedy, with the key-value
 cache, by seconds of the processor, so that other work on the machine counts little. Without --unit
 the router has random weights and never fires: it costs as much as a trained one.
@@ -24,7 +24,7 @@ from curta.hybrid.features import prompt
 from curta.hybrid.model import UnitModel
 from curta.hybrid.numbers import Number
 from curta.hybrid.questions import integer
-from curta.hybrid.router import Layers, Router, Shape
+from curta.hybrid.router import Layers, Router
 from curta.hybrid.saved import Settings
 from report import print_machine, print_table, spread
 
@@ -56,7 +56,7 @@ def with_unit(name: str, folder: str | None) -> UnitModel:
         return UnitModel.from_pretrained(name, unit=folder, device="cpu")
     model = UnitModel.from_pretrained(name, device="cpu")
     config = model.config.get_text_config()
-    model.router = Router(Shape(config.hidden_size)).eval()
+    model.router = Router(config.hidden_size).eval()
     model.settings = Settings(name, "", Layers(config.num_hidden_layers, 1))
     return model
 

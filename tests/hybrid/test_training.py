@@ -17,7 +17,7 @@ from curta.hybrid.arithmetic import Operation, expected
 from curta.hybrid.config import RouterTraining
 from curta.hybrid.features import Features, features, label, prompt
 from curta.hybrid.model import listening
-from curta.hybrid.numbers import Number, numbers_in
+from curta.hybrid.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
 from curta.hybrid.questions import KINDS, Question, questions, wordings
 from curta.hybrid.router import FIRST, NONE, OPERATIONS, SECOND, Decision, Layers
 from curta.hybrid.training import agrees, pairs, threshold, train
@@ -88,11 +88,18 @@ def test_features_are_the_stream_of_a_pass_of_its_own() -> None:
         ids = prompt(tokens, text)
         with torch.no_grad(), listening(base(), (1, 2)) as streams:
             base()(input_ids=torch.tensor([ids]))
+        spans = numbers_of_tokens(pieces_of(tokens, ids))
         for place, layer in enumerate((1, 2)):
-            assert torch.allclose(
-                read.text[at, place].double(), streams[layer][0, -1], atol=0.05, rtol=0.01
-            )
-        assert len(numbers[at]) == len(numbers_in(text))
+            stream = streams[layer][0]
+            assert close(read.text[at, place], stream[-1])
+            for number, span in zip(numbers[at], spans, strict=True):
+                assert close(number[0, place], stream[span.end - 1])
+                assert close(number[1, place], stream[span.end])
+
+
+def close(kept: torch.Tensor, stream: torch.Tensor) -> bool:
+    """Equal but for the number type in which it is kept."""
+    return torch.allclose(kept.double(), stream, atol=0.05, rtol=0.01)
 
 
 def test_features_are_kept(tmp_path: Any) -> None:
@@ -116,19 +123,19 @@ def separable(count: int, seed: int) -> tuple[Features, list[Any]]:
     text, numbers = torch.randn(len(labels), 2, 16), []
     for row, each in enumerate(labels):
         text[row, 1, each.operation] += 8
-        own = torch.randn(len(each.parts), 2, 16)
-        own[range(len(own)), 1, list(each.parts)] += 8
+        own = torch.randn(len(each.parts), 2, 2, 16)
+        own[range(len(own)), :, 1, list(each.parts)] += 8
         numbers.append(own)
     counts = tuple(len(each.parts) for each in labels)
     return Features((1, 2), text.half(), torch.cat(numbers).half(), counts), labels
 
 
 def test_routers_learn_and_choose_the_layers_that_say_it() -> None:
-    trained = train(separable(120, 0), separable(60, 1), RouterTraining(epochs=30, routers=1))
+    trained = train(separable(120, 0), separable(60, 1), RouterTraining(penalties=(10.0,)))
     assert trained.layers == Layers(2, 2)
-    assert trained.right > 0.97
+    assert trained.right > 0.9
     assert trained.false == 0
-    assert set(trained.losses) == set(pairs((1, 2)))
+    assert {pair for pair, _ in trained.errors} == set(pairs((1, 2)))
 
 
 def test_thresholds_let_few_texts_through() -> None:
@@ -164,5 +171,5 @@ def test_a_regressor_learns_digits_that_the_stream_says() -> None:
     text = torch.zeros(60, 2, 40)
     for row, one in enumerate(asked):
         text[row, 1, int(one.operands[0].number.digits[-1])] = 5
-    read = Features((1, 2), text.half(), torch.zeros(0, 2, 40).half(), (0,) * 60)
+    read = Features((1, 2), text.half(), torch.zeros(0, 2, 2, 40).half(), (0,) * 60)
     assert regressing.train((read, asked), (read, asked), epochs=10).layer == 2

@@ -9,7 +9,7 @@ import torch
 
 from curta.hybrid.arithmetic import Arithmetic, Operation
 from curta.hybrid.model import UnitModel
-from curta.hybrid.router import OPERATIONS, Layers, Router, Shape
+from curta.hybrid.router import OPERATIONS, Layers, Router
 from curta.hybrid.saved import Settings
 from tests.support import tiny_language_models as tiny
 
@@ -20,11 +20,11 @@ ARITHMETIC = Arithmetic()
 def router(operation: Operation | None, seed: int = 0) -> Router:
     """One with random weights that is sure of the operation; the operands are as it happens."""
     torch.manual_seed(seed)
-    made = Router(Shape(32, text=8, number=6, hidden=8))
-    scores = torch.full((len(OPERATIONS),), -20.0)
-    scores[OPERATIONS.index(operation)] = 20.0
+    made = Router(32)
+    scores = torch.full((len(OPERATIONS),), -200.0)
+    scores[OPERATIONS.index(operation)] = 200.0
     with torch.no_grad():
-        made.operation[-1].bias.copy_(scores)
+        made.operation.bias.copy_(scores)
     return made.eval()
 
 

@@ -69,19 +69,9 @@ class Asking:
 class RouterTraining:
     """How a router is trained.
 
-    epochs:       passes over all texts
-    rate:         learning rate at its highest; it falls by a cosine
-    decay:        of weights
-    drop:         share of the features that are left out at random
-    rows:         texts in a step
-    routers:      that are trained, of which the best on validation stays
+    penalties:    on squared weights, of which one is chosen
     false_routes: share of validation texts without anything to compute that may fire
     """
 
-    epochs: int = 60
-    rate: float = 3e-3
-    decay: float = 0.05
-    drop: float = 0.2
-    rows: int = 128
-    routers: int = 4
+    penalties: tuple[float, ...] = (300.0, 2000.0)
     false_routes: float = 0.005

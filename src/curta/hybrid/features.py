@@ -1,8 +1,8 @@
 """What routers are trained on: the residual stream of a frozen model, read once and kept.
 
 One pass for each text; what all texts begin with (a chat's system message) is passed once. Of every
-text the stream is kept at its last token and at the last token of each number, behind each of some
-blocks.
+text the stream is kept at its last token, and at the last token of each number and the one behind
+it, behind each of some blocks.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from curta.hybrid.router import (
     SECOND,
     Layers,
     Reading,
+    beside,
 )
 
 
@@ -38,7 +39,7 @@ class Features:
 
     layers:    behind which blocks
     text:      [texts, layers, width]
-    numbers:   [numbers, layers, width]
+    numbers:   [numbers, 2, layers, width]: at the last token, and behind it
     counts:    how many numbers each text has
     """
 
@@ -50,7 +51,7 @@ class Features:
     def readings(self, layers: Layers) -> list[Reading]:
         """What a router that reads these layers is given."""
         text = self.text[:, self.layers.index(layers.text)].float()
-        numbers = self.numbers[:, self.layers.index(layers.numbers)].float()
+        numbers = self.numbers[:, :, self.layers.index(layers.numbers)].float().flatten(1)
         return [
             Reading(row, own)
             for row, own in zip(text, torch.split(numbers, list(self.counts)), strict=True)
@@ -107,8 +108,10 @@ def features(
             decoder(input_ids=ids, past_key_values=cache, use_cache=cache is not None)
         stack = torch.stack([streams[layer] for layer in layers], dim=2).half().cpu()
         for row, at in zip(stack, own, strict=True):
-            ends = [span.end - 1 - shared for span in spans[at]]
-            found[at] = row[len(rows[at]) - 1 - shared].clone(), row[ends].clone()
+            last = len(rows[at]) - 1 - shared
+            ends = [beside(span, last + shared) for span in spans[at]]
+            numbers = row[torch.tensor(ends, dtype=torch.long).reshape(-1, 2) - shared]
+            found[at] = row[last].clone(), numbers.clone()
         on_progress(len(found), len(rows))
     return Features(
         tuple(layers), torch.stack([found[at][0] for at in range(len(rows))]),

@@ -27,7 +27,7 @@ from curta.delegate.interception.pieces import Fragments
 from curta.errors import UndefinedError, UserError
 from curta.hybrid.arithmetic import MOST_PLACES, Arithmetic
 from curta.hybrid.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.router import MOST_NUMBERS, Decision, Reading, Route, Router
+from curta.hybrid.router import MOST_NUMBERS, Decision, Reading, Route, Router, beside
 from curta.hybrid.saved import Settings, is_unit, read, write
 
 MARGIN = 30.0
@@ -79,7 +79,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         base_name = settings.base if alone else str(name)
         base, tokenizer = models.load(base_name, device=device)
         if router is not None:
-            if router.shape.width != base.config.get_text_config().hidden_size:
+            if router.width != base.config.get_text_config().hidden_size:
                 raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
             router = router.to(base.device)
         return cls(base, tokenizer, router, settings)
@@ -177,7 +177,9 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         readings = [
             Reading(
                 streams[layers.text][row, last[row]],
-                streams[layers.numbers][row, [span.end - 1 for span in spans[row]]],
+                streams[layers.numbers][
+                    row, [beside(span, last[row]) for span in spans[row]]
+                ].flatten(1),
             )
             for row in asking
         ]

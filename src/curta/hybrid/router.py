@@ -1,18 +1,20 @@
-"""The router: a small network that reads a frozen model's residual stream, and what it decides.
+"""The router: a linear map that reads a frozen model's residual stream, and what it decides.
 
-It is given the residual at the last token of a text, and at each number of the text. It says what
-is to be done (one of four operations, or nothing), and what part each number plays in it. Which of
-a text's numbers are the operands is so a matter of *where* they stand; what they are is read from
-the tokens, never from the residual.
+It is given the residual at the last token of a text, and of each number at its last token and at
+the one behind it. It says what is to be done (one of four operations, or nothing), and what part
+each number plays in it. Which of a text's numbers are the operands is so a matter of *where* they
+stand; what they are is read from the tokens, never from the residual.
 
-    operation   = softmax over {nothing, +, -, *, /} of the text
-    part        = softmax over {none, first operand, second operand, decimals} of number and text
-    it fires if 1 - p(nothing) is at least the threshold and there are two numbers
+    operation = A [text, first number, last number]         of nothing, +, -, *, /: the largest
+    part      = B [text, +-text, number, order]             of none, first, second, decimals
+    it fires if 1 - operation[nothing] is at least the threshold and there are two numbers
+
+The second copy of the text has its sign turned at the last number, so that a text can say that the
+order is the other way round. A and B are solved for, not descended to (`training`).
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
@@ -22,7 +24,7 @@ from torch import Tensor, nn
 from torch.nn.functional import pad
 
 from curta.hybrid.arithmetic import Operation
-from curta.hybrid.numbers import Number
+from curta.hybrid.numbers import Number, Span
 
 OPERATIONS: tuple[Operation | None, ...] = (None, *Operation)
 NONE, FIRST, SECOND, PLACES = range(4)
@@ -40,7 +42,7 @@ class Layers:
     """Behind which blocks of the language model the residual stream is read.
 
     text:    at the last token
-    numbers: at the last token of each number
+    numbers: at the last token of each number, and at the one behind it
     """
 
     text: int
@@ -48,27 +50,11 @@ class Layers:
 
 
 @dataclass(frozen=True)
-class Shape:
-    """How large the router is.
-
-    width:   of the residual stream
-    text:    features of a text
-    number:  features of a number
-    hidden:  units between features and decisions
-    """
-
-    width: int
-    text: int = 32
-    number: int = 20
-    hidden: int = 32
-
-
-@dataclass(frozen=True)
 class Reading:
     """What a router is given of one text.
 
     text:    [width]
-    numbers: [numbers, width]
+    numbers: [numbers, 2 * width]: at its last token, and behind it
     """
 
     text: Tensor
@@ -82,7 +68,7 @@ class Decision:
     operation: nothing, if it does not fire
     operands:  which of the numbers are the first and the second
     places:    which of them is a number of decimals, if one is
-    certainty: the probability that there is something to compute
+    certainty: how sure it is that there is something to compute; about 0 to 1
     """
 
     operation: Operation | None
@@ -112,29 +98,24 @@ class Route:
 
 
 class Router(nn.Module):
-    """See above. What is read is brought to mean 0 and deviation 1 by what training texts had."""
+    """See above. What is read is brought to mean 0 and deviation 1 by what training texts had.
+
+    width: of the residual stream
+    """
 
     text_mean: Tensor
     text_scale: Tensor
     number_mean: Tensor
     number_scale: Tensor
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, width: int) -> None:
         super().__init__()
-        self.shape = shape
-        for name in ("text", "number"):
-            self.register_buffer(f"{name}_mean", torch.zeros(shape.width))
-            self.register_buffer(f"{name}_scale", torch.ones(shape.width))
-        self.text = nn.Linear(shape.width, shape.text)
-        self.number = nn.Linear(shape.width, shape.number)
-        self.operation = nn.Sequential(
-            nn.GELU(), nn.Linear(shape.text, shape.hidden), nn.GELU(),
-            nn.Linear(shape.hidden, len(OPERATIONS)),
-        )  # fmt: skip
-        self.part = nn.Sequential(
-            nn.GELU(), nn.Linear(shape.text + shape.number + ORDER, shape.hidden), nn.GELU(),
-            nn.Linear(shape.hidden, 4),
-        )  # fmt: skip
+        self.width = width
+        for name, size in (("text", width), ("number", 2 * width)):
+            self.register_buffer(f"{name}_mean", torch.zeros(size))
+            self.register_buffer(f"{name}_scale", torch.ones(size))
+        self.operation = nn.Linear(5 * width, len(OPERATIONS))
+        self.part = nn.Linear(4 * width + ORDER, 4)
 
     @property
     def weights(self) -> int:
@@ -150,33 +131,33 @@ class Router(nn.Module):
             getattr(self, f"{name}_mean").copy_(rows.float().mean(0))
             getattr(self, f"{name}_scale").copy_(1 / (rows.float().std(0) + 1e-3))
 
-    def standard(self, text: Tensor, numbers: Tensor) -> tuple[Tensor, Tensor]:
-        """What is read, with mean 0 and deviation 1."""
+    def inputs(self, readings: Sequence[Reading]) -> tuple[Tensor, Tensor]:
+        """What A is given [batch, 5 * width], and B [batch, numbers, 4 * width + ORDER]."""
+        text, numbers, order = batch(readings)
+        text = (text - self.text_mean) * self.text_scale
+        numbers = (numbers - self.number_mean) * self.number_scale
+        first, last = (torch.einsum("bnf,bn->bf", numbers, order[..., at]) for at in (0, 1))
+        beside = text[:, None].expand(-1, order.shape[1], -1)
+        turned = beside * (order[..., :1] - order[..., 1:2])
         return (
-            (text - self.text_mean) * self.text_scale,
-            (numbers - self.number_mean) * self.number_scale,
+            torch.cat([text, first, last], dim=-1),
+            torch.cat([beside, turned, numbers, order], dim=-1),
         )
 
-    def forward(self, text: Tensor, numbers: Tensor, order: Tensor) -> tuple[Tensor, Tensor]:
-        """Scores of operations [batch, 5] and of parts [batch, numbers, 4]."""
-        read, each = self.text(text), self.number(numbers)
-        beside = read.unsqueeze(1).expand(-1, each.shape[1], -1)
-        return self.operation(read), self.part(torch.cat([beside, each, order], dim=-1))
-
-    def scores(self, readings: Sequence[Reading]) -> tuple[Tensor, list[Tensor]]:
-        """The same for texts with different numbers of numbers."""
-        text, numbers, order = batch(readings)
-        operations, parts = self(*self.standard(text, numbers), order)
-        return operations, [
+    def forward(self, readings: Sequence[Reading]) -> tuple[Tensor, list[Tensor]]:
+        """Scores of operations [batch, 5], and of parts [numbers, 4] of each text."""
+        of_text, of_numbers = self.inputs(readings)
+        parts = self.part(of_numbers)
+        return self.operation(of_text), [
             row[: len(each.numbers)] for row, each in zip(parts, readings, strict=True)
         ]
 
     @torch.no_grad()
     def decide(self, readings: Sequence[Reading], threshold: float) -> list[Decision]:
         """What is to be done about each text."""
-        operations, parts = self.scores(readings)
+        operations, parts = self(readings)
         return [
-            decision(row.log_softmax(-1).cpu(), part.log_softmax(-1).cpu(), threshold)
+            decision(row.cpu(), part.cpu(), threshold)
             for row, part in zip(operations, parts, strict=True)
         ]
 
@@ -192,6 +173,11 @@ def batch(readings: Sequence[Reading]) -> tuple[Tensor, Tensor, Tensor]:
     return text, torch.stack(rows), torch.stack(places).to(text.device)
 
 
+def beside(span: Span, last: int) -> tuple[int, int]:
+    """Where a number is read: at its last token and at the one behind it, if there is one."""
+    return span.end - 1, min(span.end, last)
+
+
 def order(count: int) -> Tensor:
     """Of each of so many numbers: is it the first, the last, one between; are there only two."""
     first, last = torch.zeros(count), torch.zeros(count)
@@ -201,8 +187,8 @@ def order(count: int) -> Tensor:
 
 
 def decision(operations: Tensor, parts: Tensor, threshold: float) -> Decision:
-    """From log probabilities: the likeliest pair of operands, if it fires at all."""
-    certainty = 1 - math.exp(operations[0].item())
+    """From scores: the best pair of operands, if it fires at all."""
+    certainty = 1 - operations[0].item()
     count = len(parts)
     if count < 2 or certainty < threshold:
         return Decision(None, certainty=certainty)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from curta.delegate.options import SMOLLM2
 from curta.errors import DataError
-from curta.hybrid.router import Layers, Router, Shape
+from curta.hybrid.router import Layers, Router
 
 FORMAT = 1
 WEIGHTS, ABOUT = "router.safetensors", "unit.json"
@@ -42,7 +42,7 @@ def write(folder: Path, router: Router, settings: Settings) -> None:
     weights = {name: value.contiguous().cpu() for name, value in router.state_dict().items()}
     save_file(weights, folder / WEIGHTS)
     about: dict[str, Any] = {"format": FORMAT, "weights": router.weights}
-    about |= dataclasses.asdict(settings) | {"shape": dataclasses.asdict(router.shape)}
+    about |= dataclasses.asdict(settings) | {"width": router.width}
     (folder / ABOUT).write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
@@ -57,7 +57,7 @@ def read(folder: Path) -> tuple[Router, Settings]:
         about = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if about["format"] != FORMAT:
             raise DataError(f"{folder}: a unit of format {about['format']}; train it again")
-        router = Router(Shape(**about["shape"]))
+        router = Router(about["width"])
         router.load_state_dict(load_file(folder / WEIGHTS))
         layers = Layers(**about["layers"])
         settings = Settings(about["base"], about["origin"], layers, about["threshold"])
