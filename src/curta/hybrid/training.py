@@ -35,7 +35,8 @@ class Examples:
         """What each map is given and should give; parts count where there is an operation."""
         of_text, of_numbers = router.inputs(self.readings)
         operations = torch.tensor([each.operation for each in self.labels])
-        rows, parts = [], []
+        rows: list[Tensor] = []
+        parts: list[int] = []
         for row, each in zip(of_numbers, self.labels, strict=True):
             if each.operation:
                 rows.append(row[: len(each.parts)])
