@@ -131,7 +131,7 @@ def separable(count: int, seed: int) -> tuple[Features, list[Any]]:
 
 
 def test_routers_learn_and_choose_the_layers_that_say_it() -> None:
-    trained = train(separable(120, 0), separable(60, 1), RouterTraining(penalties=(10.0,)))
+    trained = train(separable(120, 0), separable(60, 1), RouterTraining(penalties=(10,)))
     assert trained.layers == Layers(2, 2)
     assert trained.right > 0.9
     assert trained.false == 0

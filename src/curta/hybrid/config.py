@@ -73,5 +73,5 @@ class RouterTraining:
     false_routes: share of validation texts without anything to compute that may fire
     """
 
-    penalties: tuple[float, ...] = (300.0, 2000.0)
+    penalties: tuple[int, ...] = (300, 2000)
     false_routes: float = 0.005
