@@ -108,7 +108,7 @@ class Trained:
     router: Router
     layers: Layers
     threshold: float
-    errors: dict[tuple[Layers, float], float]
+    errors: dict[tuple[Layers, int], float]
     right: float
     false: float
 
