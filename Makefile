@@ -44,5 +44,6 @@ bench:
 	$(BIN)/python bench/learn.py
 	$(BIN)/python bench/calculator.py
 	$(BIN)/python bench/interception.py
+	$(BIN)/python bench/hybrid.py
 	$(BIN)/python bench/tools.py
 	$(BIN)/python bench/commands.py

@@ -17,10 +17,11 @@ BELOW = {
     "machine": {"compiler", "engine"},
     "learn": set(),
     "delegate": {"engine", "machine"},
+    "hybrid": {"compiler", "engine", "gallery", "machine", "delegate"},
 }
 HEAVY = {
-    "torch": {"engine", "learn", "delegate"},
-    "transformers": {"delegate"},
+    "torch": {"engine", "learn", "delegate", "hybrid"},
+    "transformers": {"delegate", "hybrid"},
     "peft": {"delegate"},
     "jax": {"learn", "app"},
     "equinox": {"learn"},

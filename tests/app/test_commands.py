@@ -216,7 +216,10 @@ JSON = {
     "learn sweep": ["learn sweep sweep.toml --out swept"],
 }
 """Commands, the last of which is asked for figures. Runs stay for those that follow."""
-ELSEWHERE = {"bake", "learn units", "learn profile", "delegate train", "delegate evaluate"}
+ELSEWHERE = {
+    "bake", "learn units", "learn profile", "delegate train", "delegate evaluate", "hybrid train",
+    "hybrid evaluate",
+}  # fmt: skip
 """Commands whose reports are looked at where the rest of them is tested."""
 SWEEP = """
 [base]

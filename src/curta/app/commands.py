@@ -37,6 +37,9 @@ COMMANDS = {
     "delegate data": "make a data set of questions with calls",
     "delegate train": "fine-tune an adapter on such a data set",
     "delegate evaluate": "measure how often models are right, and what goes wrong",
+    "hybrid train": "teach a unit inside of a language model when to compute what",
+    "hybrid evaluate": "measure such a unit beside calls and beside the model as it came",
+    "hybrid ask": "ask a language model with a unit",
     "serve": "serve a language model that calls the calculator, as OpenAI's API does",
     "mcp": "serve tools, a sandbox for C among them, by the Model Context Protocol",
     "cache": "show what is kept to save time, or clear it",
@@ -47,6 +50,7 @@ GROUPS = {
     "learn": "train small transformers to compute, and see how far they get",
     "calc": "the calculator that language models call, and a model that calls it",
     "delegate": "teach a language model to call a calculator",
+    "hybrid": "compiled programs inside of a language model",
 }
 HELP, VERSION = ("-h", "--help"), "--version"
 IMPLIED = {"calc": "ask"}
@@ -56,6 +60,7 @@ ROOMS = {
     "learn": "learn.commands",
     "calc": "delegate.commands",
     "delegate": "delegate.commands",
+    "hybrid": "hybrid.commands",
     "serve": "delegate.commands",
     "mcp": "delegate.commands",
 }
@@ -64,6 +69,7 @@ NEEDED = {
     "learn": ("learn",),
     "calc ask": ("delegate",),
     "delegate train": ("delegate",),
+    "hybrid": ("delegate",),
     "serve": ("delegate", "web"),
     "mcp": ("mcp",),
 }

@@ -1,0 +1,138 @@
+"""Four operations on decimal numbers, computed by compiled programs of the gallery.
+
+What the programs get is digits, and what they say is digits. What is done here is done on paper
+without calculating: a point is moved, a sign is chosen, zeros are written behind a number.
+
+    a + b, a - b   as whole numbers with equally many decimals; equal signs are added, others
+                   subtracted, by the program that the signs ask for
+    a * b          digits times digits; decimals together, negative if one of them is
+    a / b          to 40 decimals. If nothing is left over that is all of it. If something is, the
+                   quotient is rounded to six decimals, or to six significant digits if it is below
+                   1; or to as many decimals as were asked for. Halves go away from zero.
+
+To round, half a unit is added to what was cut off late enough, by the program that adds.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from fractions import Fraction
+
+from curta.engine import Engine, Level, load
+from curta.engine.model_cache import compile_cached
+from curta.errors import UndefinedError
+from curta.gallery import PROGRAMS
+from curta.hybrid.numbers import Number
+
+MOST_DIGITS = 20
+"""Of an operand that the questions have; the programs take longer ones as well."""
+
+MOST_PLACES = 40
+"""Decimals to which a quotient is computed."""
+
+ROUNDED = 6
+"""Decimals, or significant digits below 1, of a quotient that does not end."""
+
+
+class Operation(Enum):
+    """Of two numbers."""
+
+    ADDITION = "+"
+    SUBTRACTION = "-"
+    MULTIPLICATION = "*"
+    DIVISION = "/"
+
+    @property
+    def program(self) -> str:
+        """Its name in the gallery."""
+        return self.name.lower()
+
+
+class Arithmetic:
+    """The compiled programs, made ready when they are first asked."""
+
+    def __init__(self, level: Level = "native") -> None:
+        self.level = level
+        self.engines: dict[Operation, Engine] = {}
+
+    def compute(self, operation: Operation, a: Number, b: Number, places: int | None = None) -> str:
+        """The result in decimal; what its decimals are is said above."""
+        match operation:
+            case Operation.ADDITION:
+                return str(self.total(a, b))
+            case Operation.SUBTRACTION:
+                return str(self.total(a, Number(b.digits, b.places, not b.negative)))
+            case Operation.MULTIPLICATION:
+                digits = self.say(operation, a.digits, b.digits)
+                return str(Number(digits, a.places + b.places, a.negative != b.negative))
+            case Operation.DIVISION:
+                return str(self.quotient(a, b, places))
+
+    def total(self, a: Number, b: Number) -> Number:
+        """Of two numbers with signs."""
+        places = max(a.places, b.places)
+        first, second = a.widened(places), b.widened(places)
+        if a.negative == b.negative:
+            return Number(self.say(Operation.ADDITION, first, second), places, a.negative)
+        said = self.say(Operation.SUBTRACTION, first, second)
+        return Number(said.lstrip("-"), places, said.startswith("-") != a.negative)
+
+    def quotient(self, a: Number, b: Number, places: int | None) -> Number:
+        """Of two numbers with signs: all of it, or rounded."""
+        if b.is_zero:
+            raise UndefinedError(f"{a} / {b} has no value")
+        above, below = a.digits + "0" * (MOST_PLACES + b.places), b.digits + "0" * a.places
+        digits, _, left_over = self.say(Operation.DIVISION, above, below).partition(" r ")
+        found = Number(digits, MOST_PLACES, a.negative != b.negative)
+        if places is None:
+            if left_over == "0":
+                return found
+            whole, decimals = digits[:-MOST_PLACES].strip("0"), digits[-MOST_PLACES:]
+            zeros = MOST_PLACES - len(decimals.rjust(MOST_PLACES, "0").lstrip("0"))
+            places = ROUNDED if whole else zeros + ROUNDED
+        return self.rounded(found, places)
+
+    def rounded(self, number: Number, places: int) -> Number:
+        """To so many decimals, if there are more; a half goes away from zero."""
+        excess = number.places - places
+        if excess <= 0:
+            return number
+        half = "5" + "0" * (excess - 1)
+        digits = self.say(Operation.ADDITION, number.digits, half).rjust(excess + 1, "0")
+        return Number(digits[:-excess], places, number.negative)
+
+    def say(self, operation: Operation, first: str, second: str) -> str:
+        """What the compiled program says about two natural numbers."""
+        program = PROGRAMS[operation.program]
+        prompt = program.encode(f"{first} {operation.value} {second}")
+        return program.decode(self.engine(operation).generate(prompt))
+
+    def engine(self, operation: Operation) -> Engine:
+        """Its program, compiled now or earlier."""
+        if operation not in self.engines:
+            program = PROGRAMS[operation.program]
+            model = compile_cached(program.build(), program.max_tokens)
+            self.engines[operation] = load(model, self.level)
+        return self.engines[operation]
+
+
+def expected(operation: Operation, a: Number, b: Number, places: int | None = None) -> str:
+    """The same by fractions, in Python: what the programs are tested with, and questions judged."""
+    x, y = a.value, b.value
+    if operation is not Operation.DIVISION:
+        results = {"+": x + y, "-": x - y, "*": x * y}
+        return nearest(results[operation.value], MOST_PLACES)
+    exact = x / y
+    ends = (exact * 10**MOST_PLACES).denominator == 1
+    if places is None:
+        places = ROUNDED
+        while not ends and abs(exact) * 10 ** (places - ROUNDED + 1) < 1 and abs(exact) < 1:
+            places += 1
+        places = MOST_PLACES if ends else places
+    return nearest(exact, places)
+
+
+def nearest(value: Fraction, places: int) -> str:
+    """A fraction to so many decimals, halves away from zero."""
+    doubled = 2 * abs(value) * 10**places
+    return str(Number(str(int(doubled + 1) // 2), places, value < 0))

@@ -1,0 +1,83 @@
+"""`curta hybrid train`: a router for a frozen language model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from curta.delegate.options import SMOLLM2, folder_of
+from curta.hybrid.config import Drawing, RouterTraining
+from curta.options import option
+from curta.terminal import AsJson, Progress
+
+
+@dataclass(frozen=True)
+class Options(AsJson):
+    """Teach a unit when to compute what. The language model stays as it is: its residual stream is
+    read once for every text, which takes minutes, and kept in --out; training takes seconds.
+
+    model:      on the Hub, or a folder
+    device:     as cpu or cuda:1 (a GPU if there is one)
+    regressing: beside it, a unit that regresses operands, in the folder regressing of --out
+    out:        a folder
+    """
+
+    model: str = option(SMOLLM2, metavar="NAME")
+    out: str = option("unit", metavar="FOLDER")
+    drawing: Drawing = field(default_factory=Drawing)
+    training: RouterTraining = field(default_factory=RouterTraining)
+    regressing: bool = False
+    device: str | None = None
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was trained.
+
+    unit:      where it is
+    weights:   how many numbers were trained or measured
+    text, numbers: behind which blocks the stream is read
+    threshold: the probability with which it fires
+    right:     of validation questions, the share routed rightly in all
+    false:     of validation texts with nothing to compute, the share that fires
+    """
+
+    unit: str
+    weights: int
+    text: int
+    numbers: int
+    threshold: float
+    right: float
+    false: float
+
+    def __str__(self) -> str:
+        return (
+            f"validation: {self.right:.1%} of questions routed rightly, {self.false:.1%} of other "
+            f"texts fire\nunit: {self.unit} ({self.weights:,} weights; text read behind block "
+            f"{self.text}, numbers behind block {self.numbers})"
+        )
+
+
+def run(options: Options) -> int:
+    """Read the stream, train, and say where the unit is."""
+    out = folder_of(options.out)
+    from curta.hybrid import preparing, regressing
+    from curta.hybrid.saved import write
+    from curta.hybrid.training import train
+
+    with Progress() as progress:
+        kept = preparing.prepare(
+            options.model, options.drawing, out, options.device, on_progress=progress.show
+        )
+        trained = train(kept.training.labelled, kept.validation.labelled, options.training)
+    settings = kept.settings(trained.layers, trained.threshold)
+    write(out, trained.router, settings)
+    if options.regressing:
+        found = regressing.train(kept.training.asked, kept.validation.asked)
+        write(out / "regressing", trained.router, settings)
+        regressing.save(found, out / "regressing")
+    layers = trained.layers
+    report = Report(
+        options.out, trained.router.weights, layers.text, layers.numbers, trained.threshold,
+        trained.right, trained.false,
+    )  # fmt: skip
+    return options.show(report)

@@ -1,0 +1,77 @@
+"""What can be chosen: which questions are drawn, and how a router is trained."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from curta.errors import DataError
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """Questions that a router is trained on; for validation there are a quarter as many.
+
+    wordings: that ask for an operation
+    stories:  that tell of one
+    others:   texts with numbers where nothing is to be computed
+    beyond:   questions that take more than one operation, or another one
+    seed:     the same seed draws the same
+    """
+
+    wordings: int = 420
+    stories: int = 132
+    others: int = 260
+    beyond: int = 130
+    seed: int = 7
+
+    def __post_init__(self) -> None:
+        if min(self.counts.values()) < 4:
+            raise DataError("--wordings, --stories, --others, --beyond: at least 4 of each")
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """By kind of wording."""
+        return {
+            "wordings": self.wordings, "problems": self.stories,
+            "others": self.others, "beyond": self.beyond,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Asking:
+    """How many are asked.
+
+    seen:             of wordings that training had, with other numbers
+    held_out:         of wordings that it did not have
+    stories_seen:     stories of wordings that training had
+    stories_held_out: stories of others
+    texts:            with numbers and nothing to compute
+    beyond:           with something to compute that a unit does not
+    """
+
+    seen: int = 105
+    held_out: int = 195
+    stories_seen: int = 44
+    stories_held_out: int = 64
+    texts: int = 1000
+    beyond: int = 78
+
+    @property
+    def questions(self) -> dict[str, int]:
+        """By suite; those that have an answer."""
+        return {
+            "seen": self.seen, "held out": self.held_out, "stories seen": self.stories_seen,
+            "stories held out": self.stories_held_out,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class RouterTraining:
+    """How a router is trained.
+
+    penalties:    on squared weights, of which one is chosen
+    false_routes: share of validation texts without anything to compute that may fire
+    """
+
+    penalties: tuple[int, ...] = (300, 2000)
+    false_routes: float = 0.005

@@ -1,0 +1,204 @@
+"""A unit beside other systems, on the same questions, by what `delegate` has for evaluating.
+
+A question that a unit routes is recorded with a call, which nobody sees in its answer; so a false
+route is a false call, and verdicts, comparisons and pages are those of `delegate`. Questions are of
+wordings that training had (with numbers drawn anew) and of wordings that it did not have. Which of
+them a question is of decides its luck, so intervals here come from drawing *wordings* again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from curta.delegate.data.example import PROTOCOL
+from curta.delegate.evaluation.comparison import Share
+from curta.delegate.evaluation.figures import Judged
+from curta.delegate.evaluation.record import Config, Folder
+from curta.delegate.evaluation.report import write_report
+from curta.delegate.evaluation.running import Listener, evaluate
+from curta.delegate.evaluation.suites import NEGATIVES, Question
+from curta.delegate.evaluation.systems import GREEDY, Open, System, Writes, opener
+from curta.delegate.interception.events import CallResult, CallStarted, Event, TextDelta
+from curta.delegate.interception.generator import Output
+from curta.errors import DataError
+from curta.hybrid import questions as drawn
+from curta.hybrid.config import Asking
+from curta.hybrid.features import prompt
+from curta.hybrid.model import Routes, UnitModel
+from curta.hybrid.regressing import RegressingUnit, is_regressing
+from curta.hybrid.saved import WEIGHTS, is_unit
+
+SUITES: dict[str, tuple[drawn.Split, drawn.Kind]] = {
+    "seen": ("train", "wordings"),
+    "held out": ("test", "wordings"),
+    "stories seen": ("train", "problems"),
+    "stories held out": ("test", "problems"),
+    NEGATIVES: ("test", "others"),
+    "beyond": ("test", "beyond"),
+}
+"""Which split of which kind of wording; in the last two nothing should fire."""
+
+SEED = "evaluation"
+"""Of the numbers; those of training have another one."""
+
+
+def asked(counts: dict[str, int]) -> list[Question]:
+    """So many questions of each suite."""
+    return [
+        Question(f"{suite}/{one.wording.name}/{number}", suite, one.text, one.value, kind_of(one))
+        for suite, count in counts.items()
+        for split, kind in [SUITES[suite]]
+        for number, one in enumerate(drawn.questions(split, (kind,), count, SEED))
+    ]
+
+
+def kind_of(question: drawn.Question) -> str:
+    """Its operation in a word, or what else it is."""
+    operation = question.wording.operation
+    return operation.program if operation else question.wording.kind
+
+
+def wording_of(question: Question) -> str:
+    """What it is one of."""
+    return question.name.rpartition("/")[0]
+
+
+def unit(folder: str, model: str, origin: str | None) -> System:
+    """A unit as one of the systems, `FOLDER` or `NAME=FOLDER`."""
+    name, equals, place = folder.partition("=")
+    name, place = (name, place) if equals else ("unit", folder)
+    weights = (Path(place) / WEIGHTS).read_bytes()
+    return System(name, model, place, None, hashlib.sha256(weights).hexdigest()[:16], origin)
+
+
+def opened(max_new_tokens: int, device: str | None = None, *, answering: bool = True) -> Open:
+    """Opens units, whose answers may not be asked for; all other systems as `delegate` does."""
+    others = opener(max_new_tokens, device)
+
+    def open_system(system: System) -> Writes:
+        if not is_unit(Path(system.adapter or "")):
+            return others(system)
+        assert system.adapter is not None
+        kind = RegressingUnit if is_regressing(Path(system.adapter)) else UnitModel
+        model = kind.from_pretrained(system.model, unit=system.adapter, device=device)
+        return writer(model, max_new_tokens if answering else 0)
+
+    return open_system
+
+
+def writer(model: UnitModel, max_new_tokens: int) -> Writes:
+    """Answers by the most likely tokens. With no new tokens it only says what would be routed."""
+
+    def write(questions: Sequence[str]) -> list[Output]:
+        rows = [prompt(model.tokenizer, text) for text in questions]
+        ids, mask = padded(rows, model.device)
+        routes: Routes = []
+        begun = time.perf_counter()
+        if max_new_tokens == 0:
+            with torch.no_grad():
+                model(input_ids=ids, attention_mask=mask, logits_to_keep=1, on_routes=routes.extend)
+            said = ids[:, :0]
+        else:
+            given: dict[str, Any] = dict(GREEDY) | {"max_new_tokens": max_new_tokens}
+            whole = model.generate(
+                input_ids=ids, attention_mask=mask, on_routes=routes.extend, **given
+            )
+            said = whole[:, ids.shape[1] :]
+        microseconds = (time.perf_counter() - begun) * 1e6 / len(questions)
+        routes = routes or [None] * len(questions)
+        return [
+            output(model, row, route, microseconds)
+            for row, route in zip(said.tolist(), routes, strict=True)
+        ]
+
+    return write
+
+
+def padded(
+    rows: Sequence[Sequence[int]], device: torch.device
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Token ids and mask, padded on the left."""
+    most = max(map(len, rows))
+    ids = torch.tensor([[0] * (most - len(row)) + [*row] for row in rows], device=device)
+    mask = torch.tensor([[0] * (most - len(row)) + [1] * len(row) for row in rows], device=device)
+    return ids, mask
+
+
+def output(model: UnitModel, tokens: list[int], route: Any, microseconds: float) -> Output:
+    """What was said, behind what was computed and not said."""
+    ends = model.ends
+    length = next((at for at, token in enumerate(tokens) if token in ends), len(tokens))
+    text: str = model.tokenizer.decode(tokens[:length], skip_special_tokens=False)
+    events: list[Event] = []
+    if route is not None:
+        value = drawn.numbers(route.result)[0].value
+        events = [
+            CallStarted(PROTOCOL.open),
+            CallResult("", route.expression, value, route.result, True, microseconds),
+        ]
+    events.append(TextDelta(f"\n{text}" if route and text else text))
+    return Output(tuple(events), min(len(tokens), length + 1), length < len(tokens))
+
+
+def interval(judged: Sequence[Judged], *, draws: int = 2_000, seed: int = 0) -> tuple[float, float]:
+    """The 95% interval of a share of right answers, wordings drawn again with replacement.
+
+    Where all wordings do equally well or badly, drawing shows nothing: then it is Wilson's, of as
+    many questions as there are wordings.
+    """
+    groups: dict[str, list[bool]] = {}
+    for one in judged:
+        groups.setdefault(wording_of(one.question), []).append(one.is_right)
+    right = np.array([sum(group) for group in groups.values()])
+    count = np.array([len(group) for group in groups.values()])
+    if right.sum() in (0, count.sum()):
+        return Share(len(groups) if right.sum() else 0, len(groups)).interval
+    rows = np.random.default_rng(seed).integers(len(groups), size=(draws, len(groups)))
+    shares = np.sort(right[rows].sum(1) / count[rows].sum(1))
+    return float(shares[int(0.025 * draws)]), float(shares[int(0.975 * draws) - 1])
+
+
+@dataclass(frozen=True)
+class Compared:
+    """Rows are system, suite, count, share of right answers, interval; and the pages."""
+
+    rows: tuple[tuple[str, str, int, float, tuple[float, float]], ...]
+    reports: tuple[str, ...]
+
+
+def compare(
+    systems: Sequence[System], asking: Asking, folder: Path, batch: int, max_new_tokens: int,
+    device: str | None, *, on_progress: Listener,
+) -> Compared:  # fmt: skip
+    """Questions are asked of all systems, other texts of those that compute something."""
+    if not systems:
+        raise DataError("there is nobody to ask: give --unit, --adapter, --inline or --untrained")
+    texts = {NEGATIVES: asking.texts, "beyond": asking.beyond}
+    computing = [each for each in systems if each.backend or is_unit(Path(each.adapter or ""))]
+    rows, reports = [], []
+    for name, those, counts in (
+        ("questions", systems, asking.questions), ("texts", computing, texts)
+    ):  # fmt: skip
+        questions = asked(counts)
+        if not those or not questions:
+            continue
+        config = Config(tuple(those), max_new_tokens=max_new_tokens, batch=batch)
+        kept = Folder(folder / name)
+        opens = opened(max_new_tokens, device, answering=name == "questions")
+        answers = evaluate(config, questions, kept, opens, on_progress=on_progress)
+        figures = write_report(kept, config, questions, answers)
+        reports.append(str(kept.report_file))
+        for system in those:
+            for suite in figures.suites:
+                judged = figures.of(system.name, suite)
+                share = figures.accuracy(system.name, suite)
+                rows.append((system.name, suite, share.count, share.value, interval(judged)))
+    return Compared(tuple(rows), tuple(reports))

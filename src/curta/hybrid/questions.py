@@ -1,0 +1,256 @@
+"""Questions for routers, drawn by seeds: which operation, which numbers, and what comes out.
+
+The texts are in `texts/*.txt`, a wording a line: `wordings` ask for an operation, `problems` tell a
+story of one, `others` have numbers and ask for nothing that a unit computes. From the room
+`delegate` come kinds of question with several steps, and with nothing to compute. **Splits are by
+wording**: a third of each kind of line is for tests, a quarter of the rest for validation.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Literal
+
+from curta.delegate.data.draw import NAMES, Draw
+from curta.delegate.data.mix import NEGATIVE
+from curta.delegate.data.templates import example, templates
+from curta.delegate.data.wording import asked
+from curta.hybrid.arithmetic import MOST_DIGITS, Operation, expected
+from curta.hybrid.numbers import Number, Span, numbers_in
+
+Split = Literal["train", "valid", "test"]
+Kind = Literal["wordings", "problems", "others", "beyond"]
+KINDS: tuple[Kind, ...] = ("wordings", "problems", "others", "beyond")
+"""With an operation; stories of one; nothing to compute; something that a unit does not compute."""
+
+THINGS = (
+    "stamps", "marbles", "stickers", "postcards", "shells", "buttons", "pens", "coins", "apples",
+    "books", "candles", "balloons", "pencils", "cups", "lemons", "tickets", "bricks", "beads",
+)  # fmt: skip
+SPLIT_SEED = 22
+
+
+@dataclass(frozen=True)
+class Wording:
+    """A line: what is asked, with names for what is drawn.
+
+    operation: of the first operand and the second; nothing where none is to be done
+    money:     amounts instead of counted things
+    """
+
+    name: str
+    kind: Kind
+    split: Split
+    operation: Operation | None
+    text: str
+    money: bool = False
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text that was drawn.
+
+    operands: the first and the second, by characters of the text
+    places:   the number of decimals that are asked for, if any are
+    value:    what comes out, in decimal
+    """
+
+    text: str
+    wording: Wording
+    operands: tuple[Span, ...] = ()
+    places: Span | None = None
+    value: str | None = None
+
+
+@cache
+def wordings() -> tuple[Wording, ...]:
+    """All lines, those of `delegate` behind them; each belongs to one split."""
+    found = [each for file in ("wordings", "problems", "others") for each in wordings_of(file)]
+    for number, template in enumerate(templates()):
+        first = example(template, 0, 0, (1, 4))
+        nothing = template.category == NEGATIVE
+        if len(first.expressions) > 1 or (nothing and any(map(str.isdigit, first.question))):
+            kind: Kind = "others" if nothing else "beyond"
+            split: Split = "test" if template.test else "train" if number % 4 else "valid"
+            found.append(Wording(template.name, kind, split, None, ""))
+    return tuple(found)
+
+
+def wordings_of(file: str) -> Iterator[Wording]:
+    """The lines of a file, each kind of them split by itself."""
+    text = (files(__package__) / "texts" / f"{file}.txt").read_text(encoding="utf-8")
+    lines = [line.partition(" ") for line in text.splitlines() if not line.startswith("#")]
+    for mark in dict.fromkeys(mark for mark, _, _ in lines):
+        own = [words for other, _, words in lines if other == mark]
+        for number, split in enumerate(splits(len(own), f"{SPLIT_SEED} {file} {mark}")):
+            name = f"{file} {mark} {number}"
+            yield Wording(name, kind_of(file, mark), split, operation_of(mark), own[number],
+                          mark.endswith("m"))  # fmt: skip
+
+
+def kind_of(file: str, mark: str) -> Kind:
+    if mark in "?!":
+        return "beyond" if mark == "!" else "others"
+    return "wordings" if file == "wordings" else "problems"
+
+
+def operation_of(mark: str) -> Operation | None:
+    return None if mark in "?!" else Operation(mark[0])
+
+
+def splits(count: int, seed: str) -> list[Split]:
+    """A third for tests, a quarter of the others for validation, in random order."""
+    tests = round(count / 3)
+    validation = round((count - tests) / 4)
+    parts: list[tuple[Split, int]] = [
+        ("test", tests), ("valid", validation), ("train", count - tests - validation)
+    ]  # fmt: skip
+    found = [split for split, size in parts for _ in range(size)]
+    random.Random(seed).shuffle(found)
+    return found
+
+
+def questions(
+    split: Split, kinds: tuple[Kind, ...], count: int, seed: int | str
+) -> Iterator[Question]:
+    """So many of each kind, of every wording of a split as many as of the others."""
+    for kind in kinds:
+        among = [one for one in wordings() if one.kind == kind and one.split == split]
+        for number in range(count):
+            wording = among[number % len(among)]
+            yield question(wording, random.Random(f"{seed} {kind} {wording.name} {number}"))
+
+
+def question(wording: Wording, drawn: random.Random) -> Question:
+    """One of a wording."""
+    if not wording.text:
+        template = next(one for one in templates() if one.name == wording.name)
+        text = example(template, str(drawn.random()), 0, (1, drawn.randint(1, 9))).question
+        return Question(text, wording)
+    polite = asked(Draw(drawn, (1, 4)), wording.text)
+    if wording.operation is None:
+        return Question(polite.format_map(Fields(drawn)), wording)
+    while True:
+        a, b = operands(wording, drawn)
+        places = drawn.randint(1, 8) if "{n}" in polite else None
+        if wording.operation is Operation.DIVISION and is_tiny(*numbers(a, b)):
+            continue
+        first, second = numbers(a, b)
+        value = expected(wording.operation, first, second, places)
+        fields = Fields(drawn)
+        fields.update(a=f"\0a{a}\1", b=f"\0b{b}\1", n=f"\0n{places}\1")
+        return located(polite.format_map(fields), wording, value)
+
+
+def located(marked: str, wording: Wording, value: str) -> Question:
+    """The text without the marks around what was put in, which say where its numbers stand."""
+    text, spans = "", {}
+    for part in marked.split("\0"):
+        written, mark, rest = part.partition("\1")
+        if mark:
+            spans[written[0]] = len(text)
+            text += written[1:] + rest
+        else:
+            text += part
+    found = {span.begin: span for span in numbers_in(text)}
+    return Question(
+        text, wording, (found[spans["a"]], found[spans["b"]]),
+        found[spans["n"]] if "n" in spans else None, value,
+    )  # fmt: skip
+
+
+class Fields(dict[str, str]):
+    """What a wording may name, drawn when it is asked for, anew each time but for people."""
+
+    def __init__(self, drawn: random.Random) -> None:
+        super().__init__()
+        self.drawn = drawn
+        self["who"], self["other"] = drawn.sample(NAMES, 2)
+        self["things"] = drawn.choice(THINGS)
+
+    def __missing__(self, name: str) -> str:
+        between = self.drawn.randint
+        two = f"{between(0, 23):02}:{between(0, 59):02}"
+        match name:
+            case "x" | "y" | "z":
+                return number_text(self.drawn)
+            case "k" | "l" | "k2":
+                return str(between(1, 99))
+            case "year":
+                return str(between(1100, 2090))
+            case "date":
+                year, month, day = between(1900, 2090), between(1, 12), between(1, 28)
+                return self.drawn.choice(
+                    [f"{year}-{month:02}-{day:02}", f"{month}/{day}/{year}", f"{day}.{month}."]
+                )
+            case "time":
+                return two
+            case "money":
+                return f"{between(1, 999)}.{between(0, 99):02}"
+            case "version":
+                return ".".join(str(between(0, 20)) for _ in range(between(2, 3)))
+            case "ip":
+                return ".".join(str(between(1, 254)) for _ in range(4))
+            case "phone":
+                return f"555-{between(0, 9999):04}"
+            case "isbn":
+                return f"978-{between(1, 9)}-{between(100, 999)}-{between(10000, 99999)}-1"
+        raise KeyError(name)
+
+
+def operands(wording: Wording, drawn: random.Random) -> tuple[str, str]:
+    """Both of them as they are written, so that the question makes sense."""
+    operation, story = wording.operation, wording.kind == "problems"
+    if not story:
+        if operation is Operation.DIVISION and drawn.random() < 0.5:
+            quotient, b = (integer(drawn, drawn.randint(1, MOST_DIGITS // 2)) for _ in range(2))
+            return str(quotient * b), str(b)
+        return number_text(drawn), number_text(drawn, zero=operation is not Operation.DIVISION)
+    a, b = (integer(drawn, drawn.randint(1, 6)) + 1 for _ in range(2))
+    if operation is Operation.DIVISION:
+        b = integer(drawn, drawn.randint(1, 3)) + 1
+        a *= b
+    if operation is Operation.SUBTRACTION:
+        a, b = max(a, b) + 1, min(a, b)
+    if not wording.money:
+        return str(a), str(b)
+    cents = [f"{drawn.randint(0, 99):02}" for _ in range(2)]
+    amounts = f"{a}.{cents[0]}", f"{b}.{cents[1]}"
+    if operation in (Operation.ADDITION, Operation.SUBTRACTION):
+        return amounts
+    return (amounts[0], str(b)) if operation is Operation.DIVISION else (str(a), amounts[1])
+
+
+def integer(drawn: random.Random, digits: int) -> int:
+    """Of so many digits."""
+    return drawn.randint(10 ** (digits - 1), 10**digits - 1)
+
+
+def number_text(drawn: random.Random, *, zero: bool = True) -> str:
+    """A number of 1 to 20 digits, perhaps with a sign, a point, or commas."""
+    digits = drawn.randint(1, MOST_DIGITS)
+    places = drawn.randint(1, min(6, digits - 1)) if digits > 1 and drawn.random() < 0.3 else 0
+    before = integer(drawn, digits - places)
+    text = f"{before:,}" if drawn.random() < 0.15 else str(before)
+    if places:
+        text = f"{'0' if drawn.random() < 0.1 else text}.{integer(drawn, places)}"
+    elif zero and drawn.random() < 0.01:
+        text = "0"
+    return f"-{text}" if drawn.random() < 0.12 else text
+
+
+def numbers(*written: str) -> list[Number]:
+    """What they are when they stand alone."""
+    return [numbers_in(text)[0].number for text in written]
+
+
+def is_tiny(a: Number, b: Number) -> bool:
+    """Whether a quotient is so small that it would be written with an exponent."""
+    return abs(a.value * 10**5) < abs(b.value)
+
+
+__all__ = ["KINDS", "Number", "Question", "Wording", "question", "questions", "wordings"]

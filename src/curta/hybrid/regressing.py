@@ -1,0 +1,165 @@
+"""What others do instead: a unit that regresses its operands from the residual stream.
+
+As in IGC, a network reads both numbers off the stream at one token, digit by digit, instead of off
+the tokens; then the same programs compute. Routing is that of a trained router, so what differs is
+where the digits come from. It is here to be compared with.
+
+    of each operand: its sign, 20 digits before the point from the right, 6 behind it from the left
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+
+from curta.hybrid.arithmetic import MOST_DIGITS
+from curta.hybrid.features import Features
+from curta.hybrid.model import UnitModel
+from curta.hybrid.numbers import Number, Span
+from curta.hybrid.questions import Question
+from curta.hybrid.router import Decision
+
+BEHIND = 6
+SLOTS = 1 + MOST_DIGITS + BEHIND
+"""Of an operand: the sign and the digits."""
+
+FILE = "regressor.safetensors"
+
+
+class Regressor(nn.Module):
+    """Two layers, from the stream at the last token to the digits of both operands."""
+
+    mean: Tensor
+    scale: Tensor
+
+    def __init__(self, width: int, hidden: int = 40) -> None:
+        super().__init__()
+        self.register_buffer("mean", torch.zeros(width))
+        self.register_buffer("scale", torch.ones(width))
+        self.network = nn.Sequential(
+            nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, 2 * SLOTS * 10)
+        )
+
+    def forward(self, text: Tensor) -> Tensor:
+        """Scores [batch, operands, slots, 10]."""
+        scores: Tensor = self.network((text - self.mean) * self.scale)
+        return scores.reshape(*scores.shape[:-1], 2, SLOTS, 10)
+
+    @torch.no_grad()
+    def numbers(self, text: Tensor) -> tuple[Number, Number]:
+        """The likeliest operands of one text."""
+        first, second = (number(row) for row in self(text[None].float())[0].argmax(-1).tolist())
+        return first, second
+
+
+def slots(number: Number) -> list[int]:
+    """A number digit by digit, as the regressor is to say it."""
+    digits = number.digits.rjust(number.places + 1, "0")
+    before, behind = digits[: len(digits) - number.places], digits[len(digits) - number.places :]
+    text = before.rjust(MOST_DIGITS, "0")[-MOST_DIGITS:] + behind.ljust(BEHIND, "0")[:BEHIND]
+    return [int(number.negative), *map(int, text)]
+
+
+def number(said: Sequence[int]) -> Number:
+    """The number that was said."""
+    digits = "".join(map(str, said[1:]))
+    return Number(digits.lstrip("0") or "0", BEHIND, said[0] == 1)
+
+
+@dataclass(frozen=True)
+class Regressed:
+    """A trained one, which layer it reads, and the share of digits that it says rightly."""
+
+    regressor: Regressor
+    layer: int
+    right: float
+
+
+def train(
+    training: tuple[Features, Sequence[Question]], validation: tuple[Features, Sequence[Question]],
+    *, epochs: int = 60, seed: int = 0,
+) -> Regressed:  # fmt: skip
+    """One for each layer; the one that says most digits of validation rightly."""
+    found = []
+    for layer in training[0].layers:
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            regressor = fitted(*pairs(*training, layer), epochs)
+        text, digits = pairs(*validation, layer)
+        right = (regressor(text).argmax(-1) == digits).float().mean().item()
+        found.append(Regressed(regressor, layer, right))
+    return max(found, key=lambda each: each.right)
+
+
+def pairs(features: Features, questions: Sequence[Question], layer: int) -> tuple[Tensor, Tensor]:
+    """What is read, and what should be said, of the questions that have operands."""
+    at = [row for row, question in enumerate(questions) if question.operands]
+    digits = [[slots(span.number) for span in questions[row].operands] for row in at]
+    return features.text[at, features.layers.index(layer)].float(), torch.tensor(digits)
+
+
+def fitted(text: Tensor, digits: Tensor, epochs: int) -> Regressor:
+    """Gradient descent on the cross entropy of all digits."""
+    regressor = Regressor(text.shape[1])
+    regressor.mean.copy_(text.mean(0))
+    regressor.scale.copy_(1 / (text.std(0) + 1e-3))
+    optimiser = torch.optim.AdamW(regressor.parameters(), 3e-3, weight_decay=0.05)
+    for _ in range(epochs):
+        for rows in torch.split(torch.randperm(len(text)), 128):
+            optimiser.zero_grad()
+            said = regressor(text[rows]).flatten(0, 2)
+            torch.autograd.backward(cross_entropy(said, digits[rows].flatten()))
+            optimiser.step()
+    return regressor.eval()
+
+
+def save(regressed: Regressed, folder: Path) -> None:
+    """Beside the router that is in the folder."""
+    weights = regressed.regressor.state_dict() | {"layer": torch.tensor(regressed.layer)}
+    save_file({name: value.contiguous() for name, value in weights.items()}, folder / FILE)
+
+
+def is_regressing(folder: Path) -> bool:
+    """Whether a folder holds such a unit."""
+    return (folder / FILE).is_file()
+
+
+class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
+    """A unit whose operands are what a regressor says."""
+
+    regressor: Regressor
+    layer: int
+
+    @classmethod
+    def from_pretrained(  # type: ignore[override]
+        cls, name: str | Path, *, unit: str | Path, device: str | None = None
+    ) -> RegressingUnit:
+        """As all units, with the regressor that is in the folder."""
+        model = super().from_pretrained(name, unit=unit, device=device)
+        assert isinstance(model, RegressingUnit)
+        weights = load_file(Path(unit) / FILE)
+        model.layer = int(weights.pop("layer"))
+        model.regressor = Regressor(len(weights["mean"]))
+        model.regressor.load_state_dict(weights)
+        model.regressor.to(model.device)
+        return model
+
+    def layers_read(self) -> set[int]:
+        return super().layers_read() | {self.layer}
+
+    def operands(
+        self,
+        decided: Decision,
+        spans: Sequence[Span],
+        streams: dict[int, Tensor],
+        row: int,
+        last: int,
+    ) -> tuple[Number, Number]:
+        """Not those of the text."""
+        return self.regressor.numbers(streams[self.layer][row, last])

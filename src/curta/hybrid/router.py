@@ -1,0 +1,207 @@
+"""The router: a linear map that reads a frozen model's residual stream, and what it decides.
+
+It is given the residual at the last token of a text, and of each number at its last token and at
+the one behind it. It says what is to be done (one of four operations, or nothing), and what part
+each number plays in it. Which of a text's numbers are the operands is so a matter of *where* they
+stand; what they are is read from the tokens, never from the residual.
+
+    operation = A [text, first number, last number]         of nothing, +, -, *, /: the largest
+    part      = B [text, +-text, number, order]             of none, first, second, decimals
+    it fires if 1 - operation[nothing] is at least the threshold and there are two numbers
+
+The second copy of the text has its sign turned at the last number, so that a text can say that the
+order is the other way round. A and B are solved for, not descended to (`training`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import pad
+
+from curta.hybrid.arithmetic import Operation
+from curta.hybrid.numbers import Number, Span
+
+OPERATIONS: tuple[Operation | None, ...] = (None, *Operation)
+NONE, FIRST, SECOND, PLACES = range(4)
+"""The parts that a number can play."""
+
+MOST_NUMBERS = 12
+"""Of a text; the last ones of a longer list are looked at."""
+
+ORDER = 4
+"""Features of where a number stands among the others."""
+
+
+@dataclass(frozen=True)
+class Layers:
+    """Behind which blocks of the language model the residual stream is read.
+
+    text:    at the last token
+    numbers: at the last token of each number, and at the one behind it
+    """
+
+    text: int
+    numbers: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a router is given of one text.
+
+    text:    [width]
+    numbers: [numbers, 2 * width]: at its last token, and behind it
+    """
+
+    text: Tensor
+    numbers: Tensor
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a router says about one text.
+
+    operation: nothing, if it does not fire
+    operands:  which of the numbers are the first and the second
+    places:    which of them is a number of decimals, if one is
+    certainty: how sure it is that there is something to compute; about 0 to 1
+    """
+
+    operation: Operation | None
+    operands: tuple[int, int] | None = None
+    places: int | None = None
+    certainty: float = 0.0
+
+
+@dataclass(frozen=True)
+class Route:
+    """What is computed instead of the model's own answer.
+
+    result: in decimal
+    """
+
+    operation: Operation
+    first: Number
+    second: Number
+    places: int | None
+    result: str
+
+    @property
+    def expression(self) -> str:
+        """As the calculator writes it."""
+        quotient = f"{self.first} {self.operation.value} {self.second}"
+        return quotient if self.places is None else f"round({quotient}, {self.places})"
+
+
+class Router(nn.Module):
+    """See above. What is read is brought to mean 0 and deviation 1 by what training texts had.
+
+    width: of the residual stream
+    """
+
+    text_mean: Tensor
+    text_scale: Tensor
+    number_mean: Tensor
+    number_scale: Tensor
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.width = width
+        for name, size in (("text", width), ("number", 2 * width)):
+            self.register_buffer(f"{name}_mean", torch.zeros(size))
+            self.register_buffer(f"{name}_scale", torch.ones(size))
+        self.operation = nn.Linear(5 * width, len(OPERATIONS))
+        self.part = nn.Linear(4 * width + ORDER, 4)
+
+    @property
+    def weights(self) -> int:
+        """How many are trained, or measured in training."""
+        return sum(each.numel() for each in self.state_dict().values())
+
+    def standardise(self, readings: Sequence[Reading]) -> None:
+        """Measure mean and deviation."""
+        for name, rows in (
+            ("text", torch.stack([each.text for each in readings])),
+            ("number", torch.cat([each.numbers for each in readings])),
+        ):
+            getattr(self, f"{name}_mean").copy_(rows.float().mean(0))
+            getattr(self, f"{name}_scale").copy_(1 / (rows.float().std(0) + 1e-3))
+
+    def inputs(self, readings: Sequence[Reading]) -> tuple[Tensor, Tensor]:
+        """What A is given [batch, 5 * width], and B [batch, numbers, 4 * width + ORDER]."""
+        text, numbers, order = batch(readings)
+        text = (text - self.text_mean) * self.text_scale
+        numbers = (numbers - self.number_mean) * self.number_scale
+        first, last = (torch.einsum("bnf,bn->bf", numbers, order[..., at]) for at in (0, 1))
+        beside = text[:, None].expand(-1, order.shape[1], -1)
+        turned = beside * (order[..., :1] - order[..., 1:2])
+        return (
+            torch.cat([text, first, last], dim=-1),
+            torch.cat([beside, turned, numbers, order], dim=-1),
+        )
+
+    def forward(self, readings: Sequence[Reading]) -> tuple[Tensor, list[Tensor]]:
+        """Scores of operations [batch, 5], and of parts [numbers, 4] of each text."""
+        of_text, of_numbers = self.inputs(readings)
+        parts = self.part(of_numbers)
+        return self.operation(of_text), [
+            row[: len(each.numbers)] for row, each in zip(parts, readings, strict=True)
+        ]
+
+    @torch.no_grad()
+    def decide(self, readings: Sequence[Reading], threshold: float) -> list[Decision]:
+        """What is to be done about each text."""
+        operations, parts = self(readings)
+        return [
+            decision(row.cpu(), part.cpu(), threshold)
+            for row, part in zip(operations, parts, strict=True)
+        ]
+
+
+def batch(readings: Sequence[Reading]) -> tuple[Tensor, Tensor, Tensor]:
+    """Readings in one tensor each; those with fewer numbers have zeros behind them."""
+    most = max(len(each.numbers) for each in readings)
+    rows = [pad(each.numbers.float(), (0, 0, 0, most - len(each.numbers))) for each in readings]
+    places = [
+        pad(order(len(each.numbers)), (0, 0, 0, most - len(each.numbers))) for each in readings
+    ]
+    text = torch.stack([each.text.float() for each in readings])
+    return text, torch.stack(rows), torch.stack(places).to(text.device)
+
+
+def beside(span: Span, last: int) -> tuple[int, int]:
+    """Where a number is read: at its last token and at the one behind it, if there is one."""
+    return span.end - 1, min(span.end, last)
+
+
+def order(count: int) -> Tensor:
+    """Of each of so many numbers: is it the first, the last, one between; are there only two."""
+    first, last = torch.zeros(count), torch.zeros(count)
+    first[:1], last[-1:] = 1, 1
+    between = 1 - torch.maximum(first, last)
+    return torch.stack([first, last, between, torch.full((count,), float(count == 2))], dim=1)
+
+
+def decision(operations: Tensor, parts: Tensor, threshold: float) -> Decision:
+    """From scores: the best pair of operands, if it fires at all."""
+    certainty = 1 - operations[0].item()
+    count = len(parts)
+    if count < 2 or certainty < threshold:
+        return Decision(None, certainty=certainty)
+    operation = OPERATIONS[1 + int(operations[1:].argmax())]
+    rest = parts[:, NONE]
+    first, second = max(
+        permutations(range(count), 2),
+        key=lambda pair: float(
+            parts[pair[0], FIRST] - rest[pair[0]] + parts[pair[1], SECOND] - rest[pair[1]]
+        ),
+    )
+    left = [at for at in range(count) if at not in (first, second)]
+    places = max(left, key=lambda at: float(parts[at, PLACES]), default=None)
+    if operation is not Operation.DIVISION or places is None or parts[places].argmax() != PLACES:
+        places = None
+    return Decision(operation, (first, second), places, certainty)

@@ -1,0 +1,158 @@
+"""Training a router on kept features: a linear system, so there is nothing to descend, and no seed.
+
+    W = (X'X + penalty)^-1 X'Y       X: what is read, and 1; Y: 1 for what is right, 0 for the rest
+
+Every pair of layers and every penalty is solved; the one with the least squared error on validation
+wordings, which no training text has, stays. The threshold is the least with which false routes of
+validation are as few as asked for.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import one_hot
+
+from curta.hybrid.arithmetic import Operation
+from curta.hybrid.config import RouterTraining
+from curta.hybrid.features import Features, Label
+from curta.hybrid.router import FIRST, OPERATIONS, PLACES, SECOND, Decision, Layers, Reading, Router
+
+
+@dataclass(frozen=True)
+class Examples:
+    """Texts as a router sees them, and what it should say."""
+
+    readings: list[Reading]
+    labels: Sequence[Label]
+
+    def systems(self, router: Router) -> list[tuple[Tensor, Tensor]]:
+        """What each map is given and should give; parts count where there is an operation."""
+        of_text, of_numbers = router.inputs(self.readings)
+        operations = torch.tensor([each.operation for each in self.labels])
+        rows: list[Tensor] = []
+        parts: list[int] = []
+        for row, each in zip(of_numbers, self.labels, strict=True):
+            if each.operation:
+                rows.append(row[: len(each.parts)])
+                parts += each.parts
+        return [
+            (of_text, one_hot(operations, len(OPERATIONS)).float()),
+            (torch.cat(rows), one_hot(torch.tensor(parts), 4).float()),
+        ]
+
+
+@torch.no_grad()
+def solved(given: Tensor, wanted: Tensor, penalty: float, into: nn.Linear) -> None:
+    """The linear map with the least squared error and penalty."""
+    with_one = torch.cat([given, torch.ones(len(given), 1)], dim=1).double()
+    system = with_one.T @ with_one
+    system.diagonal().add_(penalty)
+    weights = torch.linalg.solve(system, with_one.T @ wanted.double()).float()
+    into.weight.copy_(weights[:-1].T)
+    into.bias.copy_(weights[-1])
+
+
+def trained(examples: Examples, width: int, penalty: float) -> Router:
+    """One router."""
+    router = Router(width)
+    router.standardise(examples.readings)
+    for (given, wanted), into in zip(
+        examples.systems(router), (router.operation, router.part), strict=True
+    ):
+        solved(given, wanted, penalty, into)
+    return router.eval()
+
+
+@torch.no_grad()
+def error(router: Router, examples: Examples) -> float:
+    """The squared error of both maps, on average."""
+    maps = zip(examples.systems(router), (router.operation, router.part), strict=True)
+    return sum(float(((into(given) - wanted) ** 2).sum(1).mean()) for (given, wanted), into in maps)
+
+
+def pairs(layers: Sequence[int]) -> list[Layers]:
+    """What might be read: the text in the later half, numbers not behind it."""
+    late = layers[len(layers) // 2 :]
+    return [Layers(text, numbers) for text, numbers in product(late, layers) if numbers <= text]
+
+
+def threshold(decisions: Sequence[Decision], labels: Sequence[Label], share: float) -> float:
+    """The least with which no more than this share of the texts without an operation fires."""
+    others = sorted(
+        (
+            each.certainty
+            for each, label in zip(decisions, labels, strict=True)
+            if label.operation == 0 and each.operation is not None
+        ),
+        reverse=True,
+    )
+    allowed = int(share * sum(label.operation == 0 for label in labels))
+    return max(0.0, math.nextafter(others[allowed], 2.0)) if len(others) > allowed else 0.0
+
+
+@dataclass(frozen=True)
+class Trained:
+    """A router, how it is to be used, and how it did on validation.
+
+    errors: of each pair of layers and penalty that was tried
+    right:  share of validation texts with an operation that are routed rightly in all
+    false:  share of the others that fire
+    """
+
+    router: Router
+    layers: Layers
+    threshold: float
+    errors: dict[tuple[Layers, int], float]
+    right: float
+    false: float
+
+
+def train(
+    training: tuple[Features, Sequence[Label]], validation: tuple[Features, Sequence[Label]],
+    config: RouterTraining, *, tried: Sequence[Layers] | None = None,
+    on_tried: Callable[[Layers, float], None] = lambda pair, error: None,
+) -> Trained:  # fmt: skip
+    """Choose layers and penalty, then a threshold."""
+    width, errors = training[0].text.shape[-1], {}
+    best: tuple[float, Router, Layers, Examples] | None = None
+    for pair in tried or pairs(training[0].layers):
+        ours, others = (
+            Examples(kept.readings(pair), labels) for kept, labels in (training, validation)
+        )
+        for penalty in config.penalties:
+            router = trained(ours, width, penalty)
+            errors[pair, penalty] = found = error(router, others)
+            on_tried(pair, found)
+            if best is None or found < best[0]:
+                best = found, router, pair, others
+    assert best is not None
+    _, router, layers, others = best
+    decisions = router.decide(others.readings, -math.inf)
+    limit = threshold(decisions, others.labels, config.false_routes)
+    right, false = judged(router.decide(others.readings, limit), others.labels)
+    return Trained(router, layers, limit, errors, right, false)
+
+
+def judged(decisions: Sequence[Decision], labels: Sequence[Label]) -> tuple[float, float]:
+    """The share of texts with an operation that are routed rightly, of the others that fire."""
+    both = list(zip(decisions, labels, strict=True))
+    right = [agrees(each, label) for each, label in both if label.operation]
+    false = [each.operation is not None for each, label in both if not label.operation]
+    return sum(right) / max(1, len(right)), sum(false) / max(1, len(false))
+
+
+def agrees(decision: Decision, label: Label) -> bool:
+    """Whether operation, operands and decimals are those; the order counts where it matters."""
+    if decision.operation is not OPERATIONS[label.operation] or decision.operands is None:
+        return False
+    wanted = label.parts.index(FIRST), label.parts.index(SECOND)
+    either_way = decision.operation in (Operation.ADDITION, Operation.MULTIPLICATION)
+    places = label.parts.index(PLACES) if PLACES in label.parts else None
+    same = decision.operands == wanted or (either_way and decision.operands == wanted[::-1])
+    return same and decision.places == places

@@ -1,0 +1,71 @@
+"""The commands, with a tiny model in place of a real one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("transformers")
+
+from curta.app.command_line import main
+from curta.delegate import models
+from curta.delegate.data import mix
+from curta.hybrid.arithmetic import Operation
+from tests.hybrid import tiny_units
+from tests.support import tiny_language_models as tiny
+
+
+@pytest.fixture(autouse=True)
+def tiny_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    loaded = (tiny_units.base(), tiny.chat_tokenizer())
+    monkeypatch.setattr(models, "load", lambda name, **options: loaded)
+    monkeypatch.setattr(models, "origin", lambda name: f"made for a test, {name}")
+    monkeypatch.chdir(tmp_path)
+
+
+SMALL = [
+    *("--model", "tiny", "--wordings", "12", "--stories", "8", "--others", "8", "--beyond", "4"),
+]
+
+
+def test_train_keeps_what_it_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hybrid", "train", *SMALL, "--regressing", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["weights"] < 50_000
+    examples = mix.read(Path("unit/examples/train.jsonl"))
+    assert len(examples) == 20
+    assert all(one.value == one.answer for one in examples)
+    read = Path("unit/features/train.safetensors")
+    written = read.stat().st_mtime_ns
+    assert main(["hybrid", "train", *SMALL, "--false-routes", "0.1"]) == 0
+    assert "weights" in capsys.readouterr().out
+    assert read.stat().st_mtime_ns == written
+    assert main(["hybrid", "train", *SMALL, "--seed", "8"]) == 0
+    assert read.stat().st_mtime_ns != written
+
+
+def test_evaluate_compares_units(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hybrid", "train", *SMALL, "--regressing"]) == 0
+    names = ("seen", "held-out", "stories-seen", "stories-held-out", "texts", "beyond")
+    few = [word for name in names for word in (f"--{name}", "2")]
+    units = ["--unit", "unit", "--unit", "regressing=unit/regressing", "--untrained"]
+    capsys.readouterr()
+    asked = ["hybrid", "evaluate", "--model", "tiny", *units, *few, "--max-new-tokens", "4"]
+    assert main([*asked, "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert {row["system"] for row in rows} == {"untrained", "unit", "regressing"}
+    assert all(0 <= row["interval"][0] <= row["right"] <= row["interval"][1] <= 1 for row in rows)
+    assert main(["hybrid", "evaluate", *few]) == 2
+    assert "there is nobody to ask" in capsys.readouterr().err
+
+
+def test_ask_says_what_was_computed(capsys: pytest.CaptureFixture[str]) -> None:
+    tiny_units.unit(Operation.MULTIPLICATION).save_pretrained("times")
+    assert main(["hybrid", "ask", "--unit", "times", "12.5 of 4"]) == 0
+    captured = capsys.readouterr()
+    assert captured.out == "50\n"
+    assert "computed: " in captured.err
+    assert main(["hybrid", "ask", "--unit", "nowhere", "7 8"]) == 2
+    assert "make one with curta hybrid train" in capsys.readouterr().err

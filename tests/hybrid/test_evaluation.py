@@ -1,0 +1,110 @@
+"""Intervals by wording, and what is recorded of routes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("transformers")
+
+
+from curta.delegate import models
+from curta.delegate.evaluation.figures import Judged
+from curta.delegate.evaluation.record import Answer
+from curta.delegate.evaluation.suites import NEGATIVES, Question
+from curta.delegate.evaluation.systems import System
+from curta.delegate.evaluation.taxonomy import Verdict
+from curta.hybrid.arithmetic import Operation
+from curta.hybrid.config import Asking
+from curta.hybrid.evaluation import asked, compare, interval, unit, wording_of, writer
+from curta.intervals import wilson
+from tests.hybrid import tiny_units
+from tests.support import tiny_language_models as tiny
+
+
+def judged(wordings: list[list[bool]]) -> list[Judged]:
+    """Answers to questions of some wordings."""
+    answer: Any = None
+    return [
+        Judged(
+            Question(f"suite/{name}/{at}", "suite", "", "", ""),
+            answer,
+            Verdict("right" if right else "wrong reasoning"),
+        )
+        for name, group in enumerate(wordings)
+        for at, right in enumerate(group)
+    ]
+
+
+def test_intervals_are_wider_where_wordings_fail_as_a_whole() -> None:
+    together = interval(judged([[True] * 10] * 8 + [[False] * 10] * 2))
+    apart = interval(judged([[True] * 8 + [False] * 2] * 10))
+    assert apart == (0.8, 0.8)
+    assert together[0] < 0.6
+    assert together[1] > 0.9
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_intervals_of_all_or_nothing_count_wordings(right: bool) -> None:
+    assert interval(judged([[right] * 10] * 5)) == wilson(5 if right else 0, 5)
+
+
+def test_questions_of_a_wording_belong_together() -> None:
+    found = asked({"held out": 130, NEGATIVES: 10})
+    assert len({one.name for one in found}) == 140
+    wordings = {wording_of(one) for one in found if one.suite == "held out"}
+    assert 60 <= len(wordings) < 130
+
+
+def test_what_is_computed_is_recorded_as_a_call_that_is_not_in_the_text() -> None:
+    model = tiny_units.unit(Operation.ADDITION, tiny.chat_tokenizer())
+    first, second = writer(model, 12)(["7 8", "nothing"])
+    assert {call.expression for call in first.calls} <= {"7 + 8", "8 + 7"}
+    assert len(first.calls) == 1
+    assert first.events[-1].text.strip() == "15"
+    assert first.ended
+    assert not second.calls
+    routed, silent = writer(model, 0)(["7 8", "nothing"])
+    assert [len(one.calls) for one in (routed, silent)] == [1, 0]
+    assert routed.tokens == 0
+
+
+def test_systems_are_compared_on_the_same_questions(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = (tiny_units.base(), tiny.chat_tokenizer())
+    monkeypatch.setattr(models, "load", lambda name, **options: loaded)
+    tiny_units.unit(Operation.ADDITION).save_pretrained(tmp_path / "adds")
+    systems = [
+        System("untrained", "tiny", backend=None),
+        unit(f"adds={tmp_path / 'adds'}", "tiny", None),
+    ]
+    done = compare(
+        systems,
+        Asking(4, 4, 2, 2, 4, 2),
+        tmp_path / "out",
+        4,
+        6,
+        None,
+        on_progress=lambda one: None,
+    )
+    rows = {(system, suite): (count, share) for system, suite, count, share, _ in done.rows}
+    assert {suite for system, suite in rows if system == "untrained"} == {
+        "seen", "held out", "stories seen", "stories held out",
+    }  # fmt: skip
+    assert rows["adds", NEGATIVES][0] == 4
+    assert rows["adds", NEGATIVES][1] < 1  # it fires wherever there are two numbers
+    assert all(Path(page).is_file() for page in done.reports)
+    kept: list[Answer] = []
+    again = compare(
+        systems,
+        Asking(4, 4, 2, 2, 4, 2),
+        tmp_path / "out",
+        4,
+        6,
+        None,
+        on_progress=kept.append,  # type: ignore[arg-type]
+    )
+    assert again.rows == done.rows

