@@ -37,6 +37,7 @@ COMMANDS = {
     "delegate data": "make a data set of questions with calls",
     "delegate train": "fine-tune an adapter on such a data set",
     "delegate evaluate": "measure how often models are right, and what goes wrong",
+    "fit": "fit the holes of a program to examples of what it does",
     "serve": "serve a language model that calls the calculator, as OpenAI's API does",
     "mcp": "serve tools, a sandbox for C among them, by the Model Context Protocol",
     "cache": "show what is kept to save time, or clear it",
@@ -55,6 +56,7 @@ ROOMS = {
     "learn": "learn.commands",
     "calc": "delegate.commands",
     "delegate": "delegate.commands",
+    "fit": "hybrid.commands",
     "serve": "delegate.commands",
     "mcp": "delegate.commands",
 }
@@ -63,6 +65,7 @@ NEEDED = {
     "learn": ("learn",),
     "calc ask": ("delegate",),
     "delegate train": ("delegate",),
+    "fit": ("torch",),
     "serve": ("delegate", "web"),
     "mcp": ("mcp",),
 }

@@ -1,0 +1,1 @@
+"""A language model and compiled programs in one model."""

@@ -1,0 +1,1 @@
+"""The commands of hybrid models: a module each, as app/commands.py says."""
