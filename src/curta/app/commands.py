@@ -40,6 +40,7 @@ COMMANDS = {
     "hybrid train": "teach a unit inside of a language model when to compute what",
     "hybrid evaluate": "measure such a unit beside calls and beside the model as it came",
     "hybrid ask": "ask a language model with a unit",
+    "fit": "fit the holes of a program to examples of what it does",
     "serve": "serve a language model that calls the calculator, as OpenAI's API does",
     "mcp": "serve tools, a sandbox for C among them, by the Model Context Protocol",
     "cache": "show what is kept to save time, or clear it",
@@ -61,6 +62,7 @@ ROOMS = {
     "calc": "delegate.commands",
     "delegate": "delegate.commands",
     "hybrid": "hybrid.commands",
+    "fit": "hybrid.commands",
     "serve": "delegate.commands",
     "mcp": "delegate.commands",
 }
@@ -70,6 +72,7 @@ NEEDED = {
     "calc ask": ("delegate",),
     "delegate train": ("delegate",),
     "hybrid": ("delegate",),
+    "fit": ("torch",),
     "serve": ("delegate", "web"),
     "mcp": ("mcp",),
 }

@@ -72,15 +72,6 @@ def chosen_adapter(name: str, given: str | None) -> Path | None:
     return Path(given) if given else BUNDLED.get(name)
 
 
-def warn_untaught(name: str, adapter: Path | None) -> None:
-    """Say that a model that comes as it is was not taught to call."""
-    if adapter is None and name in BUNDLED:
-        say(
-            f"curta: {name} as it came: it was not taught to call. Name an adapter with "
-            f"--adapter, as the one that comes with curta: {BUNDLED[name]}"
-        )
-
-
 def origin(name: str) -> str:
     """Where the weights of a model come from and which numbers they are, without loading them.
 

@@ -38,7 +38,8 @@ class Answering(Calculating):
     """A language model, and how it calls.
 
     model:       on the Hub, or a folder
-    adapter:     from curta delegate train
+    adapter:     from curta delegate train, or none; of the packaged model the one that comes with
+                 curta, where it calls the calculator alone
     device:      as cpu or cuda:1 (a GPU if there is one)
     constrained: inside of a call, only what can become one may be written
     format:      how it calls: inline (an adapter has taught it), prompted (the same, explained in
@@ -60,9 +61,10 @@ class Answering(Calculating):
         from curta.delegate.interception.generator import CalcGenerator
         from curta.delegate.tools.words import tools_of
 
-        adapter = Path(self.adapter) if self.adapter else None
+        calculator_alone = not self.tool and self.format in (None, "inline")
+        default = None if calculator_alone else models.AS_IT_CAME
+        adapter = models.chosen_adapter(self.model, self.adapter or default)
         tools = tools_of(self.tool)
-        models.warn_untaught(self.model, adapter)
         model, tokenizer = models.load(self.model, adapter=adapter, device=self.device)
         made = CalcGenerator(
             model,

@@ -14,15 +14,23 @@ from curta.errors import CurtaError, UserError
 
 
 def own_graph(name: str) -> Graph:
-    """What the file's function `build()` returns; an error says which of its lines is wrong."""
+    """What the file's function `build()` returns."""
+    graph = from_file(name, "build")
+    if not isinstance(graph, Graph):
+        raise UserError(f"{name}: build() returned {short(graph)}, expected a Graph")
+    return graph
+
+
+def from_file(name: str, function: str, *given: object) -> object:
+    """What a function of the file returns; an error says which of its lines is wrong."""
     path = Path(name)
     if not path.exists():
         raise UserError(f"{name}: no such file")
     try:
         module = run_file(path)
-        if not callable(getattr(module, "build", None)):
-            raise UserError(f"{name} has no function build() that returns a Graph")
-        graph = module.build()
+        if not callable(getattr(module, function, None)):
+            raise UserError(f"{name} has no function {function}()")
+        return getattr(module, function)(*given)
     except CurtaError as error:
         raise type(error)(f"{where(path, error)}: {error}") from error
     except SystemExit as error:
@@ -32,9 +40,6 @@ def own_graph(name: str) -> Graph:
     except Exception as error:  # whatever the user's own code raises
         text = " ".join(str(error).split())
         raise UserError(f"{where(path, error)}: {type(error).__name__}: {text}") from error
-    if not isinstance(graph, Graph):
-        raise UserError(f"{name}: build() returned {short(graph)}, expected a Graph")
-    return graph
 
 
 def run_file(path: Path) -> ModuleType:

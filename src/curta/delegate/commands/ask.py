@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from curta.delegate.options import Answering
@@ -22,7 +22,6 @@ class Options(Answering):
     adapter that taught it to call comes with curta, if none is named.
 
     question:       in the words of one or more arguments
-    adapter:        from curta delegate train; none for the model as it came
     max_new_tokens: of the answer
     """
 
@@ -39,10 +38,7 @@ def run(options: Options) -> int:
     question = " ".join(options.question)
     if not question.strip():
         raise DataError("there is no question")
-    from curta.delegate.models import chosen_adapter
-
-    adapter = chosen_adapter(options.model, options.adapter)
-    generator = replace(options, adapter=str(adapter) if adapter else None).generator()
+    generator = options.generator()
     chats = getattr(generator.tokenizer, "chat_template", None) is not None
     prompt = [{"role": "user", "content": question}] if chats else f"{question}\n"
     put = coloured() if sys.stdout.isatty() else plain

@@ -1,0 +1,320 @@
+"""Gradients into programs: holes of a graph, and blanks of a prompt, are fitted to examples.
+
+A *hole* is a node that was declared and not defined: one number, or one for each of some tokens. A
+*blank* is a token of the prompt that is not known. Both begin at random, as many times as there are
+seeds, all at once; the program runs at a temperature that falls (`soft.py`), and what it says is
+moved towards what the examples say. In the end numbers are rounded and blanks are the likeliest
+tokens, and the exact program, of which nothing is soft, answers all examples again. What is right
+there is right in the weights: the program is compiled and certified like any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from itertools import groupby
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+from torch.nn.functional import one_hot
+
+from curta.compiler.graph import Graph
+from curta.compiler.numbers import Number, simplify
+from curta.compiler.resolve import resolve
+from curta.engine.evaluate import GraphSession
+from curta.errors import DataError, GraphError, RegionError
+from curta.hybrid.fit_config import FitConfig
+from curta.hybrid.soft import Numbers, SoftProgram, holes
+
+UNKNOWN = "?"
+"""Stands in what is said for a token that no example tells."""
+
+
+@dataclass(frozen=True)
+class Hole:
+    """Numbers that a declared node may be: drawn between two at first, multiples of a step at last.
+
+    tokens: it has a number for each of these, and 0 for others; of none, it is one number
+    """
+
+    low: float
+    high: float
+    step: Fraction = Fraction(1)
+    tokens: tuple[str, ...] = ()
+
+
+class Example(NamedTuple):
+    """A prompt, whose blanks stand in it by their names, and what is to be said after it."""
+
+    prompt: tuple[str, ...]
+    said: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Problem:
+    """What is known of a program.
+
+    build:  its graph, made anew, with the holes declared
+    blanks: the tokens that each may be
+    """
+
+    build: Callable[[], Graph]
+    examples: Sequence[Example]
+    holes: Mapping[str, Hole] = field(default_factory=dict)
+    blanks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def check(self) -> None:
+        """Refuse what cannot be fitted."""
+        graph, there = self.build(), holes(self.build())
+        if there.keys() != self.holes.keys():
+            raise GraphError(
+                f"declared and not defined: {', '.join(there) or 'nothing'}; to be fitted: "
+                f"{', '.join(self.holes) or 'nothing'}; these have to be the same"
+            )
+        if not self.examples:
+            raise DataError("nothing to fit to: give at least one example")
+        known = {*graph.tokens, *self.blanks}
+        for example in self.examples:
+            strange = [token for token in example.prompt if token not in known]
+            strange += [token for token in example.said if token not in {*graph.tokens, UNKNOWN}]
+            if strange or not example.said:
+                what = f"unknown token {strange[0]!r}" if strange else "nothing is said"
+                raise DataError(f"example {' '.join(example.prompt)!r}: {what}")
+
+
+@dataclass(frozen=True)
+class Solution:
+    """One program: the numbers of the holes, by token or one for all, and the tokens of blanks."""
+
+    numbers: Mapping[str, tuple[Number, ...]]
+    tokens: Mapping[str, str]
+    right: float
+    """The share of examples that the exact program gets right."""
+
+    def graph(self, problem: Problem) -> Graph:
+        """The program with its holes filled."""
+        return filled(problem, self.numbers)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What came of every seed; the best first."""
+
+    solutions: tuple[Solution, ...]
+
+    @property
+    def best(self) -> Solution:
+        return self.solutions[0]
+
+    @property
+    def solved(self) -> int:
+        """How many seeds found a program that gets all examples right."""
+        return sum(solution.right == 1 for solution in self.solutions)
+
+
+def fit(
+    problem: Problem,
+    config: FitConfig | None = None,
+    on_step: Callable[[int, float], object] | None = None,
+) -> Fit:
+    """Fit the holes and blanks; `on_step` is told the step, and the least loss of a seed."""
+    problem.check()
+    chosen = config or FitConfig()
+    unknowns = Unknowns(problem, chosen.seeds, chosen.seed)
+    soft = SoftProgram(problem.build())
+    batches = groups(problem, soft.graph)
+    generator = torch.Generator().manual_seed(chosen.seed)
+    sizes = torch.tensor([float(len(batch.prompts)) for batch in batches])
+    optimiser = torch.optim.Adam(unknowns.parameters, lr=chosen.learning_rate)
+    for step in range(chosen.steps):
+        cooled = (chosen.coldest / chosen.hottest) ** (step / max(chosen.steps - 1, 1))
+        temperature = chosen.hottest * cooled
+        batch = batches[int(torch.multinomial(sizes, 1, generator=generator))]
+        rows = torch.randperm(len(batch.prompts), generator=generator)[: chosen.batch]
+        losses = loss_of(soft, unknowns, batch.rows(rows), temperature)
+        optimiser.zero_grad()
+        losses.sum().backward()  # type: ignore[no-untyped-call]
+        for parameter in unknowns.parameters:
+            assert parameter.grad is not None
+            parameter.grad.nan_to_num_(0.0, 0.0, 0.0)
+        optimiser.step()
+        if on_step is not None:
+            on_step(step + 1, float(losses.detach().min()))
+    return Fit(tuple(sorted(unknowns.solutions(), key=lambda one: -one.right)))
+
+
+class Batch(NamedTuple):
+    """Examples of one shape: ids [example, place], negative ones are blanks; -1 in what is said is
+    a token that nobody tells.
+    """
+
+    prompts: Tensor
+    said: Tensor
+
+    def rows(self, which: Tensor) -> Batch:
+        return Batch(self.prompts[which], self.said[which])
+
+
+def groups(problem: Problem, graph: Graph) -> list[Batch]:
+    """The examples, by the lengths of their parts."""
+    ids = {**graph.tokens, **{name: -1 - k for k, name in enumerate(problem.blanks)}}
+
+    def shape(example: Example) -> tuple[int, int]:
+        return len(example.prompt), len(example.said)
+
+    return [
+        Batch(
+            torch.tensor([[ids[token] for token in one.prompt] for one in same]),
+            torch.tensor([[graph.tokens.get(token, -1) for token in one.said] for one in same]),
+        )
+        for _, group in groupby(sorted(problem.examples, key=shape), shape)
+        for same in [list(group)]
+    ]
+
+
+class Unknowns:
+    """The holes and blanks of all seeds, as tensors that move."""
+
+    def __init__(self, problem: Problem, seeds: int, seed: int) -> None:
+        self.problem, self.seeds = problem, seeds
+        graph = problem.build()
+        self.tokens = graph.tokens
+        generator = torch.Generator().manual_seed(seed)
+        self.numbers = {
+            name: (
+                hole.low
+                + (hole.high - hole.low)
+                * torch.rand(
+                    seeds, 1, len(hole.tokens) or 1, generator=generator, dtype=torch.float64
+                )
+            ).requires_grad_()
+            for name, hole in problem.holes.items()
+        }
+        self.leanings = {
+            name: (
+                0.5 * torch.randn(seeds, 1, len(may), generator=generator, dtype=torch.float64)
+            ).requires_grad_()
+            for name, may in problem.blanks.items()
+        }
+        self.parameters = [*self.numbers.values(), *self.leanings.values()]
+
+    def by_token(self) -> Numbers:
+        """The numbers of holes as a soft program reads them."""
+        return {
+            name: spread(value, [self.tokens[t] for t in self.problem.holes[name].tokens], self)
+            for name, value in self.numbers.items()
+        }
+
+    def distributions(self) -> list[Tensor]:
+        """What each blank is likely to be, [seed, 1, token]."""
+        return [
+            spread(value.softmax(-1), [self.tokens[t] for t in self.problem.blanks[name]], self)
+            for name, value in self.leanings.items()
+        ]
+
+    def solutions(self) -> list[Solution]:
+        """Rounded, and measured by the exact program."""
+        found: dict[tuple[object, ...], Solution] = {}
+        solutions = []
+        for seed in range(self.seeds):
+            numbers = {
+                name: tuple(
+                    rounded(x, self.problem.holes[name].step) for x in value[seed, 0].tolist()
+                )
+                for name, value in self.numbers.items()
+            }
+            tokens = {
+                name: self.problem.blanks[name][int(value[seed, 0].argmax())]
+                for name, value in self.leanings.items()
+            }
+            key = (*numbers.values(), *tokens.values())
+            if key not in found:
+                right = share_right(self.problem, numbers, tokens)
+                found[key] = Solution(numbers, tokens, right)
+            solutions.append(found[key])
+        return solutions
+
+
+def spread(value: Tensor, ids: Sequence[int], unknowns: Unknowns) -> Tensor:
+    """Numbers of some tokens as numbers of all; one number stays one."""
+    if not ids:
+        return value
+    everything = value.new_zeros(*value.shape[:-1], len(unknowns.tokens))
+    return everything.index_copy(-1, torch.tensor(ids), value)
+
+
+def rounded(x: float, step: Fraction) -> Number:
+    return simplify(round(Fraction(x) / step) * step)
+
+
+def loss_of(soft: SoftProgram, unknowns: Unknowns, batch: Batch, temperature: float) -> Tensor:
+    """Of every seed: the mean cross-entropy of the tokens that the examples tell."""
+    sequence = soft.start(unknowns.by_token(), temperature)
+    blanks = unknowns.distributions()
+    count = len(unknowns.tokens)
+    prompts = one_hot(batch.prompts.clamp(min=0), count).to(torch.float64)
+    logits = prompts.new_zeros(1)
+    for place in range(batch.prompts.shape[1]):
+        token = prompts[None, :, place]
+        for number, distribution in enumerate(blanks):
+            blank = (batch.prompts[:, place] == -1 - number)[:, None]
+            if blank.any():
+                token = torch.where(blank, distribution, token)
+        logits = sequence.feed(token)
+    losses: list[Tensor] = []
+    for place in range(batch.said.shape[1]):
+        wanted = batch.said[:, place]
+        told = wanted >= 0
+        likely = logits.log_softmax(-1).expand(unknowns.seeds, len(wanted), count)
+        if told.any():
+            right = likely[:, told].gather(
+                -1, wanted[told][None, :, None].expand(unknowns.seeds, -1, 1)
+            )
+            losses.append(-right.clamp(min=-1e3).mean(dim=(1, 2)))
+        if place + 1 < batch.said.shape[1]:
+            known = one_hot(wanted.clamp(min=0), count).to(torch.float64)
+            logits = sequence.feed(torch.where(told[:, None], known, likely.exp()))
+    return torch.stack(losses).mean(0)
+
+
+# -- the exact program ----------------------------------------------------------------------------
+
+
+def filled(problem: Problem, numbers: Mapping[str, Sequence[Number]]) -> Graph:
+    """The graph with numbers in its holes."""
+    graph = problem.build()
+    for name, index in holes(graph).items():
+        tokens = problem.holes[name].tokens
+        node = graph.node_at(index)
+        if tokens:
+            graph.define(node, graph.feature(name, dict(zip(tokens, numbers[name], strict=True))))
+        else:
+            graph.define(node, numbers[name][0])
+    return graph
+
+
+def share_right(
+    problem: Problem, numbers: Mapping[str, Sequence[Number]], tokens: Mapping[str, str]
+) -> float:
+    """How many of the examples the exact program answers as they say."""
+    graph = resolve(filled(problem, numbers))
+    right = sum(answers(graph, example, tokens) for example in problem.examples)
+    return right / len(problem.examples)
+
+
+def answers(graph: Graph, example: Example, tokens: Mapping[str, str]) -> bool:
+    """Does it say what the example tells?"""
+    session, names = GraphSession(graph), list(graph.tokens)
+    try:
+        for token in example.prompt:
+            said = session.feed(graph.tokens[tokens.get(token, token)])
+        for place, wanted in enumerate(example.said):
+            if wanted not in (UNKNOWN, names[said]):
+                return False
+            if place + 1 < len(example.said):
+                said = session.feed(said)
+    except RegionError:
+        return False
+    return True

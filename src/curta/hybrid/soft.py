@@ -1,0 +1,194 @@
+"""A compiled program at a finite temperature: every node a tensor, with gradients.
+
+Tokens are distributions, gates are smooth, and a look-up mixes what it finds. As the temperature
+falls all of it becomes what the graph says; at none of them does anything depend on the others in a
+sequence or in a batch in another way than the graph has it.
+
+| node | exactly | at temperature T |
+|---|---|---|
+| a token's feature | the number of that token | the mean over the distribution |
+| relu(x) | max(x, 0) | T softplus(x / T) |
+| a key that matches the query | 1 or 0 | m = exp(-distance^2 / T) |
+| the latest that matches | the last with 1 | m, times 1 - m of all later ones |
+| nearest | of the least distance | the same, distances counted from the least |
+| what is said | the best score | softmax(scores / T) |
+
+Nodes that are declared and not defined are *holes*: numbers that come from outside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import torch
+from torch import Tensor
+from torch.nn.functional import softplus
+
+from curta.compiler.graph import Graph
+from curta.compiler.nodes import (
+    Assume,
+    Declared,
+    Gate,
+    Linear,
+    Lookup,
+    Piecewise,
+    PositionFeature,
+    RunningSum,
+    TokenFeature,
+    operands,
+)
+from curta.compiler.resolve import check_output, roots
+from curta.errors import GraphError
+
+Numbers = Mapping[str, Tensor]
+"""By the name of a hole: [..., 1], one number for all tokens, or [..., token]."""
+DECIDED = 30.0
+"""How much more a rule scores whose condition holds: exp(-30) is next to nothing."""
+
+
+def holes(graph: Graph) -> dict[str, int]:
+    """The nodes that are declared and never defined, by name."""
+    return {
+        operation.name: index
+        for index, operation in enumerate(graph.operations)
+        if isinstance(operation, Declared) and index not in graph.definitions
+    }
+
+
+def evaluation_order(graph: Graph) -> list[int]:
+    """All nodes that matter, operands first. Cycles are found when the program is compiled."""
+    order: dict[int, None] = {}
+    stack = list(reversed(roots(graph)))
+    opened: set[int] = set()
+    while stack:
+        index = stack[-1]
+        before = (
+            (graph.definitions[index],)
+            if index in graph.definitions
+            else operands(graph.operations[index])
+        )
+        missing = [i for i in before if i not in order]
+        if index in opened and missing:
+            raise GraphError(f"{graph.name_of(index)} depends on itself at the same position")
+        opened.add(index)
+        if missing:
+            stack += missing
+        else:
+            order[stack.pop()] = None
+    return list(order)
+
+
+class SoftProgram:
+    """A graph, made ready: what every step computes, in order."""
+
+    def __init__(self, graph: Graph) -> None:
+        check_output(graph)
+        self.graph = graph
+        self.order = evaluation_order(graph)
+        self.names = {index: name for name, index in holes(graph).items()}
+        self.tables = {
+            index: torch.tensor([float(v) for v in operation.values], dtype=torch.float64)
+            for index, operation in enumerate(graph.operations)
+            if isinstance(operation, TokenFeature)
+        }
+
+    def start(self, numbers: Numbers, temperature: float) -> SoftSequence:
+        """An empty sequence."""
+        return SoftSequence(self, numbers, temperature)
+
+
+class SoftSequence:
+    """What was fed so far, as look-ups and running sums remember it."""
+
+    def __init__(self, program: SoftProgram, numbers: Numbers, temperature: float) -> None:
+        self.program, self.numbers, self.temperature = program, numbers, temperature
+        self.position = -1
+        self.values: dict[int, Tensor] = {}
+        self.sums: dict[int, Tensor] = {}
+        self.filed: dict[int, list[tuple[Tensor, Tensor]]] = {}
+
+    def feed(self, token: Tensor) -> Tensor:
+        """A distribution over tokens, [..., token]; the logits of the next one."""
+        self.position += 1
+        self.values = {}
+        for index in self.program.order:
+            self.values[index] = self._value(index, token)
+        return self._logits(token)
+
+    def _value(self, index: int, token: Tensor) -> Tensor:
+        graph, values = self.program.graph, self.values
+        match graph.operations[index]:
+            case TokenFeature():
+                return token @ self.program.tables[index]
+            case PositionFeature() as feature:
+                return token.new_tensor(float(feature.at(self.position)))
+            case Linear(terms, constant):
+                total = token.new_tensor(float(constant))
+                for i, coefficient in terms:
+                    total = total + float(coefficient) * values[i]
+                return total
+            case Gate(condition, value):
+                return self._relu(values[condition]) * values[value]
+            case Piecewise(argument, bends):
+                places = token.new_tensor([float(place) for place, _ in bends])
+                weights = token.new_tensor([float(weight) for _, weight in bends])
+                return self._relu(values[argument][..., None] - places) @ weights
+            case RunningSum(value):
+                self.sums[index] = self.sums.get(index, 0) + values[value]
+                return self.sums[index]
+            case Assume(value):
+                return values[value]
+            case Declared() if index in graph.definitions:
+                return values[graph.definitions[index]]
+            case Declared(name):
+                number = self.numbers[name]
+                return number[..., 0] if number.shape[-1] == 1 else (token * number).sum(-1)
+            case Lookup() as lookup:
+                return self._look_up(index, lookup)
+            case operation:
+                raise TypeError(f"{operation} is not part of the language")
+
+    def _relu(self, x: Tensor) -> Tensor:
+        return self.temperature * softplus(x / self.temperature)
+
+    def _look_up(self, index: int, lookup: Lookup) -> Tensor:
+        key = torch.stack(torch.broadcast_tensors(*(self.values[i] for i in lookup.key)), dim=-1)
+        query = torch.stack(torch.broadcast_tensors(*(self.values[i] for i in lookup.query)), -1)
+        filed = self.filed.setdefault(index, [])
+        filed.append((key, self.values[lookup.value]))
+        far = torch.stack(
+            torch.broadcast_tensors(*(((key - query) ** 2).sum(-1) for key, _ in filed)), dim=-1
+        )
+        if lookup.missing == "nearest":
+            far = far - far.amin(dim=-1, keepdim=True)
+        match = torch.exp(-far / self.temperature)
+        unmatched = (1 - match).flip(-1).cumprod(-1).flip(-1)  # here and later
+        later = torch.cat([unmatched[..., 1:], torch.ones_like(match[..., :1])], dim=-1)
+        shares, nothing = match * later, unmatched[..., 0]
+        kept = torch.stack(torch.broadcast_tensors(*(value for _, value in filed)), dim=-1)
+        found = (shares * kept).sum(-1)
+        if isinstance(lookup.missing, str):
+            return found / shares.sum(-1).clamp(min=1e-12)
+        return found + nothing * float(lookup.missing)
+
+    def _logits(self, token: Tensor) -> Tensor:
+        graph = self.program.graph
+        scores: dict[int, Tensor] = {}
+        holding: dict[int, Tensor] = {}
+        for family in graph.families:
+            linear, square, base = (
+                self.values[i] for i in (family.linear, family.square, family.base)
+            )
+            for digit, said in enumerate(family.tokens):
+                scores[said] = (base + digit * linear - digit * digit * square) / self.temperature
+                if family.when is not None:
+                    holding[said] = self.values[family.when]
+        said = list(scores)
+        logits = torch.stack(torch.broadcast_tensors(*scores.values(), token[..., 0])[:-1], dim=-1)
+        if holding:
+            spread = (logits.amax(-1, keepdim=True) - logits.amin(-1, keepdim=True)).detach()
+            held = torch.stack(torch.broadcast_tensors(*holding.values(), logits[..., 0])[:-1], -1)
+            logits = logits + (2 * spread + DECIDED) * held
+        everything = logits.new_full((*logits.shape[:-1], len(graph.tokens)), -torch.inf)
+        everything[..., said] = logits
+        return everything
