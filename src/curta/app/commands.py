@@ -80,7 +80,7 @@ NEEDED = {
 EXTRAS = {
     "torch": ("torch",),
     "learn": ("jax", "equinox", "optax", "jaxtyping", "matplotlib", "pyarrow"),
-    "delegate": ("torch", "transformers", "peft", "accelerate"),
+    "delegate": ("torch", "transformers", "peft", "accelerate", "gguf", "llguidance"),
     "web": ("starlette", "uvicorn"),
     "mcp": ("mcp", "uvicorn"),
     "dev": ("wasmtime",),

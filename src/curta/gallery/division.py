@@ -147,7 +147,8 @@ def decode(tokens: Iterable[str]) -> str:
 
 
 def reference(text: str) -> str:
-    quotient, rest = divmod(*map(int, text.split("/")))
+    dividend, divisor = map(int, text.split("/"))
+    quotient, rest = divmod(dividend, divisor)
     return f"{quotient} r {rest}"
 
 

@@ -18,7 +18,7 @@ Nodes that are declared and not defined are *holes*: numbers that come from outs
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor
@@ -152,20 +152,18 @@ class SoftSequence:
         return self.temperature * softplus(x / self.temperature)
 
     def _look_up(self, index: int, lookup: Lookup) -> Tensor:
-        key = torch.stack(torch.broadcast_tensors(*(self.values[i] for i in lookup.key)), dim=-1)
-        query = torch.stack(torch.broadcast_tensors(*(self.values[i] for i in lookup.query)), -1)
+        key = side_by_side([self.values[i] for i in lookup.key])
+        query = side_by_side([self.values[i] for i in lookup.query])
         filed = self.filed.setdefault(index, [])
         filed.append((key, self.values[lookup.value]))
-        far = torch.stack(
-            torch.broadcast_tensors(*(((key - query) ** 2).sum(-1) for key, _ in filed)), dim=-1
-        )
+        far = side_by_side([((key - query) ** 2).sum(-1) for key, _ in filed])
         if lookup.missing == "nearest":
             far = far - far.amin(dim=-1, keepdim=True)
         match = torch.exp(-far / self.temperature)
         unmatched = (1 - match).flip(-1).cumprod(-1).flip(-1)  # here and later
         later = torch.cat([unmatched[..., 1:], torch.ones_like(match[..., :1])], dim=-1)
         shares, nothing = match * later, unmatched[..., 0]
-        kept = torch.stack(torch.broadcast_tensors(*(value for _, value in filed)), dim=-1)
+        kept = side_by_side([value for _, value in filed])
         found = (shares * kept).sum(-1)
         if isinstance(lookup.missing, str):
             return found / shares.sum(-1).clamp(min=1e-12)
@@ -179,16 +177,22 @@ class SoftSequence:
             linear, square, base = (
                 self.values[i] for i in (family.linear, family.square, family.base)
             )
-            for digit, said in enumerate(family.tokens):
-                scores[said] = (base + digit * linear - digit * digit * square) / self.temperature
+            for digit, name in enumerate(family.tokens):
+                scores[name] = (base + digit * linear - digit * digit * square) / self.temperature
                 if family.when is not None:
-                    holding[said] = self.values[family.when]
-        said = list(scores)
-        logits = torch.stack(torch.broadcast_tensors(*scores.values(), token[..., 0])[:-1], dim=-1)
+                    holding[name] = self.values[family.when]
+        shape = token[..., :1] * 0
+        logits = side_by_side(list(scores.values())) + shape
         if holding:
             spread = (logits.amax(-1, keepdim=True) - logits.amin(-1, keepdim=True)).detach()
-            held = torch.stack(torch.broadcast_tensors(*holding.values(), logits[..., 0])[:-1], -1)
+            held = side_by_side(list(holding.values())) + shape
             logits = logits + (2 * spread + DECIDED) * held
         everything = logits.new_full((*logits.shape[:-1], len(graph.tokens)), -torch.inf)
-        everything[..., said] = logits
+        everything[..., list(scores)] = logits
         return everything
+
+
+def side_by_side(parts: Sequence[Tensor]) -> Tensor:
+    """Tensors of shapes that go together, along a new last dimension."""
+    together: Sequence[Tensor] = torch.broadcast_tensors(*parts)  # type: ignore[no-untyped-call]
+    return torch.stack(tuple(together), dim=-1)
