@@ -17,6 +17,7 @@ BELOW = {
     "machine": {"compiler", "engine"},
     "learn": set(),
     "delegate": {"engine", "machine"},
+    "explore": {"compiler", "engine", "gallery", "machine"},
 }
 HEAVY = {
     "torch": {"engine", "learn", "delegate"},
