@@ -23,7 +23,7 @@ from curta.machine.wasm.reader import Reader
 FLAGS = ("-g", "-gdwarf-4")
 WASM_LOCATION = 0xED
 """DW_OP_WASM_location: a kind (0 is a local), and an index."""
-FRAME_OFFSET, ADDRESS, STACK_VALUE = 0x91, 0x03, 0x9F
+FRAME_OFFSET, ADDRESS, STACK_VALUE, PIECE = 0x91, 0x03, 0x9F, 0x93
 NAMED = {"info", "aranges", "abbrev", "str", "loc", "ranges", "line", "pubtypes", "pubnames"}
 MOST_MEMBERS = 64
 
@@ -214,11 +214,9 @@ class UnitReader:
     def in_memory(self, die: Any) -> Iterator[Variable]:
         where = die.attributes.get("DW_AT_location")
         if where is not None and where.form == "DW_FORM_exprloc":
-            content = bytes(where.value)
-            if len(content) == 5 and content[0] == ADDRESS:
-                address = int.from_bytes(content[1:], "little")
-                if name := self.name(die):
-                    yield Variable(name, self.type_of(die), "memory", address)
+            address = static_address(bytes(where.value))
+            if address is not None and (name := self.name(die)):
+                yield Variable(name, self.type_of(die), "memory", address)
 
     def name(self, die: Any) -> str:
         """Its own, or that of what it is an instance of."""
@@ -371,6 +369,27 @@ def bytes_of(attribute: Any) -> bytes:
     return bytes(attribute.value) if attribute.form == "DW_FORM_exprloc" else b""
 
 
+def static_address(expression: bytes) -> int | None:
+    """Where in memory something lies; what was taken apart, if its pieces lie side by side."""
+    first = end = None
+    at = 0
+    while at < len(expression):
+        if expression[at] != ADDRESS:
+            return None
+        address = int.from_bytes(expression[at + 1 : at + 5], "little")
+        at += 5
+        if first is None:
+            first = end = address
+        if address != end:
+            return None
+        if at < len(expression):
+            if expression[at] != PIECE:
+                return None
+            at, size = _leb(expression, at + 1)
+            end += size
+    return first
+
+
 def location(expression: bytes) -> tuple[str, int] | None:
     """Where something is, if that is one of three plain forms."""
     if expression[:2] == bytes([WASM_LOCATION, 0]):
@@ -380,9 +399,8 @@ def location(expression: bytes) -> tuple[str, int] | None:
     if expression[:1] == bytes([FRAME_OFFSET]):
         at, offset = _leb(expression, 1, signed=True)
         return ("frame", offset) if at == len(expression) else None
-    if expression[:1] == bytes([ADDRESS]) and len(expression) == 5:
-        return "memory", int.from_bytes(expression[1:], "little")
-    return None
+    address = static_address(expression)
+    return None if address is None else ("memory", address)
 
 
 def _leb(content: bytes, at: int, *, signed: bool = False) -> tuple[int, int]:

@@ -47,6 +47,12 @@ def machine_page(data: dict[str, Any], engine: bytes) -> str:
     )
 
 
+def graph_page(data: dict[str, Any]) -> str:
+    """A run of a small model."""
+    script = scripts(("view/dom.js", "view/load.js", "view/graph.js")) + "\nstartGraph();\n"
+    return page(data, "graph", part("graph.html"), script, [])
+
+
 def page(
     data: dict[str, Any], kind: str, body: str, script: str, carries: list[str]
 ) -> str:

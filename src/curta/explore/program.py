@@ -105,6 +105,7 @@ class ExploredProgram:
                 "arguments": PRIVATE + layout.ARGUMENTS,
             },
             "operations": [operation_data(name) for name in self.loaded.operations],
+            "name": program_name(self.asked.sources),
             "prompt": self.prompt().tolist(),
             "host": self.host().tolist(),
             **self.asked_for(),
@@ -141,7 +142,7 @@ class ExploredProgram:
             check_runs(entries)
             return {
                 "invoked": None,
-                "arguments": [program_name(asked.sources), *asked.arguments],
+                "arguments": asked.arguments,
                 "words": [0, entries[START].number],
                 "results": 0,
             }
@@ -162,7 +163,7 @@ class ExploredProgram:
         first = [entries["_initialize"].number] if "_initialize" in entries else []
         return {
             "invoked": asked.invoke,
-            "arguments": list(asked.arguments),
+            "arguments": asked.arguments,
             "parameters": entry.parameters,
             "words": [0, *first, entry.number, *to_words(patterns, entry.parameters)],
             "results": word_count(entry.results),

@@ -143,7 +143,8 @@ async function progress(figures) {
     page.overview = overview;
     $("scrubber").setAttribute("aria-valuemax", String(figures.length - 1));
     if (isFirst) {
-        await go(linked() ?? figures.promptLength + firstShown());
+        page.prompt = await ask("tokens", { first: 0, count: figures.promptLength });
+        await go(linked() ?? figures.promptLength);
     } else {
         drawScrubber();
         if (page.view) showWhere();
@@ -155,17 +156,15 @@ async function progress(figures) {
     }
 }
 
-function firstShown() {
-    return 0;
-}
-
 function linked() {
     const match = /token=(\d+)/.exec(location.hash);
     return match ? Number(match[1]) : null;
 }
 
-function given(args, input, words) {
-    return { arguments: args, input, words };
+/* What a run is given besides its program. */
+function givenBy(program) {
+    const { words, input } = program;
+    return { words, input, arguments: program.invoked ? [] : program.arguments };
 }
 
 function beginAgain(next) {
@@ -193,7 +192,7 @@ async function start() {
         page.worker.onerror = event => fatal(event.message);
         page.worker.postMessage({
             kind: "load", program: page.program, engine: bytes,
-            given: given(page.program.arguments, page.program.input, page.program.words),
+            given: givenBy(page.program),
         }, [bytes]);
     } catch (error) {
         fatal(`This page could not be started: ${error.message}`);

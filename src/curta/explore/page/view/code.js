@@ -221,7 +221,7 @@ function outputOf(step) {
 
 /* The prompt: sixteen tokens for every instruction, and then memory. */
 function showPrompt() {
-    const { program, view } = page, { prompt } = program;
+    const { program, view, prompt } = page;
     const records = program.instructions.text.length, rest = prompt.length - 16 * records;
     const row = Math.min(Math.floor(view.position / 16), records + Math.ceil(rest / 16));
     page.lists.steps.show(records + Math.ceil(rest / 16), n => el("div", {

@@ -125,22 +125,22 @@ function wantedOf(text) {
     const number = digits => Number(digits.replace(/,/g, ""));
     let match;
     if ((match = /^#([\d,]+)$/.exec(text))) return { position: number(match[1]) };
-    if ((match = /^@(0x[\da-f]+|\d+)$/i.exec(text))) return { kind: "address", value: Number(match[1]) };
-    if ((match = /^i(\d+)$/.exec(text))) return { kind: "instruction", value: Number(match[1]) };
+    if ((match = /^@(0x[\da-f]+|\d+)$/i.exec(text))) return { what: "address", value: Number(match[1]) };
+    if ((match = /^i(\d+)$/.exec(text))) return { what: "instruction", value: Number(match[1]) };
     if (/^-?(0x[\da-f]+|[\d,]+)$/i.test(text)) {
         const value = text.startsWith("-") ? -number(text.slice(1)) : number(text);
-        return { kind: "value", value: (value + 4294967296) % 4294967296 };
+        return { what: "value", value: (value + 4294967296) % 4294967296 };
     }
     if ((match = /^(?:(.*):)?\s*(?:line )?(\d+)$/.exec(text))) {
         const file = Math.max(0, page.program.sources.findIndex(one => one.name.endsWith(match[1] || "")));
-        return { kind: "line", value: lineKey(file, Number(match[2])) };
+        return { what: "line", value: lineKey(file, Number(match[2])) };
     }
     const named = page.program.functions.indexOf(text);
-    if (named >= 0) return { kind: "function", value: named };
+    if (named >= 0) return { what: "function", value: named };
     const variable = page.program.globals.find(([name]) => name === text);
     if (variable) return { select: { address: variable[2], size: 4, name: text } };
     const like = page.program.functions.findIndex(name => name.includes(text));
-    return like >= 0 ? { kind: "function", value: like } : null;
+    return like >= 0 ? { what: "function", value: like } : null;
 }
 
 async function search(text) {
@@ -180,7 +180,6 @@ async function search(text) {
 
 function preparePlayground(program) {
     const isText = new TextDecoder().decode(Uint8Array.from(program.input));
-    const args = program.invoked ? program.arguments : program.arguments.slice(1);
     $("playground").replaceChildren(
         el("p", { class: "quiet" }, "The transformer runs in this page. Change what it is given:"),
         el("form", { id: "play-form", onsubmit: event => {
@@ -188,7 +187,7 @@ function preparePlayground(program) {
             playAgain(program);
         } },
         el("label", {}, program.invoked ? `arguments of ${program.invoked}` : "arguments",
-            el("input", { id: "play-arguments", value: args.join(" "), spellcheck: "false" })),
+            el("input", { id: "play-arguments", value: program.arguments.join(" "), spellcheck: "false" })),
         program.invoked ? "" : el("label", {}, "standard input",
             el("textarea", { id: "play-input", rows: "5", spellcheck: "false" }, isText)),
         el("button", { class: "primary", type: "submit" }, "Run")),
@@ -199,7 +198,7 @@ function playAgain(program) {
     const args = $("play-arguments").value.split(/\s+/).filter(word => word);
     if (!program.invoked) {
         const input = [...new TextEncoder().encode($("play-input").value)];
-        beginAgain(given([program.arguments[0], ...args], input, program.words));
+        beginAgain({ arguments: args, input, words: program.words });
         return;
     }
     if (program.parameters.some(type => type !== "i32") || args.length !== program.parameters.length ||
@@ -209,7 +208,7 @@ function playAgain(program) {
         return;
     }
     const words = program.words.slice(0, program.words.length - args.length);
-    beginAgain(given(args, [], [...words, ...args.map(word => Number(word) >>> 0)]));
+    beginAgain({ arguments: [], input: [], words: [...words, ...args.map(word => Number(word) >>> 0)] });
 }
 
 function showPlaygroundFigures() {

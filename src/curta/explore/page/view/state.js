@@ -148,7 +148,7 @@ function showStack() {
 const MEMORY_ROWS = 64, MEMORY_WIDTH = 16;
 
 function prepareMemory(program) {
-    const first = program.globals.length ? program.globals[0][2] : 0x100000;
+    const first = program.globals.length ? program.globals[0][2] : 0;
     page.memoryAt = first - first % MEMORY_WIDTH;
     const field = $("address");
     field.addEventListener("change", () => {

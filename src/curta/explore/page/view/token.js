@@ -104,22 +104,25 @@ function fetchedTable(token) {
         el("td", { class: `dotted ${arcKind(one)}` }, one.head),
         el("td", {}, one.what),
         el("td", { class: "quiet" }, one.key === null ? "" : count(one.key)),
-        el("td", {}, one.at === null ? el("span", { class: "quiet" }, one.note || "") : jump(one.at)),
+        el("td", {}, one.at === null ? el("span", { class: "quiet" }, one.note || "")
+            : jump(one.by || one.at, undefined, one.by && one.by !== one.at
+                ? `said by token ${count(one.by)}, filed at ${count(one.at)}` : undefined)),
         el("td", {}, one.token !== undefined ? tokenName(one.token)
             : typeof one.value === "number" ? String(signed(one.value)) : one.value || ""),
         el("td", { class: "quiet" }, marginOf(one)));
     return el("table", {},
         el("caption", {}, `fetched for it, by what the token before it (${count(token.asker)}) asks`),
-        el("thead", {}, el("tr", {}, ...["head", "what", "key", "said by", "value", "margin to the second best"]
+        el("thead", {}, el("tr", {}, ...["head", "what", "key", "from token", "value", "margin to the second best"]
             .map(text => el("th", { scope: "col" }, text)))),
         el("tbody", {}, ...token.fetched.map(row)));
 }
 
 function marginOf(one) {
     if (one.at === null) return "";
-    if (one.second) return `${count(one.second.margin)} over the same key at ${count(one.second.at)}`;
-    return one.head.startsWith("source") || one.head === "memory pages"
-        ? "no earlier one under this key" : "at least 1,024";
+    if (!one.second) return "other keys: 2^36 and more";
+    const isKey = one.second.margin >= 2 ** 35;
+    return `${count(one.second.margin)} over ${isKey ? "another key" : one.head.endsWith("back")
+        ? "the next position" : "the same key"} at ${count(one.second.at)}`;
 }
 
 function ruleOf({ said }) {

@@ -238,7 +238,7 @@ class Answers {
     }
 
     /* Where something was written, said or executed; positions, and what it was. */
-    search({ kind, value }) {
+    search({ what, value }) {
         const { run } = this, found = [];
         let count = 0;
         const tests = {
@@ -249,7 +249,7 @@ class Answers {
             function: now => run.code.function[now.counter] === value && this.isEntry(now),
             line: now => run.code.line[now.counter] === value && now.entersLine,
         };
-        const test = tests[kind];
+        const test = tests[what];
         run.scan((now, end) => {
             if (test(now) && count++ < MOST_FOUND)
                 found.push([end, now.counter, now.wrote, now.wroteAt, now.wroteValue]);

@@ -1,13 +1,13 @@
 "use strict";
 /* What the heads of the model fetch for a token: which earlier position, under which key, and by
-   how much it wins. The last token before it asks; every head answers with one position.
+   how much it wins. The last token before it asks, and every head answers with one position.
 
-   Keys are whole numbers, so a head that looks something up scores the square of the distance to
-   its key, times a power of two that is larger than all that recency adds; of equal keys the latest
-   wins, each position by 2^10 more than the one before. So the second best is the one that was
-   filed under the same key before, or else no key that is equal. */
+   A head that looks something up scores 2^36 less for every step from its key (squared), and 2^10
+   less for every position that a value is older. So the second best is what was filed under the
+   same key before; or else another key, 2^36 behind and more. tests/explore compares positions and
+   margins with those of softmax. */
 
-const STEP = 1024;
+const STEP = 2 ** 10, KEY_STEP = 2 ** 36;
 
 class Fetches {
     constructor(run) {
@@ -46,10 +46,11 @@ class Fetches {
     instruction(now, fetched) {
         const { run, code } = this, n = now.counter;
         const operation = run.program.operations[code.operation[n]];
+        const isLast = n === code.count - 1, next = (isLast ? n : n + 2) * RECORD - 1;
         fetched.push({
-            head: "operation, immediate, d", what: `instruction ${n}`, key: n, layer: 6,
-            at: n * RECORD + RECORD - 1, from: n * RECORD, value: run.program.instructions.text[n],
-            second: null,
+            head: "operation", what: `instruction ${n}`, key: n, at: n * RECORD + RECORD - 1,
+            value: run.program.instructions.text[n],
+            second: { at: next, margin: KEY_STEP + (isLast ? RECORD : -RECORD) * STEP },
         });
         const names = { a: code.a[n], b: code.b[n], c: code.c[n], e: code.target[n] };
         for (const source of "abce") {
@@ -57,55 +58,55 @@ class Fetches {
             if (!operation.operands.includes(source) && !isIndex) continue;
             if (source === "b" && !code.isIndexed[n]) continue;
             this.register(now, names[source], `source ${source}`, fetched);
+            if (operation.name === "return") fetched[fetched.length - 1].what += ": who called";
         }
         if (operation.kind === "load") this.memory(now, operation, fetched);
         if (operation.size && !operation.private)
             this.register(now, GLOBALS + 1, "memory pages", fetched);
-        if (operation.name === "return") {
-            fetched.push({
-                head: "who called", what: `call at ${now.stack.at.toLocaleString("en")}`,
-                key: null, layer: null, at: now.stack.at, value: `instruction ${now.stack.counter}`,
-                second: null, note: "the token of the call, which filed where to return to",
-            });
-        }
     }
 
     register(now, register, head, fetched) {
         const place = now.place(register), at = now.words.writer(place);
         fetched.push({
-            head, what: registerName(register), key: place, layer: 19, at: at || null, place,
-            value: now.words.read(place), second: at ? this.previous(at, place) : null,
-            note: at ? "" : "never written: 0",
+            head, what: registerName(register), key: place, at: at || null, by: at, place,
+            value: now.words.read(place), note: at ? "" : "never written: 0",
+            second: at ? this.before(at, 0, earlier => earlier.wrote === REGISTER &&
+                earlier.wroteAt === place) : null,
         });
     }
 
-    previous(at, place) {
-        const { run } = this, before = run.backward(at, now =>
-            now.wrote === REGISTER && now.wroteAt === place);
-        return before < 0 ? null : { at: before, margin: (at - before) * STEP };
+    /* What was filed under the same key before; positions are `late` tokens before what said it. */
+    before(at, late, test) {
+        const before = this.run.backward(at, test);
+        return before < 0 ? null : { at: before - late, margin: (at - before) * STEP };
     }
 
+    /* A store is filed where it is said, one token before `stored`. */
     memory(now, operation, fetched) {
-        const address = now.address();
+        const { run } = this, address = now.address();
         for (let n = 0; n < operation.size; n++) {
-            const at = now.bytes.writer(address + n), lane = (address + n) % 4;
+            const place = address + n, by = now.bytes.writer(place);
+            const late = by && run.tokens[by] === this.known.STORED_ID ? 1 : 0;
             fetched.push({
-                head: `lane ${lane}`, what: `mem[${hex(address + n)}]`,
-                key: Math.floor((address + n) / 4), layer: lane === 3 ? 41 : 42, at: at || null,
-                address: address + n, value: now.bytes.read(address + n), second: null,
-                note: at ? "" : "never written: 0",
+                head: `lane ${place % 4}`, what: `mem[${hex(place)}]`, key: Math.floor(place / 4),
+                at: by ? by - late : null, by, address: place, value: now.bytes.read(place),
+                note: by ? "" : "never written: 0",
+                second: late ? this.before(by, late, earlier => earlier.wrote === MEMORY &&
+                    earlier.wroteAt <= place && place < earlier.wroteAt + earlier.wroteSize) : null,
             });
         }
     }
 
-    /* Digits of the same word, or jump, that were said before it. */
+    /* Digits of the same word, or jump, that were said before; the last one asks. */
     digits(now, position, fetched) {
         const { run } = this;
-        for (let at = position - 1; at >= now.start && at >= run.promptLength; at--)
+        for (let at = position - 2; at >= now.start && at >= run.promptLength; at--) {
+            if (run.isStop[run.tokens[at]]) break;
             fetched.push({
-                head: `${position - at} back`, what: "what was said of this word", key: at,
-                layer: 0, at, token: run.tokens[at], value: null, second: null,
+                head: `${position - 1 - at} back`, what: "a digit said before", key: at, at,
+                token: run.tokens[at], value: null, second: { at: at - 1, margin: STEP },
             });
+        }
     }
 
     /* How the arg-max came to the token: the rule of its digits, and who is second. */

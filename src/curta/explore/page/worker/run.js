@@ -57,14 +57,13 @@ class Run {
     }
 
     prompt() {
-        const { prompt, host, layout } = this.program, tokens = [...prompt, ...host];
-        const bytes = this.given.arguments.flatMap(text => [...new TextEncoder().encode(text), 0]);
-        if (!this.program.invoked && bytes.length) {
-            const length = [0, 8, 16, 24].map(shift => bytes.length >>> shift & 255);
-            tokens.push(...this.segment(layout.argumentsLength, length));
-            tokens.push(...this.segment(layout.arguments, bytes));
-        }
-        return [...tokens, this.known.START_ID];
+        const { prompt, host, layout } = this.program, tokens = [...prompt];
+        const strings = [this.program.name, ...this.given.arguments];
+        const bytes = strings.flatMap(text => [...new TextEncoder().encode(text), 0]);
+        const length = [0, 8, 16, 24].map(shift => bytes.length >>> shift & 255);
+        tokens.push(...this.segment(layout.argumentsLength, length));
+        tokens.push(...this.segment(layout.arguments, bytes));
+        return [...tokens, ...host, this.known.START_ID]; // in the order of host_segments
     }
 
     segment(address, bytes) {
