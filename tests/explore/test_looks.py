@@ -1,4 +1,4 @@
-"""Both pages by the rules of accessibility, dark and light, wide and narrow; and the size of a page."""
+"""Both pages: by the rules of accessibility, dark and light, wide and narrow; and their size."""
 
 from __future__ import annotations
 

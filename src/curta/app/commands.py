@@ -62,7 +62,6 @@ ROOMS = {
 }
 """Where the commands of a group are, or a command, if not in this room."""
 NEEDED = {
-    "explore": ("explore",),
     "learn": ("learn",),
     "calc ask": ("delegate",),
     "delegate train": ("delegate",),

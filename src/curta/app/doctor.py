@@ -13,6 +13,7 @@ from curta.errors import CurtaError, UserError
 from curta.terminal import AsJson
 
 OPTIONAL = {
+    "explore": "curta explore of C and C++",
     "torch": "level plain, and PyTorch modules",
     "learn": "curta learn, on JAX",
     "delegate": "language models that calculate",

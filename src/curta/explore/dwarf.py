@@ -13,11 +13,12 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from curta.errors import UserError
-from curta.machine.toolchain import Compilation, SourcePath, kind_of, zig
+from curta.machine.toolchain import Compilation, SourcePath, zig
 from curta.machine.wasm.reader import Reader
 
 FLAGS = ("-g", "-gdwarf-4")
@@ -78,9 +79,9 @@ def compiled_for_debugging(
     sources: Sequence[SourcePath], flags: Sequence[str], *, library: bool
 ) -> bytes:
     """The module with its debug information, where the sources are C or C++."""
+    if find_spec("elftools") is None:
+        raise UserError("lines of C are read by pyelftools: pip install 'curta[explore]'")
     paths = [Path(source) for source in sources]
-    if not {kind_of(path) for path in paths} <= {"c", "c++"}:
-        raise UserError(f"{paths[0]} is not C or C++")
     with tempfile.TemporaryDirectory(prefix="curta-") as folder:
         output = Path(folder) / "program.wasm"
         names = tuple(os.path.abspath(path) for path in paths)
@@ -235,7 +236,8 @@ class UnitReader:
                 yield from self.scope(die, self.frame_base(die))
 
     def scope(self, die: Any, base: int) -> Iterator[Scope]:
-        names, variables, inner = [], [], []
+        names, inner = [], []
+        variables: list[Variable] = []
         waiting = list(die.iter_children())
         while waiting:
             child = waiting.pop(0)
@@ -260,8 +262,8 @@ class UnitReader:
         where = die.attributes.get("DW_AT_location")
         if where is None:
             return
-        parsed = self.locations.parse_from_attribute(where, self.unit["version"], die)
-        stretches = parsed if isinstance(parsed, list) else [parsed]
+        parsed: Any = self.locations.parse_from_attribute(where, self.unit["version"], die)
+        stretches: list[Any] = parsed if isinstance(parsed, list) else [parsed]
         start = self.base
         for stretch in stretches:
             if hasattr(stretch, "base_address"):

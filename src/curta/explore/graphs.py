@@ -1,4 +1,4 @@
-"""A small model looked at: what every head attends to, every slot of the residual stream, all scores.
+"""A small model looked at: what heads attend to, every slot of the residual stream, all scores.
 
 The forward pass is that of docs/model-file.md, in float64: one position after another would be
 faster, but a page has hundreds of tokens, not millions.

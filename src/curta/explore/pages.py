@@ -53,9 +53,7 @@ def graph_page(data: dict[str, Any]) -> str:
     return page(data, "graph", part("graph.html"), script, [])
 
 
-def page(
-    data: dict[str, Any], kind: str, body: str, script: str, carries: list[str]
-) -> str:
+def page(data: dict[str, Any], kind: str, body: str, script: str, carries: list[str]) -> str:
     """The whole file."""
     payload = json.dumps(data, separators=(",", ":")).encode()
     return part("page.html") % {

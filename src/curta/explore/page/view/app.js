@@ -109,10 +109,15 @@ function showWhere() {
 }
 
 function rate(figures) {
-    const said = figures.length - figures.promptLength;
-    const speed = figures.seconds > 0 ? said / figures.seconds / 1e6 : 0;
     const state = figures.isDone ? ended(figures.ending) : "running";
-    return `${state} · said in this page at ${speed.toFixed(1)} million tokens/s`;
+    return `${state} · ${speedOf(figures)}`;
+}
+
+/* How fast the engine said it; of a short run that is nothing but chance. */
+function speedOf({ length, promptLength, seconds }) {
+    const said = length - promptLength, speed = said / Math.max(seconds, 1e-6) / 1e6;
+    return said < 200000 ? `${count(said)} tokens said in this page`
+        : `${count(said)} tokens said in this page, ${speed.toFixed(1)} million a second`;
 }
 
 function ended(ending) {

@@ -212,9 +212,9 @@ function playAgain(program) {
 }
 
 function showPlaygroundFigures() {
-    const { figures } = page, said = figures.length - figures.promptLength;
-    $("play-figures").textContent = `${count(said)} tokens in ${figures.seconds.toFixed(3)} s: ` +
-        `${(said / Math.max(figures.seconds, 1e-6) / 1e6).toFixed(1)} million a second; ${ended(figures.ending)}`;
+    const { figures } = page;
+    $("play-figures").textContent = `${speedOf(figures)}, in ${figures.seconds.toFixed(3)} s; ` +
+        `${ended(figures.ending)}`;
 }
 
 /* -- help ----------------------------------------------------------------------------------- */

@@ -7,7 +7,7 @@ function prepareScrubber() {
         const box = canvas.getBoundingClientRect();
         const part = Math.max(0, Math.min(1, (event.clientX - box.left) / box.width));
         stopPlaying();
-        go(part * (page.figures.length - 1));
+        go(positionAt(part));
     };
     canvas.addEventListener("pointerdown", event => {
         if (!page.figures) return;
@@ -22,6 +22,26 @@ function prepareScrubber() {
         event.preventDefault();
         go(page.position + step * page.figures.length);
     });
+}
+
+/* The prompt takes as much room as its tokens, but a twelfth at most. */
+const MOST_PROMPT = 1 / 12;
+
+function promptPart() {
+    const { length, promptLength } = page.figures;
+    return Math.min(promptLength / length, MOST_PROMPT);
+}
+
+function partAt(position) {
+    const { length, promptLength } = page.figures, prompt = promptPart();
+    if (position < promptLength) return prompt * position / promptLength;
+    return prompt + (1 - prompt) * (position - promptLength) / Math.max(1, length - promptLength);
+}
+
+function positionAt(part) {
+    const { length, promptLength } = page.figures, prompt = promptPart();
+    if (part < prompt) return part / prompt * promptLength;
+    return Math.min(length - 1, promptLength + (part - prompt) / (1 - prompt) * (length - promptLength));
 }
 
 function colourOf(name, dark) {
@@ -42,14 +62,14 @@ function drawScrubber() {
     const dark = document.documentElement.dataset.theme === "dark";
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
-    const total = figures.length, at = position => position / total * width;
+    const total = figures.length, at = position => partAt(position) * width;
     const { functions, depths, promptLength, piece } = overview;
     context.fillStyle = style.getPropertyValue("--prompt");
     context.fillRect(0, 0, at(promptLength), height - 8);
     const deepest = Math.max(4, depths.reduce((most, depth) => Math.max(most, depth), 0));
     const colours = program.functions.map(name => colourOf(name, dark));
     for (let x = Math.floor(at(promptLength)); x < width; x++) {
-        const n = Math.floor((x / width * total - promptLength) / piece);
+        const n = Math.floor((positionAt(x / width) - promptLength) / piece);
         if (n < 0 || n >= functions.length) continue;
         const tall = 6 + (height - 16) * Math.min(1, (depths[n] + 1) / (deepest + 1));
         context.fillStyle = colours[functions[n]] || colours[0];

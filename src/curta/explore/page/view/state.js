@@ -95,14 +95,13 @@ function shownValue(type, bytes, at, depth = 0) {
     const { types } = page.program, size = type.size || 4;
     if (type.element !== undefined) {
         const element = types[type.element];
-        const isText = element.size === 1 && (element.encoding === 6 || element.encoding === 8) &&
-            /char/.test(element.name);
+        const isText = element.size === 1 && element.encoding === 6; // DW_ATE_signed_char
         const there = Math.min(type.count, Math.floor((bytes.length - at) / (element.size || 1)));
         if (isText) {
             const text = bytes.slice(at, at + there), end = text.indexOf(0);
             return JSON.stringify(String.fromCharCode(...text.slice(0, end < 0 ? 40 : end)));
         }
-        const most = depth ? 4 : 12, shown = [];
+        const most = depth ? 4 : 32, shown = [];
         for (let n = 0; n < Math.min(there, most); n++)
             shown.push(shownValue(element, bytes, at + n * element.size, depth + 1));
         return `{${shown.join(", ")}${type.count > shown.length ? ", …" : ""}}`;
@@ -182,7 +181,7 @@ function showMemory({ address, values, writers }, wanted = -1) {
             const by = writers[k];
             name = name || names.get(at) || "";
             const classes = [isNew ? "new" : "", by ? "" : "never", at === wanted ? "wanted" : "",
-                isSelected({ address: at - at % 4 }) ? "chosen" : ""];
+                isInSelected(at) ? "chosen" : ""];
             cells.push(`<b class="${classes.join(" ")}" data-at="${at}" data-by="${by}">` +
                 `${byte.toString(16).padStart(2, "0")}</b>`);
             text += byte > 31 && byte < 127 ? String.fromCharCode(byte) : "·";
@@ -200,13 +199,46 @@ function showMemory({ address, values, writers }, wanted = -1) {
     box.scrollTop = top;
     box.onclick = event => {
         const { at } = event.target.dataset;
-        if (at !== undefined) select({ address: Number(at) - Number(at) % 4, size: 4,
-            name: `mem[${hexadecimal(Number(at) - Number(at) % 4)}]` });
+        if (at !== undefined) select(thingAt(Number(at)));
     };
     box.ondblclick = event => {
         const by = Number(event.target.dataset.by);
         if (by) go(by);
     };
+}
+
+function isInSelected(at) {
+    const { selected } = page;
+    return Boolean(selected && selected.address <= at && at < selected.address + selected.size);
+}
+
+/* What a byte belongs to: an element of a static variable, or else a word. */
+function thingAt(at) {
+    const { globals, types } = page.program;
+    const variable = globals.find(([, type, first]) => first <= at && at < first + types[type].size);
+    if (!variable) {
+        const address = at - at % 4;
+        return { address, size: 4, name: `mem[${hexadecimal(address)}]` };
+    }
+    const [title, number, first] = variable;
+    let type = types[number], address = first, name = title;
+    while (type.element !== undefined || type.members) {
+        if (type.element !== undefined) {
+            type = types[type.element];
+            if (!type.size) break;
+            const n = Math.floor((at - address) / type.size);
+            name += `[${n}]`;
+            address += n * type.size;
+        } else {
+            const member = type.members.find(([, offset, inner]) =>
+                address + offset <= at && at < address + offset + types[inner].size);
+            if (!member) break;
+            name += `.${member[0]}`;
+            address += member[1];
+            type = types[member[2]];
+        }
+    }
+    return { address, size: Math.min(type.size || 4, 4), name };
 }
 
 /* -- output --------------------------------------------------------------------------------- */

@@ -194,7 +194,7 @@ function registerPlace({ place }) {
 function line(at, values, now) {
     const width = Math.max(340, $("value").clientWidth - 24), height = 90;
     const shown = values.map(signed), low = Math.min(0, ...shown), high = Math.max(1, ...shown);
-    const x = position => 4 + position / page.figures.length * (width - 8);
+    const x = position => 4 + partAt(position) * (width - 8);
     const y = value => height - 8 - (value - low) / (high - low) * (height - 16);
     const step = Math.max(1, Math.floor(at.length / 1500));
     let path = "";
@@ -209,7 +209,7 @@ function line(at, values, now) {
     if (now >= 0) picture.append(svg("circle", { cx: x(at[now]), cy: y(shown[now]), r: 4, class: "dot here" }));
     picture.addEventListener("click", event => {
         const box = picture.getBoundingClientRect();
-        const position = (event.clientX - box.left) / box.width * page.figures.length;
+        const position = positionAt((event.clientX - box.left) / box.width);
         const n = Math.max(0, lastWrite(at, position));
         if (at.length) go(at[n]);
     });
