@@ -197,13 +197,13 @@ def test_variables_of_c(page: Any) -> None:
 
 def test_what_is_said_of_a_token(page: Any) -> None:
     page.click("#tab-token")
-    to_line(page, "rounds++", back=True)
-    page.keyboard.press("ArrowRight")
-    page.wait_for_selector("#token .arcs path.arc", state="attached")
-    assert "operation" in page.inner_text("#token table")
+    go(page, page.evaluate("page.figures.promptLength") + 300)
+    press(page, "ArrowRight")
+    page.wait_for_function("$('token').querySelectorAll('path.arc').length > 0")
+    page.wait_for_function("$('token').textContent.includes('operation')")
     page.click("#token table button.link >> nth=0")
     page.wait_for_function("page.view.inPrompt")
-    assert "prompt" in page.inner_text("#token")
+    page.wait_for_function("$('token').textContent.includes('part of the prompt')")
 
 
 def test_search_finds_values_and_addresses(page: Any, explored: ExploredProgram) -> None:

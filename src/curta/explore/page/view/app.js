@@ -3,7 +3,7 @@
 
 const page = {
     program: null, worker: null, waiting: new Map(), asked: 0,
-    position: 0, view: null, figures: null, overview: null,
+    position: 0, later: null, view: null, figures: null, overview: null,
     breakLines: new Set(), breakCounters: new Set(), isPlaying: 0,
     memoryAt: null, selected: null, lists: {},
 };
@@ -149,14 +149,17 @@ async function progress(figures) {
     $("scrubber").setAttribute("aria-valuemax", String(figures.length - 1));
     if (isFirst) {
         page.prompt = await ask("tokens", { first: 0, count: figures.promptLength });
-        await go(linked() ?? figures.promptLength);
+        const wanted = linked() ?? figures.promptLength;
+        page.later = wanted < figures.length || figures.isDone ? null : wanted;
+        await go(wanted);
     } else {
         drawScrubber();
         if (page.view) showWhere();
         if (page.view) showOutput();
     }
     if (figures.isDone) {
-        if (linked() !== null && linked() !== page.position) await go(linked());
+        if (page.later !== null) await go(page.later); // it was not said yet when the page opened
+        page.later = null;
         showPlaygroundFigures();
     }
 }
