@@ -42,6 +42,8 @@ def test_axe_has_no_complaints(
     assert page.evaluate("document.documentElement.dataset.theme") == scheme
     assert complaints(page) == []
     if name == "mixed":
+        page.evaluate("go(page.figures.length - 1)")
+        page.wait_for_function("page.view.position === page.figures.length - 1")
         page.evaluate("select({ place: page.view.globals[0][1], name: page.view.globals[0][0] })")
         page.wait_for_selector("#who")
         page.click("#tab-registers")
