@@ -22,8 +22,8 @@ PUZZLE = b"8..........36......7..9.2...5...7.......457.....1...3...1....68..85..
 def main() -> None:
     sudoku = ExploredProgram(Asked((str(ROOT / "examples/sudoku.c"),), stdin=PUZZLE))
     pages = {
-        "explorer.png": (machine_page(sudoku.data(), engine_module()), 400_006, 940),
-        "explorer-dyck1.png": (graph_page(explored_graph("dyck1", ["(()())"])), 7, 760),
+        "explorer.png": (machine_page(sudoku.data(), engine_module()), 400_006, 860),
+        "explorer-sort.png": (graph_page(explored_graph("sort", ["curta 3"])), 9, 700),
     }
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         path = shutil.which("chromium")
@@ -31,7 +31,7 @@ def main() -> None:
         for name, (content, token, height) in pages.items():
             file = Path(folder, name).with_suffix(".html")
             file.write_text(content, encoding="utf-8")
-            size = {"width": 1440, "height": height}
+            size = {"width": 1360, "height": height}
             page = browser.new_page(viewport=size, color_scheme="light")
             page.goto(f"{file.as_uri()}#token={token}")
             page.wait_for_selector("body[data-run=done]", timeout=300_000)
