@@ -18,6 +18,7 @@ BELOW = {
     "learn": set(),
     "delegate": {"engine", "machine"},
     "hybrid": {"compiler", "engine", "gallery", "machine", "delegate"},
+    "explore": {"compiler", "engine", "gallery", "machine"},
 }
 HEAVY = {
     "torch": {"engine", "learn", "delegate", "hybrid"},

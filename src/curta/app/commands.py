@@ -18,6 +18,7 @@ COMMANDS = {
     "bake": "compile a program into weights of its own",
     "verify": "check a run against the plain softmax model and against wasmtime",
     "disasm": "show WebAssembly beside core instructions beside tokens",
+    "explore": "write a page in which a run can be looked at, token by token",
     "gallery": "list the worked programs, or compile and run one",
     "build": "compile a program and write it to a file",
     "inspect": "show what a model file computes, where, and what is proved about it",
@@ -58,6 +59,7 @@ IMPLIED = {"calc": "ask"}
 """What is meant where no command of a group is named: curta calc QUESTION."""
 
 ROOMS = {
+    "explore": "explore",
     "learn": "learn.commands",
     "calc": "delegate.commands",
     "delegate": "delegate.commands",
@@ -78,6 +80,7 @@ NEEDED = {
 }
 """The extras of curta that commands or groups cannot do without."""
 EXTRAS = {
+    "explore": ("elftools",),
     "torch": ("torch",),
     "learn": ("jax", "equinox", "optax", "jaxtyping", "matplotlib", "pyarrow"),
     "delegate": ("torch", "transformers", "peft", "accelerate", "gguf", "llguidance"),

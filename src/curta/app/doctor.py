@@ -7,12 +7,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from importlib.metadata import version
+from importlib.util import find_spec
 
 from curta.app.commands import EXTRAS, missing
 from curta.errors import CurtaError, UserError
 from curta.terminal import AsJson
 
 OPTIONAL = {
+    "explore": "curta explore of C and C++",
     "torch": "level plain, and PyTorch modules",
     "learn": "curta learn, on JAX",
     "delegate": "language models that calculate",

@@ -1,0 +1,109 @@
+"""`curta explore`: a run as a page."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import webbrowser
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from curta.errors import UserError
+from curta.machine.request import Request
+from curta.options import option
+
+if TYPE_CHECKING:
+    from curta.explore.program import Asked
+
+GRAPH_SUFFIX = ".py"
+
+
+@dataclass(frozen=True)
+class Options(Request):
+    """Write a page in which a run can be looked at, token by token: one file, without a server. The
+    program is one that `curta run` takes; or the name of a gallery program, with its input; or a
+    Python file with a function build() that returns a graph, with tokens.
+
+    output: the page (without it, one is written and opened in the browser)
+    """
+
+    output: str | None = option(None, short="-o", metavar="OUT.html")
+
+
+def run(options: Options) -> int:
+    """Write the page, and show it."""
+    page = page_of(options)
+    if options.output is not None:
+        write(Path(options.output), page)
+        return 0
+    folder = Path(tempfile.mkdtemp(prefix="curta-explore-"))
+    name = os.path.basename(options.program[0]) or "page"
+    path = folder / f"{name}.html"
+    write(path, page)
+    print(path)
+    webbrowser.open(path.as_uri())
+    return 0
+
+
+def write(path: Path, page: str) -> None:
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"-o {path}: {(error.strerror or str(error)).lower()}") from error
+
+
+def page_of(options: Options) -> str:
+    """The page of a program, or of a graph."""
+    first = options.program[0]
+    from curta.gallery import PROGRAMS
+
+    if first in PROGRAMS or first.endswith(GRAPH_SUFFIX):
+        from curta.explore.graphs import explored_graph
+        from curta.explore.pages import graph_page
+
+        return graph_page(explored_graph(first, options.arguments))
+    from curta.explore.engine import engine_module
+    from curta.explore.pages import machine_page
+    from curta.explore.program import ExploredProgram
+
+    asked = asked_of(options)
+    return machine_page(ExploredProgram(asked).data(), engine_module(asked.extensions))
+
+
+def asked_of(options: Options) -> Asked:
+    """What is to be run in the page."""
+    from curta.explore.program import Asked
+    from curta.machine import requested
+    from curta.machine.toolchain import split_flags
+
+    if requested.is_baked(options):
+        raise UserError(
+            f"{options.program[0]} is in the weights, and a page has those of the machine for all "
+            "programs; give what was baked"
+        )
+    for flag in requested.given(options, "max_tokens", "chapter_tokens"):
+        raise UserError(f"{flag}: a page has one chapter, of up to 33,554,432 tokens; leave it out")
+    extensions = requested.extensions_of(options.extension)
+    return Asked(
+        options.program,
+        options.arguments,
+        options.invoke,
+        stdin_of(options),
+        tuple(map(requested.assignment, options.env)),
+        options.seed,
+        tuple(split_flags(options.cflags)),
+        options.max_memory,
+        tuple(sorted(extensions, key=lambda one: one.name)),
+        not options.unproved,
+    )
+
+
+def stdin_of(options: Options) -> bytes:
+    """All of the input: it is part of the page."""
+    if not options.is_given:
+        return b""
+    with options.opened() as stdin:
+        if stdin is None or isinstance(stdin, bytes | bytearray | memoryview):
+            return bytes(stdin or b"")
+        return stdin.read(1 << 24) or b""
