@@ -43,7 +43,7 @@ class Report:
 
     right: float
     solved: float
-    numbers: dict[str, list[str]]
+    numbers: dict[str, tuple[str, ...]]
     tokens: dict[str, str]
     output: str | None
 
@@ -70,7 +70,7 @@ def run(options: Options) -> int:
     if best.right == 1 and options.output is not None:
         output = options.output
         compile(best.graph(problem), options.max_tokens).save(output)
-    numbers = {name: [str(x) for x in values] for name, values in best.numbers.items()}
+    numbers = {name: tuple(map(str, values)) for name, values in best.numbers.items()}
     share = found.solved / len(found.solutions)
     options.show(Report(best.right, share, numbers, dict(best.tokens), output))
     return 0 if best.right == 1 else 1
