@@ -14,7 +14,13 @@ from curta.engine.model_cache import compile_cached
 from curta.gallery import NAMES, PROGRAMS
 
 LONGEST_TEST = 20_000
-ROUNDS: dict[Level, int] = {"evaluate": 8, "plain": 2, "hull": 2, "native": 60}
+ROUNDS: dict[Level, int] = {
+    "evaluate": 8,
+    "plain": 2,
+    "hull": 2,
+    "native": 60,
+    "speculative": 2,
+}
 
 
 @cache
