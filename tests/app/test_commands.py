@@ -218,7 +218,7 @@ JSON = {
 """Commands, the last of which is asked for figures. Runs stay for those that follow."""
 ELSEWHERE = {
     "bake", "learn units", "learn profile", "delegate train", "delegate evaluate", "hybrid train",
-    "hybrid evaluate",
+    "hybrid evaluate", "fit",
 }  # fmt: skip
 """Commands whose reports are looked at where the rest of them is tested."""
 SWEEP = """
@@ -327,7 +327,7 @@ def test_bash_completes(tmp_path: Path, capsys: Capture) -> None:
         text=True,
         check=True,
     )
-    assert finished.stdout == "evaluate plain hull native\n"
+    assert finished.stdout == "evaluate plain hull native speculative\n"
 
 
 def test_the_doctor_finds_what_is_missing(monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

@@ -13,10 +13,9 @@ import pytest
 
 from curta import Machine
 from curta.engine import builds, hot
-from curta.engine.native import NativeSession
+from curta.engine.native import Native, NativeSession
 from curta.engine.native.kit import Kit, Place, program_to_c
 from curta.errors import ProgramError
-from curta.machine import talkers
 from curta.machine.bake import bake, load_baked
 from curta.machine.conversation import Conversation, Figures
 from curta.machine.ids import Ids
@@ -182,7 +181,7 @@ def test_code_is_made_in_another_process(
     monkeypatch.setattr(hot, "SAMPLED", 5000)
     monkeypatch.setattr(hot, "WINDOW", 1000)
     monkeypatch.setattr(builds, "begin", finished(builds.begin))
-    monkeypatch.setattr(talkers, "CHUNK", 2000)
+    monkeypatch.setattr(Native, "chunk", 2000)
     said, figures = tokens_of(now, mixture)
     np.testing.assert_array_equal(said, general(monkeypatch, mixture))
     assert 0 < figures.placed < figures.generated
@@ -203,7 +202,7 @@ def test_a_baked_program_goes_over_as_a_prompted_one_does(
     monkeypatch.setattr(hot, "COLD", 5000)
     monkeypatch.setattr(hot, "SAMPLED", 5000)
     monkeypatch.setattr(builds, "begin", finished(builds.begin))
-    monkeypatch.setattr(talkers, "CHUNK", 2000)
+    monkeypatch.setattr(Native, "chunk", 2000)
     baked = load_baked(path)
     run = baked.run()
     assert 0.5 * run.figures.generated < run.figures.placed < run.figures.generated

@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib.metadata import version
+from importlib.metadata import packages_distributions, version
 from importlib.util import find_spec
 
 from curta.app.commands import EXTRAS, missing
@@ -138,7 +138,8 @@ def packages(extra: str, use: str) -> str:
     """All of an extra."""
     if lacking := missing(extra):
         raise UserError(f"{use} ({', '.join(lacking)})")
-    return f"{use} ({', '.join(f'{name} {version(name)}' for name in EXTRAS[extra])})"
+    sold = packages_distributions()
+    return f"{use} ({', '.join(f'{name} {version(sold[name][0])}' for name in EXTRAS[extra])})"
 
 
 def language_model() -> str:

@@ -36,6 +36,7 @@ def run(options: Options) -> int:
     page = page_of(options)
     if options.output is not None:
         write(Path(options.output), page)
+        print(options.output)
         return 0
     folder = Path(tempfile.mkdtemp(prefix="curta-explore-"))
     name = os.path.basename(options.program[0]) or "page"

@@ -14,6 +14,7 @@ from curta.options import option, word
 class Options:
     """Ask a language model with a unit. What the unit computed, if it did, is said on stderr.
 
+    question: in the words of one or more arguments
     unit:   from curta hybrid train
     model:  another language model than the one that it was trained for
     max_new_tokens: of the answer

@@ -43,6 +43,9 @@ class Options(AsJson):
 class Row:
     """One system on one suite.
 
+    system:   which one
+    suite:    of questions or texts
+    count:    how many were asked
     right:    share of right answers; of texts, of those where nothing was computed
     interval: 95%, wordings drawn again
     """
