@@ -61,8 +61,8 @@ def test_heads_are_where_softmax_has_them(opened: Callable[..., Any], folder: Pa
         said = found["said"]
         if said is not None and said["rule"] is not None:
             scores = seen.logits[found["asker"]]
-            of = {digit: tokens[position] - said["digit"] + digit for digit in (said["second"],)}
-            ahead = scores[tokens[position]] - scores[of[said["second"]]]
+            second = tokens[position] - said["digit"] + said["second"]
+            ahead = scores[tokens[position]] - scores[second]
             assert ahead == int(said["margin"]), position
     assert {"operation", "source a", "source b", "source c", "lane 0", "lane 3"} <= compared.keys()
     assert not page.wrong

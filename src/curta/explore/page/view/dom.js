@@ -3,6 +3,7 @@
 
 function el(tag, attributes = {}, ...children) {
     const element = document.createElement(tag);
+    if (tag === "button") element.type = "button"; // in a form it would be what Enter presses
     for (const [name, value] of Object.entries(attributes)) {
         if (value === null || value === undefined || value === false) continue;
         if (name.startsWith("on")) element.addEventListener(name.slice(2), value);

@@ -116,9 +116,11 @@ class Fetches {
         if (word === null) return { rule: null };
         const digit = token < known.FIRST_MORE ? token - known.FIRST_LAST : token - known.FIRST_MORE;
         const isLast = token < known.FIRST_MORE;
-        // d is said where d (2A - B + 1) - d d B is highest; B is the weight of the digit.
-        const weight = BigInt(DIGIT) ** BigInt(word.after);
-        const left = BigInt(word.value) % (weight * BigInt(DIGIT));
+        // d is said where d (2A - B + 1) - d d B is highest, B = 4096; of three digits the first is
+        // the word's highest byte, and A that many times 4096 (machine/parts/speech.py).
+        const weight = BigInt(DIGIT), value = BigInt(word.value);
+        const left = isLast ? value % weight
+            : word.after === 2 ? weight * (value >> 24n) : value % (weight * weight);
         const score = d => {
             const q = BigInt(d);
             return isLast ? 2n * q * left - q * q : q * (2n * left - weight + 1n) - q * q * weight;
