@@ -17,7 +17,7 @@ import numpy as np
 
 from curta.compiler import Model, compile
 from curta.engine import LEVELS, load
-from curta.engine.native import Native
+from curta.engine.native_level import Native
 from curta.gallery import PROGRAMS
 from curta.gallery.program import GalleryProgram
 from report import print_machine, print_table, spread

@@ -139,7 +139,7 @@ def started(engine: str, program: Program) -> dict[str, Any]:
 
 def run_curta(request: dict[str, Any]) -> dict[str, Any]:
     from curta import Machine
-    from curta.engine.native import NativeSession
+    from curta.engine.native_level import NativeSession
 
     saying = 0.0
     generate = NativeSession.generate

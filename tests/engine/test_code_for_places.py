@@ -13,9 +13,10 @@ import pytest
 
 from curta.compiler import Graph, Model, Node, at_least, back, compile, equals, large_table
 from curta.engine import hot, load
-from curta.engine.native import Native, NativeSession, selector
+from curta.engine.native import selector
 from curta.engine.native.emit import model_to_c
 from curta.engine.native.kit import Kit
+from curta.engine.native_level import Native, NativeSession
 
 LENGTH = 80
 DIGITS = [f"d{number}" for number in range(16)]

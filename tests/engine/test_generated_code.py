@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import curta.engine.native as native
 from curta.compiler import Graph, Model, Node, compile, equals
 from curta.engine import load
 from curta.engine.native.emit import model_to_c
+from curta.engine.native_level import Native
 from curta.errors import CertificateError, CompilerNotFoundError, CurtaError, RegionError
 from tests.support.agreement import agreed, carrying, kept, said_by
 from tests.support.random_graphs import TOKENS, graphs
@@ -161,7 +161,7 @@ def outcome(level: str, model: Model, prompt: list[int], count: int | None) -> o
 def test_chunks_end_like_single_tokens(
     how: str, chunk: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(native, "CHUNK", chunk)
+    monkeypatch.setattr(Native, "chunk", chunk)
     for position in range(8):
         model = compile(ends_at(position, how), 9)
         for length in (1, 2, 5):
@@ -175,7 +175,7 @@ def test_chunks_end_like_single_tokens(
 @pytest.mark.parametrize("distance", [-1, 0, 1])
 @pytest.mark.parametrize("how", ["stop", "promise"])
 def test_the_edge_of_a_real_chunk(how: str, distance: int) -> None:
-    position = native.CHUNK + distance
+    position = Native.chunk + distance
     engine = load(compile(ends_at(position, how), 2**18), "native")
     said: list[str] = []
     stopped = pytest.raises(RegionError, match=f"position {position + 1}:")

@@ -15,8 +15,8 @@ import pytest
 
 from curta.compiler import Graph, Model, compile
 from curta.engine import LEVELS, load
-from curta.engine.native import CHUNK, NativeSession
 from curta.engine.native.emit import model_to_c
+from curta.engine.native_level import Native, NativeSession
 from curta.errors import RegionError, UserError
 
 SAID = tuple("abcdefgh")
@@ -169,10 +169,10 @@ def endless(limit: int, *, stop: bool) -> Model:
 @pytest.mark.parametrize("prompt", [1, 3])
 @pytest.mark.parametrize("off", [-1, 0, 1])
 def test_a_stop_token_at_the_edge_of_a_chunk(off: int, prompt: int) -> None:
-    limit = prompt + CHUNK - 2 + off
+    limit = prompt + Native.chunk - 2 + off
     engine = load(endless(limit, stop=True), "native")
     said = engine.run([0] * prompt)
-    assert len(said) == CHUNK + off
+    assert len(said) == Native.chunk + off
     assert said[-1] == 1
     assert not said[:-1].any()
     assert list(engine.generate_ids([0] * prompt)) == said.tolist()
@@ -180,7 +180,7 @@ def test_a_stop_token_at_the_edge_of_a_chunk(off: int, prompt: int) -> None:
 
 @pytest.mark.parametrize("off", [-1, 0, 1])
 def test_a_promise_broken_at_the_edge_of_a_chunk(off: int) -> None:
-    limit = CHUNK + off
+    limit = Native.chunk + off
     engine = load(endless(limit, stop=False), "native")
     said: list[int] = []
     steps = engine.generate_ids([0])
@@ -202,7 +202,9 @@ def test_what_was_said_before_a_broken_promise_is_delivered(level: str) -> None:
     assert said == [0] * 10
 
 
-@pytest.mark.parametrize("count", [CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK])
+@pytest.mark.parametrize(
+    "count", [Native.chunk - 1, Native.chunk, Native.chunk + 1, 2 * Native.chunk]
+)
 def test_limits_at_the_edge_of_a_chunk(count: int) -> None:
     assert len(load(endless(2**17 + 9, stop=True), "native").run([0], count)) == count
 

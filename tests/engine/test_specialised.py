@@ -13,13 +13,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
-import curta.engine.native as native
 import curta.engine.native.selector as selector
 from curta.compiler import Graph, Model, compile
-from curta.engine import Engine, load
+from curta.engine import Engine, load, native_level
 from curta.engine.model_cache import cached_source
-from curta.engine.native import Native
 from curta.engine.native.emit import model_to_c
+from curta.engine.native_level import Native
 from curta.errors import CertificateError, RegionError
 from tests.support.executors import adder, executors, programs
 from tests.support.random_graphs import TOKENS, graphs
@@ -44,7 +43,7 @@ def all_are_programs() -> Iterator[None]:
     """Also what has few questions to ask; nothing is taken from the cache of sources."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(selector, "FEWEST_QUESTIONS", 0)
-        patch.setattr(native, "cached_source", lambda model, cases, generate: generate())
+        patch.setattr(native_level, "cached_source", lambda model, cases, generate: generate())
         yield
 
 

@@ -12,7 +12,7 @@ from curta import Machine
 from curta.compiler import Graph, Model, at_least, compile
 from curta.engine import load
 from curta.engine.base import Ids
-from curta.engine.native import NativeSession
+from curta.engine.native_level import NativeSession
 from curta.engine.speculative import Speculative
 from curta.errors import RegionError, VerifyError
 from curta.gallery import PROGRAMS

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -31,6 +33,28 @@ def test_the_c_has_the_name_that_the_sources_give() -> None:
 @pytest.mark.slow  # the machine is compiled; so does `make release-check`
 def test_all_files_are_what_the_sources_give() -> None:
     assert differences(dict(package())) == []
+
+
+def test_no_number_in_the_c_is_too_large_for_a_compiler() -> None:
+    """gcc cuts such numbers off, clang refuses them."""
+    source = NATIVE.read(weights_key())
+    assert source is not None
+    numbers = [int(digits) for digits in re.findall(rb"(?<!\bU)INT64_C\((\d+)\)", source)]
+    assert 2**40 < max(numbers) < 2**63
+    assert max(map(int, re.findall(rb"\d+", source))) < 2**64
+
+
+@pytest.mark.slow  # zig takes a minute for it
+def test_zig_is_compiler_enough(tmp_path: Path) -> None:
+    pytest.importorskip("ziglang", reason="the ziglang package is not installed")
+    program = tmp_path / "seven.wat"
+    program.write_text('(module (func (export "seven") (result i32) (i32.const 7)))')
+    command = [sys.executable, "-m", "curta", "run", str(program), "--invoke", "seven"]
+    zig = {"CURTA_CC": f"{sys.executable} -m ziglang cc", "CURTA_CACHE": str(tmp_path / "cache")}
+    said = subprocess.run(
+        command, env={**os.environ, **zig}, capture_output=True, text=True, check=True
+    )
+    assert said.stdout.split() == ["7"]
 
 
 def test_they_are_small() -> None:

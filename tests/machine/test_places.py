@@ -13,8 +13,8 @@ import pytest
 
 from curta import Machine
 from curta.engine import builds, hot
-from curta.engine.native import Native, NativeSession
 from curta.engine.native.kit import Kit, Place, program_to_c
+from curta.engine.native_level import Native, NativeSession
 from curta.errors import ProgramError
 from curta.machine.bake import bake, load_baked
 from curta.machine.conversation import Conversation, Figures

@@ -33,7 +33,7 @@ def load(model: str | Path | Model, level: Level = "native") -> Engine:
 
             return HullLevel(loaded)
         case "native":
-            from curta.engine.native import Native
+            from curta.engine.native_level import Native
 
             return Native(loaded)
         case "speculative":

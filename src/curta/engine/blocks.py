@@ -135,8 +135,8 @@ class BlockSession(Session):
 
     def take(self, tokens: Ids) -> int:
         asked = np.arange(len(tokens)) == len(tokens) - 1
-        *_, said = (NOT_ASKED, *(int(said[-1]) for said in self.read(tokens, asked) if len(said)))
-        return said
+        blocks = list(self.read(tokens, asked))
+        return int(blocks[-1][-1]) if blocks else NOT_ASKED
 
     def read(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
         """Take checked tokens, block by block: what the model says after those that are asked for,

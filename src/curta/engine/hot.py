@@ -36,7 +36,7 @@ from curta.store import key_of, sources_digest
 if TYPE_CHECKING:
     import subprocess
 
-    from curta.engine.native import Native, NativeSession
+    from curta.engine.native_level import Native, NativeSession
 
 COLD = 40_000_000
 """Tokens that a run says before it is worth a compiler's time."""

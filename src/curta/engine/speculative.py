@@ -14,7 +14,7 @@ import numpy as np
 
 from curta.compiler.model import Model
 from curta.engine.base import Engine, Ids, Mask, Session
-from curta.engine.native import Native
+from curta.engine.native_level import Native
 from curta.engine.plain import Plain
 from curta.errors import ProgramError, VerifyError
 

@@ -387,30 +387,20 @@ def static_address(expression: bytes) -> int | None:
         if at < len(expression):
             if expression[at] != PIECE:
                 return None
-            at, size = _leb(expression, at + 1)
-            end += size
+            reader = Reader(expression, at + 1, len(expression))
+            end, at = end + reader.unsigned(), reader.at
     return first
 
 
 def location(expression: bytes) -> tuple[str, int] | None:
     """Where something is, if that is one of three plain forms."""
     if expression[:2] == bytes([WASM_LOCATION, 0]):
-        at, index = _leb(expression, 2)
-        rest = expression[at:]
+        reader = Reader(expression, 2, len(expression))
+        index, rest = reader.unsigned(), expression[reader.at :]
         return ("local", index) if rest in (b"", bytes([STACK_VALUE])) else None
     if expression[:1] == bytes([FRAME_OFFSET]):
-        at, offset = _leb(expression, 1, signed=True)
-        return ("frame", offset) if at == len(expression) else None
+        reader = Reader(expression, 1, len(expression))
+        offset = reader.signed(32)
+        return ("frame", offset) if reader.at == reader.end else None
     address = static_address(expression)
     return None if address is None else ("memory", address)
-
-
-def _leb(content: bytes, at: int, *, signed: bool = False) -> tuple[int, int]:
-    """Where a number ends, and the number."""
-    value = shift = 0
-    while True:
-        byte = content[at]
-        value |= (byte & 127) << shift
-        at, shift = at + 1, shift + 7
-        if byte < 128:
-            return at, value - (1 << shift) if signed and byte & 64 else value

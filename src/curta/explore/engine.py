@@ -8,7 +8,6 @@ anew), found under a digest of the C; others are made when they are needed, and 
 from __future__ import annotations
 
 import lzma
-import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -16,7 +15,7 @@ from importlib import resources
 from pathlib import Path
 
 from curta.engine.model_cache import NATIVE
-from curta.engine.native import Native
+from curta.engine.native_level import Native
 from curta.engine.toolchain import find_zig, zig_environment
 from curta.errors import CompilerNotFoundError, ToolchainError
 from curta.machine.parts.operations import Extension
@@ -36,7 +35,6 @@ FLAGS = (
     *("-Wl,--strip-all", "-Wl,--export=malloc"),
     *(f"-Wl,--export=curta_{name}" for name in FUNCTIONS),
 )
-LONG_LITERAL = re.compile(r"INT64_C\((\d{19,})\)")
 QUOTED_LINES = 12
 
 
@@ -65,15 +63,8 @@ def machine_source(extensions: Sequence[Extension] = ()) -> str:
 
 
 def source_for_page(source: str) -> str:
-    """The C behind an allocator that a page can do with. Numbers beyond 64 bits, which gcc cuts off
-    and clang refuses, are cut off: sums go round at 2**64 (-fwrapv).
-    """
-    allocator = (resources.files("curta.explore") / "allocator.c").read_text(encoding="utf-8")
-    return allocator + LONG_LITERAL.sub(lambda match: cut_off(int(match[1])), source)
-
-
-def cut_off(number: int) -> str:
-    return f"INT64_C({(number + (1 << 63)) % (1 << 64) - (1 << 63)})"
+    """The C behind an allocator that a page can do with."""
+    return (resources.files("curta.explore") / "allocator.c").read_text(encoding="utf-8") + source
 
 
 def compiled(source: str) -> bytes:

@@ -19,7 +19,7 @@ from curta.compiler.compile import OnPass
 from curta.compiler.serialize import identity
 from curta.engine import LEVELS, Engine, Level, load, model_cache
 from curta.engine.model_cache import NATIVE, compile_cached
-from curta.engine.native import Library, Native
+from curta.engine.native_level import Library, Native
 from curta.errors import UserError
 from curta.machine.instructions import MOST_TOKENS
 from curta.machine.parts.operations import Extension, Operations

@@ -11,7 +11,7 @@ import pytest
 from curta import store
 from curta.compiler import Graph, Model, compile, equals
 from curta.engine import load
-from curta.engine.native import Native
+from curta.engine.native_level import Native
 from curta.errors import LimitError, UserError
 from curta.machine import weights
 from curta.machine.conversation import Conversation, ConversationLimits, Host

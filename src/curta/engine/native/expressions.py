@@ -272,10 +272,18 @@ def signed(factor: int, term: str, before: str) -> str:
 
 
 def size(number: int) -> str:
-    return literal(abs(number))
+    """A factor without its sign. Sums go round at 2**64 (-fwrapv), so of one that is larger the
+    lower 64 bits are enough; a compiler may refuse the others.
+    """
+    magnitude = abs(number)
+    if magnitude < 2**63:
+        return literal(magnitude)
+    return f"(int64_t)UINT64_C({magnitude % 2**64})"
 
 
 def literal(number: int) -> str:
+    if abs(number) >= 2**63:
+        raise CannotSpecialiseError(f"{number} is compared, and has more than 64 bits")
     return str(number) if abs(number) < 2**31 else f"INT64_C({number})"
 
 

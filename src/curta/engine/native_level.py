@@ -1,0 +1,233 @@
+"""Level 4: C generated from the weights, compiled once and kept."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from ctypes import c_int32, c_int64, c_void_p
+from functools import cached_property
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from curta.compiler.model import Model
+from curta.compiler.numbers import power_of_two
+from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
+from curta.engine.model_cache import cached_source
+from curta.engine.toolchain import Signatures, build_library, load_functions
+from curta.errors import RegionError, UserError
+from curta.settings import read_settings
+
+if TYPE_CHECKING:
+    from curta.engine.hot import Warming, Workshop
+
+FLAGS = ("-fwrapv", "-lm")
+LARGE = 1_000_000
+"""Characters of a source that would take a compiler too long with all of its optimisations."""
+
+
+def written_c(model: Model, **choices: bool) -> str:
+    """What writes the C is not imported where it is kept: a second run starts sooner."""
+    from curta.engine.native.emit import model_to_c
+
+    return model_to_c(model, **choices)
+
+
+class Native(Engine):
+    """Generated C behind the common interface."""
+
+    level: ClassVar[str] = "native"
+    chunk = 1 << 16
+
+    def __init__(self, model: Model, *, specialise: bool = True) -> None:
+        super().__init__(model)
+        source = cached_source(model, specialise, lambda: written_c(model, specialise=specialise))
+        self.library = Library(source)
+
+    @cached_property
+    def workshop(self) -> Workshop | None:
+        """What makes code that knows a program, if this model executes one."""
+        if read_settings().places == "off" or not self.library.has_places:
+            return None
+        from curta.engine.hot import Workshop
+
+        return Workshop(self)
+
+    def session(self) -> NativeSession:
+        _ = self.workshop  # before any clock runs
+        return NativeSession(self, self.library)
+
+    def residuals(self, ids: Sequence[int]) -> Residuals:
+        """The residual stream, as in blocks.py, from a second library that reports it; NaN where
+        attention finds no row that was filed.
+        """
+        prompt = self.check_prompt(ids)
+        library = Library(written_c(self.model, residuals=True))
+        session = NativeSession(self, library)
+        periods, width = 2 * len(self.model.plan["layers"]) + 1, self.model.plan["width"]
+        streams = np.zeros((len(prompt), periods, width))
+        for position, token in enumerate(prompt.tolist()):
+            session.feed(token)
+            library.stream(session.state, streams[position].ctypes.data)
+        return streams
+
+
+SIGNATURES: Signatures = {
+    "create": (c_void_p,),
+    "destroy": (None, c_void_p),
+    "feed": (c_int64, c_void_p, c_void_p, c_int64, c_void_p),
+    "take": (c_int64, c_void_p, c_void_p, c_int64, c_void_p),
+    "generate": (c_int64, c_void_p, c_int32, c_void_p, c_int64),
+    "bytes": (c_int64, c_void_p),
+    "exhausted": (c_int32, c_void_p),
+    "broken": (c_int32, *3 * [c_void_p]),
+    "follow": (c_int64, c_void_p, c_int32, c_void_p, c_void_p, c_int64),
+    "fields": (c_int32, c_void_p, c_void_p, c_int64, c_void_p),
+    "set_places": (None, c_void_p, c_void_p),
+    "placed": (c_int64, c_void_p),
+    "stream": (None, c_void_p, c_void_p),
+}
+"""What entry.c exports, as curta_create and so on; some of it in some libraries only."""
+
+
+class Library(SimpleNamespace):
+    """The compiled functions of one model."""
+
+    def __init__(self, source: str) -> None:
+        flags = (*FLAGS, "-O1") if len(source) > LARGE else FLAGS
+        path: Path = build_library(source, name="native", flags=flags)
+        super().__init__(**load_functions(path, "curta_", SIGNATURES))
+        self.source, self.path = source, path
+        self.has_places = hasattr(self, "fields")
+        if self.has_places:
+            self.field_count = int(self.fields(None, None, 0, None))
+
+
+class NativeSession(Session):
+    """One sequence: the state that the generated code keeps."""
+
+    engine: Native
+
+    def __init__(self, engine: Native, library: Library) -> None:
+        super().__init__(engine)
+        self.library = library
+        self.warming: Warming | None = None
+        self.goes_on = ""
+        """The run that this sequence goes on with, if another one began it: see Warming.program."""
+        self._state: int | None = library.create()
+        if not self._state:
+            raise RegionError("no memory left for the native engine's state")
+        self.check()
+
+    def fresh(self) -> NativeSession:
+        session = self.engine.session()
+        if self.warming is not None:
+            session.goes_on = self.warming.program
+        return session
+
+    def close(self) -> None:
+        """Give the memory back: nothing more is said.
+
+        An interruption while that is done in `__del__` would go unnoticed.
+        """
+        if self.warming is not None:
+            self.warming.close()
+        state, self._state = self._state, None
+        if state:
+            self.library.destroy(state)
+
+    def __del__(self) -> None:
+        if getattr(self, "_state", None):
+            self.close()
+
+    @property
+    def state(self) -> int:
+        """What the generated code is told to work on."""
+        if self._state is None:
+            raise UserError("this sequence was closed; begin another one (engine.session())")
+        return self._state
+
+    @property
+    def bytes(self) -> int:
+        """Memory that the sequence occupies."""
+        return int(self.library.bytes(self.state))
+
+    def _feed(self, token: int) -> int:
+        said = c_int32()
+        given = c_int32(token)
+        if self.warming is not None:
+            self.warming.given(np.array([token]))
+        self.library.feed(self.state, ctypes.byref(given), 1, ctypes.byref(said))
+        self.check()
+        return said.value
+
+    @property
+    def placed(self) -> int:
+        """How many tokens were said by code that knows the program."""
+        return 0 if self.warming is None else self.warming.placed
+
+    def feed_many(self, tokens: Sequence[int] | Ids) -> Ids:
+        """What the model says after each of the tokens that come next."""
+        return self.feed_checked(self.engine.check_ids(tokens))
+
+    def feed_checked(self, tokens: Ids) -> Ids:
+        """The same for ids that are in the vocabulary: the generated code looks no more."""
+        given, said = self._given(tokens), np.empty(len(tokens), dtype=np.int32)
+        taken = self.library.feed(self.state, given.ctypes.data, len(given), said.ctypes.data)
+        self.length += taken
+        self.check()
+        return said
+
+    def take(self, tokens: Ids) -> int:
+        """Take ids that are in the vocabulary; what the model says after the last of them."""
+        given, said = self._given(tokens), c_int32()
+        pointer = ctypes.byref(said)
+        begins = not self.length
+        self.length += self.library.take(self.state, given.ctypes.data, len(given), pointer)
+        self.check()
+        if begins and (workshop := self.engine.workshop) is not None:
+            from curta.engine.hot import Warming
+
+            self.warming = Warming(workshop, self, given)
+        return said.value
+
+    def _given(self, tokens: Ids) -> Ids:
+        """Tokens as they are passed on, if there is room for them in the sequence."""
+        given = np.ascontiguousarray(tokens, dtype=np.int32)
+        if self.length + len(given) > self.engine.max_tokens:
+            raise self.engine.too_long()
+        if self.warming is not None:
+            self.warming.given(given)
+        return given
+
+    def generate(self, first: int, count: int) -> Ids:
+        """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
+        first = self.engine.check_token(first)
+        if count < 1:
+            return np.zeros(0, dtype=np.int32)
+        if self.length + count - 1 > self.engine.max_tokens:
+            raise self.engine.too_long()
+        said = np.empty(count, dtype=np.int32)
+        if self.warming is not None:
+            length = self.warming.generate(first, said)
+        else:
+            length = self.library.generate(self.state, first, said.ctypes.data, count)
+        self.length += length - 1
+        return said[:length]
+
+    def check(self) -> None:
+        """Raise what stopped the last call."""
+        if self.library.exhausted(self.state):
+            raise RegionError(
+                f"position {self.length}: no memory left ({self.bytes:,} bytes in use); run fewer "
+                "tokens at once"
+            )
+        value, step = c_int64(), c_int32()
+        broken = self.library.broken(self.state, ctypes.byref(value), ctypes.byref(step))
+        if broken >= 0:
+            guard = self.engine.model.plan["guards"][broken]
+            promised = [guard["low"], guard["high"]]
+            actual = float(value.value * power_of_two(step.value))
+            raise broken_promise(guard["name"], self.length, f"{actual:.17g}", *promised)
