@@ -19,7 +19,7 @@ from curta.store import PACKAGED
 
 NOTHING_TO_DO_WITH_IT = {
     *("errors.py", "settings.py", "store.py"),
-    *("engine/model_cache.py", "engine/toolchain.py", "engine/trace_file.py"),
+    *("engine/toolchain.py", "engine/trace_file.py"),
 }
 """Imported with what makes the weights and their C."""
 
