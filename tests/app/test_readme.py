@@ -104,7 +104,7 @@ def test_the_commands_with_a_language_model_succeed_with_a_tiny_one(
         program, room, *arguments = shlex.split(line.removeprefix("$ ").split("  #")[0])
         if program != "curta" or room not in ("calc", "delegate"):
             continue
-        arguments = ["tiny" if "SmolLM2" in word else word for word in arguments]
+        arguments = ["tiny" if "Instruct" in word else word for word in arguments]
         command = "ask" if room == "calc" else arguments[0]
         given = [] if "--model" in arguments else ["--model", "tiny"]
         assert main([room, *arguments, *given, *SHORT[command]]) == 0, line
