@@ -169,10 +169,10 @@ def run_curta(request: dict[str, Any]) -> dict[str, Any]:
 def run_baked(request: dict[str, Any]) -> dict[str, Any]:
     """The same program as weights, which are made where this version of curta did not do so yet."""
     from curta import bake, load_baked
-    from curta.machine.weights import weights_key
+    from curta.machine.weights import native_key
 
     wasm = Path(request["wasm"])
-    key = weights_key() or "changed"
+    key = native_key() or "changed"
     path = wasm.with_suffix(f".{key[:8]}.safetensors")
     if not path.exists():
         made = bake(wasm)

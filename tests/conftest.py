@@ -60,8 +60,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def machine_read_once() -> Iterator[None]:
-    """The machine's weights are found by their graph, which takes ten seconds to build: a process
-    does so once. What is told of passes, or has extensions, does it anew.
+    """The machine's weights take a second or two to read: a process does so once. What is told of
+    passes, or has extensions, does it anew.
     """
     from curta.compiler import Model
     from curta.compiler.compile import OnPass

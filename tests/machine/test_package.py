@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 import curta
-from curta.engine.model_cache import NATIVE
+from curta.engine.model_cache import MODELS, NATIVE
 from curta.machine.machine import Machine
 from curta.machine.package import differences, package
-from curta.machine.weights import SOURCES, weights_key
+from curta.machine.weights import SOURCES, WEIGHTS, native_key, weights_key
 from curta.store import PACKAGED
 
 NOTHING_TO_DO_WITH_IT = {
@@ -24,9 +24,10 @@ NOTHING_TO_DO_WITH_IT = {
 """Imported with what makes the weights and their C."""
 
 
-def test_the_c_has_the_name_that_the_sources_give() -> None:
+def test_they_have_the_names_that_the_sources_give() -> None:
     """If not: python -m curta.machine.package"""
-    assert [path.stem for path in (PACKAGED / NATIVE.name).iterdir()] == [weights_key()]
+    named = {MODELS.name: weights_key(), NATIVE.name: native_key()}
+    assert {path.parent.name: path.stem for path in PACKAGED.rglob("*.xz")} == named
     assert len(list(PACKAGED.rglob("*.xz"))) == 2
 
 
@@ -37,7 +38,7 @@ def test_all_files_are_what_the_sources_give() -> None:
 
 def test_no_number_in_the_c_is_too_large_for_a_compiler() -> None:
     """gcc cuts such numbers off, clang refuses them."""
-    source = NATIVE.read(weights_key())
+    source = NATIVE.read(native_key())
     assert source is not None
     numbers = [int(digits) for digits in re.findall(rb"(?<!\bU)INT64_C\((\d+)\)", source)]
     assert 2**40 < max(numbers) < 2**63
@@ -61,19 +62,27 @@ def test_they_are_small() -> None:
     assert sum(path.stat().st_size for path in PACKAGED.rglob("*.xz")) < 1_000_000
 
 
-def test_all_that_the_graph_is_built_by_is_in_the_key() -> None:
+KEYS = {
+    "curta.machine.computer, curta.compiler": (WEIGHTS, {"errors.py"}),
+    "curta.machine.computer, curta.engine.native.emit": (SOURCES, NOTHING_TO_DO_WITH_IT),
+}
+
+
+@pytest.mark.parametrize("makers", KEYS)
+def test_all_that_they_are_made_by_is_in_the_key(makers: str) -> None:
+    sources, others = KEYS[makers]
     code = (
-        "import sys, curta.machine.computer, curta.engine.native.emit\n"
+        f"import sys, {makers}\n"
         "curta.machine.computer.build(())\n"
         "ours = [m for name, m in sys.modules.items() if name.startswith('curta')]\n"
         "print(*(module.__file__ for module in ours if module.__file__))"
     )
     said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     root = Path(curta.__file__).parent
-    keyed = {path for pattern in SOURCES for path in root.glob(pattern)}
+    keyed = {path for pattern in sources for path in root.glob(pattern)}
     imported = {Path(name) for name in said.stdout.split()}
     rest = {path.relative_to(root).as_posix() for path in imported - keyed}
-    assert {name for name in rest if not name.endswith("__init__.py")} == NOTHING_TO_DO_WITH_IT
+    assert {name for name in rest if not name.endswith("__init__.py")} == others
 
 
 def test_the_weights_have_the_name_that_the_sources_give(

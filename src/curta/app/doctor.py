@@ -127,9 +127,9 @@ def cache() -> str:
 def weights() -> str:
     """They are found if they were made by the sources that are here."""
     from curta.engine.model_cache import NATIVE
-    from curta.machine.weights import weights_key
+    from curta.machine.weights import native_key
 
-    if not NATIVE.has(weights_key()):
+    if not NATIVE.has(native_key()):
         raise UserError("the machine's, as these sources make them, are not there")
     return "the machine's came with curta, or are in the cache"
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,13 @@ from curta.compiler.linear_forms import partial_sums
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Mean, Restore, Retrieve
 from curta.compiler.numbers import Number, Range, short
-from curta.compiler.serialize import CONTENT, check_schema, graph_from_json, graph_to_json
+from curta.compiler.serialize import (
+    CONTENT,
+    check_schema,
+    graph_from_json,
+    graph_to_json,
+    identity_of_json,
+)
 from curta.compiler.weights import HeadPlan, LayerPlan, score_exponent
 from curta.errors import FileError, GraphError
 
@@ -40,14 +47,15 @@ Weights = dict[str, npt.NDArray[Any]]
 Plan = dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, repr=False)
 class Model:
     """A compiled program: an ordinary transformer and all that is known about it."""
 
     weights: Weights
     plan: Plan
     certificate: Certificate
-    graph: Graph
+    given_graph: Graph | dict[str, Any]
+    """The graph, or how it stands in a file: only who asks for it has to wait for it."""
 
     def __repr__(self) -> str:
         layers, width = len(self.plan["layers"]), self.plan["width"]
@@ -56,6 +64,22 @@ class Model:
     @property
     def vocabulary(self) -> list[str]:
         return list(self.plan["vocabulary"])
+
+    @cached_property
+    def graph(self) -> Graph:
+        """What the weights compute."""
+        given = self.given_graph
+        return given if isinstance(given, Graph) else graph_from_json(given)
+
+    @cached_property
+    def graph_json(self) -> dict[str, Any]:
+        given = self.given_graph
+        return graph_to_json(given) if isinstance(given, Graph) else given
+
+    @cached_property
+    def identity(self) -> str:
+        """Of what the weights compute: the same for all compilations of a graph."""
+        return identity_of_json(self.graph_json)
 
     @property
     def nonzero_weights(self) -> int:
@@ -70,7 +94,7 @@ class Model:
         """What the model file says beside its tensors: the metadata entry `curta`."""
         content: dict[str, Any] = {
             "version": FORMAT_VERSION,
-            "graph": graph_to_json(self.graph),
+            "graph": self.graph_json,
             "plan": self.plan,
             "certificate": self.certificate.as_json(),
         }
@@ -108,15 +132,18 @@ def load_model(path: str | Path) -> Model:
     return model_from_parts(str(path), weights, metadata)
 
 
-def model_from_bytes(content: bytes, name: str, graph: Graph | None = None) -> Model:
-    """The same from a file's content; the graph, where it is known, need not be read."""
+def kept_model(content: bytes, name: str, graph: Graph | None = None) -> Model:
+    """The same from content that curta keeps: the schema is its own, the graph may be known, and if
+    not, it is read when somebody asks for it.
+    """
     try:
         length = int.from_bytes(content[:8], "little")
         metadata = json.loads(content[8 : 8 + length])["__metadata__"]
         weights = safetensors.numpy.load(content)
     except (safetensors.SafetensorError, ValueError, KeyError) as error:
         raise FileError(f"{name}: not a complete safetensors file ({error})") from error
-    return model_from_parts(name, weights, metadata, graph)
+    kept = content_of(name, weights, metadata)
+    return model_of(weights, kept, graph or kept["graph"])
 
 
 def file_notes(path: str | Path, command: str = "curta build") -> dict[str, str]:
@@ -147,10 +174,26 @@ def reading(path: str | Path, command: str = "curta build") -> Iterator[Any]:
         ) from error
 
 
-def model_from_parts(
-    path: str, weights: Weights, metadata: dict[str, str], graph: Graph | None = None
-) -> Model:
+def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> Model:
     """The model, if version, digest and schema are right."""
+    content = content_of(path, weights, metadata)
+    check_schema(content, CONTENT, f"{path}: content")
+    try:
+        graph = graph_from_json(content["graph"])
+    except GraphError as error:
+        raise FileError(f"{path}: graph: {error}") from error
+    check_plan(path, content["plan"], graph)
+    check_tensors(path, content["plan"], weights)
+    return model_of(weights, content, graph)
+
+
+def model_of(weights: Weights, content: dict[str, Any], graph: Graph | dict[str, Any]) -> Model:
+    certificate = Certificate.from_json(content["certificate"])
+    return Model(weights, content["plan"], certificate, graph)
+
+
+def content_of(path: str, weights: Weights, metadata: dict[str, str]) -> dict[str, Any]:
+    """What a file says beside its tensors, if version and digest are right."""
     try:
         content = json.loads(metadata["curta"])
         version, claimed = content["version"], content.pop("digest")
@@ -167,16 +210,7 @@ def model_from_parts(
             f"{path}: weights, plan or certificate were changed after compilation (the digest "
             "does not match), so nothing is proved about them; build the file again"
         )
-    if graph is None:
-        check_schema(content, CONTENT, f"{path}: content")
-        try:
-            graph = graph_from_json(content["graph"])
-        except GraphError as error:
-            raise FileError(f"{path}: graph: {error}") from error
-    check_plan(path, content["plan"], graph)
-    check_tensors(path, content["plan"], weights)
-    certificate = Certificate.from_json(content["certificate"])
-    return Model(weights, content["plan"], certificate, graph)
+    return dict(content)
 
 
 def check_plan(path: str, plan: Plan, graph: Graph) -> None:

@@ -51,7 +51,11 @@ def graph_to_json(graph: Graph) -> dict[str, Any]:
 
 def identity(graph: Graph) -> str:
     """A digest of a resolved graph: of what its weights compute, however they are laid out."""
-    return hashlib.sha256(json.dumps(graph_to_json(graph)).encode()).hexdigest()
+    return identity_of_json(graph_to_json(graph))
+
+
+def identity_of_json(graph: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(graph).encode()).hexdigest()
 
 
 def graph_from_json(data: dict[str, Any]) -> Graph:

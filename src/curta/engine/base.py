@@ -19,7 +19,6 @@ import numpy.typing as npt
 
 from curta.compiler.model import Model
 from curta.compiler.numbers import integer, short
-from curta.compiler.serialize import identity
 from curta.errors import ProgramError, RegionError, TokenError
 
 Ids = npt.NDArray[np.int32]
@@ -135,7 +134,7 @@ class Engine(ABC):
     @cached_property
     def identity(self) -> str:
         """What the weights compute: the same for all compilations of a graph, at all levels."""
-        return identity(self.model.graph)
+        return self.model.identity
 
     # -- what users call ----------------------------------------------------------------------
 

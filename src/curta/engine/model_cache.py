@@ -8,7 +8,7 @@ from contextlib import suppress
 
 from curta.compiler import Graph, Model, compile
 from curta.compiler.compile import OnPass, checked_length
-from curta.compiler.model import model_from_bytes
+from curta.compiler.model import kept_model
 from curta.compiler.resolve import resolve
 from curta.compiler.serialize import graph_to_json
 from curta.errors import FileError
@@ -21,11 +21,16 @@ def compile_cached(graph: Graph, max_tokens: int, on_pass: OnPass | None = None)
     """The compiled graph, from the cache if it was compiled before."""
     length, resolved = checked_length(max_tokens), resolve(graph)
     key = model_key(resolved, length)
+    return cached_model(key, lambda: compile(graph, length, on_pass), resolved)
+
+
+def cached_model(key: str | None, make: Callable[[], Model], graph: Graph | None = None) -> Model:
+    """The model from the cache if it was made before. The graph need not be known."""
     with suppress(FileError):
         kept = MODELS.read(key)
         if kept is not None:
-            return model_from_bytes(kept, f"the model {key} in the cache", resolved)
-    model = compile(graph, length, on_pass)
+            return kept_model(kept, f"the model {key} in the cache", graph)
+    model = make()
     MODELS.keep(key, model.to_bytes())
     return model
 

@@ -19,7 +19,7 @@ from curta.engine.native_level import Native
 from curta.engine.toolchain import find_zig, zig_environment
 from curta.errors import CompilerNotFoundError, ToolchainError
 from curta.machine.parts.operations import Extension
-from curta.machine.weights import load_machine, weights_key
+from curta.machine.weights import load_machine, native_key
 from curta.store import Shelf, key_of
 
 PROGRAMS = Shelf("programs")
@@ -54,7 +54,7 @@ def engine_module(extensions: Sequence[Extension] = ()) -> bytes:
 
 def machine_source(extensions: Sequence[Extension] = ()) -> str:
     """The C of the machine, as the native level has it."""
-    kept = NATIVE.read(weights_key(extensions))
+    kept = NATIVE.read(native_key(extensions))
     if kept is not None:
         return kept.decode().partition("\n")[2]
     engine = load_machine("native", extensions)

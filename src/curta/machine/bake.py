@@ -104,13 +104,13 @@ class BakedMachine:
     def engine(self) -> Engine:
         """The weights, ready to run."""
         from curta.engine import load
-        from curta.machine.weights import load_weights, weights_key
+        from curta.machine.weights import load_weights, native_key
 
         if self.level == "reference":
             raise UserError("level 'reference' has no weights; take another level")
         if self._key is None:
             return load(self.model, self.level)
-        key = weights_key((), self._key.encode())
+        key = native_key((), self._key.encode())
         return load_weights(self.level, key, vocabulary(()), lambda: self.model)
 
     def talker(self) -> Talker:
@@ -178,12 +178,12 @@ class BakedMachine:
 
         The first run of the file would do it, but would have to read the weights first.
         """
-        from curta.machine.weights import load_weights, weights_key
+        from curta.machine.weights import load_weights, native_key
 
         before = identity(path)
         if file_notes(path, "curta bake").get(PROGRAM_NOTE) != self._note():
             raise FileError(f"{path} holds another program; save this one to it first")
-        key = weights_key((), file_digest(path).encode())
+        key = native_key((), file_digest(path).encode())
         if identity(path) == before:
             load_weights("native", key, vocabulary(()), lambda: self.model)
 

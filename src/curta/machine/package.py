@@ -14,19 +14,19 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from curta.compiler import compile
-from curta.engine.model_cache import MODELS, NATIVE, model_key
+from curta.engine.model_cache import MODELS, NATIVE
 from curta.engine.native.emit import model_to_c
 from curta.machine.computer import build
 from curta.machine.instructions import MOST_TOKENS
-from curta.machine.weights import weights_key, with_facts
+from curta.machine.weights import native_key, weights_key, with_facts
 from curta.store import PACKAGED
 
 
 def package() -> Iterator[tuple[Path, bytes]]:
     """The files, the weights first, made from the sources: nothing is taken from a cache."""
     model = compile(build(()), MOST_TOKENS)
-    yield PACKAGED / MODELS.name / f"{model_key(model.graph, MOST_TOKENS)}.xz", model.to_bytes()
-    yield PACKAGED / NATIVE.name / f"{weights_key()}.xz", with_facts(model, model_to_c(model))
+    yield PACKAGED / MODELS.name / f"{weights_key()}.xz", model.to_bytes()
+    yield PACKAGED / NATIVE.name / f"{native_key()}.xz", with_facts(model, model_to_c(model))
 
 
 def differences(files: dict[Path, bytes]) -> list[str]:

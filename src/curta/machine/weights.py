@@ -14,11 +14,10 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
-from curta.compiler import Model
+from curta.compiler import Model, compile
 from curta.compiler.compile import OnPass
-from curta.compiler.serialize import identity
 from curta.engine import LEVELS, Engine, Level, load, model_cache
-from curta.engine.model_cache import NATIVE, compile_cached
+from curta.engine.model_cache import NATIVE, cached_model
 from curta.engine.native_level import Library, Native
 from curta.errors import UserError
 from curta.machine.instructions import MOST_TOKENS
@@ -26,15 +25,16 @@ from curta.machine.parts.operations import Extension, Operations
 from curta.machine.vocabulary import vocabulary
 from curta.store import key_of, sources_digest
 
-SOURCES = (
-    *model_cache.SOURCES,
-    *("engine/base.py", "machine/parts/*.py", "machine/wasm/*.py", "machine/weights.py"),
+WEIGHTS = (
+    *("compiler/*.py", "machine/parts/*.py", "machine/wasm/*.py"),
     *(
         f"machine/{name}.py"
         for name in ("computer", "float_words", "instructions", "core_program", "vocabulary")
     ),
 )
-"""What the weights and their C are made by."""
+"""What the weights are made by."""
+SOURCES = (*WEIGHTS, *model_cache.SOURCES, "engine/base.py", "machine/weights.py")
+"""What they and their C are made by."""
 
 
 def load_machine(
@@ -51,7 +51,7 @@ def load_machine(
         return compiled
 
     names = vocabulary(Operations(extensions).names)
-    return load_weights(level, weights_key(extensions), names, model)
+    return load_weights(level, native_key(extensions), names, model)
 
 
 def load_weights(
@@ -85,28 +85,37 @@ def with_facts(model: Model, source: str) -> bytes:
     facts = {
         "max_tokens": model.certificate.max_tokens,
         "stops": sorted(model.plan["stops"]),
-        "identity": identity(model.graph),
+        "identity": model.identity,
     }
     return f"//{json.dumps(facts)}\n{source}".encode()
 
 
 def machine_model(extensions: Sequence[Extension] = (), on_pass: OnPass | None = None) -> Model:
-    """The compiled graph."""
+    """The compiled graph, without building it if that was done before."""
     from curta.machine.computer import build
 
-    return compile_cached(build(extensions), MOST_TOKENS, on_pass)
+    return cached_model(
+        weights_key(extensions), lambda: compile(build(extensions), MOST_TOKENS, on_pass)
+    )
 
 
-def weights_key(extensions: Sequence[Extension] = (), *parts: bytes) -> str | None:
-    """Changes whenever anything does that the weights or their C are made of.
+def weights_key(extensions: Sequence[Extension] = ()) -> str | None:
+    """Changes whenever anything does that the weights are made of.
 
     An extension may be anybody's code, so for it there is the graph that it builds.
     """
-    return key_of(sources_digest(*SOURCES), graph_digest(extensions) if extensions else b"", *parts)
+    return key_of(sources_digest(*WEIGHTS), graph_digest(extensions))
+
+
+def native_key(extensions: Sequence[Extension] = (), *parts: bytes) -> str | None:
+    """Changes whenever anything does that the C of the weights is made of."""
+    return key_of(sources_digest(*SOURCES), graph_digest(extensions), *parts)
 
 
 def graph_digest(extensions: Sequence[Extension]) -> bytes:
     """Of what the extensions build over the words of an instruction."""
+    if not extensions:
+        return b""
     from curta.compiler import Graph
     from curta.compiler.serialize import graph_to_json
     from curta.machine.parts.operations import Sources
