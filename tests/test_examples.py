@@ -24,6 +24,7 @@ def run(name: str, *arguments: str) -> str:
     return finished.stdout
 
 
+@pytest.mark.slow
 def test_teaching_a_model_to_call(tmp_path: Path) -> None:
     """All of it with a tiny model: the data, both adapters, the evaluation."""
     pytest.importorskip("peft")

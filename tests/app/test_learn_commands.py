@@ -115,6 +115,7 @@ def test_mistakes_are_one_line_and_exit_2(
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_a_run_from_the_command_line(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -94,7 +94,7 @@ def without_notes(model: Model) -> Model:
     }
     for layer in plan["layers"]:
         layer["units"] = [""] * len(layer["units"])
-    return replace(model, plan=plan, graph=Graph(plan["vocabulary"]))
+    return replace(model, plan=plan, given_graph=Graph(plan["vocabulary"]))
 
 
 def code(model: Model) -> str:

@@ -18,7 +18,7 @@ MAX_TOKENS = 64
 prompts = st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=12)
 searching = settings(
     deadline=None,
-    max_examples=60,
+    max_examples=25,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

@@ -14,13 +14,13 @@ from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
 
 import curta.engine.native.selector as selector
-from curta.compiler import Graph, Model, compile
+from curta.compiler import Graph, Model, Node, compile
 from curta.engine import Engine, load, native_level
 from curta.engine.model_cache import cached_source
 from curta.engine.native.emit import model_to_c
 from curta.engine.native_level import Native
 from curta.errors import CertificateError, RegionError
-from tests.support.executors import adder, executors, programs
+from tests.support.executors import Words, adder, executor, executors, programs
 from tests.support.random_graphs import TOKENS, graphs
 
 Outcome = tuple[list[int], str | None]
@@ -57,7 +57,7 @@ def same_outcome(model: Model, prompt: Sequence[int], count: int) -> Outcome:
 @given(graphs(), st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=8))
 @settings(
     deadline=None,
-    max_examples=30,
+    max_examples=20,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_random_programs(graph: Graph, prompt: list[int]) -> None:
@@ -75,7 +75,7 @@ def test_random_programs(graph: Graph, prompt: list[int]) -> None:
 @given(executors(), programs, st.sampled_from([[], [20], [21, 22]]))
 @settings(
     deadline=None,
-    max_examples=25,
+    max_examples=8,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_random_operations(graph: Graph, program: list[int], then: list[int]) -> None:
@@ -89,6 +89,23 @@ def test_random_operations(graph: Graph, program: list[int], then: list[int]) ->
         assume(SPECIALISED in model_to_c(model))
         general = same_outcome(model, prompt, 200)
     assert general[0][:30] == outcome(load(model, "evaluate"), prompt, 30)[0][:30]
+
+
+@pytest.mark.parametrize("back", [1, 2, 4, 7])
+@pytest.mark.parametrize("word", ["value", "place"])
+def test_what_the_token_alone_does_not_tell_is_found_where_it_was(word: str, back: int) -> None:
+    """By its position, in the row of a token that was said by code for places."""
+
+    def results(graph: Graph, words: Words) -> list[Node]:
+        there = graph.position - back
+        value = getattr(words, word)
+        found = graph.lookup(query=there, key=graph.position, value=value, missing="nearest")
+        return [words.value, found, 3 - 4 * words.value]
+
+    model = compile(executor(results, -1000, 1000), 256)
+    with all_are_programs():
+        said, _ = same_outcome(model, [0, 2, 0, 1, 0], 60)
+    assert said[:30] == outcome(load(model, "evaluate"), [0, 2, 0, 1, 0], 30)[0]
 
 
 def test_a_row_that_was_never_filed_delays_nothing() -> None:

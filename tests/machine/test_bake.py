@@ -85,6 +85,7 @@ def assert_says_what_the_reference_says(
     assert "trap4" in said
 
 
+@pytest.mark.slow
 def test_the_graph_of_a_baked_program_says_what_the_prompted_one_says() -> None:
     graph = resolve(build((), with_stores(PROGRAM).instructions))
     vocabulary = tuple(graph.tokens)

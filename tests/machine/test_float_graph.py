@@ -181,8 +181,19 @@ def assert_digits(of: str, name: str, words: list[int], said: list[Numbers], at:
     assert found == (intended or [0] * len(said)), words
 
 
-@pytest.mark.parametrize("name", BY_DIGITS)
-@pytest.mark.parametrize("of", FORMATS)
+BESIDE = (("f32", "div"), ("f64", "sqrt"))
+
+
+@pytest.mark.parametrize(
+    ("of", "name"),
+    [
+        *(("f64", "div"), ("f32", "sqrt")),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (("f32", "div"), ("f64", "sqrt"))
+        ),
+    ],
+)
 def test_no_digits_lead_to_a_wrong_result(of: str, name: str) -> None:
     """Those of another quotient, right ones of which one is changed, and right ones: the result is
     right, or digits are wanted."""

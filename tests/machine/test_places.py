@@ -117,6 +117,7 @@ def generate_plainly(session: NativeSession, first: int, count: int) -> Ids:
 PLAIN = NativeSession.generate
 
 
+@pytest.mark.slow
 def test_a_program_of_many_kinds(
     now: Machine, mixture: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

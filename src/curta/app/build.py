@@ -55,10 +55,7 @@ class Report:
 
 def run(options: Options) -> int:
     """Compile the program and write the file or folder."""
-    from curta.engine.model_cache import compile_cached
-
-    graph, default = find_graph(options.name)
-    model = compile_cached(graph, default if options.max_tokens is None else options.max_tokens)
+    model = find_model(options.name, options.max_tokens)
     try:
         write(model, options.emit, Path(options.output))
     except OSError as error:
@@ -80,17 +77,25 @@ def write(model: Model, emit: str, path: Path) -> None:
         path.write_text(model_to_c(model), encoding="utf-8")
 
 
+def find_model(name: str, max_tokens: int | None = None) -> Model:
+    """The machine, or what a graph of the gallery or of a Python file compiles to."""
+    from curta.engine.model_cache import compile_cached
+
+    if name != MACHINE:
+        graph, default = find_graph(name)
+        return compile_cached(graph, default if max_tokens is None else max_tokens)
+    from curta.machine.computer import build
+    from curta.machine.weights import machine_model
+
+    return machine_model() if max_tokens is None else compile_cached(build(), max_tokens)
+
+
 def find_graph(name: str) -> tuple[Graph, int]:
-    """The machine, a graph of the gallery, or the one that a Python file builds."""
+    """A graph of the gallery, or the one that a Python file builds, and how long it may speak."""
     from curta.compiler.compile import DEFAULT_MAX_TOKENS
     from curta.gallery import find_program
     from curta.gallery.own import own_graph
 
-    if name == MACHINE:
-        from curta.machine.computer import build
-        from curta.machine.instructions import MOST_TOKENS
-
-        return build(), MOST_TOKENS
     if name.endswith(".py"):
         return own_graph(name), DEFAULT_MAX_TOKENS
     program = find_program(name)

@@ -39,7 +39,7 @@ def walk(seed: int, budget: Budget, operators: float) -> str:
         text, state = text + character, following[character]
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=25)
 @given(st.integers(0, 10**9), st.sampled_from([0.2, 0.5, 0.8]))
 def test_what_is_complete_can_be_parsed(seed: int, operators: float) -> None:
     for budget in (SMALL, Budget()):

@@ -20,15 +20,15 @@ from curta.machine.loaded import ORIGIN, ROW, LoadedProgram
 from curta.machine.talkers import SessionTalker, Talker
 from curta.machine.vocabulary import AWAIT, LAST, START, TOKENS
 
-LONGEST = 5000
+LONGEST = 1000
 
 
 @cache
 def counting() -> Model:
-    """Says one more than it heard, up to 3000, and then waits; after `start`, it waits at once."""
+    """Says one more than it heard, up to 300, and then waits; after `start`, it waits at once."""
     graph = Graph(TOKENS)
     number = graph.feature("number", {token: place for place, token in enumerate(LAST)})
-    done = equals(number, 3000) + graph.is_token(START)
+    done = equals(number, 300) + graph.is_token(START)
     graph.emit(LAST, number + 1, when=graph.constant(1) - done)
     graph.emit_token(AWAIT, when=done)
     graph.stop_after(AWAIT)
@@ -51,8 +51,8 @@ def said(talker: Talker, given: list[int], most: int = 4000) -> list[int]:
 def test_turns_follow_each_other(kind: int) -> None:
     talker = talkers()[kind]
     last = FIRST_LAST
-    assert said(talker, [last + 2990]) == [*range(last + 2991, last + 3001), AWAIT_ID]
-    assert said(talker, [last + 2998]) == [last + 2999, last + 3000, AWAIT_ID]
+    assert said(talker, [last + 290]) == [*range(last + 291, last + 301), AWAIT_ID]
+    assert said(talker, [last + 298]) == [last + 299, last + 300, AWAIT_ID]
     assert said(talker, [last + 10], most=3) == [last + 11, last + 12, last + 13]
     assert said(talker, [], most=2) == [last + 14, last + 15]
     assert talker.max_tokens == LONGEST
@@ -63,8 +63,8 @@ def test_conversations_stop_where_the_certificate_does(kind: int) -> None:
     copies = np.zeros(LONGEST, ROW)  # each of them ends with the digit that is said
     program = LoadedProgram(copies, (), {}, (), np.zeros(0, ORIGIN), baked=True)
     conversation = Conversation(talkers()[kind], program, Host(), ConversationLimits())
-    conversation.begin()  # says 1, 2, ... 3000
-    with pytest.raises(LimitError, match=r"5,000 tokens, the longest that the machine is cert"):
+    conversation.begin()  # says 1, 2, ... 300
+    with pytest.raises(LimitError, match=r"1,000 tokens, the longest that the machine is cert"):
         conversation.invoke(1)
     assert conversation.figures.tokens == LONGEST
 
@@ -85,7 +85,7 @@ def test_the_second_time_neither_graph_nor_model_is_needed(
     assert isinstance(second, weights.CachedNative)
     assert second.max_tokens == LONGEST
     assert second.stops == first.stops
-    prompt = [FIRST_LAST + 2000]
+    prompt = [FIRST_LAST + 200]
     assert second.run(prompt, 100).tolist() == first.run(prompt, 100).tolist()
     monkeypatch.setattr(weights, "machine_model", lambda *_: counting())
     assert second.model is counting()

@@ -411,6 +411,7 @@ def test_a_step_that_is_too_small_is_refuted() -> None:
         prove_recurrence("takes_root", 2, beside=128)
 
 
+@pytest.mark.slow  # half a minute of z3
 @pytest.mark.parametrize("name", KINDS)
 def test_after_eight_digits_none_is_wanted(name: str) -> None:
     """Then the rest is below `ENOUGH` steps: of a root r it is (r - q) * (r + q)."""

@@ -13,7 +13,7 @@ Evaluation is by demand: the factor of a gate that cannot open is never looked a
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from operator import itemgetter
@@ -89,6 +89,7 @@ class Case:
         self.intervals = Intervals(pool, facts.bounds)
         self.under_hit: dict[int, Self] = {}
         self.fixed = {total: low for total, (low, high) in facts.bounds.items() if low == high}
+        self.begin_fixed = {total.terms[0][0] for total in self.fixed}
 
     def under(self, facts: Facts) -> Self:
         """The same values under other facts."""
@@ -272,6 +273,8 @@ class Case:
 
     def settled(self, total: Sum) -> Sum:
         """The same, with what is known to be a constant as that."""
+        if self.begin_fixed.isdisjoint(value for value, _ in total.terms):
+            return total
         for known, number in self.fixed.items():
             if slope := proportion(total, known):
                 total = total.plus(known, -slope).plus(constant(simplify(slope * number)))
@@ -426,3 +429,21 @@ class Case:
             return self.pool.steps(argument, jumps, ONE)
         units = tuple((place, divided(h, height)) for place, h in jumps)
         return scaled(self.pool.steps(argument, units, ONE), height)
+
+
+def common(cases: list[Case], known: Iterable[tuple[ValueId, Sum]]) -> Facts:
+    """What holds in all of these cases; these numbers do."""
+    first = cases[0].facts
+    equal = {v: total for v, total in known if total.constant is not None}
+    equal |= {
+        v: total
+        for v, total in first.equal.items()
+        if all(case.facts.equal.get(v) == total for case in cases)
+    }
+    bounds = {}
+    for total, (low, high) in first.bounds.items():
+        ranges = [case.facts.bounds.get(total) for case in cases]
+        if all(ends is not None for ends in ranges):
+            held = [ends for ends in ranges if ends is not None]
+            bounds[total] = min(low for low, _ in held), max(high for _, high in held)
+    return Facts(equal, bounds, first.hits)

@@ -18,7 +18,7 @@ from itertools import accumulate
 
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Cut
-from curta.engine.native.case import Case, Facts
+from curta.engine.native.case import Case, Facts, common
 from curta.engine.native.changes import Change, Changes
 from curta.engine.native.choice import whole_vertex
 from curta.engine.native.classes import class_facts, numbers_over, quiet_stretch, token_classes
@@ -144,6 +144,7 @@ class Places:
         self.tables = self.fields_in_tables()
         self.fields = self.fields_by_name()
         self.check_rows()
+        self.check_track()
 
     # -- the beginning --------------------------------------------------------------------------
 
@@ -228,6 +229,19 @@ class Places:
             for event in self.routine.events[self.border :]
         ):
             raise NotWorthItError
+
+    def check_track(self) -> None:
+        """When the code is left, what its tokens file by position is computed from them alone."""
+        filed = [
+            member.total
+            for rows in self.routine.rows
+            if rows.by_position
+            for member in rows.members.values()
+        ]
+        for value in self.pool.reachable(filed):
+            definition = self.pool.definition(value)
+            if isinstance(definition, Total | FetchedValue | FetchedKey | PositionValue):
+                raise NotWorthItError
 
     def fields_in_tables(self) -> list[tuple[ValueId, str | Rises, Sum]]:
         """Values that may be fields: what they are found by, and the number that is looked up."""
@@ -382,14 +396,24 @@ class Places:
         """What look-ups by fixed distances find at the token after a moment."""
         known = {v for total in moment.case.facts.equal.values() for v, _ in total.terms}
         found = {}
-        for value, entry in enumerate(self.pool.entries):
-            distance = self.distance_of(value)
-            if 1 <= distance <= len(moment.taken) and isinstance(entry.definition, FetchedValue):
-                number, name = entry.definition.look_up, entry.definition.member
-                filed = self.pool.rows_behind(number).members[name].total
+        for value, distance, filed in self.behind:
+            if distance <= len(moment.taken):
                 left = moment.taken[distance - 1].sum(filed)
                 if self.is_named(left):
                     found[value] = self.changes.without_cuts(left, known)
+        return found
+
+    @cached_property
+    def behind(self) -> list[tuple[ValueId, int, Sum]]:
+        """Values that were filed a fixed distance back, how far back, and what was filed."""
+        found = []
+        for value, entry in enumerate(self.pool.entries):
+            if isinstance(entry.definition, FetchedValue):
+                number, name = entry.definition.look_up, entry.definition.member
+                distance = self.routine.distances.get(number) or 0
+                if distance >= 1:
+                    filed = self.pool.rows_behind(number).members[name].total
+                    found.append((value, distance, filed))
         return found
 
     def is_named(self, total: Sum) -> bool:
@@ -397,13 +421,6 @@ class Places:
         return all(
             v == CONSTANT or isinstance(self.pool.definition(v), Parameter) for v, _ in total.terms
         )
-
-    def distance_of(self, value: ValueId) -> int:
-        """How far back a value was filed; 0 if it is of this token, or no such value."""
-        definition = self.pool.entries[value].definition
-        if not isinstance(definition, FetchedValue):
-            return 0
-        return self.routine.distances.get(definition.look_up) or 0
 
     def moved(self, moment: Moment, grown: Sum) -> Moment:
         """The same once the place has moved on."""
@@ -476,21 +493,3 @@ class Places:
                     raise NotWorthItError
                 case = Exact(self.pool, self.changes.kept(case.facts, self.changes.of(act)))
         return acts, replace(moment, case=case)
-
-
-def common(cases: list[Case], signature: Signature) -> Facts:
-    """What holds in all of these cases."""
-    first = cases[0].facts
-    equal = {v: total for v, total in signature if total.constant is not None}
-    equal |= {
-        v: total
-        for v, total in first.equal.items()
-        if all(case.facts.equal.get(v) == total for case in cases)
-    }
-    bounds = {}
-    for total, (low, high) in first.bounds.items():
-        ranges = [case.facts.bounds.get(total) for case in cases]
-        if all(ends is not None for ends in ranges):
-            known = [ends for ends in ranges if ends is not None]
-            bounds[total] = min(low for low, _ in known), max(high for _, high in known)
-    return Facts(equal, bounds, first.hits)

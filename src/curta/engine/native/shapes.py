@@ -11,6 +11,7 @@ where it jumps, if its slopes cancel: f(u) = sum of the jumps at places up to u.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import accumulate, pairwise
 
 from curta.compiler.numbers import Number
 
@@ -28,17 +29,13 @@ def jumps_of(bends: Iterable[tuple[int, Number]]) -> Jumps | None:
     turns: dict[int, Number] = {}
     for place, coefficient in bends:
         turns[place] = turns.get(place, 0) + coefficient
-    jumps: list[tuple[int, Number]] = []
-    slope: Number = 0
     places = sorted(turns)
-    for place, following in zip(places, [*places[1:], places[-1] + 1], strict=True):
-        slope += turns[place]
-        if slope == 0:
-            continue
-        if place == places[-1] or len(jumps) + following - place > MOST_JUMPS:
-            return None
-        jumps += [(u + 1, slope) for u in range(place, following)]
-    return tuple(jumps)
+    *slopes, last = accumulate(turns[place] for place in places)
+    pieces = zip(pairwise(places), slopes, strict=True)
+    rising = [(a, b, slope) for (a, b), slope in pieces if slope]
+    if last or sum(b - a for a, b, _ in rising) > MOST_JUMPS:
+        return None
+    return tuple((u + 1, slope) for a, b, slope in rising for u in range(a, b))
 
 
 def staircase_of(jumps: Jumps) -> tuple[int, int, int] | None:
