@@ -20,7 +20,7 @@ from curta.machine.loaded import ORIGIN, ROW, LoadedProgram
 from curta.machine.talkers import SessionTalker, Talker
 from curta.machine.vocabulary import AWAIT, LAST, START, TOKENS
 
-LONGEST = 1000
+LONGEST = 500
 
 
 @cache
@@ -42,7 +42,7 @@ def talkers() -> list[Talker]:
     return [SessionTalker(native.session()), SessionTalker(hull.session())]
 
 
-def said(talker: Talker, given: list[int], most: int = 4000) -> list[int]:
+def said(talker: Talker, given: list[int], most: int = 400) -> list[int]:
     chunks = list(talker.talk(np.array(given, dtype=np.int32), most))
     return np.concatenate(chunks).tolist()
 
@@ -64,7 +64,7 @@ def test_conversations_stop_where_the_certificate_does(kind: int) -> None:
     program = LoadedProgram(copies, (), {}, (), np.zeros(0, ORIGIN), baked=True)
     conversation = Conversation(talkers()[kind], program, Host(), ConversationLimits())
     conversation.begin()  # says 1, 2, ... 300
-    with pytest.raises(LimitError, match=r"1,000 tokens, the longest that the machine is cert"):
+    with pytest.raises(LimitError, match=r"500 tokens, the longest that the machine is cert"):
         conversation.invoke(1)
     assert conversation.figures.tokens == LONGEST
 
