@@ -15,14 +15,15 @@ BELOW = {
     "engine": {"compiler"},
     "gallery": {"compiler"},
     "machine": {"compiler", "engine"},
+    "export": {"compiler"},
     "learn": set(),
     "delegate": {"engine", "machine"},
     "hybrid": {"compiler", "engine", "gallery", "machine", "delegate"},
     "explore": {"compiler", "engine", "gallery", "machine"},
 }
 HEAVY = {
-    "torch": {"engine", "learn", "delegate", "hybrid"},
-    "transformers": {"delegate", "hybrid"},
+    "torch": {"engine", "export", "learn", "delegate", "hybrid"},
+    "transformers": {"delegate", "export", "hybrid"},
     "peft": {"delegate"},
     "jax": {"learn", "app"},
     "equinox": {"learn"},

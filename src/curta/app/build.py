@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -26,15 +24,15 @@ class Options(AsJson):
 
     name:       a program of the gallery, FILE.py with a function build() that returns a Graph, or
                 machine: the weights with which curta run runs any program
-    output:     a file; a folder for torch
-    emit:       the model file; the C that the native engine compiles; or a folder with the model
-                file and a PyTorch module that needs nothing of curta
+    output:     a file; a folder for torch and hf
+    emit:       the model file; the C that the native engine compiles; or a folder that needs
+                nothing of curta: for PyTorch alone, or for Hugging Face's transformers
     max_tokens: the length to certify (the program's)
     """
 
     name: str = word("NAME")
     output: str = option(short="-o", metavar="OUT")
-    emit: Literal["safetensors", "c", "torch"] = "safetensors"
+    emit: Literal["safetensors", "c", "torch", "hf"] = "safetensors"
     max_tokens: int | None = None
 
 
@@ -70,7 +68,13 @@ def write(model: Model, emit: str, path: Path) -> None:
     if emit == "safetensors":
         model.save(path)
     elif emit == "torch":
+        from curta.export import write_torch
+
         write_torch(model, path)
+    elif emit == "hf":
+        from curta.export import write_huggingface
+
+        write_huggingface(model, path)
     else:
         from curta.engine.native.emit import model_to_c
 
@@ -100,22 +104,3 @@ def find_graph(name: str) -> tuple[Graph, int]:
         return own_graph(name), DEFAULT_MAX_TOKENS
     program = find_program(name)
     return program.build(), program.max_tokens
-
-
-def write_torch(model: Model, folder: Path) -> None:
-    """The weights beside the module that loads them: runs with torch and safetensors alone."""
-    for token in model.vocabulary:
-        if token.splitlines() != [token]:
-            raise UserError(f"token {token!r}: vocabulary.txt has one line per token; rename it")
-    source = Path(__file__).parent.parent / "engine" / "transformer.py"
-    folder.mkdir(parents=True, exist_ok=True)
-    shutil.copyfile(source, folder / "transformer.py")
-    (folder / "model.safetensors").write_bytes(model.to_bytes())
-    limits = {
-        "max_tokens": model.certificate.softmax_tokens,
-        "stops": model.plan["stops"],
-        "promises": model.plan["guards"],
-    }
-    (folder / "limits.json").write_text(json.dumps(limits, indent=1), encoding="utf-8")
-    vocabulary = "".join(f"{token}\n" for token in model.vocabulary)
-    (folder / "vocabulary.txt").write_text(vocabulary, encoding="utf-8")
