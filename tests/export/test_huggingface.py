@@ -70,7 +70,7 @@ def test_logits_and_streams_are_those_of_the_plain_level(attention: str, tmp_pat
 def test_a_batch_padded_on_the_left_says_what_each_says_alone(tmp_path: Path) -> None:
     write_huggingface(model_of("addition"), tmp_path)
     model = opened(tmp_path)
-    words = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    words = transformers.AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=True)
     encode = PROGRAMS["addition"].encode
     texts = ["".join(encode(text)) for text in ("1 + 1", "99999 + 1", "123 + 4567")]
     alone = [said(model, words(text).input_ids) for text in texts]
@@ -83,7 +83,7 @@ def test_a_batch_padded_on_the_left_says_what_each_says_alone(tmp_path: Path) ->
 
 def test_the_tokenizer_has_the_words_and_nothing_else(tmp_path: Path) -> None:
     write_huggingface(model_of("dyck1"), tmp_path)
-    words = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    words = transformers.AutoTokenizer.from_pretrained(tmp_path, trust_remote_code=True)
     ids = words("(()").input_ids
     assert [model_of("dyck1").vocabulary[n] for n in ids] == ["(", "(", ")"]
     assert words("( ( )").input_ids == ids
@@ -116,7 +116,7 @@ def test_the_command_writes_it_and_it_needs_nothing_of_curta(tmp_path: Path) -> 
     code = (
         "import sys; sys.modules['curta'] = None\n"
         "from transformers import AutoModelForCausalLM, AutoTokenizer\n"
-        "words = AutoTokenizer.from_pretrained('dyck1')\n"
+        "words = AutoTokenizer.from_pretrained('dyck1', trust_remote_code=True)\n"
         "model = AutoModelForCausalLM.from_pretrained('dyck1', trust_remote_code=True)\n"
         "ids = words('(())', return_tensors='pt').input_ids\n"
         "print(words.decode(model.generate(ids, max_new_tokens=20)[0, ids.shape[1]:]))"

@@ -25,14 +25,14 @@ class Options(AsJson):
     name:       a program of the gallery, FILE.py with a function build() that returns a Graph, or
                 machine: the weights with which curta run runs any program
     output:     a file; a folder for torch and hf
-    emit:       the model file; the C that the native engine compiles; or a folder that needs
-                nothing of curta: for PyTorch alone, or for Hugging Face's transformers
+    emit:       the model file; the C that the native engine compiles; or what needs nothing of
+                curta: a folder for PyTorch or for Hugging Face's transformers, or an ONNX file
     max_tokens: the length to certify (the program's)
     """
 
     name: str = word("NAME")
     output: str = option(short="-o", metavar="OUT")
-    emit: Literal["safetensors", "c", "torch", "hf"] = "safetensors"
+    emit: Literal["safetensors", "c", "torch", "hf", "onnx"] = "safetensors"
     max_tokens: int | None = None
 
 
@@ -71,6 +71,10 @@ def write(model: Model, emit: str, path: Path) -> None:
         from curta.export import write_torch
 
         write_torch(model, path)
+    elif emit == "onnx":
+        from curta.export.onnx import write_onnx
+
+        write_onnx(model, path)
     elif emit == "hf":
         from curta.export import write_huggingface
 

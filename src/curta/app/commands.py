@@ -81,6 +81,7 @@ NEEDED = {
 """The extras of curta that commands or groups cannot do without."""
 EXTRAS = {
     "explore": ("elftools",),
+    "export": ("onnx", "onnxruntime"),
     "torch": ("torch",),
     "learn": ("jax", "equinox", "optax", "jaxtyping", "matplotlib", "pyarrow"),
     "delegate": ("torch", "transformers", "peft", "accelerate", "gguf", "llguidance"),

@@ -15,6 +15,7 @@ from curta.terminal import AsJson
 
 OPTIONAL = {
     "explore": "curta explore of C and C++",
+    "export": "curta build --emit onnx",
     "torch": "level plain, and PyTorch modules",
     "learn": "curta learn, on JAX",
     "delegate": "language models that calculate",
