@@ -33,7 +33,7 @@ from curta.delegate.training.kept import metrics
 MIX = Mix(train=5_600, valid=40, test=400, negatives=0.25, arithmetic=0.08, digits=(1, 8))
 SHORTEST_OF_GSM8K = 500
 CONFIG = TrainingConfig(
-    steps=1_200, batch=4, learning_rate=8e-4, warmup=60, last_blocks=20, rank=16, alpha=32,
+    steps=2_200, batch=4, learning_rate=8e-4, warmup=60, last_blocks=20, rank=16, alpha=32,
     longest=220, checkpoint=100,
 )  # fmt: skip
 WEIGHTS = "adapter_model.safetensors"
