@@ -46,7 +46,7 @@ class Writer:
     def number(self, value: float) -> str:
         return self.constant(f"number {value!r}", np.float64(value))
 
-    def add(self, operation: str, *inputs: str, name: str = "", **attributes: object) -> str:
+    def add(self, operation: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         output = name or f"{operation} {len(self.nodes)}"
         self.nodes.append(helper.make_node(operation, inputs, [output], **attributes))
         return output
