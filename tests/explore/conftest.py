@@ -14,7 +14,7 @@ from curta.explore.pages import machine_page
 from curta.explore.program import Asked, ExploredProgram
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "chrome")
-LONGEST = 180_000
+LONGEST = 600_000
 """Milliseconds: cores are shared."""
 
 MIXED = r"""
