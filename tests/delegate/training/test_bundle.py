@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,6 +41,22 @@ def test_it_is_what_the_committed_settings_make() -> None:
     layers = {name.partition(".lora_")[0] for name in held}
     assert len(layers) == len(settings["target_modules"]) == len(held) / 2
     assert {int(name.split(".")[4]) for name in layers} == set(range(10, 30))
+
+
+def test_the_command_makes_data_and_trains_by_its_settings(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[Any] = []
+    monkeypatch.setattr(bundle.data, "run", given.append)
+    monkeypatch.setattr(bundle.train, "run", given.append)
+    monkeypatch.setattr(bundle, "write", lambda run, place: None)
+    monkeypatch.setattr(bundle, "card", lambda place, run, evaluations: "a card")
+    monkeypatch.setattr(models, "BUNDLED", {SMOLLM2: tmp_path})
+    assert bundle.main([str(tmp_path / "made"), "--gsm8k", "train.jsonl"]) == 0
+    made, trained = given
+    assert (made.out, made.mix, made.gsm8k) == (trained.data, bundle.MIX, "train.jsonl")
+    assert (trained.first_stage, trained.model) == (bundle.CONFIG, SMOLLM2)
+    assert (tmp_path / "README.md").read_text() == "a card"
 
 
 def test_which_adapter_is_meant() -> None:

@@ -51,10 +51,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     made, run = given.folder / "data", given.folder / "run"
     if not made.exists():
-        options = data.Options(str(made), MIX, given.gsm8k, most_annotated=SHORTEST_OF_GSM8K)
-        data.run(options)
+        shortest = SHORTEST_OF_GSM8K
+        data.run(data.Options(out=str(made), mix=MIX, gsm8k=given.gsm8k, most_annotated=shortest))
     if not given.as_it_is:
-        train.run(train.Options(SMOLLM2, str(made), str(run), first_stage=CONFIG))
+        train.run(train.Options(model=SMOLLM2, data=str(made), out=str(run), first_stage=CONFIG))
     place = models.BUNDLED[SMOLLM2]
     write(run, place)
     (place / "README.md").write_text(card(place, run, given.evaluation or ()), encoding="utf-8")
