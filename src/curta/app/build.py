@@ -25,14 +25,15 @@ class Options(AsJson):
     name:       a program of the gallery, FILE.py with a function build() that returns a Graph, or
                 machine: the weights with which curta run runs any program
     output:     a file; a folder for torch and hf
-    emit:       the model file; the C that the native engine compiles; or what needs nothing of
-                curta: a folder for PyTorch or for Hugging Face's transformers, or an ONNX file
+    emit:       the model file; the C that the native engine compiles; what needs nothing of
+                curta: a folder for PyTorch or for Hugging Face's transformers, an ONNX file; or
+                the circuit, as JSON
     max_tokens: the length to certify (the program's)
     """
 
     name: str = word("NAME")
     output: str = option(short="-o", metavar="OUT")
-    emit: Literal["safetensors", "c", "torch", "hf", "onnx"] = "safetensors"
+    emit: Literal["safetensors", "c", "torch", "hf", "onnx", "circuit"] = "safetensors"
     max_tokens: int | None = None
 
 
@@ -75,6 +76,10 @@ def write(model: Model, emit: str, path: Path) -> None:
         from curta.export.onnx import write_onnx
 
         write_onnx(model, path)
+    elif emit == "circuit":
+        from curta.export.circuit import write_circuit
+
+        write_circuit(model, path)
     elif emit == "hf":
         from curta.export import write_huggingface
 
