@@ -40,7 +40,7 @@ def main() -> None:
         native_rows,
     )
     print_table(
-        "The four levels on the same sequence (tok/s)",
+        "The levels on the same sequence (tok/s)",
         ["program", "tokens", *LEVELS],
         [level_speeds(p, m, 300 if quick else 1000) for p, m in models.values()],
     )
