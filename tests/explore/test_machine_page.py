@@ -242,6 +242,14 @@ def test_a_link_leads_to_a_token(opened: Open, mixed: Path, page: Any) -> None:
     assert not linked.wrong
 
 
+def test_a_token_asked_for_twice_is_shown(page: Any) -> None:
+    """The second time the first one's answer is still on its way."""
+    start = page.evaluate("page.figures.promptLength")
+    go(page, start)
+    page.evaluate(f"Promise.all([go({start + 9}), go({start + 9})])")
+    assert page.evaluate("page.view.position") == start + 9
+
+
 LONG = """
 static volatile int table[64];
 int main(void) {

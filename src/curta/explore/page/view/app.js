@@ -16,22 +16,19 @@ function ask(kind, given = {}) {
 
 /* -- where it is ---------------------------------------------------------------------------- */
 
-let newest = 0;
-
-async function go(position, options = {}) {
+async function go(position) {
     if (!page.figures || !(position >= 0)) return;
-    const mine = ++newest;
     position = Math.max(0, Math.min(Math.round(position), page.figures.length - 1));
     page.position = position;
     drawScrubber();
-    if (page.isBusy && !options.force) { // the latest is shown when the answer is there
+    if (page.isBusy) { // the latest is shown when the answer is there
         page.wanted = position;
         return;
     }
     page.isBusy = true;
     try {
         const view = await ask("view", { position, memory: memoryWindow() });
-        if (mine === newest || page.isPlaying) show(view);
+        if (position === page.position || page.isPlaying) show(view);
     } finally {
         page.isBusy = false;
     }
