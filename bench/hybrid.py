@@ -21,11 +21,11 @@ from curta.delegate import models
 from curta.hybrid.arithmetic import Arithmetic, Operation
 from curta.hybrid.evaluation import padded
 from curta.hybrid.features import prompt
-from curta.hybrid.model import UnitModel
 from curta.hybrid.numbers import Number
 from curta.hybrid.questions import integer
 from curta.hybrid.router import Layers, Router
 from curta.hybrid.saved import Settings
+from curta.hybrid.unit import UnitModel
 from report import print_machine, print_table, spread
 
 TEXTS = {

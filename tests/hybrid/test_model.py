@@ -1,172 +1,358 @@
-"""A model with a unit: bit for bit what it was where nothing fires, exact where something does."""
+"""The joint model: what it says is what its definition says, and whatever differs is found."""
 
 from __future__ import annotations
 
-from itertools import pairwise
+import dataclasses
+import subprocess
+import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 pytest.importorskip("transformers")
 
 import torch
+from transformers import LogitsProcessorList
 
-from curta.errors import DataError, UserError
-from curta.hybrid.arithmetic import Operation
-from curta.hybrid.model import MARGIN, UnitModel
-from curta.hybrid.saved import read
-from tests.hybrid.tiny_units import base, batch, router, unit
+from curta.delegate.interception.events import CallRejected, CallResult, TextDelta
+from curta.errors import CurtaError, FileError, TokenError, UserError, VerifyError
+from curta.hybrid import HybridModel, Module, Transcript
+from curta.hybrid.vocabulary import JointVocabulary
+from curta.hybrid.writing import ModuleSaid
+from curta.machine import conversation
+from curta.machine.ids import START_ID
+from curta.machine.verify.chapters import spoken_by_machine
+from tests.hybrid.tiny_units import base
 from tests.support import tiny_language_models as tiny
 
-TEXTS = ["What is 12.5 times -4,000?", "no numbers here", "7 8", "only 12", "3 of 1 and 2"]
-RESULTS = {
-    Operation.ADDITION: {"7 8": "15", TEXTS[0]: "-3987.5"},
-    Operation.MULTIPLICATION: {"7 8": "56", TEXTS[0]: "-50000"},
-}
+WAT = """
+(module
+  (func (export "plus") (param i32 i32) (result i32) (i32.add (local.get 0) (local.get 1)))
+  (func (export "over") (param i32 i32) (result i32) (i32.div_s (local.get 0) (local.get 1)))
+  (func (export "forever") (loop (br 0)))
+  (func (export "steps") (param i32) (result i32)
+    (loop (br_if 0 (local.tee 0 (i32.sub (local.get 0) (i32.const 1))))) (local.get 0)))
+"""
+CALLS = ("plus(19, 23)", "addition(58+67)", "over(7, 0)", "addition(what)")
 
 
-def generated(model: Any, texts: list[str], **options: Any) -> list[str]:
-    """What is said behind each text, to its end."""
-    given = batch(texts)
-    rows = model.generate(**given, **({"max_new_tokens": 12, "do_sample": False} | options))
-    tokens = tiny.tokenizer()
-    said = [tokens.decode(row[given["input_ids"].shape[1] :]) for row in rows]
-    return [text.partition("<end>")[0] for text in said]
+@pytest.fixture(scope="module")
+def wat(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("modules") / "few.wat"
+    path.write_text(WAT)
+    return path
 
 
-@pytest.mark.parametrize("side", ["left", "right"])
-def test_where_nothing_fires_logits_are_those_of_the_model_bit_for_bit(side: str) -> None:
-    given = batch(TEXTS, side)
-    ours, theirs = unit(None)(**given), base()(**given)
-    assert torch.equal(ours.logits, theirs.logits)
-    assert ours.pending.shape == (len(TEXTS), 0)
-    assert ours.past_key_values.get_seq_length() == theirs.past_key_values.get_seq_length()
+@pytest.fixture(scope="module")
+def model(wat: Path) -> HybridModel:
+    return HybridModel(base(), tiny.tokenizer(), [str(wat), Module.gallery("addition")])
 
 
-def test_rows_without_a_route_keep_their_logits_beside_rows_that_have_one() -> None:
-    given = batch(TEXTS)
-    ours, theirs = unit(Operation.ADDITION)(**given), base()(**given)
-    assert torch.equal(ours.logits[[1, 3]], theirs.logits[[1, 3]])
-    assert torch.equal(ours.logits[:, :-1], theirs.logits[:, :-1])
-    for row in (0, 2, 4):
-        changed = ours.logits[row, -1] != theirs.logits[row, -1]
-        assert changed.sum() == 1
-        top = ours.logits[row, -1].topk(2).values
-        assert torch.isclose(top[0] - theirs.logits[row, -1].max(), torch.tensor(MARGIN).double())
+@pytest.fixture(scope="module")
+def written(model: HybridModel) -> dict[str, Transcript]:
+    return {call: model.ask("ab", call=call, max_new_tokens=40) for call in CALLS}
 
 
-def test_without_routes_it_generates_what_the_model_generates() -> None:
-    assert generated(unit(None), TEXTS) == generated(base(), TEXTS)
+def spoken(model: HybridModel, transcript: Transcript) -> np.ndarray:
+    """Which tokens of a stream weights said: not the user, not the host, and no answers."""
+    ids, vocabulary = transcript.ids, model.vocabulary
+    said = np.zeros(len(ids), dtype=bool)
+    answer = vocabulary.is_language(ids)
+    said[np.flatnonzero(answer)[-(len(transcript.choices) - transcript.given) :]] = True
+    for one in vocabulary.contexts(ids):
+        own = vocabulary.own(one, ids)
+        module = model.compiled[one.module]
+        if module.program is None:
+            mark = module.engine.vocabulary.index("=")
+            opening = own.tolist().index(mark) + 1
+            said[one.begin + opening : one.end] = True
+        else:
+            opening = own.tolist().index(START_ID) + 1
+            said[one.begin : one.end] = spoken_by_machine(own, opening)
+    return said
 
 
-@pytest.mark.parametrize("operation", RESULTS)
-@pytest.mark.parametrize("use_cache", [True, False])
-def test_digits_are_said_and_then_the_answer_ends(operation: Operation, use_cache: bool) -> None:
-    said = generated(unit(operation), TEXTS, use_cache=use_cache)
-    assert [said[0], said[2]] == [RESULTS[operation][TEXTS[0]], RESULTS[operation]["7 8"]]
-    assert [said[1], said[3]] == [generated(base(), [TEXTS[at]])[0] for at in (1, 3)]
+# -- the definition ---------------------------------------------
 
 
-@pytest.mark.parametrize("operation", [Operation.SUBTRACTION, Operation.DIVISION])
-def test_batches_say_what_single_rows_say(operation: Operation) -> None:
-    model = unit(operation)
-    assert generated(model, TEXTS) == [generated(model, [text])[0] for text in TEXTS]
+@pytest.mark.parametrize("call", CALLS)
+def test_every_token_is_the_likeliest_of_the_joint_forward(
+    model: HybridModel, written: dict[str, Transcript], call: str
+) -> None:
+    transcript = written[call]
+    whole = np.concatenate([transcript.prompt, transcript.ids])
+    logits = model(torch.from_numpy(whole)[None]).logits[0]
+    assert logits.shape == (len(whole), len(model.vocabulary))
+    best = logits.argmax(dim=-1).numpy()[len(transcript.prompt) - 1 : -1]
+    said = spoken(model, transcript)
+    assert said.sum() >= 10
+    assert best[said].tolist() == transcript.ids[said].tolist()
 
 
-def test_sampling_says_the_same_digits() -> None:
-    torch.manual_seed(1)
-    assert generated(unit(Operation.ADDITION), ["7 8"], do_sample=True, temperature=1.0) == ["15"]
+def test_blocks_do_not_see_each_other(model: HybridModel, written: dict[str, Transcript]) -> None:
+    """Logits of the language model are those that it has of its own tokens alone."""
+    transcript = written["plus(19, 23)"]
+    whole = torch.from_numpy(np.concatenate([transcript.prompt, transcript.ids]))
+    own = torch.from_numpy(model.vocabulary.is_language(whole.numpy()))
+    assert not own.all()
+    joint = model(whole[None]).logits[0]
+    alone = model.base(input_ids=whole[own][None]).logits[0]
+    assert torch.equal(joint[own][:, : model.vocabulary.language], alone.double())
+    assert torch.isneginf(joint[own][:, model.vocabulary.language :]).all()
+    assert torch.isneginf(joint[~own][:, : model.vocabulary.language]).all()
 
 
-def test_padding_on_the_right_changes_the_last_token_that_counts() -> None:
-    model = unit(Operation.ADDITION)
-    given = batch(["7 8", TEXTS[0]], "right")
-    last = given["attention_mask"].sum(1) - 1
-    ours, theirs = model(**given).logits, base()(**given).logits
-    for row in range(2):
-        changed = (ours[row] != theirs[row]).any(-1).nonzero().flatten().tolist()
-        assert changed == [last[row]]
+def test_rows_are_padded_on_either_side(model: HybridModel) -> None:
+    ids = torch.tensor([[7, 8, 9]])
+    alone = model(ids).logits[0]
+    for side in ([0, 0, 1, 1, 1], [1, 1, 1, 0, 0]):
+        padded = torch.zeros((1, 5), dtype=torch.long)
+        padded[0, torch.tensor(side).bool()] = ids[0]
+        made = model(padded, attention_mask=torch.tensor([side])).logits[0]
+        assert torch.equal(made[torch.tensor(side).bool()], alone)
+    assert model(ids, logits_to_keep=1).logits.shape[1] == 1
 
 
-def test_a_loop_of_ones_own_hands_on_what_is_pending() -> None:
-    model, given = unit(Operation.MULTIPLICATION), batch(["7 8"])
-    output, said = model(**given), []
-    for _ in range(3):
-        said.append(int(output.logits[0, -1].argmax()))
-        output = model(
-            torch.tensor([said[-1:]]),
-            past_key_values=output.past_key_values,
-            pending=output.pending,
-        )
-    assert tiny.tokenizer().decode(said) == "56<end>"
-    assert output.pending.shape[1] == 0
+# -- the loop ---------------------------------------------
 
 
-def test_routes_are_told() -> None:
-    told: list[Any] = []
-    model = unit(Operation.DIVISION)
-    model(**batch(["7 8", "x", "1 0", "0 0"]), on_routes=told.extend)
-    assert told[1] is None
-    assert told[3] is None  # nothing is divided by zero
-    assert told[0].expression in ("7 / 8", "8 / 7")
-    assert told[0].result in ("0.875", "1.142857")
+def test_answers_are_the_modules(written: dict[str, Transcript]) -> None:
+    texts = {call: one.text for call, one in written.items()}
+    assert texts["plus(19, 23)"].startswith("<<plus: 19, 23>> = 42")
+    assert texts["addition(58+67)"].startswith("<<addition: 58+67>> = 125")
+    assert texts["over(7, 0)"].startswith("<<over: 7, 0>> = error: divided by zero")
+    assert " = error: " in texts["addition(what)"]
 
 
-def test_every_pair_of_numbers_can_be_the_operands() -> None:
-    expressions = set()
-    for seed in range(12):
-        model, told = unit(Operation.SUBTRACTION), []
-        model.router = router(Operation.SUBTRACTION, seed)
-        model(**batch(["1 and 20 and 300"]), on_routes=told.extend)
-        expressions.add(told[0].expression)
-    assert len(expressions) > 1
+def test_a_stream_is_text_then_tokens_then_text(model: HybridModel) -> None:
+    stream = model.stream("ab", call="plus(1, 2)", max_new_tokens=30)
+    assert stream.transcript is None
+    events = list(stream)
+    kinds = [type(event) for event in events]
+    first, last = kinds.index(ModuleSaid), len(kinds) - 1 - kinds[::-1].index(ModuleSaid)
+    assert kinds[last + 1] is CallResult
+    assert TextDelta in kinds[last + 1 :]
+    said = [event for event in events if isinstance(event, ModuleSaid)]
+    assert [event.opens for event in said][:2] == [True, False]
+    assert all(kind is ModuleSaid for kind in kinds[first : last + 1])
+    assert stream.transcript is not None
+    (context,) = model.vocabulary.contexts(stream.transcript.ids)
+    own = model.vocabulary.own(context, stream.transcript.ids)
+    assert np.concatenate([event.ids for event in said]).tolist() == own.tolist()
+    assert "".join(event.text for event in events) == stream.transcript.text.removesuffix("<end>")
 
 
-def test_saved_and_loaded_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from curta.delegate import models
-
-    monkeypatch.setattr(models, "load", lambda name, **options: (base(), tiny.tokenizer()))
-    model = unit(Operation.ADDITION)
-    model.save_pretrained(tmp_path / "unit")
-    files = {file.name for file in (tmp_path / "unit").iterdir()}
-    assert files == {"router.safetensors", "unit.json"}
-    size = sum(file.stat().st_size for file in (tmp_path / "unit").iterdir())
-    assert size < 4 * model.router.weights + 2_000
-    again = UnitModel.from_pretrained(tmp_path / "unit")
-    assert again.settings == model.settings
-    assert torch.equal(again(**batch(TEXTS)).logits, model(**batch(TEXTS)).logits)
-    fresh = UnitModel.from_pretrained("grouped queries")
-    assert fresh.router is None
-    assert torch.equal(fresh(**batch(TEXTS)).logits, base()(**batch(TEXTS)).logits)
-    with pytest.raises(UserError, match="train one"):
-        fresh.save_pretrained(tmp_path / "nothing")
+def test_without_calls_it_is_the_language_model(model: HybridModel) -> None:
+    inputs = tiny.tokenizer()(["ab", "7 and cé"], padding=True, return_tensors="pt")
+    given = {name: inputs[name] for name in ("input_ids", "attention_mask")}
+    expected = base().generate(**given, max_new_tokens=20, do_sample=False)
+    assert torch.equal(model.generate(**given, max_new_tokens=20), expected)
 
 
-def test_what_is_no_unit(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match="holds no unit"):
-        read(tmp_path)
+def test_rows_of_a_batch_are_what_they_are_alone(model: HybridModel) -> None:
+    """Pushed to call as often as they can."""
+    prompts = ["ab", "a", "12 c <<calc: 1+"]
+    options: dict[str, Any] = {
+        "max_new_tokens": 60, "logits_processor": LogitsProcessorList([tiny.Push()]),
+    }  # fmt: skip
+    together = model.write(prompts, **options)
+    alone = [model.write([prompt], **options)[0] for prompt in prompts]
+    assert [one.ids.tolist() for one in together] == [one.ids.tolist() for one in alone]
+    contexts = [list(model.vocabulary.contexts(one.ids)) for one in together]
+    assert sum(map(len, contexts)) >= 3
+    for one in together:
+        verified = model.verify(one, tokens=0)
+        assert not one.likeliest
+        assert verified.language == 0
+        assert (verified.said > 0) == any(True for _ in model.vocabulary.contexts(one.ids))
 
 
-def test_only_the_router_is_trained() -> None:
-    model = unit(Operation.ADDITION)
-    trained = {name for name, each in model.named_parameters() if each.requires_grad}
-    assert trained
-    assert all(name.startswith("router.") for name in trained)
+def test_nobody_listens_any_more(model: HybridModel) -> None:
+    stream = model.stream("ab", call="forever()", max_new_tokens=30)
+    for event in stream:
+        if isinstance(event, ModuleSaid) and not event.opens:
+            break
+    stream.close()
 
 
-def test_beams_are_refused() -> None:
-    with pytest.raises(UserError, match="num_beams"):
-        generated(unit(Operation.ADDITION), ["7 8"], num_beams=2)
+def test_what_is_no_call(model: HybridModel) -> None:
+    for call in ("plus 1, 2", "minus(1, 2)", "plus(1, 2", "(1)"):
+        with pytest.raises(UserError, match="is no call"):
+            model.ask("ab", call=call)
 
 
-def test_residual_streams_are_read_where_it_is_said() -> None:
-    from curta.hybrid.model import listening
+# -- proof ---------------------------------------------
 
-    given = batch(["7 8 9"])
-    with torch.no_grad(), listening(base(), (1, 2)) as streams:
-        output = base()(**given, output_hidden_states=True)
-    assert torch.equal(streams[1], output.hidden_states[1])
-    normed = base().get_decoder().norm(streams[2])
-    assert torch.equal(normed, output.hidden_states[2])
-    assert all(a != b for a, b in pairwise(sorted(streams)))
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize("level", ["plain", "hull"])
+def test_what_was_written_is_verified(
+    model: HybridModel, written: dict[str, Transcript], call: str, level: Any
+) -> None:
+    progress: list[float] = []
+    verified = model.verify(written[call], level=level, on_progress=progress.append)
+    assert verified.is_whole
+    assert verified.language == len(written[call].choices) - written[call].given
+    assert verified.ties == 0
+    assert progress == sorted(progress)
+    assert str(verified).startswith("verified: ")
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data())
+def test_any_other_token_is_found(data: st.DataObject) -> None:
+    model, transcript = shared()
+    ids, choices = transcript.ids.copy(), transcript.choices.copy()
+    changed = data.draw(st.sampled_from([ids, ids, ids, choices]))
+    at = data.draw(st.integers(0, len(changed) - 1))
+    near = st.sampled_from([ids[at - 1], ids[at] + 1, ids[at] - 1] if changed is ids else [5, 9])
+    token = data.draw(st.one_of(st.integers(0, len(model.vocabulary) - 1), near))
+    if token == changed[at] or not 0 <= token < len(model.vocabulary):
+        return
+    changed[at] = token
+    with pytest.raises(CurtaError):
+        model.verify(dataclasses.replace(transcript, ids=ids, choices=choices))
+
+
+@cache
+def shared() -> tuple[HybridModel, Transcript]:
+    model = HybridModel(base(), tiny.tokenizer(), [Module.gallery("addition")])
+    return model, model.ask("ab", call="addition(58+67)", max_new_tokens=12)
+
+
+@pytest.mark.parametrize("at", [0.2, 0.5, 0.999])
+def test_another_token_of_a_program_is_found(
+    model: HybridModel, written: dict[str, Transcript], at: float
+) -> None:
+    transcript = written["plus(19, 23)"]
+    (context,) = model.vocabulary.contexts(transcript.ids)
+    place = context.begin + int(at * (context.end - context.begin))
+    ids = transcript.ids.copy()
+    ids[place] += 1 if model.vocabulary.place(int(ids[place]) + 1)[0] == "machine" else -1
+    with pytest.raises(VerifyError):
+        model.verify(dataclasses.replace(transcript, ids=ids))
+
+
+def test_tokens_that_are_left_out_are_missed(
+    model: HybridModel, written: dict[str, Transcript]
+) -> None:
+    for transcript in written.values():
+        for part in (transcript.ids[:-1], transcript.ids[1:]):
+            with pytest.raises(CurtaError):
+                model.verify(dataclasses.replace(transcript, ids=part))
+
+
+def test_long_runs_are_several_contexts(
+    model: HybridModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(conversation, "SHORTEST_CHAPTER", 300)
+    monkeypatch.setattr(conversation, "PAYS", 0)
+    transcript = model.ask("ab", call="steps(600)", max_new_tokens=20)
+    assert transcript.text.startswith("<<steps: 600>> = 0")
+    contexts = list(model.vocabulary.contexts(transcript.ids))
+    assert len(contexts) >= 3
+    assert {one.module for one in contexts} == {"steps"}
+    assert model.verify(transcript).is_whole
+    ids = transcript.ids.copy()
+    second = contexts[1]
+    opening = ids[second.begin : second.end]
+    opening[20] += 1  # the program, said again
+    with pytest.raises(VerifyError):
+        model.verify(dataclasses.replace(transcript, ids=ids))
+
+
+def test_a_transcript_is_of_its_model(written: dict[str, Transcript]) -> None:
+    other = HybridModel(base(), tiny.tokenizer())
+    with pytest.raises(UserError, match="of a model with the modules calculate, plus"):
+        other.verify(written["plus(19, 23)"])
+
+
+# -- what is kept ---------------------------------------------
+
+
+def test_a_transcript_is_kept(
+    model: HybridModel, written: dict[str, Transcript], tmp_path: Path
+) -> None:
+    for transcript in written.values():
+        transcript.save(tmp_path / "one.safetensors")
+        again = Transcript.load(tmp_path / "one.safetensors")
+        assert model.verify(again).is_whole
+        assert again.text == transcript.text
+    with pytest.raises(FileError, match="no transcript"):
+        Transcript.load(__file__)
+
+
+LOADS = """
+import sys
+from curta.hybrid import HybridModel, Transcript
+model = HybridModel.from_pretrained(sys.argv[1])
+print(model.verify(Transcript.load(sys.argv[2])))
+print(model.ask("ab", call="twice([3, 4])", max_new_tokens=30).text)
+"""
+TWICE = """/* Doubles. */
+static int two(void) { return 2; }
+void twice(int *values, int n) { for (int i = 0; i < n; i++) values[i] *= two(); }
+"""
+
+
+def test_a_folder_has_all_of_it(model: HybridModel, wat: Path, tmp_path: Path) -> None:
+    (tmp_path / "twice.c").write_text(TWICE)
+    made = HybridModel(
+        base(), tiny.tokenizer(),
+        [f"{wat}:plus", Module.gallery("addition"), Module.c(tmp_path / "twice.c")],
+    )  # fmt: skip
+    made.ask("ab", call="plus(3, 4)", max_new_tokens=30).save(tmp_path / "kept")
+    said = made.ask("ab", call="twice([3, 4])", max_new_tokens=30).text
+    made.save_pretrained(tmp_path / "mine")
+    (tmp_path / "twice.c").unlink()
+    command = [sys.executable, "-c", LOADS, str(tmp_path / "mine"), str(tmp_path / "kept")]
+    finished = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert finished.returncode == 0, finished.stderr
+    first, *rest = finished.stdout.splitlines()
+    assert first.startswith("verified: ")
+    assert "\n".join(rest) == said.strip("\n")
+    assert said.startswith("<<twice: [3, 4]>> = [6, 8]")
+
+
+# -- the vocabulary ---------------------------------------------
+
+
+MODULES = st.lists(
+    st.tuples(st.uuids().map(str), st.sampled_from("abc"), st.just(0)), max_size=6
+).map(lambda found: [(name, weights, 10 + ord(weights)) for name, weights, _ in found])
+
+
+@given(language=st.integers(1, 50), modules=MODULES, more=MODULES)
+def test_tokens_keep_their_numbers_when_modules_are_added(
+    language: int, modules: list[Any], more: list[Any]
+) -> None:
+    small, large = (JointVocabulary.of(language, one) for one in (modules, modules + more))
+    assert len(large) >= len(small)
+    for token in range(len(small)):
+        assert small.place(token) == large.place(token)
+
+
+@given(language=st.integers(1, 50), modules=MODULES)
+def test_every_token_is_somebodys(language: int, modules: list[Any]) -> None:
+    vocabulary = JointVocabulary.of(language, modules)
+    places = [vocabulary.place(token) for token in range(len(vocabulary))]
+    assert len(set(places)) == len(places)
+    sizes = {weights: size for _, weights, size in modules} | {"": language}
+    for whose, number, hands in places:
+        assert number < (1 if hands else sizes[whose])
+    for wrong in (-1, len(vocabulary)):
+        with pytest.raises(TokenError):
+            vocabulary.place(wrong)
+
+
+def test_modules_have_names_of_their_own(model: HybridModel, wat: Path) -> None:
+    with pytest.raises(UserError, match="a module plus already"):
+        HybridModel(base(), tiny.tokenizer(), [str(wat), f"{wat}:plus"])
+    with pytest.raises(UserError, match="expected one of"):
+        HybridModel(base(), tiny.tokenizer(), ["nothing"])
+    assert CallRejected is not CallResult

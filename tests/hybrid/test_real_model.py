@@ -15,9 +15,9 @@ from curta.delegate import models
 from curta.hybrid.arithmetic import Operation
 from curta.hybrid.evaluation import padded, writer
 from curta.hybrid.features import prompt
-from curta.hybrid.model import UnitModel
 from curta.hybrid.router import OPERATIONS, Layers, Router
 from curta.hybrid.saved import NEVER, Settings
+from curta.hybrid.unit import UnitModel
 
 pytestmark = [
     pytest.mark.slow,

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from curta.hybrid.arithmetic import Arithmetic, Operation
-from curta.hybrid.model import UnitModel
 from curta.hybrid.router import OPERATIONS, Layers, Router
 from curta.hybrid.saved import Settings
+from curta.hybrid.unit import UnitModel
 from tests.support import tiny_language_models as tiny
 
 BASE = "grouped queries"

@@ -32,9 +32,9 @@ from curta.errors import DataError
 from curta.hybrid import questions as drawn
 from curta.hybrid.config import Asking
 from curta.hybrid.features import prompt
-from curta.hybrid.model import Routes, UnitModel
 from curta.hybrid.regressing import RegressingUnit, is_regressing
 from curta.hybrid.saved import WEIGHTS, is_unit
+from curta.hybrid.unit import Routes, UnitModel
 
 SUITES: dict[str, tuple[drawn.Split, drawn.Kind]] = {
     "seen": ("train", "wordings"),

@@ -17,7 +17,6 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from curta.hybrid.model import listening
 from curta.hybrid.numbers import numbers_in, numbers_of_tokens, pieces_of
 from curta.hybrid.questions import Question
 from curta.hybrid.router import (
@@ -31,6 +30,7 @@ from curta.hybrid.router import (
     Reading,
     beside,
 )
+from curta.hybrid.unit import listening
 
 
 @dataclass(frozen=True)

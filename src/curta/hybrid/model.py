@@ -1,280 +1,287 @@
-"""A frozen language model with a typed unit: one pass per visible token, and exact digits.
+"""A language model and compiled programs as one model: one vocabulary, one stream, one loop.
 
-In the pass that reads a text, a router (`router`) looks at the residual stream and decides whether
-two numbers of the text are to be added, subtracted, multiplied or divided. If so, their digits are
-read from the tokens, a compiled program computes (`arithmetic`; its tokens are seen by nobody), and
-the digits of the result wait in `pending`: in this pass and in each that follows, the logits at the
-row's last token are made to say the next of them, and then that the answer ends.
+    model = HybridModel.from_pretrained(NAME, modules=[Module.c("sudoku.c")])
+    for event in model.stream("Solve 8..........36......7.. ..."):
+        ...
 
-    logits[row, token to be said] = max(logits[row]) + MARGIN
-
-Nothing else is touched. **Where the router does not fire, the logits are those of the model as it
-came, bit for bit.**
+`forward` is the definition. Its layers are the language model's and those of the compiled weights
+beside them: every matrix has the two as blocks and zeros elsewhere, so each computes what it would
+alone. The language model attends to its own tokens, at positions that count these alone; a module's
+token attends to its context. `generate` says the same token by token, the language model's with its
+cache, modules' with theirs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 from transformers import GenerationMixin, PreTrainedModel
+from transformers.modeling_outputs import CausalLMOutput
 
-from curta.delegate.interception.pieces import Fragments
-from curta.errors import UndefinedError, UserError
-from curta.hybrid.arithmetic import MOST_PLACES, Arithmetic
-from curta.hybrid.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.router import MOST_NUMBERS, Decision, Reading, Route, Router, beside
-from curta.hybrid.saved import Settings, is_unit, read, write
-
-MARGIN = 30.0
-"""By how much the token to be said beats all others: e^-30 is what is left for them together."""
-
-NOTHING = -1
-"""In `pending`, behind the tokens of a row."""
-
-Routes = list[Route | None]
+from curta.delegate import models
+from curta.delegate.interception.events import Event
+from curta.delegate.interception.generator import Prompt, ignore
+from curta.delegate.interception.loop import Loop
+from curta.engine.plain import Plain
+from curta.errors import UserError
+from curta.hybrid import folder
+from curta.hybrid.modules import Module, modules_of
+from curta.hybrid.transcript import Transcript
+from curta.hybrid.verify import Verified, verify
+from curta.hybrid.vocabulary import JointVocabulary
+from curta.hybrid.writing import Forced, JointRow, ModuleSaid, Writer
 
 
-class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-call]
-    """Use it as the model that it is made of: forward, `generate`, caches, batches padded left.
+class Stream(Iterator[Event | ModuleSaid]):
+    """What happens while an answer is written; afterwards, all of it."""
 
-    tokenizer: the model's, which says what text tokens are
-    router:    nothing ever fires without one
+    def __init__(self, events: Iterator[Event | ModuleSaid]) -> None:
+        self.events = events
+        self.transcript: Transcript | None = None
+        """What was written, once the last event has come."""
+
+    def __next__(self) -> Event | ModuleSaid:
+        return next(self.events)
+
+    def close(self) -> None:
+        """Nobody listens any more: the model stops."""
+        self.events.close()  # type: ignore[attr-defined]
+
+
+class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-call]
+    """A language model, and modules; the calculator is always among these (`calculate`).
+
+    compiled: the modules by name
+    writing:  how calls are written, as `CalcGenerator` has it (`format`, `protocol`, ...)
     """
 
     _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
 
     def __init__(
-        self, base: Any, tokenizer: Any, router: Router | None = None,
-        settings: Settings | None = None, arithmetic: Arithmetic | None = None,
-    ) -> None:  # fmt: skip
+        self, base: Any, tokenizer: Any, modules: Iterable[Module | str] = (), **writing: Any
+    ) -> None:
         super().__init__(base.config)
-        self.base = base.requires_grad_(False)
+        self.base = base
         self.generation_config = base.generation_config
-        self.router = router
-        self.settings = settings or Settings()
         self.tokenizer = tokenizer
-        self.arithmetic = arithmetic or Arithmetic()
-        self.fragments = Fragments(tokenizer)
+        self.writing = writing
+        self.compiled: dict[str, Module] = {}
+        self.add(Module.calculator(), *modules)
+
+    def add(self, *modules: Module | str) -> None:
+        """More modules; nothing changes for those that are there, or for the language model."""
+        for each in modules:
+            for module in [each] if isinstance(each, Module) else modules_of([each]):
+                if module.name in self.compiled:
+                    raise UserError(f"there is a module {module.name} already")
+                self.compiled[module.name] = module
+        sizes = [(m.name, m.weights, len(m.engine.vocabulary)) for m in self.compiled.values()]
+        self.vocabulary = JointVocabulary.of(self.base.config.get_text_config().vocab_size, sizes)
+        self.writer = Writer(
+            self.base, self.tokenizer, self.compiled, self.vocabulary, **self.writing
+        )
 
     # -- loading and saving -------------------------------------------------------------------
 
     @classmethod
     def from_pretrained(  # type: ignore[override]
-        cls, name: str | Path, *, unit: str | Path | None = None, device: str | None = None
-    ) -> UnitModel:
-        """A folder written by `save_pretrained`; or a language model with such a folder, or none.
+        cls, name: str | Path, *, modules: Iterable[Module | str] = (), adapter: str | None = None,
+        device: str | None = None, **writing: Any,
+    ) -> HybridModel:  # fmt: skip
+        """A folder written by `save_pretrained`; or a language model.
 
-        Without a unit nothing fires: that is how training begins.
+        adapter: what taught it to call: by default the one that comes with curta, if there is one
+                 for this model; "none" is none
         """
-        from curta.delegate import models
-
-        alone = unit is None and is_unit(Path(name))
-        folder = Path(name) if alone else Path(unit) if unit else None
-        router, settings = read(folder) if folder else (None, Settings())
-        base_name = settings.base if alone else str(name)
-        base, tokenizer = models.load(base_name, device=device)
-        if router is not None:
-            if router.width != base.config.get_text_config().hidden_size:
-                raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
-            router = router.to(base.device)
-        return cls(base, tokenizer, router, settings)
+        if folder.is_hybrid(Path(name)):
+            kept = folder.read(Path(name))
+            base, tokenizer = models.load(str(name), device=device)
+            base.calculator_protocol = kept.protocol
+            return cls(base, tokenizer, [*kept.modules, *modules], **kept.writing | writing)
+        chosen = models.chosen_adapter(str(name), adapter)
+        base, tokenizer = models.load(str(name), adapter=chosen, device=device)
+        return cls(base, tokenizer, modules, **writing)
 
     def save_pretrained(self, save_directory: str | Path, **options: Any) -> None:  # type: ignore[override]
-        """What was trained, and which language model it is for; not that model."""
-        if self.router is None:
-            raise UserError("there is no router to be saved: train one first")
-        write(Path(save_directory), self.router, self.settings)
+        """One folder: the language model as transformers has it, and modules with their weights."""
+        self.base.save_pretrained(save_directory, **options)
+        self.tokenizer.save_pretrained(save_directory)
+        protocol = getattr(self.base, "calculator_protocol", None)
+        folder.write(Path(save_directory), self.compiled.values(), protocol, self.writing)
 
-    # -- what transformers calls --------------------------------------------------------------
+    # -- the definition -----------------------------------------------------------------------
 
     def forward(
         self,
-        input_ids: Tensor | None = None,
+        input_ids: Tensor,
         attention_mask: Tensor | None = None,
-        pending: Tensor | None = None,
-        on_routes: Callable[[Routes], None] | None = None,
-        **kwargs: Any,
-    ) -> Any:
-        """The model's own output, and in it `pending`: pass it on to the next pass.
+        logits_to_keep: int = 0,
+        **others: Any,
+    ) -> CausalLMOutput:
+        """Logits over the joint vocabulary, in float64, of whole streams: there is no cache.
 
-        pending:   what is still to be said in each row, as the last pass left it; a pass without it
-                   reads a text, and routes
-        on_routes: is told what fired in each row, if anything might
+        What other weights would have to say is impossible, -inf. Behind a token that hands over,
+        which is the host's, and so is what follows, everything is.
         """
-        spans: list[list[Span]] = []
-        if pending is None and input_ids is not None and self.router is not None:
-            spans = self.numbers(input_ids, attention_mask)
-        asks = any(len(found) >= 2 for found in spans)
-        with listening(self.base, self.layers_read() if asks else ()) as streams:
-            output = self.base(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
-        if asks and input_ids is not None:
-            last = last_tokens(input_ids, attention_mask)
-            routes = self.routes(streams, spans, last)
-            pending = self.waiting(routes, input_ids.device)
-            self.say(output.logits, pending, [input_ids.shape[1] - at for at in last])
-            if on_routes is not None:
-                on_routes(routes)
-        elif pending is None:
-            pending = torch.empty((len(output.logits), 0), dtype=torch.long, device=self.device)
-        elif pending.shape[1]:
-            self.say(output.logits, pending, [1] * len(pending))
-        output["pending"] = pending[:, 1:]
-        return output
+        rows = []
+        for row, ids in enumerate(input_ids):
+            counts = torch.ones_like(ids) if attention_mask is None else attention_mask[row]
+            made = self.joint_logits(ids[counts.bool()])
+            whole = made.new_full((len(ids), len(self.vocabulary)), -torch.inf)
+            whole[counts.bool()] = made
+            rows.append(whole[-logits_to_keep:])
+        return CausalLMOutput(logits=torch.stack(rows))
 
-    def prepare_inputs_for_generation(self, input_ids: Tensor, **kwargs: Any) -> Any:  # type: ignore[override]
-        """As the model does it, with what is ours."""
-        own = {name: kwargs.pop(name, None) for name in ("pending", "on_routes")}
-        return self.base.prepare_inputs_for_generation(input_ids, **kwargs) | own
+    @torch.no_grad()
+    def joint_logits(self, ids: Tensor) -> Tensor:
+        """Of one stream."""
+        stream, vocabulary = ids.cpu().numpy(), self.vocabulary
+        logits = torch.full((len(ids), len(vocabulary)), -torch.inf, dtype=torch.float64)
+        own = torch.from_numpy(vocabulary.is_language(stream))
+        if own.any():
+            given = ids[own.to(ids.device)][None].to(self.base.device)
+            logits[own, : vocabulary.language] = self.base(input_ids=given).logits[0].double().cpu()
+        for one in vocabulary.contexts(stream):
+            block = vocabulary.block(one.module)
+            engine = self.compiled[one.module].at("plain")
+            assert isinstance(engine, Plain)
+            given = torch.from_numpy(vocabulary.own(one, stream).astype(np.int64))[None]
+            said = engine.transformer(given)[0]
+            logits[one.begin : one.end, block.first : block.first + block.size] = said
+        return logits.to(ids.device)
 
-    def _update_model_kwargs_for_generation(  # type: ignore[override]
-        self, outputs: Any, model_kwargs: dict[str, Any], **options: Any
-    ) -> dict[str, Any]:
-        updated: dict[str, Any] = super()._update_model_kwargs_for_generation(
-            outputs, model_kwargs, **options
+    # -- token by token -----------------------------------------------------------------------
+
+    def generate(  # type: ignore[override]
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, **options: Any
+    ) -> Tensor:
+        """Prompts, and the streams behind them, filled up on the right."""
+        mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
+        rows = self.rows(input_ids, mask, options)
+        each = len(rows) // len(input_ids)
+        prompts = input_ids.cpu().repeat_interleave(each, dim=0)
+        streams = [torch.from_numpy(row.ids) for row in rows]
+        made = torch.nn.utils.rnn.pad_sequence(
+            [torch.cat(both) for both in zip(prompts, streams, strict=True)],
+            batch_first=True,
+            padding_value=self.tokenizer.pad_token_id or 0,
         )
-        return updated | {"pending": outputs["pending"]}
+        return made.to(input_ids.device)
 
-    def generate(self, *inputs: Any, **options: Any) -> Any:
-        """As transformers does it, but for beams: what is said is certain."""
-        if (options.get("num_beams") or 1) > 1:
-            raise UserError("num_beams: digits that are certain need no beams; leave it at 1")
-        return super().generate(*inputs, **options)  # type: ignore[misc]
+    def rows(self, input_ids: Tensor, mask: Tensor, options: dict[str, Any]) -> list[JointRow]:
+        """What is written behind each prompt, so many times as is asked for."""
+        rows: list[JointRow] = []
 
-    # -- the unit -----------------------------------------------------------------------------
+        def new_row(number: int) -> JointRow:
+            rows.append(self.writer.row(ignore))
+            return rows[-1]
 
-    def numbers(self, input_ids: Tensor, attention_mask: Tensor | None) -> list[list[Span]]:
-        """Of each row, where they are among its tokens."""
+        given = {"input_ids": input_ids, "attention_mask": mask}
+        self.base.generate(**given, custom_generate=Loop(new_row), **self.writer.completed(options))
+        return rows
+
+    def write(self, prompts: Sequence[Prompt], **options: Any) -> list[Transcript]:
+        """Answers to several prompts at once."""
+        inputs = self.writer.fitting([self.as_messages(prompt) for prompt in prompts])
+        rows = self.rows(inputs["input_ids"], inputs["attention_mask"], options)
+        each, masks = len(rows) // len(prompts), inputs["attention_mask"].bool()
         return [
-            self.numbers_of_row(ids, mask)
-            for ids, mask in zip(input_ids.tolist(), masks(input_ids, attention_mask), strict=True)
+            self.transcript(row, inputs["input_ids"][n // each][masks[n // each]], options)
+            for n, row in enumerate(rows)
         ]
 
-    def numbers_of_row(self, ids: list[int], mask: list[int]) -> list[Span]:
-        """The last of them, if they are many."""
-        at = [place for place, counts in enumerate(mask) if counts]
-        own = [ids[place] for place in at]
-        if len(own) < 2 or len(numbers_in(self.tokenizer.decode(own))) < 2:
-            return []
-        found = numbers_of_tokens(pieces_of(self.tokenizer, own))[-MOST_NUMBERS:]
-        return [Span(span.number, at[span.begin], at[span.end - 1] + 1) for span in found]
+    def stream(self, prompt: Prompt, *, call: str = "", **options: Any) -> Stream:
+        """One answer, event by event: text, a module's tokens, text.
 
-    def layers_read(self) -> set[int]:
-        """Behind which blocks the stream is read."""
-        return {self.settings.layers.text, self.settings.layers.numbers}
+        call: what the answer begins with, as in `sudoku("8..........36")`, where the language model
+              would not call by itself
+        """
+        messages = self.as_messages(prompt)
+        ids = self.writer.fitting([messages])["input_ids"]
+        forced = self.called(call) if call else []
+        if forced:
+            others = options.get("logits_processor") or ()
+            options["logits_processor"] = [*others, Forced(ids.shape[1], forced)]
 
-    def routes(
-        self, streams: dict[int, Tensor], spans: Sequence[list[Span]], last: Sequence[int]
-    ) -> Routes:
-        """What is computed in each row, and what comes out."""
-        assert self.router is not None
-        layers = self.settings.layers
-        asking = [row for row, found in enumerate(spans) if len(found) >= 2]
-        readings = [
-            Reading(
-                streams[layers.text][row, last[row]],
-                streams[layers.numbers][
-                    row, [beside(span, last[row]) for span in spans[row]]
-                ].flatten(1),
-            )
-            for row in asking
-        ]
-        found: Routes = [None] * len(spans)
-        decisions = self.router.decide(readings, self.settings.threshold)
-        for row, decided in zip(asking, decisions, strict=True):
-            if decided.operation is not None:
-                given = self.operands(decided, spans[row], streams, row, last[row])
-                found[row] = self.computed(decided, given, spans[row])
-        return found
+        def events() -> Iterator[Event | ModuleSaid]:
+            yield from self.writer.stream(messages, **options)
+            stream.transcript = self.transcript(self.writer.newest, ids[0], options, len(forced))
 
-    def operands(
-        self,
-        decided: Decision,
-        spans: Sequence[Span],
-        streams: dict[int, Tensor],
-        row: int,
-        last: int,
-    ) -> tuple[Number, Number]:
-        """The numbers that stand where the router says."""
-        assert decided.operands is not None
-        first, second = decided.operands
-        return spans[first].number, spans[second].number
+        stream = Stream(events())
+        return stream
 
-    def computed(
-        self, decided: Decision, operands: tuple[Number, Number], spans: Sequence[Span]
-    ) -> Route | None:
-        """The result of a decision; nothing if there is none, as of 1 / 0."""
-        assert decided.operation is not None
-        places = None if decided.places is None else decimals(spans[decided.places])
-        try:
-            result = self.arithmetic.compute(decided.operation, *operands, places)
-        except UndefinedError:
-            return None
-        return Route(decided.operation, *operands, places, result)
+    def ask(self, prompt: Prompt, *, call: str = "", **options: Any) -> Transcript:
+        """The same, whole."""
+        stream = self.stream(prompt, call=call, **options)
+        for _ in stream:
+            pass
+        assert stream.transcript is not None
+        return stream.transcript
 
-    def waiting(self, routes: Routes, device: torch.device) -> Tensor:
-        """The tokens of all results, each with the one that ends an answer."""
-        rows = [[] if route is None else self.tokens(route.result) for route in routes]
-        most = max(map(len, rows))
-        return torch.tensor(
-            [row + [NOTHING] * (most - len(row)) for row in rows], dtype=torch.long, device=device
+    def as_messages(self, prompt: Prompt) -> Prompt:
+        """A question in words, to a model that is asked by messages."""
+        if isinstance(prompt, str) and getattr(self.tokenizer, "chat_template", None):
+            return [{"role": "user", "content": prompt}]
+        return prompt
+
+    def called(self, call: str) -> list[int]:
+        """The tokens of a call, in the way that the model has been taught or told."""
+        name, bracket, rest = (part.strip() for part in call.partition("("))
+        if not bracket or not rest.endswith(")") or name not in self.compiled:
+            names = ", ".join(self.compiled)
+            raise UserError(f"{call!r} is no call: write NAME(ARGUMENTS), with one of {names}")
+        format = self.writer.calling.format
+        if not format.at_once:
+            raise UserError(f"{format.name} here: an answer can begin with a call inline only")
+        opening = format.opening(name)
+        marker = next(each for each in format.markers if each.open == opening)
+        return list(self.writer.fragments.encode(f"{opening} {rest[:-1].strip()}{marker.close}"))
+
+    def transcript(
+        self, row: JointRow, prompt: Tensor, options: dict[str, Any], given: int = 0
+    ) -> Transcript:
+        """What a row has become."""
+        return Transcript(
+            prompt.cpu().numpy().astype(np.int64),
+            row.ids,
+            np.array(row.choices, dtype=np.int64),
+            given,
+            row.room,
+            likeliest=takes_likeliest(self.base.generation_config, options),
+            modules=tuple(self.compiled),
+            text=self.text_of(row),
         )
 
-    def tokens(self, result: str) -> list[int]:
-        """Those that say exactly this text, and the end."""
-        return [*self.fragments.encode(result), *self.ends[:1]]
+    def text_of(self, row: JointRow) -> str:
+        """What people read: the language model's own tokens."""
+        own = row.ids[self.vocabulary.is_language(row.ids)]
+        text: str = self.tokenizer.decode(own, skip_special_tokens=True)
+        return text
 
-    @property
-    def ends(self) -> list[int]:
-        """The tokens that end an answer."""
-        end = self.generation_config.eos_token_id
-        return end if isinstance(end, list) else [] if end is None else [end]
+    # -- proof --------------------------------------------------------------------------------
 
-    def say(self, logits: Tensor, pending: Tensor, from_end: Sequence[int]) -> None:
-        """Put what is to be said next before all else, at the last token of each row."""
-        for row, token in enumerate(pending[:, :1].flatten().tolist()):
-            at = logits.shape[1] - from_end[row]
-            if token != NOTHING and at >= 0:
-                logits[row, at, token] = logits[row, at].max() + MARGIN
+    def verify(self, transcript: Transcript, **how: Any) -> Verified:
+        """Whether every token is the one that has to be there; `curta.hybrid.verify` says how."""
+        return verify(self, transcript, **how)
 
 
-def decimals(span: Span) -> int:
-    """How many decimals a number asks for."""
-    return min(int(span.number.digits), MOST_PLACES)
+SHAPES = (
+    "do_sample", "logits_processor", "repetition_penalty", "no_repeat_ngram_size", "bad_words_ids",
+    "suppress_tokens", "begin_suppress_tokens", "min_length", "min_new_tokens", "sequence_bias",
+    "forced_bos_token_id", "forced_eos_token_id", "exponential_decay_length_penalty",
+    "guidance_scale", "watermarking_config",
+)  # fmt: skip
+"""What makes `generate` choose otherwise than by the best logit."""
+NEUTRAL = (None, False, 0, 1, 1.0)
 
 
-def masks(input_ids: Tensor, attention_mask: Tensor | None) -> list[list[int]]:
-    """Which tokens of a pass count; a mask that covers the cache, too, ends with them."""
-    if attention_mask is None or attention_mask.dim() != 2:
-        return torch.ones_like(input_ids).tolist()
-    rows: list[list[int]] = attention_mask[:, -input_ids.shape[1] :].tolist()
-    return rows
-
-
-def last_tokens(input_ids: Tensor, attention_mask: Tensor | None) -> list[int]:
-    """The place of each row's last token that counts."""
-    rows = masks(input_ids, attention_mask)
-    return [len(row) - 1 - row[::-1].index(1) if 1 in row else len(row) - 1 for row in rows]
-
-
-@contextmanager
-def listening(base: Any, layers: Any) -> Iterator[dict[int, Tensor]]:
-    """The residual stream behind some blocks, counted from 1, of a pass that is made meanwhile."""
-    blocks, streams = base.get_decoder().layers, {}
-
-    def keep(layer: int) -> Callable[..., None]:
-        def hook(block: Any, given: Any, output: Any) -> None:
-            streams[layer] = output[0] if isinstance(output, tuple) else output
-
-        return hook
-
-    handles = [blocks[layer - 1].register_forward_hook(keep(layer)) for layer in layers]
-    try:
-        yield streams
-    finally:
-        for handle in handles:
-            handle.remove()
+def takes_likeliest(config: Any, options: dict[str, Any]) -> bool:
+    """Whether nothing but the best logit decides."""
+    given = {name: getattr(config, name, None) for name in SHAPES if name != "do_sample"} | options
+    others = [one for one in given.pop("logits_processor", None) or () if type(one) is not Forced]
+    return not others and all(given.get(name) in NEUTRAL for name in SHAPES)

@@ -20,10 +20,10 @@ from torch.nn.functional import cross_entropy
 
 from curta.hybrid.arithmetic import MOST_DIGITS
 from curta.hybrid.features import Features
-from curta.hybrid.model import UnitModel
 from curta.hybrid.numbers import Number, Span
 from curta.hybrid.questions import Question
 from curta.hybrid.router import Decision
+from curta.hybrid.unit import UnitModel
 
 BEHIND = 6
 SLOTS = 1 + MOST_DIGITS + BEHIND

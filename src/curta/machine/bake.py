@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Unpack
 
@@ -44,6 +44,7 @@ from curta.machine.run import (
     converse,
     program_name,
     run_to_end,
+    start,
     talker_of,
 )
 from curta.machine.stored import with_stores
@@ -161,7 +162,7 @@ class BakedMachine:
     def begin(self, **options: Unpack[TalkOptions]) -> Instance:
         """A conversation in which nothing was asked of the program yet."""
         check_options(options, TalkOptions)
-        return converse(self.talker(), self.program, self.name, options)
+        return converse(partial(start, self.talker()), self.program, self.name, options)
 
     def save(self, path: str | Path) -> None:
         """Write a model file; `load_baked` reads it, and so does `curta run`."""

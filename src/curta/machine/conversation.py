@@ -120,6 +120,8 @@ class Host:
     on_stdout: Callable[[bytes], object] | None = None
     on_stderr: Callable[[bytes], object] | None = None
     on_progress: Callable[[Figures], object] | None = None
+    on_opening: Callable[[Ids], object] | None = None
+    """Gets what opens each chapter, before it is said."""
     on_page: Callable[[Page], object] | None = None
     """Told of every chapter but the first, before it begins."""
     on_tokens: Callable[[Ids], object] | None = None
@@ -401,6 +403,8 @@ class Conversation:
 
     def _open(self, opening: Ids) -> None:
         """Begin a chapter."""
+        if self.host.on_opening is not None:
+            self.host.on_opening(opening)
         self.chapters.append(Chapter(self._tokens, len(opening)))
         self._opened += len(opening)
         self._keep(opening)

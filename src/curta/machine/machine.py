@@ -166,7 +166,7 @@ class Machine:
         with self._made_ready(program, options.get("watcher")):
             loaded = self.load(program, library=library, **load_options(options))
         max_memory = options.get("max_memory", DEFAULT_LIMITS.max_memory)
-        return converse(self.talker(), loaded, program_name(program), options, max_memory)
+        return converse(self.start, loaded, program_name(program), options, max_memory)
 
     # -- the steps ---------------------------------------------
 

@@ -14,6 +14,7 @@ from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from typing import Any, cast
 
@@ -29,6 +30,7 @@ from curta.machine.run import (
     converse,
     host_segments,
     run_to_end,
+    start,
     talker_of,
 )
 from curta.machine.trace import Trace
@@ -130,7 +132,9 @@ def run_batch(shared: SharedSetup, batch: Sequence[TalkOptions]) -> tuple[list[R
     for own in batch:
         options: TalkOptions = {"keep_trace": False, **shared.options, **own}
         try:
-            instance = converse(talker_of(engine), program, shared.name, options, shared.max_memory)
+            instance = converse(
+                partial(start, talker_of(engine)), program, shared.name, options, shared.max_memory
+            )
             with closing(instance.conversation.talker):
                 run = run_to_end(instance)
         except ProgramError as error:

@@ -143,8 +143,12 @@ def check_program(program: object) -> None:
         )
 
 
+Begins = Callable[[LoadedProgram, Host, ConversationLimits, Sequence[Segment]], Instance]
+"""How a conversation is begun: whoever it is that talks."""
+
+
 def converse(
-    talker: Talker,
+    begins: Begins,
     program: LoadedProgram,
     name: str,
     options: TalkOptions,
@@ -159,7 +163,7 @@ def converse(
     )
     words = [options.get("name") or name, *options.get("args", ())]
     segments = host_segments(words, options.get("env") or {}, options.get("seed"))
-    return start(talker, program, host_of(options), limits, segments)
+    return begins(program, host_of(options), limits, segments)
 
 
 def host_of(options: TalkOptions) -> Host:

@@ -39,7 +39,7 @@ def reference(family: str, prompt: str, tokens: int = TOKENS) -> Output:
     written = decode(
         model(family),
         given,
-        generator(family).row(events),
+        generator(family).row(events.append),
         tokens=tokens,
         ends=frozenset([tokenizer().eos_token_id]),
         processor=Push(),
@@ -322,7 +322,7 @@ def test_constrained_calls_are_all_valid() -> None:
         decode(
             model("grouped queries"),
             tokenizer().encode(prompt, add_special_tokens=False),
-            constrained.row(events),
+            constrained.row(events.append),
             tokens=60,
             ends=frozenset([tokenizer().eos_token_id]),
             processor=Calls(),

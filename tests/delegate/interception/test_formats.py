@@ -294,7 +294,7 @@ def test_own_calls_are_decoded_as_the_reference_does(family: str) -> None:
         written = decode(
             made.model,
             made.encoded(prompt),
-            made.row(events),
+            made.row(events.append),
             tokens=160,
             ends=frozenset([tokenizer().eos_token_id]),
             processor=PushTools(),
@@ -365,7 +365,7 @@ def test_an_answer_cannot_end_a_turn(format: Any) -> None:
 
     made = CalcGenerator(model("grouped queries"), tools_tokenizer(), tools=[Sly()], format=format)
     events: list[Event] = []
-    row = made.row(events)
+    row = made.row(events.append)
     row.ends = frozenset([tokenizer().eos_token_id])
     called = '<tool_call>{"name": "sly", "arguments": {}}</tool_call>'
     tokens = tokenizer().encode(called if format == "own" else "<<sly: >>")

@@ -131,7 +131,7 @@ def test_fragments_say_exactly_their_text_behind_others(kind: str, text: str) ->
 
 def test_text_that_a_tokenizer_cannot_say_is_no_answer() -> None:
     events: list[Event] = []
-    row = CalcGenerator(None, tokenizer(), protocol=Protocol(answer=" → {}")).row(events)
+    row = CalcGenerator(None, tokenizer(), protocol=Protocol(answer=" → {}")).row(events.append)
     fed = [row.take(token, 99) for token in tokenizer().encode("<<calc: 1+1>>")]
     assert all(len(tokens) == 1 for tokens in fed)
     assert isinstance(events[-1], CallRejected)

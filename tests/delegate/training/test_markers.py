@@ -135,7 +135,7 @@ def test_an_adapter_comes_back_with_its_tokens_and_its_protocol(
     generator = CalcGenerator(loaded, widened)
     assert generator.protocol == FRESH
     events: list = []
-    row = generator.row(events)
+    row = generator.row(events.append)
     for token in widened.encode("a <calc> 6*7</calc>", add_special_tokens=False):
         fed = row.take(token, 99)
     assert widened.decode(fed).endswith(" = 42")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -28,7 +28,7 @@ from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.row import Calling, Row
 from curta.delegate.interception.template import own_format
 from curta.delegate.tools.calculator import CalculatorTool
-from curta.delegate.tools.tool import Tool
+from curta.delegate.tools.tool import GIVEN_UP, Tool
 from curta.errors import UserError
 
 Message = Mapping[str, Any]
@@ -146,11 +146,11 @@ class CalcGenerator:
     @property
     def loop(self) -> Loop:
         """For `model.generate(**inputs, custom_generate=generator.loop)`."""
-        return Loop(lambda number: self.row([]))
+        return Loop(lambda number: self.row(ignore))
 
-    def row(self, events: list[Event], kind: type[Row] = Row) -> Row:
-        """An answer that has not begun; what happens is put in the list."""
-        return kind(self.tokenizer, self.calling, events.append)
+    def row(self, tell: Callable[[Event], None]) -> Row:
+        """An answer that has not begun."""
+        return Row(self.tokenizer, self.calling, tell)
 
     def generate(self, prompts: Sequence[Prompt], **options: Any) -> list[Output]:
         """All prompts at once; options are those of transformers' `generate`.
@@ -161,7 +161,7 @@ class CalcGenerator:
             return []
         each_has = options.get("num_return_sequences") or 1
         events: list[list[Event]] = [[] for _ in range(len(prompts) * each_has)]
-        rows = [self.row(each) for each in events]
+        rows = [self.row(each.append) for each in events]
         self.model.generate(
             **self.fitting(prompts),
             custom_generate=Loop(lambda number: rows[number]),
@@ -185,7 +185,8 @@ class CalcGenerator:
         )
 
         def work() -> None:
-            row = Row(self.tokenizer, self.calling, found.put)
+            GIVEN_UP.set(unheard)
+            row = self.row(found.put)
             try:
                 self.model.generate(
                     **self.fitting([prompt]),
@@ -277,6 +278,10 @@ def chosen_format(
     if name == "prompted":
         raise UserError("--format prompted: there is no chat template; use inline")
     return Inline(protocol)
+
+
+def ignore(event: Event) -> None:
+    """Nobody is told."""
 
 
 class Stopped:

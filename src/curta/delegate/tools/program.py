@@ -60,6 +60,7 @@ class Execution:
     payload: bytes = b""
     """What the program finds as its arguments."""
     stdin: bytes = b""
+    machine: Machine = field(default_factory=computer)
     figures: Figures = field(default_factory=Figures)
     stdout: bytearray = field(default_factory=bytearray)
     stderr: bytearray = field(default_factory=bytearray)
@@ -80,7 +81,7 @@ class Execution:
         )
         segments = layout.host_segments([self.payload], seed=0)
         try:
-            yield constructed(computer().start(self.program, host, limits, segments))
+            yield constructed(self.machine.start(self.program, host, limits, segments))
         finally:
             for conversation in begun:
                 self.figures = conversation.figures
@@ -123,6 +124,10 @@ def failed(error: CurtaError, tokens: int) -> Answer:
 class ProgramTool:
     """A function of a program: `encode` gives what the program finds as its arguments and the
     numbers to call it with, `decode` makes the result of what it returned and wrote.
+
+    module:  the program as WebAssembly
+    written: the function in C, if it is one
+    machine: who executes it
     """
 
     name: str
@@ -132,7 +137,10 @@ class ProgramTool:
     entry: str
     encode: Callable[[Mapping[str, Any]], tuple[bytes, list[Any]]]
     decode: Callable[[Mapping[str, Any], Result, bytes], Any]
+    module: bytes = field(repr=False)
+    written: Function | None = None
     bounds: Bounds = field(default_factory=Bounds)
+    machine: Machine = field(default_factory=computer, repr=False)
     sandboxed: bool = True
 
     @property
@@ -140,7 +148,7 @@ class ProgramTool:
         return self.arguments.schema()
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
-        execution = Execution(self.program, self.bounds)
+        execution = Execution(self.program, self.bounds, machine=self.machine)
         try:
             given = self.arguments.checked(arguments)
             execution.payload, numbers = self.encode(given)
@@ -159,7 +167,9 @@ class MainTool:
     name: str
     description: str
     program: LoadedProgram
+    module: bytes = field(repr=False)
     bounds: Bounds = field(default_factory=Bounds)
+    machine: Machine = field(default_factory=computer, repr=False)
     sandboxed: bool = True
 
     @property
@@ -167,7 +177,7 @@ class MainTool:
         return INPUT.schema()
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
-        execution = Execution(self.program, self.bounds)
+        execution = Execution(self.program, self.bounds, machine=self.machine)
         code: int | None = None
         failure: Answer | None = None
         try:
@@ -216,18 +226,22 @@ def c_tools(source: Source, bounds: Bounds | None = None, *, functions: bool = F
         first = re.match(r"\s*/\*(.*?)\*/", source.text, re.DOTALL)
         description = re.sub(r"(?m)^[\s*]+", "", first[1]).strip() if first else ""
         name = program_name(source.name)
-        return {name: MainTool(name, description, loaded(build(source), bounds), bounds)}
+        return {name: main_tool(name, description, build(source), bounds)}
     usable = [each for each in found.values() if isinstance(each, Function)]
     if not usable:
         return {name: each for name, each in found.items() if isinstance(each, ToolError)}
-    program = loaded(build(source, wrapper.wrapper_of(usable)), bounds)
+    module = build(source, wrapper.wrapper_of(usable))
     return {
-        name: c_tool(each, program, bounds) if isinstance(each, Function) else each
+        name: c_tool(each, module, bounds) if isinstance(each, Function) else each
         for name, each in found.items()
     }
 
 
-def c_tool(function: Function, program: LoadedProgram, bounds: Bounds) -> ProgramTool:
+def main_tool(name: str, description: str, module: bytes, bounds: Bounds) -> MainTool:
+    return MainTool(name, description, loaded(module, bounds), module, bounds)
+
+
+def c_tool(function: Function, module: bytes, bounds: Bounds) -> ProgramTool:
     def decode(given: Mapping[str, Any], returned: Result, output: bytes) -> Any:
         if returned == wrapper.NO_ROOM:
             raise ToolError(f"more than {bounds.pages} pages of memory", "out of memory")
@@ -239,10 +253,12 @@ def c_tool(function: Function, program: LoadedProgram, bounds: Bounds) -> Progra
         function.name,
         function.description,
         function.arguments,
-        program,
+        loaded(module, bounds),
         wrapper.entry(function),
         lambda given: (wrapper.written(function, given), []),
         decode,
+        module,
+        function,
         bounds,
     )
 
@@ -259,18 +275,16 @@ def wasm_tools(
     bounds = bounds or Bounds()
     program = loaded(module, bounds)
     if START in program.entries and not functions:
-        return {name: MainTool(name, "", program, bounds)}
+        return {name: MainTool(name, "", program, module, bounds)}
     types = {
         name: FunctionType(entry.parameters, entry.results)
         for name, entry in program.entries.items()
         if not name.startswith("_")
     }
-    return {name: wasm_tool(name, type_, program, bounds) for name, type_ in types.items()}
+    return {name: wasm_tool(name, type_, module, bounds) for name, type_ in types.items()}
 
 
-def wasm_tool(
-    name: str, type_: FunctionType, program: LoadedProgram, bounds: Bounds
-) -> ProgramTool:
+def wasm_tool(name: str, type_: FunctionType, module: bytes, bounds: Bounds) -> ProgramTool:
     kinds = {f"p{n}": kind_of(LETTERS[each]) for n, each in enumerate(type_.parameters)}
 
     def decode(given: Mapping[str, Any], returned: Result, output: bytes) -> Any:
@@ -280,9 +294,10 @@ def wasm_tool(
         name,
         f"{name} of a WebAssembly module: {type_}",
         Arguments(kinds),
-        program,
+        loaded(module, bounds),
         name,
         lambda given: (b"", list(given.values())),
         decode,
-        bounds,
+        module,
+        bounds=bounds,
     )

@@ -17,7 +17,7 @@ from threading import Event, Lock
 from typing import Any
 
 from curta.delegate.tools.compile import Source, build
-from curta.delegate.tools.program import MainTool, c_tools, computer, loaded, wasm_tools
+from curta.delegate.tools.program import c_tools, computer, loaded, main_tool, wasm_tools
 from curta.delegate.tools.python import asked, serve
 from curta.delegate.tools.tool import Answer, Bounds, Tool
 from curta.errors import CurtaError, UserError
@@ -113,8 +113,8 @@ def answer_to(question: Mapping[str, Any]) -> Any:
     elif question.get("verify"):
         answer = verified(module_of(question), question["stdin"].encode(), bounds)
     else:
-        program = loaded(module_of(question), bounds)
-        answer = MainTool("program", "", program, bounds).call({"input": question["stdin"]})
+        program = main_tool("program", "", module_of(question), bounds)
+        answer = program.call({"input": question["stdin"]})
     return asdict(answer)
 
 

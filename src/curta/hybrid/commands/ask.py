@@ -36,8 +36,8 @@ def run(options: Options) -> int:
     if options.max_new_tokens < 1:
         raise DataError(f"--max-new-tokens {options.max_new_tokens}: at least 1")
     from curta.hybrid.evaluation import writer
-    from curta.hybrid.model import UnitModel
     from curta.hybrid.saved import is_unit
+    from curta.hybrid.unit import UnitModel
 
     name, unit = (options.model, options.unit) if options.model else (options.unit, None)
     if options.model is None and not is_unit(Path(options.unit)):

@@ -171,17 +171,17 @@ def read_chapter(kept: KeptRun, ready: Ready, number: int, length: Length, on_pa
 
 def _parts(
     kept: KeptRun, program: LoadedProgram, number: int, length: Length, on_part: OnPart
-) -> _Parts:
+) -> Parts:
     """A chapter that is about to be said."""
     ledger = new_ledger(program)
     if number > 1:
         page = kept.page(number, program)
         restore(ledger, decode_opening(program, page.opening))
-        return _Parts(program, ledger, number, page.start, page.opening, length, on_part)
+        return Parts(program, ledger, number, page.start, page.opening, length, on_part)
     host = segments(kept.beginning)
     for segment in (*program.segments, *host):
         ledger.give(segment)
-    return _Parts(program, ledger, number, 0, program.prompt(host), length, on_part)
+    return Parts(program, ledger, number, 0, program.prompt(host), length, on_part)
 
 
 class _PageReached(Exception):  # noqa: N818 (it is no error)
@@ -311,7 +311,7 @@ class KeptTalker:
 _STOPS = np.array(sorted(STOP_IDS))
 
 
-class _Parts:
+class Parts:
     """Cuts a chapter into parts, by its tokens alone."""
 
     def __init__(

@@ -1,0 +1,119 @@
+"""What a hybrid model is kept as: a folder of the language model, and beside it
+
+hybrid.json               modules in their order, and how calls are written
+modules/NAME.wasm         programs; the C that they were made of is not needed
+modules/NAME.safetensors  a gallery program's weights
+
+The machine's weights come with curta: the folder says which ones are meant.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from curta.delegate.interception.protocol import Protocol
+from curta.delegate.tools.calculator import CalculatorTool
+from curta.delegate.tools.program import (
+    MainTool,
+    ProgramTool,
+    c_tool,
+    computer,
+    main_tool,
+    wasm_tools,
+)
+from curta.delegate.tools.signature import Function, Parameter
+from curta.delegate.tools.tool import Bounds
+from curta.engine import load
+from curta.errors import DataError
+from curta.hybrid.modules import GalleryTool, Module
+
+FORMAT = 1
+ABOUT, PROGRAMS = "hybrid.json", "modules"
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What is beside the language model, without the calculator, which all have."""
+
+    modules: list[Module]
+    protocol: Protocol | None
+    writing: dict[str, Any] = field(default_factory=dict)
+
+
+def is_hybrid(folder: Path) -> bool:
+    """Whether a hybrid model is kept there."""
+    return (folder / ABOUT).is_file()
+
+
+def write(
+    folder: Path, modules: Iterable[Module], protocol: Protocol | None, writing: Mapping[str, Any]
+) -> None:
+    """Modules and their weights; the language model is there already."""
+    (folder / PROGRAMS).mkdir(parents=True, exist_ok=True)
+    described = []
+    for module in modules:
+        tool, place = module.tool, folder / PROGRAMS / module.name
+        if isinstance(tool, GalleryTool):
+            tool.engine.model.save(place.with_suffix(".safetensors"))
+        elif not isinstance(tool, CalculatorTool):
+            place.with_suffix(".wasm").write_bytes(tool.module)
+        if not isinstance(tool, CalculatorTool):
+            described.append(about(tool))
+    made = {
+        "format": FORMAT,
+        "machine": computer().identity,
+        "protocol": None if protocol is None else dataclasses.asdict(protocol),
+        "writing": {name: value for name, value in writing.items() if name != "protocol"},
+        "modules": described,
+    }
+    (folder / ABOUT).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
+
+
+def about(tool: GalleryTool | ProgramTool | MainTool) -> dict[str, Any]:
+    """A module in JSON."""
+    made: dict[str, Any] = {"name": tool.name, "description": tool.description}
+    if isinstance(tool, GalleryTool):
+        return made | {"kind": "gallery"}
+    made |= {"bounds": dataclasses.asdict(tool.bounds)}
+    if isinstance(tool, MainTool):
+        return made | {"kind": "main"}
+    if tool.written is None:
+        return made | {"kind": "wasm"}
+    return made | {"kind": "c", "function": dataclasses.asdict(tool.written)}
+
+
+def read(folder: Path) -> Kept:
+    """The inverse."""
+    try:
+        made = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
+        if made["format"] != FORMAT:
+            raise DataError(f"{folder}: a hybrid model of format {made['format']}; save it again")
+        if made["machine"] != computer().identity:
+            raise DataError(f"{folder}: its machine has other weights than this version's")
+        protocol = made["protocol"] and Protocol(**made["protocol"])
+        modules = [Module(tool_of(folder, each)) for each in made["modules"]]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise DataError(f"{folder} holds no hybrid model that can be read ({error})") from error
+    return Kept(modules, protocol, made["writing"])
+
+
+def tool_of(folder: Path, about: Mapping[str, Any]) -> Any:
+    """A module's tool."""
+    name, kind = about["name"], about["kind"]
+    place = folder / PROGRAMS / name
+    if kind == "gallery":
+        return Module.gallery(name, load(place.with_suffix(".safetensors"))).tool
+    bounds = Bounds(**about["bounds"])
+    module = place.with_suffix(".wasm").read_bytes()
+    if kind == "main":
+        return main_tool(name, about["description"], module, bounds)
+    if kind == "wasm":
+        return wasm_tools(name, module, bounds, functions=True)[name]
+    function = about["function"]
+    parameters = tuple(Parameter(**each) for each in function["parameters"])
+    return c_tool(Function(**function | {"parameters": parameters}), module, bounds)

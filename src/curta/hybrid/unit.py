@@ -1,0 +1,280 @@
+"""A frozen language model with a typed unit: one pass per visible token, and exact digits.
+
+In the pass that reads a text, a router (`router`) looks at the residual stream and decides whether
+two numbers of the text are to be added, subtracted, multiplied or divided. If so, their digits are
+read from the tokens, a compiled program computes (`arithmetic`; its tokens are seen by nobody), and
+the digits of the result wait in `pending`: in this pass and in each that follows, the logits at the
+row's last token are made to say the next of them, and then that the answer ends.
+
+    logits[row, token to be said] = max(logits[row]) + MARGIN
+
+Nothing else is touched. **Where the router does not fire, the logits are those of the model as it
+came, bit for bit.**
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import GenerationMixin, PreTrainedModel
+
+from curta.delegate.interception.pieces import Fragments
+from curta.errors import UndefinedError, UserError
+from curta.hybrid.arithmetic import MOST_PLACES, Arithmetic
+from curta.hybrid.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
+from curta.hybrid.router import MOST_NUMBERS, Decision, Reading, Route, Router, beside
+from curta.hybrid.saved import Settings, is_unit, read, write
+
+MARGIN = 30.0
+"""By how much the token to be said beats all others: e^-30 is what is left for them together."""
+
+NOTHING = -1
+"""In `pending`, behind the tokens of a row."""
+
+Routes = list[Route | None]
+
+
+class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-call]
+    """Use it as the model that it is made of: forward, `generate`, caches, batches padded left.
+
+    tokenizer: the model's, which says what text tokens are
+    router:    nothing ever fires without one
+    """
+
+    _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
+
+    def __init__(
+        self, base: Any, tokenizer: Any, router: Router | None = None,
+        settings: Settings | None = None, arithmetic: Arithmetic | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(base.config)
+        self.base = base.requires_grad_(False)
+        self.generation_config = base.generation_config
+        self.router = router
+        self.settings = settings or Settings()
+        self.tokenizer = tokenizer
+        self.arithmetic = arithmetic or Arithmetic()
+        self.fragments = Fragments(tokenizer)
+
+    # -- loading and saving -------------------------------------------------------------------
+
+    @classmethod
+    def from_pretrained(  # type: ignore[override]
+        cls, name: str | Path, *, unit: str | Path | None = None, device: str | None = None
+    ) -> UnitModel:
+        """A folder written by `save_pretrained`; or a language model with such a folder, or none.
+
+        Without a unit nothing fires: that is how training begins.
+        """
+        from curta.delegate import models
+
+        alone = unit is None and is_unit(Path(name))
+        folder = Path(name) if alone else Path(unit) if unit else None
+        router, settings = read(folder) if folder else (None, Settings())
+        base_name = settings.base if alone else str(name)
+        base, tokenizer = models.load(base_name, device=device)
+        if router is not None:
+            if router.width != base.config.get_text_config().hidden_size:
+                raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
+            router = router.to(base.device)
+        return cls(base, tokenizer, router, settings)
+
+    def save_pretrained(self, save_directory: str | Path, **options: Any) -> None:  # type: ignore[override]
+        """What was trained, and which language model it is for; not that model."""
+        if self.router is None:
+            raise UserError("there is no router to be saved: train one first")
+        write(Path(save_directory), self.router, self.settings)
+
+    # -- what transformers calls --------------------------------------------------------------
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        pending: Tensor | None = None,
+        on_routes: Callable[[Routes], None] | None = None,
+        **kwargs: Any,
+    ) -> Any:
+        """The model's own output, and in it `pending`: pass it on to the next pass.
+
+        pending:   what is still to be said in each row, as the last pass left it; a pass without it
+                   reads a text, and routes
+        on_routes: is told what fired in each row, if anything might
+        """
+        spans: list[list[Span]] = []
+        if pending is None and input_ids is not None and self.router is not None:
+            spans = self.numbers(input_ids, attention_mask)
+        asks = any(len(found) >= 2 for found in spans)
+        with listening(self.base, self.layers_read() if asks else ()) as streams:
+            output = self.base(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
+        if asks and input_ids is not None:
+            last = last_tokens(input_ids, attention_mask)
+            routes = self.routes(streams, spans, last)
+            pending = self.waiting(routes, input_ids.device)
+            self.say(output.logits, pending, [input_ids.shape[1] - at for at in last])
+            if on_routes is not None:
+                on_routes(routes)
+        elif pending is None:
+            pending = torch.empty((len(output.logits), 0), dtype=torch.long, device=self.device)
+        elif pending.shape[1]:
+            self.say(output.logits, pending, [1] * len(pending))
+        output["pending"] = pending[:, 1:]
+        return output
+
+    def prepare_inputs_for_generation(self, input_ids: Tensor, **kwargs: Any) -> Any:  # type: ignore[override]
+        """As the model does it, with what is ours."""
+        own = {name: kwargs.pop(name, None) for name in ("pending", "on_routes")}
+        return self.base.prepare_inputs_for_generation(input_ids, **kwargs) | own
+
+    def _update_model_kwargs_for_generation(  # type: ignore[override]
+        self, outputs: Any, model_kwargs: dict[str, Any], **options: Any
+    ) -> dict[str, Any]:
+        updated: dict[str, Any] = super()._update_model_kwargs_for_generation(
+            outputs, model_kwargs, **options
+        )
+        return updated | {"pending": outputs["pending"]}
+
+    def generate(self, *inputs: Any, **options: Any) -> Any:
+        """As transformers does it, but for beams: what is said is certain."""
+        if (options.get("num_beams") or 1) > 1:
+            raise UserError("num_beams: digits that are certain need no beams; leave it at 1")
+        return super().generate(*inputs, **options)  # type: ignore[misc]
+
+    # -- the unit -----------------------------------------------------------------------------
+
+    def numbers(self, input_ids: Tensor, attention_mask: Tensor | None) -> list[list[Span]]:
+        """Of each row, where they are among its tokens."""
+        return [
+            self.numbers_of_row(ids, mask)
+            for ids, mask in zip(input_ids.tolist(), masks(input_ids, attention_mask), strict=True)
+        ]
+
+    def numbers_of_row(self, ids: list[int], mask: list[int]) -> list[Span]:
+        """The last of them, if they are many."""
+        at = [place for place, counts in enumerate(mask) if counts]
+        own = [ids[place] for place in at]
+        if len(own) < 2 or len(numbers_in(self.tokenizer.decode(own))) < 2:
+            return []
+        found = numbers_of_tokens(pieces_of(self.tokenizer, own))[-MOST_NUMBERS:]
+        return [Span(span.number, at[span.begin], at[span.end - 1] + 1) for span in found]
+
+    def layers_read(self) -> set[int]:
+        """Behind which blocks the stream is read."""
+        return {self.settings.layers.text, self.settings.layers.numbers}
+
+    def routes(
+        self, streams: dict[int, Tensor], spans: Sequence[list[Span]], last: Sequence[int]
+    ) -> Routes:
+        """What is computed in each row, and what comes out."""
+        assert self.router is not None
+        layers = self.settings.layers
+        asking = [row for row, found in enumerate(spans) if len(found) >= 2]
+        readings = [
+            Reading(
+                streams[layers.text][row, last[row]],
+                streams[layers.numbers][
+                    row, [beside(span, last[row]) for span in spans[row]]
+                ].flatten(1),
+            )
+            for row in asking
+        ]
+        found: Routes = [None] * len(spans)
+        decisions = self.router.decide(readings, self.settings.threshold)
+        for row, decided in zip(asking, decisions, strict=True):
+            if decided.operation is not None:
+                given = self.operands(decided, spans[row], streams, row, last[row])
+                found[row] = self.computed(decided, given, spans[row])
+        return found
+
+    def operands(
+        self,
+        decided: Decision,
+        spans: Sequence[Span],
+        streams: dict[int, Tensor],
+        row: int,
+        last: int,
+    ) -> tuple[Number, Number]:
+        """The numbers that stand where the router says."""
+        assert decided.operands is not None
+        first, second = decided.operands
+        return spans[first].number, spans[second].number
+
+    def computed(
+        self, decided: Decision, operands: tuple[Number, Number], spans: Sequence[Span]
+    ) -> Route | None:
+        """The result of a decision; nothing if there is none, as of 1 / 0."""
+        assert decided.operation is not None
+        places = None if decided.places is None else decimals(spans[decided.places])
+        try:
+            result = self.arithmetic.compute(decided.operation, *operands, places)
+        except UndefinedError:
+            return None
+        return Route(decided.operation, *operands, places, result)
+
+    def waiting(self, routes: Routes, device: torch.device) -> Tensor:
+        """The tokens of all results, each with the one that ends an answer."""
+        rows = [[] if route is None else self.tokens(route.result) for route in routes]
+        most = max(map(len, rows))
+        return torch.tensor(
+            [row + [NOTHING] * (most - len(row)) for row in rows], dtype=torch.long, device=device
+        )
+
+    def tokens(self, result: str) -> list[int]:
+        """Those that say exactly this text, and the end."""
+        return [*self.fragments.encode(result), *self.ends[:1]]
+
+    @property
+    def ends(self) -> list[int]:
+        """The tokens that end an answer."""
+        end = self.generation_config.eos_token_id
+        return end if isinstance(end, list) else [] if end is None else [end]
+
+    def say(self, logits: Tensor, pending: Tensor, from_end: Sequence[int]) -> None:
+        """Put what is to be said next before all else, at the last token of each row."""
+        for row, token in enumerate(pending[:, :1].flatten().tolist()):
+            at = logits.shape[1] - from_end[row]
+            if token != NOTHING and at >= 0:
+                logits[row, at, token] = logits[row, at].max() + MARGIN
+
+
+def decimals(span: Span) -> int:
+    """How many decimals a number asks for."""
+    return min(int(span.number.digits), MOST_PLACES)
+
+
+def masks(input_ids: Tensor, attention_mask: Tensor | None) -> list[list[int]]:
+    """Which tokens of a pass count; a mask that covers the cache, too, ends with them."""
+    if attention_mask is None or attention_mask.dim() != 2:
+        return torch.ones_like(input_ids).tolist()
+    rows: list[list[int]] = attention_mask[:, -input_ids.shape[1] :].tolist()
+    return rows
+
+
+def last_tokens(input_ids: Tensor, attention_mask: Tensor | None) -> list[int]:
+    """The place of each row's last token that counts."""
+    rows = masks(input_ids, attention_mask)
+    return [len(row) - 1 - row[::-1].index(1) if 1 in row else len(row) - 1 for row in rows]
+
+
+@contextmanager
+def listening(base: Any, layers: Any) -> Iterator[dict[int, Tensor]]:
+    """The residual stream behind some blocks, counted from 1, of a pass that is made meanwhile."""
+    blocks, streams = base.get_decoder().layers, {}
+
+    def keep(layer: int) -> Callable[..., None]:
+        def hook(block: Any, given: Any, output: Any) -> None:
+            streams[layer] = output[0] if isinstance(output, tuple) else output
+
+        return hook
+
+    handles = [blocks[layer - 1].register_forward_hook(keep(layer)) for layer in layers]
+    try:
+        yield streams
+    finally:
+        for handle in handles:
+            handle.remove()

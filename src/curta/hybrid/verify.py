@@ -1,0 +1,270 @@
+"""Is every token of a transcript the one that has to be there?
+
+    the language model's    those that it chose are the likeliest ones by a forward pass over its
+                            own tokens, as `forward` has them
+    a module's              those that weights said are what softmax, or hull caches for long ones,
+                            says there; programs of the machine in parts, each with the state said
+                            again (`machine.verify`)
+    the host's              calls are read from the text again, and their arguments, openings, input
+                            and answers made again, from the module's tokens alone
+
+Tokens that the user gave are taken as they are. Choices that were drawn have no reason: all the
+rest of such a transcript is verified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from curta.delegate.interception.generator import ignore
+from curta.delegate.interception.loop import ends
+from curta.engine.base import Engine, Ids
+from curta.engine.replay import replay
+from curta.errors import UserError, VerifyError
+from curta.hybrid.modules import Module, Recorded
+from curta.hybrid.transcript import Transcript
+from curta.hybrid.writing import Hearing, JointRow
+from curta.machine.ledger import new_ledger
+from curta.machine.opening import restore, split_opening
+from curta.machine.request import ReplayLevel
+from curta.machine.talkers import NOTHING
+from curta.machine.verify.chapters import ChapterPart, Parts, check_part
+from curta.machine.verify.jobs import SOFTMAX_TOKENS, part_length
+
+if TYPE_CHECKING:
+    from curta.delegate.tools.tool import Tool
+    from curta.hybrid.model import HybridModel
+
+CLOSE = {torch.float32: 1e-3, torch.float64: 1e-9}
+"""By how much of the largest logit a choice may fall short of the best: a pass over all tokens adds
+in another order than one that has a cache."""
+CLOSE_OTHERWISE = 2e-2
+Progress = Callable[[float], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """
+    language: choices of the language model that were compared
+    ties:     how many of them were not the likeliest by less than rounding can do
+    compiled: modules' tokens that were compared
+    said:     all there are
+    levels:   what compared them, by module
+    """
+
+    language: int
+    ties: int
+    compiled: int
+    said: int
+    levels: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def is_whole(self) -> bool:
+        return self.compiled == self.said
+
+    def __str__(self) -> str:
+        text = f"{self.language:,} choices of the language model"
+        text += f" ({self.ties} of them ties)" if self.ties else ""
+        levels = ", ".join(f"{name}: {level}" for name, level in self.levels.items())
+        some = "all" if self.is_whole else f"{self.compiled:,} of"
+        modules = f" and {some} {self.said:,} tokens of modules ({levels})" if self.said else ""
+        return f"verified: {text}{modules}, and every call, argument and answer"
+
+
+class RecordedRow(JointRow):
+    """Writes a transcript again: modules say what they said, in `contexts`."""
+
+    contexts: Sequence[tuple[str, Ids]] = ()
+
+    def __init__(self, *given: Any) -> None:
+        super().__init__(*given)
+        self.calls: list[tuple[Hearing, Recorded]] = []
+
+    def tool(self, module: Module, hearing: Hearing) -> Tool:
+        done = sum(len(hearing.contexts) for hearing, _ in self.calls)
+        own = takewhile(lambda one: one[0] == module.name, self.contexts[done:])
+        recorded = Recorded(ids for _, ids in own)
+        self.calls.append((hearing, recorded))
+        return module.heard(hearing, recorded)
+
+
+def verify(
+    model: HybridModel,
+    transcript: Transcript,
+    *,
+    level: ReplayLevel | None = None,
+    tokens: int | None = None,
+    on_progress: Progress | None = None,
+) -> Verified:
+    """A `VerifyError` says what differs first.
+
+    level:  of modules' tokens; softmax for short contexts, hull caches for others
+    tokens: compare so many of each module's context only
+    """
+    if transcript.modules != tuple(model.compiled):
+        raise UserError(
+            f"the transcript is of a model with the modules {', '.join(transcript.modules)}; this "
+            f"one has {', '.join(model.compiled)}"
+        )
+    language, ties, contexts = written_again(model, transcript)
+    compiled = said = 0
+    levels: dict[str, str] = {}
+    total = sum(len(ids) for *_, ids in contexts) or 1
+    done = 0.0
+    for module, opening, ids in contexts:
+        chosen = level or ("plain" if len(opening) + len(ids) <= SOFTMAX_TOKENS else "hull")
+        levels[module.name] = chosen
+        share = len(ids) / total
+
+        def tell(part: float, done: float = done, share: float = share) -> None:
+            if on_progress is not None:
+                on_progress(done + part * share)
+
+        compared, own = compare(module, module.at(chosen), opening, ids, tokens, tell)
+        compiled, said, done = compiled + compared, said + own, done + share
+    return Verified(language, ties, compiled, said, levels)
+
+
+def written_again(
+    model: HybridModel, transcript: Transcript
+) -> tuple[int, int, list[tuple[Module, Ids, Ids]]]:
+    """Choices that were compared, ties among them, and all contexts: their openings, the rest."""
+    vocabulary, ids = model.vocabulary, transcript.ids
+    own = ids[vocabulary.is_language(ids)]
+    logits = language_logits(model, np.concatenate([transcript.prompt, own]))
+    writer = model.writer
+    row = RecordedRow(writer.tokenizer, writer.calling, ignore, vocabulary, model.compiled)
+    row.ends = ends(model.base.generation_config)
+    row.contexts = [(one.module, vocabulary.own(one, ids)) for one in vocabulary.contexts(ids)]
+    at, ties = 0, 0
+    for number, choice in enumerate(transcript.choices.tolist()):
+        if number >= transcript.given and transcript.likeliest:
+            ties += compare_choice(model, row, logits[len(transcript.prompt) - 1 + at], choice, at)
+        at += len(row.take(choice, transcript.room - at))
+        for hearing, recorded in row.calls:
+            if recorded.failure is not None:
+                raise VerifyError(f"{hearing.module}: {recorded.failure}")
+    if not np.array_equal(row.ids, ids):
+        where = first_difference(row.ids, ids)
+        raise VerifyError(
+            f"the tokens differ at position {len(transcript.prompt) + where:,}: "
+            f"{named(model, row.ids, where)} follows from those before, the transcript has "
+            f"{named(model, ids, where)}"
+        )
+    compared = len(transcript.choices) - transcript.given if transcript.likeliest else 0
+    found = [
+        (model.compiled[hearing.module], opening, np.concatenate([NOTHING, *said]))
+        for hearing, _ in row.calls
+        for opening, said in hearing.contexts
+    ]
+    return compared, ties, found
+
+
+@torch.no_grad()
+def language_logits(model: HybridModel, ids: Any) -> torch.Tensor:
+    """What the language model says behind each of its own tokens."""
+    given = torch.from_numpy(ids)[None].to(model.base.device)
+    logits: torch.Tensor = model.base(input_ids=given).logits[0]
+    return logits
+
+
+def compare_choice(
+    model: HybridModel, row: JointRow, logits: torch.Tensor, choice: int, at: int
+) -> bool:
+    """Whether a choice is a tie; an error if it is not among the best."""
+    scores = logits.float() if row.calling.constraint is None else row.narrowed(logits.float())
+    best = int(scores.argmax())
+    if best == choice:
+        return False
+    short = CLOSE.get(logits.dtype, CLOSE_OTHERWISE) * float(scores[best].abs())
+    if float(scores[best] - scores[choice]) <= short:
+        return True
+    raise VerifyError(
+        f"token {at:,} of the answer: the language model says "
+        f"{model.tokenizer.decode([best])!r} there, the transcript has "
+        f"{model.tokenizer.decode([choice])!r}"
+    )
+
+
+def compare(
+    module: Module,
+    engine: Engine,
+    opening: Ids,
+    said: Ids,
+    tokens: int | None,
+    tell: Progress,
+) -> tuple[int, int]:
+    """How many tokens of a context were compared, and how many weights said."""
+    program = module.program
+    if program is None:
+        most = said if tokens is None else said[:tokens]
+        compare_all(module, engine, opening, most, tell)
+        return len(most), len(said)
+    parts: list[ChapterPart] = []
+    ledger = new_ledger(program)
+    restore(ledger, split_opening(opening)[1])
+    length = part_length("plain" if engine.level == "plain" else "hull", None)
+    cut = Parts(program, ledger, 1, 0, opening, length, parts.append)
+    cut.take(said)
+    cut.finish()
+    compared = spoken = 0
+    for part in parts:
+        left = None if tokens is None else tokens - compared
+        spoken += len(part.said)
+        if left is not None and left <= 0:
+            continue
+        if left is not None and left < len(part.said):
+            part = ChapterPart(part.chapter, part.first, part.opening, part.said[:left])
+        try:
+            check_part(engine, program, part)
+        except VerifyError as error:
+            raise VerifyError(f"{module.name}: {error}") from None
+        compared += len(part.said)
+        tell(compared / max(len(said), 1))
+    return compared, spoken
+
+
+def compare_all(module: Module, engine: Engine, opening: Ids, said: Ids, tell: Progress) -> None:
+    """A context in which nobody but the weights speaks behind the opening."""
+    ids, at = np.concatenate([opening, said]), 1
+    asked = np.arange(1, len(ids)) >= len(opening)
+    for block in replay(engine, ids[:-1], asked, tell):
+        given = ids[at : at + len(block)]
+        wrong = np.flatnonzero((block != given) & asked[at - 1 : at - 1 + len(block)])
+        if len(wrong):
+            place = int(wrong[0])
+            names = engine.vocabulary
+            raise VerifyError(
+                f"{module.name}, token {at + place - len(opening):,}: its weights say "
+                f"{names[int(block[place])]}, the transcript has {names[int(given[place])]}"
+            )
+        at += len(block)
+
+
+def first_difference(one: Any, other: Any) -> int:
+    """Where two streams differ; the end of the shorter one if they do not before."""
+    most = min(len(one), len(other))
+    places = np.flatnonzero(one[:most] != other[:most])
+    return int(places[0]) if len(places) else most
+
+
+def named(model: HybridModel, ids: Any, at: int) -> str:
+    """A token in words."""
+    if at >= len(ids):
+        return "the end"
+    whose, number, hands = model.vocabulary.place(int(ids[at]))
+    if hands:
+        return f"handing over to {whose}"
+    if not whose:
+        return repr(model.tokenizer.decode([number]))
+    module = next(m for m in model.compiled.values() if m.weights == whose)
+    return module.engine.vocabulary[number]
+
+
+__all__ = ["Verified", "verify"]
