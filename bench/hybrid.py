@@ -1,6 +1,10 @@
-"""Benchmark of the typed unit. Run: python bench/hybrid.py [--quick] [--unit FOLDER] [--model NAME]
+"""Benchmark of the hybrid. Run: python bench/hybrid.py [--quick] [--unit FOLDER] [--model NAME]
 
-What a unit costs a language model on the CPU: `generate` of the model as it came beside that of the
+The joint model: what its loop costs on text without calls; how many tokens a second both parts say;
+how long a call of a module takes beside the same call as `delegate` makes it, whose tools do not
+hear tokens, and beside Python's calculator.
+
+The typed unit: what a unit costs a language model on the CPU: `generate` of the model as it came beside that of the
 model with a unit, on text without numbers and on text with numbers where nothing fires; and what
 programs take for a result. Both sides in one process, in turns, greedy, with the key-value
 cache, by seconds of the processor, so that other work on the machine counts little. Without --unit
@@ -18,6 +22,9 @@ from typing import Any
 import torch
 
 from curta.delegate import models
+from curta.delegate.calculator import Calculator
+from curta.delegate.tools.calculator import CalculatorTool
+from curta.hybrid import HybridModel, Module
 from curta.hybrid.arithmetic import Arithmetic, Operation
 from curta.hybrid.evaluation import padded
 from curta.hybrid.features import prompt
@@ -26,6 +33,7 @@ from curta.hybrid.questions import integer
 from curta.hybrid.router import Layers, Router
 from curta.hybrid.saved import Settings
 from curta.hybrid.unit import UnitModel
+from curta.hybrid.writing import Hearing
 from report import print_machine, print_table, spread
 
 TEXTS = {
@@ -45,9 +53,73 @@ def main() -> None:
     print_machine(["torch", "transformers"])
     print(f"{arguments.model}, {arguments.threads} threads. Medians (smallest-largest).\n")
     rounds, tokens = (3, 8) if arguments.quick else (9, 48)
+    joint = HybridModel.from_pretrained(
+        arguments.model, modules=[Module.gallery("addition"), "sudoku", "bignum"], device="cpu"
+    )
+    cost_of_the_loop(joint, rounds, tokens)
+    cost_of_calls(joint, rounds * 5)
     model = with_unit(arguments.model, arguments.unit)
     cost_where_nothing_fires(model, rounds, tokens)
     cost_of_results(rounds * 20)
+
+
+def cost_of_the_loop(joint: HybridModel, rounds: int, tokens: int) -> None:
+    """Text without calls, by both; and what both parts say in a second."""
+    rows = []
+    for name, text in TEXTS.items():
+        ids, mask = padded([prompt(joint.tokenizer, text)], joint.base.device)
+        given: dict[str, Any] = {
+            "input_ids": ids, "attention_mask": mask, "do_sample": False,
+            "min_new_tokens": tokens, "max_new_tokens": tokens,
+        }  # fmt: skip
+        base, ours = taken(
+            [lambda g=given: joint.base.generate(**g), lambda g=given: joint.generate(**g)], rounds
+        )
+        ratios = [a / b for a, b in zip(ours, base, strict=True)]
+        rows += [[name, spread([tokens / each for each in base], 1),
+                  spread([tokens / each for each in ours], 1), spread(ratios, 3)]]  # fmt: skip
+    header = ["text", "alone, tok/s", "joint, tok/s", "ratio of times"]
+    print_table(f"The loop: {tokens} tokens behind a prompt", header, rows)
+
+
+CALLS: dict[str, dict[str, str]] = {
+    "calculate": {"expression": "4711 + 815"},
+    "addition": {"input": "4711 + 815"},
+    "big_product": {"a": "7" * 40, "b": "8" * 40},
+    "sudoku": {
+        "puzzle": "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
+    },
+}
+
+
+def cost_of_calls(joint: HybridModel, rounds: int) -> None:
+    """From arguments to an answer: heard, as the joint stream has it, and as a tool."""
+    rows = []
+    for name, arguments in CALLS.items():
+        module = joint.compiled[name]
+
+        def heard(module: Module = module, given: dict[str, str] = arguments) -> Hearing:
+            hearing = Hearing(module.name, lambda event: None)
+            module.heard(hearing).call(given)
+            hearing.joint(joint.vocabulary)
+            return hearing
+
+        said = sum(len(ids) for _, chunks in heard().contexts for ids in chunks)
+        opening = sum(len(ids) for ids, _ in heard().contexts)
+        sides: list[Callable[[], object]] = [
+            heard, lambda m=module, given=arguments: m.tool.call(given),
+        ]  # fmt: skip
+        ours, tool = taken(sides, rounds)
+        rows.append(
+            [name, f"{opening:,}", f"{said:,}", spread([1e3 * t for t in ours], 2),
+             spread([1e3 * t for t in tool], 2),
+             spread([(opening + said) / t / 1e6 for t in ours], 1)]
+        )  # fmt: skip
+    python = CalculatorTool(Calculator())
+    (times,) = taken([lambda: python.call(CALLS["calculate"])], rounds)
+    rows.append(["calculate, Python", "", "", "", spread([1e3 * t for t in times], 2), ""])
+    header = ["module", "opening", "said", "heard, ms", "tool, ms", "M tok/s"]
+    print_table("Calls of modules", header, rows)
 
 
 def with_unit(name: str, folder: str | None) -> UnitModel:

@@ -61,11 +61,33 @@ def test_evaluate_compares_units(capsys: pytest.CaptureFixture[str]) -> None:
     assert "there is nobody to ask" in capsys.readouterr().err
 
 
-def test_ask_says_what_was_computed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_ask_has_a_unit_answer(capsys: pytest.CaptureFixture[str]) -> None:
     tiny_units.unit(Operation.MULTIPLICATION).save_pretrained("times")
     assert main(["hybrid", "ask", "--unit", "times", "12.5 of 4"]) == 0
-    captured = capsys.readouterr()
-    assert captured.out == "50\n"
-    assert "computed: " in captured.err
+    assert capsys.readouterr().out == "50\n"
     assert main(["hybrid", "ask", "--unit", "nowhere", "7 8"]) == 2
     assert "make one with curta hybrid train" in capsys.readouterr().err
+
+
+def test_a_module_is_asked_and_what_it_said_is_verified(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    which = ["--module", "letters:reversed", "--module", "gallery:addition"]
+    asked = ["--call", 'reversed("abc")', "--keep", "kept", "--max-new-tokens", "40", "and", "then"]
+    assert main(["hybrid", "ask", *which, *asked]) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith('<<reversed: "abc">> = cba')
+    assert "[reversed: " in captured.err
+    assert main(["hybrid", "verify", "kept", *which]) == 0
+    assert capsys.readouterr().out.startswith("verified: ")
+    assert main(["hybrid", "verify", "kept", *which, "--tokens", "10", "--level", "hull"]) == 0
+    assert "10 of " in capsys.readouterr().out
+    assert main(["hybrid", "verify", "kept"]) == 2
+    assert "of a model with the modules calculate, reversed, addition" in capsys.readouterr().err
+    assert main(["hybrid", "ask", "--module", "lettres", "so"]) == 2
+    assert "expected one of bases, bignum" in capsys.readouterr().err
+
+
+def test_modules_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["hybrid", "modules"]) == 0
+    assert "    sudoku:sudoku(puzzle)\n" in capsys.readouterr().out

@@ -3,6 +3,7 @@
 hybrid.json               modules in their order, and how calls are written
 modules/NAME.wasm         programs; the C that they were made of is not needed
 modules/NAME.safetensors  a gallery program's weights
+unit/                     a typed unit, if there is one
 
 The machine's weights come with curta: the folder says which ones are meant.
 """
@@ -16,6 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from curta.delegate import models
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.program import (
@@ -30,19 +32,31 @@ from curta.delegate.tools.signature import Function, Parameter
 from curta.delegate.tools.tool import Bounds
 from curta.engine import load
 from curta.errors import DataError
+from curta.hybrid import saved
 from curta.hybrid.modules import GalleryTool, Module
+from curta.hybrid.unit import UnitModel
 
 FORMAT = 1
-ABOUT, PROGRAMS = "hybrid.json", "modules"
+ABOUT, PROGRAMS, UNIT = "hybrid.json", "modules", "unit"
 
 
 @dataclass(frozen=True)
 class Kept:
-    """What is beside the language model, without the calculator, which all have."""
+    """All but the calculator, which every hybrid model has."""
 
+    folder: Path
     modules: list[Module]
     protocol: Protocol | None
     writing: dict[str, Any] = field(default_factory=dict)
+
+    def language_model(self, device: str | None) -> tuple[Any, Any]:
+        """It and its tokenizer."""
+        base, tokenizer = models.load(str(self.folder), device=device)
+        base.calculator_protocol = self.protocol
+        if saved.is_unit(self.folder / UNIT):
+            router, settings = saved.read(self.folder / UNIT)
+            base = UnitModel(base, tokenizer, router.to(base.device), settings)
+        return base, tokenizer
 
 
 def is_hybrid(folder: Path) -> bool:
@@ -99,7 +113,7 @@ def read(folder: Path) -> Kept:
         modules = [Module(tool_of(folder, each)) for each in made["modules"]]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(f"{folder} holds no hybrid model that can be read ({error})") from error
-    return Kept(modules, protocol, made["writing"])
+    return Kept(folder, modules, protocol, made["writing"])
 
 
 def tool_of(folder: Path, about: Mapping[str, Any]) -> Any:

@@ -32,6 +32,7 @@ from curta.errors import UserError
 from curta.hybrid import folder
 from curta.hybrid.modules import Module, modules_of
 from curta.hybrid.transcript import Transcript
+from curta.hybrid.unit import UnitModel
 from curta.hybrid.verify import Verified, verify
 from curta.hybrid.vocabulary import JointVocabulary
 from curta.hybrid.writing import Forced, JointRow, ModuleSaid, Writer
@@ -91,28 +92,36 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
     @classmethod
     def from_pretrained(  # type: ignore[override]
         cls, name: str | Path, *, modules: Iterable[Module | str] = (), adapter: str | None = None,
-        device: str | None = None, **writing: Any,
+        unit: str | Path | None = None, device: str | None = None, **writing: Any,
     ) -> HybridModel:  # fmt: skip
         """A folder written by `save_pretrained`; or a language model.
 
         adapter: what taught it to call: by default the one that comes with curta, if there is one
                  for this model; "none" is none
+        unit:    a typed unit that was trained for it; such a model has no adapter
         """
         if folder.is_hybrid(Path(name)):
             kept = folder.read(Path(name))
-            base, tokenizer = models.load(str(name), device=device)
-            base.calculator_protocol = kept.protocol
+            base, tokenizer = kept.language_model(device)
             return cls(base, tokenizer, [*kept.modules, *modules], **kept.writing | writing)
+        if unit is not None:
+            base = UnitModel.from_pretrained(name, unit=unit, device=device)
+            return cls(base, base.tokenizer, modules, **writing)
         chosen = models.chosen_adapter(str(name), adapter)
         base, tokenizer = models.load(str(name), adapter=chosen, device=device)
         return cls(base, tokenizer, modules, **writing)
 
     def save_pretrained(self, save_directory: str | Path, **options: Any) -> None:  # type: ignore[override]
         """One folder: the language model as transformers has it, and modules with their weights."""
-        self.base.save_pretrained(save_directory, **options)
-        self.tokenizer.save_pretrained(save_directory)
-        protocol = getattr(self.base, "calculator_protocol", None)
-        folder.write(Path(save_directory), self.compiled.values(), protocol, self.writing)
+        place = Path(save_directory)
+        language = self.base
+        if isinstance(language, UnitModel):
+            language.save_pretrained(place / folder.UNIT)
+            language = language.base
+        language.save_pretrained(place, **options)
+        self.tokenizer.save_pretrained(place)
+        protocol = getattr(language, "calculator_protocol", None)
+        folder.write(place, self.compiled.values(), protocol, self.writing)
 
     # -- the definition -----------------------------------------------------------------------
 

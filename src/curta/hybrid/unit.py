@@ -145,6 +145,19 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
             raise UserError("num_beams: digits that are certain need no beams; leave it at 1")
         return super().generate(*inputs, **options)  # type: ignore[misc]
 
+    @torch.no_grad()
+    def logits_of(self, prompt: Tensor, behind: Tensor) -> Tensor:
+        """Of one row, behind each token of a prompt and of what was written, in a pass for each:
+        what `generate` goes by, without a cache.
+        """
+        first = self(input_ids=prompt[None])
+        logits: Tensor = self.base(input_ids=torch.cat([prompt, behind])[None]).logits
+        logits[:, len(prompt) - 1] = first.logits[:, -1]
+        for at in range(min(first["pending"].shape[1], len(behind))):
+            from_end = len(behind) - at
+            self.say(logits, first["pending"][:, at:], [from_end])
+        return logits[0]
+
     # -- the unit -----------------------------------------------------------------------------
 
     def numbers(self, input_ids: Tensor, attention_mask: Tensor | None) -> list[list[Span]]:

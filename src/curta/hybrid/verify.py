@@ -29,6 +29,8 @@ from curta.engine.replay import replay
 from curta.errors import UserError, VerifyError
 from curta.hybrid.modules import Module, Recorded
 from curta.hybrid.transcript import Transcript
+from curta.hybrid.unit import UnitModel
+from curta.hybrid.vocabulary import JointIds
 from curta.hybrid.writing import Hearing, JointRow
 from curta.machine.ledger import new_ledger
 from curta.machine.opening import restore, split_opening
@@ -137,7 +139,7 @@ def written_again(
     """Choices that were compared, ties among them, and all contexts: their openings, the rest."""
     vocabulary, ids = model.vocabulary, transcript.ids
     own = ids[vocabulary.is_language(ids)]
-    logits = language_logits(model, np.concatenate([transcript.prompt, own]))
+    logits = language_logits(model, transcript.prompt, own)
     writer = model.writer
     row = RecordedRow(writer.tokenizer, writer.calling, ignore, vocabulary, model.compiled)
     row.ends = ends(model.base.generation_config)
@@ -167,10 +169,12 @@ def written_again(
 
 
 @torch.no_grad()
-def language_logits(model: HybridModel, ids: Any) -> torch.Tensor:
+def language_logits(model: HybridModel, prompt: JointIds, behind: JointIds) -> torch.Tensor:
     """What the language model says behind each of its own tokens."""
-    given = torch.from_numpy(ids)[None].to(model.base.device)
-    logits: torch.Tensor = model.base(input_ids=given).logits[0]
+    first, rest = (torch.from_numpy(ids).to(model.base.device) for ids in (prompt, behind))
+    if isinstance(model.base, UnitModel):
+        return model.base.logits_of(first, rest)
+    logits: torch.Tensor = model.base(input_ids=torch.cat([first, rest])[None]).logits[0]
     return logits
 
 

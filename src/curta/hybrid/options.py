@@ -1,0 +1,51 @@
+"""Which joint model: the choices that several commands have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from curta.delegate.options import SMOLLM2
+from curta.errors import DataError
+from curta.options import option
+
+if TYPE_CHECKING:
+    from curta.hybrid.model import HybridModel
+
+
+@dataclass(frozen=True)
+class Joint:
+    """
+    model:   on the Hub, a folder of it, or one that a hybrid model was saved in
+    module:  a compiled module: one that curta ships (curta hybrid modules lists them), a gallery
+             program (gallery:multiplication), a file of C or WebAssembly, or a function of such
+             (dates.c:weekday); can be given repeatedly
+    adapter: from curta delegate train, or none; of the packaged model the one that comes with curta
+    unit:    a typed unit from curta hybrid train
+    device:  as cpu or cuda:1 (a GPU if there is one)
+    """
+
+    model: str | None = option(None, metavar="NAME")
+    module: tuple[str, ...] = option((), metavar="NAME")
+    adapter: str | None = option(None, metavar="FOLDER")
+    unit: str | None = option(None, metavar="FOLDER")
+    device: str | None = None
+
+    def joint_model(self) -> HybridModel:
+        """The model, loaded, with its modules."""
+        from curta.hybrid.model import HybridModel
+        from curta.hybrid.saved import is_unit, read
+
+        name = self.model or SMOLLM2
+        if self.unit is not None:
+            if not is_unit(Path(self.unit)):
+                raise DataError(
+                    f"--unit {self.unit}: no unit is there; make one with curta hybrid train"
+                )
+            if self.adapter is not None:
+                raise DataError("--unit, --adapter: a unit is for a model without adapter")
+            name = self.model or read(Path(self.unit))[1].base
+        return HybridModel.from_pretrained(
+            name, modules=self.module, adapter=self.adapter, unit=self.unit, device=self.device
+        )
