@@ -184,6 +184,29 @@ def test_what_is_no_call(model: HybridModel) -> None:
     for call in ("plus 1, 2", "minus(1, 2)", "plus(1, 2", "(1)"):
         with pytest.raises(UserError, match="is no call"):
             model.ask("ab", call=call)
+    with pytest.raises(UserError, match="would end the call"):
+        model.ask("ab", call='addition("1 >> 2")')
+    with pytest.raises(UserError, match="300 at most"):
+        model.ask("ab", call=f"addition({'1' * 400})")
+
+
+def test_choices_that_are_drawn_are_not_compared(model: HybridModel) -> None:
+    drawn: dict[str, Any] = {"do_sample": True, "num_return_sequences": 2, "max_new_tokens": 12}
+    for prompts in (["ab"], ["ab", "a longer one"]):
+        written = model.write(prompts, **drawn)
+        assert len(written) == 2 * len(prompts)
+        for one in written:
+            assert not one.likeliest
+            assert model.verify(one).language == 0
+    shaped = model.write(["ab"], repetition_penalty=1.5, max_new_tokens=12)[0]
+    assert model.verify(shaped).language == 0
+
+
+@pytest.mark.parametrize("most", [1, 5, 14, 18, 19])
+def test_an_answer_may_end_anywhere(model: HybridModel, most: int) -> None:
+    written = model.ask("ab", call="plus(10, 20)", max_new_tokens=most)
+    assert 0 <= written.given <= len(written.choices)
+    assert model.verify(written).is_whole
 
 
 # -- proof ---------------------------------------------

@@ -249,7 +249,12 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
             raise UserError(f"{format.name} here: an answer can begin with a call inline only")
         opening = format.opening(name)
         marker = next(each for each in format.markers if each.open == opening)
-        return list(self.writer.fragments.encode(f"{opening} {rest[:-1].strip()}{marker.close}"))
+        arguments, end = rest[:-1].strip(), str(marker.close)
+        if end in arguments:
+            raise UserError(f"{call!r}: {end} would end the call before its last argument does")
+        if len(arguments) >= format.longest:
+            raise UserError(f"a call of {len(arguments):,} characters: {format.longest} at most")
+        return list(self.writer.fragments.encode(f"{opening} {arguments}{end}"))
 
     def transcript(
         self, row: JointRow, prompt: Tensor, options: dict[str, Any], given: int = 0
@@ -259,7 +264,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
             prompt.cpu().numpy().astype(np.int64),
             row.ids,
             np.array(row.choices, dtype=np.int64),
-            given,
+            min(given, len(row.choices)),
             row.room,
             likeliest=takes_likeliest(self.base.generation_config, options),
             modules=tuple(self.compiled),
@@ -280,17 +285,19 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
 
 
 SHAPES = (
-    "do_sample", "logits_processor", "repetition_penalty", "no_repeat_ngram_size", "bad_words_ids",
-    "suppress_tokens", "begin_suppress_tokens", "min_length", "min_new_tokens", "sequence_bias",
-    "forced_bos_token_id", "forced_eos_token_id", "exponential_decay_length_penalty",
-    "guidance_scale", "watermarking_config",
+    "repetition_penalty", "no_repeat_ngram_size", "bad_words_ids", "suppress_tokens",
+    "begin_suppress_tokens", "min_length", "min_new_tokens", "sequence_bias", "forced_bos_token_id",
+    "forced_eos_token_id", "exponential_decay_length_penalty", "guidance_scale",
+    "watermarking_config", "prefix_allowed_tokens_fn",
 )  # fmt: skip
 """What makes `generate` choose otherwise than by the best logit."""
-NEUTRAL = (None, False, 0, 1, 1.0)
+NEUTRAL = (None, 0, 1.0)
 
 
 def takes_likeliest(config: Any, options: dict[str, Any]) -> bool:
     """Whether nothing but the best logit decides."""
-    given = {name: getattr(config, name, None) for name in SHAPES if name != "do_sample"} | options
-    others = [one for one in given.pop("logits_processor", None) or () if type(one) is not Forced]
-    return not others and all(given.get(name) in NEUTRAL for name in SHAPES)
+    others = [one for one in options.get("logits_processor") or () if type(one) is not Forced]
+    shaped = [
+        name for name in SHAPES if options.get(name, getattr(config, name, None)) not in NEUTRAL
+    ]
+    return not (options.get("do_sample") or others or shaped)
