@@ -45,5 +45,6 @@ bench:
 	$(BIN)/python bench/calculator.py
 	$(BIN)/python bench/interception.py
 	$(BIN)/python bench/hybrid.py
+	$(BIN)/python bench/fit.py
 	$(BIN)/python bench/tools.py
 	$(BIN)/python bench/commands.py

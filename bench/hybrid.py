@@ -4,11 +4,12 @@ The joint model: what its loop costs on text without calls; how many tokens a se
 how long a call of a module takes beside the same call as `delegate` makes it, whose tools do not
 hear tokens, and beside Python's calculator.
 
-The typed unit: what a unit costs a language model on the CPU: `generate` of the model as it came beside that of the
-model with a unit, on text without numbers and on text with numbers where nothing fires; and what
-programs take for a result. Both sides in one process, in turns, greedy, with the key-value
-cache, by seconds of the processor, so that other work on the machine counts little. Without --unit
-the router has random weights and never fires: it costs as much as a trained one.
+The typed unit: `generate` of the model as it came beside that of the model with a unit, on text
+without numbers and on text with numbers where nothing fires; and what programs take for a result.
+
+Both sides in one process, in turns, greedy, with the key-value cache, by seconds of the processor,
+so that other work on the machine counts little. Without --unit the router has random weights and
+never fires: it costs as much as a trained one.
 """
 
 from __future__ import annotations
@@ -82,13 +83,12 @@ def cost_of_the_loop(joint: HybridModel, rounds: int, tokens: int) -> None:
     print_table(f"The loop: {tokens} tokens behind a prompt", header, rows)
 
 
+PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
 CALLS: dict[str, dict[str, str]] = {
     "calculate": {"expression": "4711 + 815"},
     "addition": {"input": "4711 + 815"},
     "big_product": {"a": "7" * 40, "b": "8" * 40},
-    "sudoku": {
-        "puzzle": "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
-    },
+    "sudoku": {"puzzle": PUZZLE},
 }
 
 
