@@ -184,12 +184,17 @@ class ToolchainError(ProgramError):
 
 
 class Trap(ProgramError):  # noqa: N818 (what WebAssembly calls it)
-    """A WebAssembly program did what it must not do: the reason, and where it did."""
+    """A WebAssembly program did what it must not do: the reason, and where it did.
 
-    def __init__(self, reason: str, where: str = "") -> None:
+    calls: core instructions of the machine, if it was one: where it was, and the calls that led
+           there, outwards
+    """
+
+    def __init__(self, reason: str, where: str = "", calls: tuple[int, ...] = ()) -> None:
         super().__init__(f"{reason} ({where})" if where else reason)
         self.reason = reason
         self.where = where
+        self.calls = calls
 
 
 class FuelError(ProgramError):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -71,11 +72,14 @@ def tell_end(
     code: int,
     failure: ProgramError | None,
     hint: str = "",
+    calls: Sequence[str] = (),
 ) -> int:
-    """Say how a run ended; the exit code of the process."""
+    """Say how a run ended, and who had called whom; the exit code of the process."""
     if failure is not None:
         what = "trap" if isinstance(failure, Trap) else "curta"
         print(f"{what}: {failure}{hint}", file=sys.stderr)
+        for line in calls:
+            print(f"  {line}", file=sys.stderr)
     from curta.machine.conversation import Figures
 
     figures = figures or Figures()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from curta.app.figures import Report, Shown, tell_end
 from curta.app.save_trace import SaveTrace
-from curta.errors import ProgramError, UserError
+from curta.errors import ProgramError, Trap, UserError
 from curta.machine.request import LevelName, Request
 from curta.options import option
 from curta.terminal import Screen
@@ -17,6 +17,7 @@ from curta.terminal import Screen
 if TYPE_CHECKING:
     from curta.machine.conversation import Conversation, Input
     from curta.machine.instance import Instance
+    from curta.machine.loaded import LoadedProgram
 
 __all__ = ["Options", "Report", "run"]
 
@@ -75,7 +76,28 @@ def run_with(options: Options, stdin: Input) -> int:
     screen.clear()
     for conversation in conversations:  # none if the program could not be loaded
         write_down(options, conversation)
-    return tell_end(options, options.level, screen.reached, elapsed, code, failure)
+    calls = []
+    if isinstance(failure, Trap) and failure.calls and options.stats == "text":
+        calls = calls_of(options, conversations[0].program, failure.calls)
+    return tell_end(options, options.level, screen.reached, elapsed, code, failure, calls=calls)
+
+
+def calls_of(options: Options, program: LoadedProgram, calls: tuple[int, ...]) -> list[str]:
+    """Who called whom when it trapped, with lines of C where they can be read."""
+    from curta.explore.backtrace import lines_of
+    from curta.explore.program import Asked
+    from curta.machine import requested
+    from curta.machine.toolchain import split_flags
+
+    asked = Asked(
+        options.program,
+        invoke=options.invoke,
+        flags=tuple(split_flags(options.cflags)),
+        max_memory=options.max_memory,
+        extensions=tuple(requested.extensions_of(options.extension)),
+        prove=False,
+    )
+    return lines_of(asked, program, calls)
 
 
 def converse(

@@ -62,6 +62,8 @@ class Scope:
     names: tuple[str, ...]
     """All variables, those too that are nowhere."""
     variables: tuple[Variable, ...]
+    called_at: tuple[str, int] | None = None
+    """The file and line of the call whose place it has taken, if it is in line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +255,19 @@ class UnitReader:
             elif child.tag == "DW_TAG_inlined_subroutine":
                 inner.append(child)
         ranges = self.ranges(die)
-        yield Scope(self.name(die), ranges, tuple(dict.fromkeys(names)), tuple(variables))
+        shown = tuple(dict.fromkeys(names)), tuple(variables)
+        yield Scope(self.name(die), ranges, *shown, self.called_at(die))
         for child in inner:
             yield from self.scope(child, base)
+
+    def called_at(self, die: Any) -> tuple[str, int] | None:
+        """Of a function that is in line: where it was called."""
+        if "DW_AT_call_line" not in die.attributes:
+            return None
+        program = self.info.line_program_for_CU(self.unit)
+        entry = program["file_entry"][die.attributes["DW_AT_call_file"].value - 1]
+        folder = _text(self.unit.get_top_DIE(), "DW_AT_comp_dir")
+        return _file_name(program, entry, folder), die.attributes["DW_AT_call_line"].value
 
     def variable(self, die: Any, name: str, base: int) -> Iterator[Variable]:
         """Where it is, stretch by stretch."""

@@ -20,6 +20,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from curta.errors import CurtaError, ExitError, LimitError, ProgramError, Trap, UserError
+from curta.machine.backtrace import backtrace
 from curta.machine.core_program import INITIALISE, Segment
 from curta.machine.ids import (
     AWAIT_ID,
@@ -315,7 +316,8 @@ class Conversation:
         if self._stop == EXIT_ID:
             words = last_words(self._tail[:-1], 1)
             return ExitError(words[0] if words else 0)
-        return Trap(TRAPS[self._stop - FIRST_TRAP], self._place(self.ledger.ended_at))
+        calls = backtrace(self.program, self.ledger)
+        return Trap(TRAPS[self._stop - FIRST_TRAP], self._place(self.ledger.ended_at), calls)
 
     def _place(self, counter: int) -> str:
         """The user's function that was executed last."""

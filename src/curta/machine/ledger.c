@@ -13,7 +13,7 @@ typedef struct {
 
 typedef struct {
     const Row *rows;
-    int64_t count, counter, frame, instructions, ended_at, own_at;
+    int64_t count, counter, frame, instructions, ended_at, ended_frame, own_at;
     uint64_t digits, quotient, number;
     int64_t far;
     int32_t since_frame, failed;
@@ -276,6 +276,7 @@ static void rare(Ledger *ledger, int32_t token) {
         if (++ledger->since_frame == ADDRESS_BYTES) ledger->frame += (int64_t)ledger->number;
     } else if (token == EXIT_ID || is(token, FIRST_TRAP, TRAPS)) {
         ledger->ended_at = ledger->counter;
+        ledger->ended_frame = ledger->frame;
         ledger->counter = ledger->frame = 0;
     } else if (token != READ_ID && token != AWAIT_ID) {
         ledger->failed = NO_TOKEN;

@@ -61,6 +61,10 @@ class Ledger(Protocol):
         """The instruction at which the program ended last."""
 
     @property
+    def ended_frame(self) -> int:
+        """Where its frame began then."""
+
+    @property
     def own_at(self) -> int:
         """The latest instruction that was executed and is not the library's; -1 before there is."""
 
@@ -75,6 +79,9 @@ class Ledger(Protocol):
 
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
         """Where the run is, and how far it has come."""
+
+    def word(self, register: int) -> int:
+        """What a register holds; those of frames are counted from FIRST_FRAME on."""
 
     def registers(self) -> Words:
         """All that the current frame, or one below it, can name."""
@@ -121,7 +128,7 @@ class PlainLedger:
         self.size = frame_size(program)
         self.end = len(program)
         self.instruction, self.origin = cache(program.instruction), cache(program.origin)
-        self.counter = self.frame = self.instructions = self.ended_at = 0
+        self.counter = self.frame = self.instructions = self.ended_at = self.ended_frame = 0
         self.own_at = -1
         self.words: dict[int, int] = {}
         self.bytes: dict[int, int] = {}
@@ -162,7 +169,7 @@ class PlainLedger:
             if self.since_frame == ADDRESS_BYTES:
                 self.frame, self.digits = self.frame + self.digits, 0
         elif token == ids.EXIT_ID or token in ids.TRAP_IDS:
-            self.ended_at = self.counter
+            self.ended_at, self.ended_frame = self.counter, self.frame
             self.counter = self.frame = 0
         elif token not in (ids.READ_ID, ids.AWAIT_ID):
             raise TokenError(f"token {token} has no place in a run")
@@ -223,6 +230,9 @@ class PlainLedger:
         self.counter, self.frame = counter, frame
         self.instructions, self.own_at = instructions, own_at
 
+    def word(self, register: int) -> int:
+        return self.words.get(register, 0)
+
     def registers(self) -> Words:
         found = np.zeros(_reach(self.frame, self.size), dtype=np.uint32)
         for number, word in self.words.items():
@@ -280,6 +290,7 @@ class _State(ctypes.Structure):
         ("frame", ctypes.c_int64),
         ("instructions", ctypes.c_int64),
         ("ended_at", ctypes.c_int64),
+        ("ended_frame", ctypes.c_int64),
         ("own_at", ctypes.c_int64),
     )
 
@@ -347,6 +358,10 @@ class FastLedger:
         return int(self._state.ended_at)
 
     @property
+    def ended_frame(self) -> int:
+        return int(self._state.ended_frame)
+
+    @property
     def own_at(self) -> int:
         return int(self._state.own_at)
 
@@ -379,6 +394,10 @@ class FastLedger:
     def put(self, counter: int, frame: int, instructions: int, own_at: int) -> None:
         self._state.counter, self._state.frame = counter, frame
         self._state.instructions, self._state.own_at = instructions, own_at
+
+    def word(self, register: int) -> int:
+        _ = self._address
+        return int(self._registers[register]) if register < REGISTERS else 0
 
     def registers(self) -> Words:
         return self._registers[: _reach(self.frame, self.size)].copy()
