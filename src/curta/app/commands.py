@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from curta.errors import UserError
 
 COMMANDS = {
-    "run": "run a program of C, C++ or WebAssembly inside the transformer",
+    "run": "run a program of C, C++, Zig, Rust or WebAssembly inside the transformer",
     "resume": "go on with a run that was kept",
     "bake": "compile a program into weights of its own",
     "verify": "check a run against the plain softmax model and against wasmtime",

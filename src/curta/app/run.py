@@ -24,8 +24,8 @@ __all__ = ["Options", "Report", "run"]
 
 @dataclass(frozen=True)
 class Options(Shown, SaveTrace, Request):
-    """Run a program of C, C++ or WebAssembly inside the transformer. Options stand before the
-    program or behind it; words that curta does not know, and everything behind --, are the
+    """Run a program of C, C++, Zig, Rust or WebAssembly inside the transformer. Options stand
+    before the program or behind it; words that curta does not know, and everything behind --, are the
     program's. Its output goes to the standard output, then one line of figures to the standard
     error; its exit code is passed on, a trap exits 1.
 

@@ -38,8 +38,7 @@ def backtrace(program: LoadedProgram, ledger: Ledger) -> tuple[int, ...]:
 
 
 def return_register(program: LoadedProgram, number: int) -> int | None:
-    """The register that says where a function returns to; one that never does, where calls put it.
-    """
+    """The register that says where a function returns to; if it never does, where calls put it."""
     functions = program.origins["function"]
     if not 0 <= number < len(functions):
         return None

@@ -47,10 +47,11 @@ def is_source(name: str) -> bool:
 class ProgramOptions:
     """Which program it is.
 
-    program:   a file .c .cc .cpp .cxx (or several), .wat or .wasm, or .safetensors from curta bake
+    program:   a file .c .cc .cpp .cxx (or several), .zig .rs .wat .wasm, or .safetensors from curta
+               bake
     extension: an operation that the machine has in addition: one of curta's own (byte_swap), or
                module:NAME; can be given repeatedly
-    cflags:    for the C compiler, as one word: '-O3 -DN=8'
+    cflags:    for the compiler, as one word: '-O3 -DN=8'
     """
 
     program: tuple[str, ...] = word("PROG")

@@ -1,6 +1,7 @@
 """What the user has in, the bytes of a WebAssembly module out.
 
     .c .cc .cpp .cxx   one or more files, compiled with the `ziglang` package to wasm32-wasi
+    .zig .rs           compiled by their own compilers (languages.py)
     .wat               assembled
     .wasm              taken as it is
 
@@ -44,7 +45,8 @@ PROGRAMS = Shelf("programs")
 C_SUFFIXES = (".c",)
 CPLUSPLUS_SUFFIXES = (".cc", ".cpp", ".cxx")
 SOURCE_SUFFIXES = C_SUFFIXES + CPLUSPLUS_SUFFIXES
-SUFFIXES = (*SOURCE_SUFFIXES, ".wat", ".wasm")
+LANGUAGES = (".zig", ".rs")
+SUFFIXES = (*SOURCE_SUFFIXES, *LANGUAGES, ".wat", ".wasm")
 WASM_MAGIC = b"\0asm"
 
 FEATURES = "mvp+sign_ext+mutable_globals+bulk_memory+nontrapping_fptoint+multivalue"
@@ -116,8 +118,13 @@ def read_program(
     if len(paths) > 1:
         names = ", ".join(map(str, paths))
         raise UserError(f"several files have to be C or C++, all of them: {names}")
+    if kinds == {"other"}:
+        from curta.machine import languages
+
+        _read(paths[0])
+        return languages.compiled(paths[0], flags, library=library, watcher=watcher)
     if flags:
-        raise UserError(f"{paths[0]} is not C or C++: flags for the compiler mean nothing to it")
+        raise UserError(f"{paths[0]} is not compiled: flags for the compiler mean nothing to it")
     content = _read(paths[0])
     if kinds == {"wasm"}:
         return content
@@ -146,6 +153,8 @@ def kind_of(path: Path) -> str:
         return "c"
     if suffix in CPLUSPLUS_SUFFIXES:
         return "c++"
+    if suffix in LANGUAGES:
+        return "other"
     if suffix in (".wat", ".wasm"):
         return suffix[1:]
     if suffix == ".safetensors":
@@ -262,17 +271,17 @@ class Compilation:
         """Run the compiler; what it complains about is the user's to read."""
         driver = "c++" if self.is_cplusplus else "cc"
         command = [zig().executable, driver, *objects, *self.arguments()]
-        status, said = _run([*command, *arguments], zig_environment(), watcher)
+        status, said = run([*command, *arguments], zig_environment(), watcher)
         if status != 0:
             names = " ".join(self.sources)
             advice = [remedy for words, remedy in REMEDIES.items() if words in said]
             first = "; ".join([f"{names}: the C compiler refused it", *advice])
-            raise SourceError(f"{first}\n{_diagnostics(said)}")
+            raise SourceError(f"{first}\n{diagnostics(said)}")
         if said.strip() and watcher is not None:
-            watcher.warned(_diagnostics(said))
+            watcher.warned(diagnostics(said))
 
 
-def _run(
+def run(
     command: Sequence[str], environment: dict[str, str], watcher: Watcher | None
 ) -> tuple[int, str]:
     """Exit status and what was said."""
@@ -298,7 +307,7 @@ def _run(
                 raise
 
 
-def _diagnostics(said: str) -> str:
+def diagnostics(said: str) -> str:
     """The compiler's words, with the linker's temporary names shortened."""
     said = re.sub(r"wasm-ld: (error|warning): \S*/o/[0-9a-f]{32}/", r"linker: \1: ", said)
     lines = said.strip().splitlines()
