@@ -25,8 +25,8 @@ __all__ = ["Options", "Report", "run"]
 @dataclass(frozen=True)
 class Options(Shown, SaveTrace, Request):
     """Run a program of C, C++, Zig, Rust or WebAssembly inside the transformer. Options stand
-    before the program or behind it; words that curta does not know, and everything behind --, are the
-    program's. Its output goes to the standard output, then one line of figures to the standard
+    before the program or behind it; words that curta does not know, and everything behind --, are
+    the program's. Its output goes to the standard output, then one line of figures to the standard
     error; its exit code is passed on, a trap exits 1.
 
     level:       generated C, hull caches, PyTorch softmax, exact arithmetic; or the machine in
