@@ -244,7 +244,7 @@ def trained(folder: Path) -> Asks:
                 raise
             return Outcome(False, 0, 0.0, 0.0)
         spent = time.process_time() - begun
-        answer = said.text.removesuffix("$").removesuffix(setup.language.alphabet.symbols[0])
+        answer = said.text.removesuffix("#")
         answer = answer if problem.what == "sort" else answer[::-1]
         tokens = len(text) + len(said.tokens)
         return Outcome(answer == problem.answer, tokens, spent, 2.0 * size * tokens)

@@ -14,7 +14,7 @@ import pytest
 from curta.app.command_line import main
 from curta.store import PACKAGED
 
-PAGES = sorted((Path(__file__).parents[1] / "docs").glob("*.md"))
+PAGES = sorted((Path(__file__).parents[1] / "docs").rglob("*.md"))
 
 
 SLOW = {"machine.md": [pytest.mark.slow]}

@@ -46,6 +46,7 @@ COMMANDS = {
     "fit": "fit the holes of a program to examples of what it does",
     "serve": "serve a language model that calls the calculator, as OpenAI's API does",
     "mcp": "serve tools, a sandbox for C among them, by the Model Context Protocol",
+    "site": "build the project's site: documentation, and runs that compute in the browser",
     "cache": "show what is kept to save time, or clear it",
     "doctor": "say what is there, what is missing, and what to do",
     "completion": "write what a shell needs to complete commands",
