@@ -26,14 +26,14 @@ from curta.delegate import models
 from curta.delegate.calculator import Calculator
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.hybrid import HybridModel, Module
-from curta.hybrid.arithmetic import Arithmetic, Operation
-from curta.hybrid.evaluation import padded
-from curta.hybrid.features import prompt
-from curta.hybrid.numbers import Number
-from curta.hybrid.questions import integer
-from curta.hybrid.router import Layers, Router
-from curta.hybrid.saved import Settings
-from curta.hybrid.unit import UnitModel
+from curta.hybrid.unit.arithmetic import Arithmetic, Operation
+from curta.hybrid.unit.evaluation import padded
+from curta.hybrid.unit.features import prompt
+from curta.hybrid.unit.model import UnitModel
+from curta.hybrid.unit.numbers import Number
+from curta.hybrid.unit.questions import integer
+from curta.hybrid.unit.router import Layers, Router
+from curta.hybrid.unit.saved import Settings
 from curta.hybrid.writing import Hearing
 from report import print_machine, print_table, spread
 

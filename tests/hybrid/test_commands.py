@@ -12,7 +12,7 @@ pytest.importorskip("transformers")
 from curta.app.command_line import main
 from curta.delegate import models
 from curta.delegate.data import mix
-from curta.hybrid.arithmetic import Operation
+from curta.hybrid.unit.arithmetic import Operation
 from tests.hybrid import tiny_units
 from tests.support import tiny_language_models as tiny
 

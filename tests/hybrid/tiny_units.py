@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from curta.hybrid.arithmetic import Arithmetic, Operation
-from curta.hybrid.router import OPERATIONS, Layers, Router
-from curta.hybrid.saved import Settings
-from curta.hybrid.unit import UnitModel
+from curta.hybrid.unit.arithmetic import Arithmetic, Operation
+from curta.hybrid.unit.model import UnitModel
+from curta.hybrid.unit.router import OPERATIONS, Layers, Router
+from curta.hybrid.unit.saved import Settings
 from tests.support import tiny_language_models as tiny
 
 BASE = "grouped queries"

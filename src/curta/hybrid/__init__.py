@@ -9,13 +9,13 @@ if TYPE_CHECKING:
     from curta.hybrid.model import HybridModel
     from curta.hybrid.modules import Module
     from curta.hybrid.transcript import Transcript
-    from curta.hybrid.unit import UnitModel
+    from curta.hybrid.unit.model import UnitModel
 
 LATER = {
     "HybridModel": "curta.hybrid.model",
     "Module": "curta.hybrid.modules",
     "Transcript": "curta.hybrid.transcript",
-    "UnitModel": "curta.hybrid.unit",
+    "UnitModel": "curta.hybrid.unit.model",
 }
 """What is imported when it is used: commands begin without PyTorch."""
 

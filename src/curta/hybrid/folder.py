@@ -32,9 +32,9 @@ from curta.delegate.tools.signature import Function, Parameter
 from curta.delegate.tools.tool import Bounds
 from curta.engine import load
 from curta.errors import DataError
-from curta.hybrid import saved
 from curta.hybrid.modules import GalleryTool, Module
-from curta.hybrid.unit import UnitModel
+from curta.hybrid.unit import saved
+from curta.hybrid.unit.model import UnitModel
 
 FORMAT = 1
 ABOUT, PROGRAMS, UNIT = "hybrid.json", "modules", "unit"

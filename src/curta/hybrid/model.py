@@ -32,7 +32,7 @@ from curta.errors import UserError
 from curta.hybrid import folder
 from curta.hybrid.modules import Module, modules_of
 from curta.hybrid.transcript import Transcript
-from curta.hybrid.unit import UnitModel
+from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.verify import Verified, verify
 from curta.hybrid.vocabulary import JointVocabulary
 from curta.hybrid.writing import Forced, JointRow, ModuleSaid, Writer

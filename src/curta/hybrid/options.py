@@ -35,7 +35,7 @@ class Joint:
     def joint_model(self) -> HybridModel:
         """The model, loaded, with its modules."""
         from curta.hybrid.model import HybridModel
-        from curta.hybrid.saved import is_unit, read
+        from curta.hybrid.unit.saved import is_unit, read
 
         name = self.model or SMOLLM2
         if self.unit is not None:

@@ -29,7 +29,7 @@ from curta.engine.replay import replay
 from curta.errors import UserError, VerifyError
 from curta.hybrid.modules import Module, Recorded
 from curta.hybrid.transcript import Transcript
-from curta.hybrid.unit import UnitModel
+from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.vocabulary import JointIds
 from curta.hybrid.writing import Hearing, JointRow
 from curta.machine.ledger import new_ledger

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from curta.delegate.options import SMOLLM2, folder_of
-from curta.hybrid.config import Asking
+from curta.hybrid.unit.config import Asking
 from curta.options import option
 from curta.terminal import AsJson, Progress
 
@@ -83,7 +83,7 @@ def run(options: Options) -> int:
     out = folder_of(options.out)
     from curta.delegate import models
     from curta.delegate.evaluation.systems import System, systems
-    from curta.hybrid.evaluation import compare, unit
+    from curta.hybrid.unit.evaluation import compare, unit
 
     origin = models.origin(options.model)
     others: tuple[System, ...] = ()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from curta.delegate.options import SMOLLM2, folder_of
-from curta.hybrid.config import Drawing, RouterTraining
+from curta.hybrid.unit.config import Drawing, RouterTraining
 from curta.options import option
 from curta.terminal import AsJson, Progress
 
@@ -60,9 +60,9 @@ class Report:
 def run(options: Options) -> int:
     """Read the stream, train, and say where the unit is."""
     out = folder_of(options.out)
-    from curta.hybrid import preparing, regressing
-    from curta.hybrid.saved import write
-    from curta.hybrid.training import train
+    from curta.hybrid.unit import preparing, regressing
+    from curta.hybrid.unit.saved import write
+    from curta.hybrid.unit.training import train
 
     with Progress() as progress:
         kept = preparing.prepare(

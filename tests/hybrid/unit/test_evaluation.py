@@ -16,9 +16,9 @@ from curta.delegate.evaluation.record import Answer
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import Verdict
-from curta.hybrid.arithmetic import Operation
-from curta.hybrid.config import Asking
-from curta.hybrid.evaluation import asked, compare, interval, unit, wording_of, writer
+from curta.hybrid.unit.arithmetic import Operation
+from curta.hybrid.unit.config import Asking
+from curta.hybrid.unit.evaluation import asked, compare, interval, unit, wording_of, writer
 from curta.intervals import wilson
 from tests.hybrid import tiny_units
 from tests.support import tiny_language_models as tiny

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("transformers")
 
 from curta.errors import UndefinedError
-from curta.hybrid.arithmetic import Arithmetic, Operation, expected
-from curta.hybrid.numbers import Number, numbers_in
-from curta.hybrid.questions import integer, number_text
+from curta.hybrid.unit.arithmetic import Arithmetic, Operation, expected
+from curta.hybrid.unit.numbers import Number, numbers_in
+from curta.hybrid.unit.questions import integer, number_text
 
 ARITHMETIC = Arithmetic()
 LENGTHS = range(1, 21)

@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 
 from curta.delegate.options import SMOLLM2
 from curta.errors import DataError
-from curta.hybrid.router import Layers, Router
+from curta.hybrid.unit.router import Layers, Router
 
 FORMAT = 1
 WEIGHTS, ABOUT = "router.safetensors", "unit.json"

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from curta.delegate.data import mix
 from curta.delegate.data.example import Example
-from curta.hybrid.config import Drawing
-from curta.hybrid.features import Features, Label, features, label
-from curta.hybrid.questions import KINDS, Question, Split, questions
-from curta.hybrid.router import Layers
-from curta.hybrid.saved import Settings
+from curta.hybrid.unit.config import Drawing
+from curta.hybrid.unit.features import Features, Label, features, label
+from curta.hybrid.unit.questions import KINDS, Question, Split, questions
+from curta.hybrid.unit.router import Layers
+from curta.hybrid.unit.saved import Settings
 
 OnProgress = Callable[[str, float, float], None]
 CANDIDATES = 8

@@ -18,12 +18,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from curta.hybrid.arithmetic import MOST_DIGITS
-from curta.hybrid.features import Features
-from curta.hybrid.numbers import Number, Span
-from curta.hybrid.questions import Question
-from curta.hybrid.router import Decision
-from curta.hybrid.unit import UnitModel
+from curta.hybrid.unit.arithmetic import MOST_DIGITS
+from curta.hybrid.unit.features import Features
+from curta.hybrid.unit.model import UnitModel
+from curta.hybrid.unit.numbers import Number, Span
+from curta.hybrid.unit.questions import Question
+from curta.hybrid.unit.router import Decision
 
 BEHIND = 6
 SLOTS = 1 + MOST_DIGITS + BEHIND

@@ -22,7 +22,7 @@ from curta.engine import Engine, Level, load
 from curta.engine.model_cache import compile_cached
 from curta.errors import UndefinedError
 from curta.gallery import PROGRAMS
-from curta.hybrid.numbers import Number
+from curta.hybrid.unit.numbers import Number
 
 MOST_DIGITS = 20
 """Of an operand that the questions have; the programs take longer ones as well."""

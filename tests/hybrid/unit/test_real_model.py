@@ -12,12 +12,12 @@ pytest.importorskip("transformers")
 import torch
 
 from curta.delegate import models
-from curta.hybrid.arithmetic import Operation
-from curta.hybrid.evaluation import padded, writer
-from curta.hybrid.features import prompt
-from curta.hybrid.router import OPERATIONS, Layers, Router
-from curta.hybrid.saved import NEVER, Settings
-from curta.hybrid.unit import UnitModel
+from curta.hybrid.unit.arithmetic import Operation
+from curta.hybrid.unit.evaluation import padded, writer
+from curta.hybrid.unit.features import prompt
+from curta.hybrid.unit.model import UnitModel
+from curta.hybrid.unit.router import OPERATIONS, Layers, Router
+from curta.hybrid.unit.saved import NEVER, Settings
 
 pytestmark = [
     pytest.mark.slow,

@@ -29,12 +29,12 @@ from curta.delegate.evaluation.systems import GREEDY, Open, System, Writes, open
 from curta.delegate.interception.events import CallResult, CallStarted, Event, TextDelta
 from curta.delegate.interception.generator import Output
 from curta.errors import DataError
-from curta.hybrid import questions as drawn
-from curta.hybrid.config import Asking
-from curta.hybrid.features import prompt
-from curta.hybrid.regressing import RegressingUnit, is_regressing
-from curta.hybrid.saved import WEIGHTS, is_unit
-from curta.hybrid.unit import Routes, UnitModel
+from curta.hybrid.unit import questions as drawn
+from curta.hybrid.unit.config import Asking
+from curta.hybrid.unit.features import prompt
+from curta.hybrid.unit.model import Routes, UnitModel
+from curta.hybrid.unit.regressing import RegressingUnit, is_regressing
+from curta.hybrid.unit.saved import WEIGHTS, is_unit
 
 SUITES: dict[str, tuple[drawn.Split, drawn.Kind]] = {
     "seen": ("train", "wordings"),

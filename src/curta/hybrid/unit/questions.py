@@ -19,8 +19,8 @@ from curta.delegate.data.draw import NAMES, Draw
 from curta.delegate.data.mix import NEGATIVE
 from curta.delegate.data.templates import example, templates
 from curta.delegate.data.wording import asked
-from curta.hybrid.arithmetic import MOST_DIGITS, Operation, expected
-from curta.hybrid.numbers import Number, Span, numbers_in
+from curta.hybrid.unit.arithmetic import MOST_DIGITS, Operation, expected
+from curta.hybrid.unit.numbers import Number, Span, numbers_in
 
 Split = Literal["train", "valid", "test"]
 Kind = Literal["wordings", "problems", "others", "beyond"]

@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("transformers")
 
-from curta.hybrid.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
+from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
 from tests.support.tiny_language_models import tokenizer, tokenizer_of_any_text
 
 TEXTS = {

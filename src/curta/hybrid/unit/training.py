@@ -18,10 +18,19 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import one_hot
 
-from curta.hybrid.arithmetic import Operation
-from curta.hybrid.config import RouterTraining
-from curta.hybrid.features import Features, Label
-from curta.hybrid.router import FIRST, OPERATIONS, PLACES, SECOND, Decision, Layers, Reading, Router
+from curta.hybrid.unit.arithmetic import Operation
+from curta.hybrid.unit.config import RouterTraining
+from curta.hybrid.unit.features import Features, Label
+from curta.hybrid.unit.router import (
+    FIRST,
+    OPERATIONS,
+    PLACES,
+    SECOND,
+    Decision,
+    Layers,
+    Reading,
+    Router,
+)
 
 
 @dataclass(frozen=True)

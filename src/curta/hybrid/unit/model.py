@@ -25,10 +25,10 @@ from transformers import GenerationMixin, PreTrainedModel
 
 from curta.delegate.interception.pieces import Fragments
 from curta.errors import UndefinedError, UserError
-from curta.hybrid.arithmetic import MOST_PLACES, Arithmetic
-from curta.hybrid.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.router import MOST_NUMBERS, Decision, Reading, Route, Router, beside
-from curta.hybrid.saved import Settings, is_unit, read, write
+from curta.hybrid.unit.arithmetic import MOST_PLACES, Arithmetic
+from curta.hybrid.unit.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
+from curta.hybrid.unit.router import MOST_NUMBERS, Decision, Reading, Route, Router, beside
+from curta.hybrid.unit.saved import Settings, is_unit, read, write
 
 MARGIN = 30.0
 """By how much the token to be said beats all others: e^-30 is what is left for them together."""

@@ -17,9 +17,10 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
-from curta.hybrid.numbers import numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.questions import Question
-from curta.hybrid.router import (
+from curta.hybrid.unit.model import listening
+from curta.hybrid.unit.numbers import numbers_in, numbers_of_tokens, pieces_of
+from curta.hybrid.unit.questions import Question
+from curta.hybrid.unit.router import (
     FIRST,
     MOST_NUMBERS,
     NONE,
@@ -30,7 +31,6 @@ from curta.hybrid.router import (
     Reading,
     beside,
 )
-from curta.hybrid.unit import listening
 
 
 @dataclass(frozen=True)

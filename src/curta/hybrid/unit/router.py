@@ -23,8 +23,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import pad
 
-from curta.hybrid.arithmetic import Operation
-from curta.hybrid.numbers import Number, Span
+from curta.hybrid.unit.arithmetic import Operation
+from curta.hybrid.unit.numbers import Number, Span
 
 OPERATIONS: tuple[Operation | None, ...] = (None, *Operation)
 NONE, FIRST, SECOND, PLACES = range(4)

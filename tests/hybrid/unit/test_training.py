@@ -12,15 +12,15 @@ pytest.importorskip("transformers")
 
 import torch
 
-from curta.hybrid import regressing
-from curta.hybrid.arithmetic import Operation, expected
-from curta.hybrid.config import RouterTraining
-from curta.hybrid.features import Features, features, label, prompt
-from curta.hybrid.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.questions import KINDS, Question, questions, wordings
-from curta.hybrid.router import FIRST, NONE, OPERATIONS, SECOND, Decision, Layers
-from curta.hybrid.training import agrees, pairs, threshold, train
-from curta.hybrid.unit import listening
+from curta.hybrid.unit import regressing
+from curta.hybrid.unit.arithmetic import Operation, expected
+from curta.hybrid.unit.config import RouterTraining
+from curta.hybrid.unit.features import Features, features, label, prompt
+from curta.hybrid.unit.model import listening
+from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
+from curta.hybrid.unit.questions import KINDS, Question, questions, wordings
+from curta.hybrid.unit.router import FIRST, NONE, OPERATIONS, SECOND, Decision, Layers
+from curta.hybrid.unit.training import agrees, pairs, threshold, train
 from tests.hybrid.tiny_units import base
 from tests.support import tiny_language_models as tiny
 

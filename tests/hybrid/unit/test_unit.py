@@ -13,9 +13,9 @@ pytest.importorskip("transformers")
 import torch
 
 from curta.errors import DataError, UserError
-from curta.hybrid.arithmetic import Operation
-from curta.hybrid.saved import read
-from curta.hybrid.unit import MARGIN, UnitModel
+from curta.hybrid.unit.arithmetic import Operation
+from curta.hybrid.unit.model import MARGIN, UnitModel
+from curta.hybrid.unit.saved import read
 from tests.hybrid.tiny_units import base, batch, router, unit
 from tests.support import tiny_language_models as tiny
 
@@ -161,7 +161,7 @@ def test_beams_are_refused() -> None:
 
 
 def test_residual_streams_are_read_where_it_is_said() -> None:
-    from curta.hybrid.unit import listening
+    from curta.hybrid.unit.model import listening
 
     given = batch(["7 8 9"])
     with torch.no_grad(), listening(base(), (1, 2)) as streams:
