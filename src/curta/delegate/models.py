@@ -11,6 +11,7 @@ import importlib.util
 import json
 import os
 import shutil
+import socket
 import sys
 import warnings
 from collections.abc import Iterator
@@ -18,6 +19,8 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies
 
 import torch
 
@@ -52,8 +55,9 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
         disable_progress_bar()  # type: ignore[no-untyped-call]
     place = packaged(name) or name
     try:
-        tokenizer = AutoTokenizer.from_pretrained(place)
-        model: Any = AutoModelForCausalLM.from_pretrained(place, dtype="auto")
+        there = {"local_files_only": not is_hub_there()}
+        tokenizer = AutoTokenizer.from_pretrained(place, **there)
+        model: Any = AutoModelForCausalLM.from_pretrained(place, dtype="auto", **there)
     except (OSError, ValueError) as error:
         raise not_loaded(name, error) from error
     if adapter is not None:
@@ -72,6 +76,17 @@ def chosen_adapter(name: str, given: str | None) -> Path | None:
     return Path(given) if given else BUNDLED.get(name)
 
 
+def is_hub_there() -> bool:
+    """Whether the Hub's name is known here. If it is not, libraries would try for a minute."""
+    if getproxies():
+        return True
+    try:
+        host = urlsplit(os.environ.get("HF_ENDPOINT", "https://huggingface.co")).hostname
+        return bool(socket.getaddrinfo(host, None))
+    except OSError:
+        return False
+
+
 def origin(name: str) -> str:
     """Where the weights of a model come from and which numbers they are, without loading them.
 
@@ -81,7 +96,9 @@ def origin(name: str) -> str:
     from transformers import AutoConfig
 
     try:
-        return origin_of(name, AutoConfig.from_pretrained(packaged(name) or name))
+        place = packaged(name) or name
+        config = AutoConfig.from_pretrained(place, local_files_only=not is_hub_there())
+        return origin_of(name, config)
     except (OSError, ValueError) as error:
         raise not_loaded(name, error) from error
 

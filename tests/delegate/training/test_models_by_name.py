@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import importlib.util
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -94,6 +95,20 @@ def test_folders_are_named(tmp_path: Path) -> None:
     assert models.load(half, device="cpu")[0].weights_origin == "folder, bfloat16"
     with pytest.raises(DataError, match="no model of this name can be loaded"):
         models.origin(str(tmp_path / "nowhere"))
+
+
+def test_where_the_hub_is_not_there_nobody_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*address: object) -> None:
+        raise socket.gaierror(-2, "Name or service not known")
+
+    monkeypatch.setattr(models, "getproxies", dict)
+    monkeypatch.setattr("socket.getaddrinfo", unknown)
+    assert not models.is_hub_there()
+    slept: list[float] = []
+    monkeypatch.setattr("time.sleep", slept.append)
+    with pytest.raises(DataError, match="no model of this name can be loaded"):
+        models.load("nobody/nothing")
+    assert not slept
 
 
 @pytest.mark.parametrize("family", ["grouped queries", "alternating windows"])
