@@ -18,7 +18,7 @@ BELOW = {
     "export": {"compiler"},
     "learn": set(),
     "delegate": {"engine", "machine"},
-    "hybrid": {"compiler", "engine", "gallery", "machine", "delegate"},
+    "hybrid": {"compiler", "engine", "gallery", "machine", "delegate", "explore"},
     "explore": {"compiler", "engine", "gallery", "machine"},
 }
 HEAVY = {

@@ -42,6 +42,7 @@ COMMANDS = {
     "hybrid evaluate": "measure such a unit beside calls and beside the model as it came",
     "hybrid ask": "ask a language model that holds compiled modules, and see who says what",
     "hybrid verify": "check a transcript: every token, by forward passes of the joint model",
+    "hybrid page": "write a page in which a transcript can be looked at: who said what",
     "hybrid modules": "list the modules that curta ships",
     "fit": "fit the holes of a program to examples of what it does",
     "serve": "serve a language model that calls the calculator, as OpenAI's API does",

@@ -53,6 +53,12 @@ def graph_page(data: dict[str, Any]) -> str:
     return page(data, "graph", part("graph.html"), script, [])
 
 
+def stream_page(data: dict[str, Any]) -> str:
+    """What a language model wrote, and modules between."""
+    script = scripts(("view/dom.js", "view/load.js", "view/stream.js")) + "\nstartStream();\n"
+    return page(data, "stream", part("stream.html"), script, [])
+
+
 def page(data: dict[str, Any], kind: str, body: str, script: str, carries: list[str]) -> str:
     """The whole file."""
     payload = json.dumps(data, separators=(",", ":")).encode()

@@ -114,12 +114,12 @@ def verify(
             f"the transcript is of a model with the modules {', '.join(transcript.modules)}; this "
             f"one has {', '.join(model.compiled)}"
         )
-    language, ties, contexts = written_again(model, transcript)
+    again = written_again(model, transcript)
     compiled = said = 0
     levels: dict[str, str] = {}
-    total = sum(len(ids) for *_, ids in contexts) or 1
+    total = sum(len(ids) for *_, ids in again.contexts) or 1
     done = 0.0
-    for module, opening, ids in contexts:
+    for module, opening, ids in again.contexts:
         chosen = level or ("plain" if len(opening) + len(ids) <= SOFTMAX_TOKENS else "hull")
         levels[module.name] = chosen
         share = len(ids) / total
@@ -130,13 +130,30 @@ def verify(
 
         compared, own = compare(module, module.at(chosen), opening, ids, tokens, tell)
         compiled, said, done = compiled + compared, said + own, done + share
-    return Verified(language, ties, compiled, said, levels)
+    return Verified(again.compared, again.ties, compiled, said, levels)
 
 
-def written_again(
-    model: HybridModel, transcript: Transcript
-) -> tuple[int, int, list[tuple[Module, Ids, Ids]]]:
-    """Choices that were compared, ties among them, and all contexts: their openings, the rest."""
+@dataclass(frozen=True)
+class Again:
+    """A transcript that was written again.
+
+    compared, ties: choices of the language model's
+    contexts:       of modules: what opens each, and what was said behind that
+    logits:         behind each token of the language model's, prompt and answer
+    choosers:       of each token of the answer, the number of the choice that it is, or -1
+    """
+
+    compared: int
+    ties: int
+    contexts: list[tuple[Module, Ids, Ids]]
+    logits: torch.Tensor
+    choosers: list[int]
+
+
+def written_again(model: HybridModel, transcript: Transcript) -> Again:
+    """By the choices of the language model, and what modules said."""
+    if np.any((transcript.choices < 0) | (transcript.choices >= model.vocabulary.language)):
+        raise VerifyError("a choice of the language model is no token of its own")
     vocabulary, ids = model.vocabulary, transcript.ids
     own = ids[vocabulary.is_language(ids)]
     logits = language_logits(model, transcript.prompt, own)
@@ -144,11 +161,15 @@ def written_again(
     row = RecordedRow(writer.tokenizer, writer.calling, ignore, vocabulary, model.compiled)
     row.ends = ends(model.base.generation_config)
     row.contexts = [(one.module, vocabulary.own(one, ids)) for one in vocabulary.contexts(ids)]
-    at, ties = 0, 0
+    at, ties, choosers = 0, 0, list[int]()
     for number, choice in enumerate(transcript.choices.tolist()):
         if number >= transcript.given and transcript.likeliest:
             ties += compare_choice(model, row, logits[len(transcript.prompt) - 1 + at], choice, at)
-        at += len(row.take(choice, transcript.room - at))
+        row.behind_call = []
+        fed = row.take(choice, transcript.room - at)
+        answer = 0 if row.is_full else len(row.behind_call)
+        choosers += [number] * (len(fed) - answer) + [-1] * answer
+        at += len(fed)
         for hearing, recorded in row.calls:
             if recorded.failure is not None:
                 raise VerifyError(f"{hearing.module}: {recorded.failure}")
@@ -165,7 +186,7 @@ def written_again(
         for hearing, _ in row.calls
         for opening, said in hearing.contexts
     ]
-    return compared, ties, found
+    return Again(compared, ties, found, logits, choosers)
 
 
 @torch.no_grad()

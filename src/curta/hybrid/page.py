@@ -1,0 +1,100 @@
+"""A transcript as a page: the language model's tokens, and between them what modules said.
+
+Of every token that the language model chose it says what else that might have been; of a program on
+the machine it has every instruction with the tokens that it said, as `curta run --trace` has them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from curta.explore.pages import stream_page
+from curta.hybrid.verify import Again, written_again
+from curta.machine.listing import executed
+from curta.machine.opening import split_opening
+
+if TYPE_CHECKING:
+    from curta.engine.base import Ids
+    from curta.hybrid.model import HybridModel
+    from curta.hybrid.modules import Module
+    from curta.hybrid.transcript import Transcript
+
+OTHERS = 5
+"""Tokens that might have been said, the one that was among them."""
+MOST_LINES = 20_000
+"""Of one context."""
+
+
+def page_of(model: HybridModel, transcript: Transcript, verdict: str = "") -> str:
+    """The page; a `VerifyError` if the transcript is none of this model's."""
+    again = written_again(model, transcript)
+    return stream_page(
+        {
+            "title": transcript.text[:60],
+            "verdict": verdict,
+            "prompt": texts(model, transcript.prompt.tolist()),
+            "parts": list(parts(model, transcript, again)),
+        }
+    )
+
+
+def parts(model: HybridModel, transcript: Transcript, again: Again) -> Iterator[dict[str, Any]]:
+    """Stretches of the language model's tokens, and contexts, in their order."""
+    ids, vocabulary = transcript.ids, model.vocabulary
+    at, begun = 0, 0
+    for context, (module, opening, said) in zip(
+        vocabulary.contexts(ids), again.contexts, strict=True
+    ):
+        own = ids[begun : context.begin - 1].tolist()
+        yield {"tokens": spoken(model, transcript, again, own, at)}
+        at, begun = at + len(own), context.end
+        yield {"module": about(module, opening, said)}
+    yield {"tokens": spoken(model, transcript, again, ids[begun:].tolist(), at)}
+
+
+def texts(model: HybridModel, tokens: list[int]) -> list[str]:
+    """Each by itself."""
+    return [str(model.tokenizer.decode([token])) for token in tokens]
+
+
+def spoken(
+    model: HybridModel, transcript: Transcript, again: Again, tokens: list[int], at: int
+) -> list[dict[str, Any]]:
+    """Tokens of the language model's, from the `at`th of the answer on."""
+    made = []
+    for number, text in enumerate(texts(model, tokens), at):
+        chooser = again.choosers[number]
+        who = "answer" if chooser < 0 else "given" if chooser < transcript.given else "chosen"
+        one: dict[str, Any] = {"text": text, "who": who}
+        if who == "chosen":
+            shares = again.logits[len(transcript.prompt) - 1 + number].float().softmax(-1)
+            best = torch.topk(shares, min(OTHERS, len(shares)))
+            names = texts(model, best.indices.tolist())
+            one["others"] = list(zip(names, best.values.tolist(), strict=True))
+        made.append(one)
+    return made
+
+
+def about(module: Module, opening: Ids, said: Ids) -> dict[str, Any]:
+    """What a module said in a context."""
+    names = module.engine.vocabulary
+    program = module.program
+    if program is None or split_opening(opening)[1].counter:  # a later chapter, somewhere within
+        rows = (said[n : n + 16].tolist() for n in range(0, len(said), 16))
+        lines = [" ".join(names[token] for token in row) for row in rows]
+    else:
+        lines = list(islice(executed(program, said), MOST_LINES))
+    opens = " ".join(names[token] for token in opening[:12].tolist())
+    return {
+        "name": module.name,
+        "about": module.tool.description,
+        "weights": module.weights,
+        "opening": len(opening),
+        "opens": opens + (" ..." if len(opening) > 12 else ""),
+        "said": len(said),
+        "lines": lines,
+    }
