@@ -172,6 +172,40 @@ def test_rows_of_a_batch_are_what_they_are_alone(model: HybridModel) -> None:
         assert (verified.said > 0) == any(True for _ in model.vocabulary.contexts(one.ids))
 
 
+def test_calls_in_the_models_own_format(wat: Path) -> None:
+    """Answered behind the turn, in the template's words; alone and in a batch."""
+    made = HybridModel(base(), tiny.tools_tokenizer(), [f"{wat}:plus", "letters:reversed"])
+    push = tiny.PushTools("reversed", '"text": "')
+    options: dict[str, Any] = {
+        "max_new_tokens": 160,
+        "logits_processor": LogitsProcessorList([push]),
+    }
+    prompts = [[{"role": "user", "content": text}] for text in ("ab", "and c")]
+    together = made.write(prompts, **options)
+    assert [one.ids.tolist() for one in together] == [
+        made.write([prompt], **options)[0].ids.tolist() for prompt in prompts
+    ]
+    called = 0
+    for one in together:
+        verified = made.verify(one, tokens=0)
+        assert (verified.said > 0) == ("tool: " in one.text)
+        called += verified.said > 0
+    assert called
+    with pytest.raises(UserError, match="inline only"):
+        made.ask("ab", call="plus(1, 2)")
+    other = HybridModel(base(), tiny.tools_tokenizer(), [f"{wat}:plus"], format="inline")
+    assert other.ask("ab", call="plus(1, 2)", max_new_tokens=30).text.startswith("<<plus: 1, 2>> =")
+
+
+def test_calls_that_are_constrained(wat: Path) -> None:
+    made = HybridModel(base(), tiny.chat_tokenizer(), [str(wat)], constrained=True)
+    for prompt in ("a", "what"):
+        written = made.ask(prompt, max_new_tokens=50)
+        verified = made.verify(written, tokens=0)
+        assert verified.language == len(written.choices)
+        assert " = error: syntax error" not in written.text
+
+
 def test_nobody_listens_any_more(model: HybridModel) -> None:
     stream = model.stream("ab", call="forever()", max_new_tokens=30)
     for event in stream:
