@@ -245,7 +245,7 @@ def trained(folder: Path) -> Asks:
             return Outcome(False, 0, 0.0, 0.0)
         spent = time.process_time() - begun
         answer = said.text.removesuffix("#")
-        answer = answer if problem.what == "sort" else answer[::-1]
+        answer = ",".join(part[::-1] for part in answer.split(","))  # each from its last digit
         tokens = len(text) + len(said.tokens)
         return Outcome(answer == problem.answer, tokens, spent, 2.0 * size * tokens)
 

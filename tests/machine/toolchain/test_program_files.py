@@ -55,14 +55,14 @@ def long_ago(*paths: Path) -> None:
 def compilations(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the compiler was started for; not what it linked again, with fewer pieces of libc."""
     started: list[str] = []
-    original = toolchain._run
+    original = toolchain.run
 
     def run(command, environment, watcher):  # type: ignore[no-untyped-def]
         if {str(path) for piece in PIECES for path in piece.objects} <= set(command):
             started.append(" ".join(command))
         return original(command, environment, watcher)
 
-    monkeypatch.setattr(toolchain, "_run", run)
+    monkeypatch.setattr(toolchain, "run", run)
     return started
 
 
