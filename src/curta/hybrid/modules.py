@@ -311,7 +311,11 @@ def named(word: str, bounds: Bounds | None = None) -> list[Module]:
             "with :FUNCTION if not all of its functions are wanted"
         )
     found = []
-    for tool in named_by(word, bounds):
+    try:
+        tools = named_by(word, bounds)
+    except UserError as error:
+        raise UserError(str(error).replace("--tool", "--module")) from None
+    for tool in tools:
         if not isinstance(tool, ProgramTool | MainTool):
             raise UserError(f"--module {word}: {tool.name} is not compiled; give C or WebAssembly")
         found.append(Module(tool))

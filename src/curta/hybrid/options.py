@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from curta.delegate.options import SMOLLM2
 from curta.errors import DataError
 from curta.options import option
+from curta.terminal import spinning
 
 if TYPE_CHECKING:
     from curta.hybrid.model import HybridModel
@@ -46,6 +47,7 @@ class Joint:
             if self.adapter is not None:
                 raise DataError("--unit, --adapter: a unit is for a model without adapter")
             name = self.model or read(Path(self.unit))[1].base
-        return HybridModel.from_pretrained(
-            name, modules=self.module, adapter=self.adapter, unit=self.unit, device=self.device
-        )
+        with spinning("the language model and its modules; what is new is compiled once"):
+            return HybridModel.from_pretrained(
+                name, modules=self.module, adapter=self.adapter, unit=self.unit, device=self.device
+            )

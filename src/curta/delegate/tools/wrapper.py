@@ -85,6 +85,8 @@ def wrapped(function: Function) -> str:
             puts.append(f"    _put_text({name}, _p{parameter.length});")
         elif parameter.result:
             count = parameter.size if parameter.length < 0 else f"_p{parameter.length}"
+            if function.own_room(parameter):  # as many as it says, if it can be
+                count = f"(_result < 0 || _result > {count} ? 0 : _result)"
             puts.append(f"    _put({name}, {1 if count is None else count} * sizeof *{name});")
     return "\n".join(
         [
@@ -193,9 +195,9 @@ def results(function: Function, content: bytes, arguments: Mapping[str, Any]) ->
             found[name] = reader.text()
             continue
         count = lengths.get(parameter.length, parameter.size or 1)
-        several = reader.numbers(parameter.layout, count)
         if function.own_room(parameter):
-            several = several[: checked_length(function, returned)]
+            count = checked_length(function, returned)
+        several = reader.numbers(parameter.layout, count)
         found[name] = several if parameter.role == "array" else several[0]
     return next(iter(found.values())) if len(found) == 1 else found or None
 
