@@ -40,6 +40,8 @@ class CurtaConfig(PretrainedConfig):
         self.promises = promises or []
         self.num_hidden_layers = len(self.heads)
         self.num_attention_heads = max(self.heads, default=1)
+        self.head_dim = max(self.head_widths, default=1)
+        self.intermediate_size = max(self.units, default=1)
         self.vocab_size = vocab_size
         others.setdefault("tie_word_embeddings", False)
         others.setdefault("attn_implementation", "eager")

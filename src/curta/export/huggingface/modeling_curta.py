@@ -105,10 +105,39 @@ class CurtaMLP(nn.Module):
 
 
 class CurtaLayer(nn.Module):
+    """x + attention, x + feed-forward part: no norms."""
+
     def __init__(self, config: CurtaConfig, layer: int) -> None:
         super().__init__()
+        self.config, self.layer_idx = config, layer
         self.self_attn = CurtaAttention(config, layer)
         self.mlp = CurtaMLP(config, layer)
+
+    def forward(
+        self, x: Tensor, attention_mask: Tensor | None, past: Any, real: Tensor
+    ) -> tuple[Tensor, Tensor | None]:
+        found, weights = self.self_attn(x, attention_mask, past)
+        x = x + found
+        check_promises(self.config.promises, 2 * self.layer_idx + 1, x, real)
+        x = x + self.mlp(x)
+        check_promises(self.config.promises, 2 * self.layer_idx + 2, x, real)
+        return x, weights
+
+
+def check_promises(
+    promises: list[dict[str, Any]], period: int, stream: Tensor, real: Tensor
+) -> None:
+    """An error names a sum of slots that leaves its interval, where tokens are real."""
+    for promise in promises:
+        if promise["period"] != period:
+            continue
+        total = sum((w * stream[..., slot] for slot, w in promise["terms"]), 0 * stream[..., 0])
+        broken = ((total < promise["low"]) | (total > promise["high"])) & real
+        if broken.any():
+            raise ValueError(
+                f"{promise['name']} leaves [{promise['low']}, {promise['high']}], for which "
+                "the weights are exact"
+            )
 
 
 class CurtaPreTrainedModel(PreTrainedModel):
@@ -169,14 +198,9 @@ class CurtaModel(CurtaPreTrainedModel):
             position_ids=position_ids,
         )
         streams, weights = [x], []
-        self.check_promises(0, x, real)
-        for number, layer in enumerate(self.layers):
-            assert isinstance(layer, CurtaLayer)
-            found, attention = layer.self_attn(x, mask, past_key_values)
-            x = x + found
-            self.check_promises(2 * number + 1, x, real)
-            x = x + layer.mlp(x)
-            self.check_promises(2 * number + 2, x, real)
+        check_promises(self.config.promises, 0, x, real)
+        for layer in self.layers:
+            x, attention = layer(x, mask, past_key_values, real)
             streams.append(x)
             weights.append(attention)
         return CausalLMOutputWithPast(
@@ -185,19 +209,6 @@ class CurtaModel(CurtaPreTrainedModel):
             hidden_states=tuple(streams) if output_hidden_states else None,
             attentions=tuple(weights) if output_attentions else None,
         )
-
-    def check_promises(self, period: int, stream: Tensor, real: Tensor) -> None:
-        """An error names a sum of slots that leaves its interval."""
-        for promise in self.config.promises:
-            if promise["period"] != period:
-                continue
-            total = sum((w * stream[..., slot] for slot, w in promise["terms"]), 0 * stream[..., 0])
-            broken = ((total < promise["low"]) | (total > promise["high"])) & real
-            if broken.any():
-                raise ValueError(
-                    f"{promise['name']} leaves [{promise['low']}, {promise['high']}], for which "
-                    "the weights are exact"
-                )
 
 
 class CurtaForCausalLM(CurtaPreTrainedModel, GenerationMixin):
