@@ -28,7 +28,7 @@ test:
 	$(BIN)/pytest -n 2 --dist worksteal tests/$(ROOM)
 
 slow:
-	$(BIN)/pytest -m slow tests/$(ROOM)
+	$(BIN)/pytest -m 'not gpu' tests/$(ROOM)
 
 release-check:
 	$(BIN)/python -m curta.machine.package --check

@@ -13,21 +13,28 @@ from importlib.metadata import PackageNotFoundError, version
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.slow import THOROUGH, draws
+
 MADE_HERE = pytest.StashKey[str]()
 FUSION_EMITTERS = "--xla_cpu_use_fusion_emitters=false"
 """Without them XLA compiles in half the time; one that does not know a flag ends the process."""
 KNOWN_BY = ("0.10.",)
 
 
-# Machines are shared: how long something takes is no property of the code.
-settings.register_profile("shared", deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("shared")
-
-
 def pytest_configure(config: pytest.Config) -> None:
     """The user's cache is neither read nor written. Workers inherit the environment: the C library
     that the first program is linked with takes half a minute to build, once is enough.
     """
+    if "not slow" not in config.option.markexpr:
+        os.environ[THOROUGH] = "1"
+    # Machines are shared: how long something takes is no property of the code.
+    settings.register_profile(
+        "shared",
+        deadline=None,
+        max_examples=draws(100),
+        suppress_health_check=[HealthCheck.too_slow],
+    )
+    settings.load_profile("shared")
     # Each worker has a core of its own: more threads would only wait for each other.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     # Models here are tiny and run a few times: compiling them well would take longer.

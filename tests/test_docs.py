@@ -14,15 +14,15 @@ import pytest
 from curta.app.command_line import main
 from curta.store import PACKAGED
 
-PAGES = sorted((Path(__file__).parents[1] / "docs").rglob("*.md"))
-
-
-SLOW = {"machine.md": [pytest.mark.slow]}
-"""A page that compiles a machine of its own."""
+DOCS = Path(__file__).parents[1] / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+SLOW = {DOCS / "machine.md", DOCS / "learn.md"}
+"""A page that compiles a machine of its own, and one that trains."""
 
 
 @pytest.mark.parametrize(
-    "page", [pytest.param(page, id=page.name, marks=SLOW.get(page.name, [])) for page in PAGES]
+    "page",
+    [pytest.param(page, id=page.name, marks=[pytest.mark.slow] * (page in SLOW)) for page in PAGES],
 )
 def test_the_code_prints_what_it_says(page: Path, tmp_path: Path) -> None:
     """`# ...` after a print is its output; three dots in it stand for anything."""
@@ -46,7 +46,7 @@ def test_the_code_prints_what_it_says(page: Path, tmp_path: Path) -> None:
 def test_the_trace_of_the_machine_is_what_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    page = (PAGES[0].parent / "machine.md").read_text()
+    page = (DOCS / "machine.md").read_text()
     (module,) = re.findall(r"```wat\n(.*?)```", page, flags=re.DOTALL)
     (session,) = re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL)
     command, *expected = session.splitlines()
@@ -60,7 +60,7 @@ def test_the_trace_of_the_machine_is_what_it_says(
 
 def test_the_generated_c_is_what_it_says() -> None:
     """But for the numbers that values have."""
-    page = (PAGES[0].parent / "native.md").read_text()
+    page = (DOCS / "native.md").read_text()
     (program,) = re.findall(r"```python\n(.*?)```", page, flags=re.DOTALL)
     blocks = re.findall(r"```c\n(.*?)```", page, flags=re.DOTALL)
     names: dict[str, str] = {}
@@ -84,7 +84,7 @@ def test_the_machine_is_verified_as_it_says(
 ) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("wasmtime")
-    page = (PAGES[0].parent / "machine.md").read_text()
+    page = (DOCS / "machine.md").read_text()
     (module,) = re.findall(r"```wat\n(.*?)```", page, flags=re.DOTALL)
     (session,) = re.findall(r"```text\n(\$ curta verify.*?)```", page, flags=re.DOTALL)
     command, *expected = session.splitlines()

@@ -27,6 +27,7 @@ def test_results_are_lines_and_rounded_ones_say_so(capsys: pytest.CaptureFixture
     ]
 
 
+@pytest.mark.slow
 def test_other_backends_and_standard_input(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

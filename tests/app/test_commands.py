@@ -21,6 +21,7 @@ from curta.app.commands import COMMANDS, EXTRAS, GROUPS, NEEDED, ROOMS, listed, 
 from curta.app.parser import parse
 from curta.options import MISSING, build, described_by, meanings_of, options_of, shown
 from tests.support.commands_page import MARK, PAGE, differences, generated, modules, shape
+from tests.support.slow import all_but
 
 Capture = pytest.CaptureFixture[str]
 LIGHT = """
@@ -252,7 +253,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.mark.parametrize("name", JSON)
+@pytest.mark.parametrize("name", all_but([name for name in JSON if name[:5] != "learn"], JSON))
 def test_figures_are_as_the_page_says(
     name: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:

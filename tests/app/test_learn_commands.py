@@ -156,6 +156,7 @@ def test_an_interruption_says_how_to_go_on(
     assert capsys.readouterr().err.endswith("checkpoint: curta learn resume here\n")
 
 
+@pytest.mark.slow
 def test_asking(capsys: Capture) -> None:
     code, out, err = run(capsys, "ask", str(tiny_run().path), "57+24=", "--seed", "1")
     assert code == 0
@@ -201,6 +202,7 @@ def test_exporting(capsys: Capture, tmp_path: Path) -> None:
     assert torch_module.load(out).say("57+24=").startswith(answer.splitlines()[0][6:].rstrip("#"))
 
 
+@pytest.mark.slow
 def test_measuring_again_and_comparing(capsys: Capture, tmp_path: Path) -> None:
     copy = tmp_path / "copy"
     shutil.copytree(tiny_run().path, copy)
@@ -272,6 +274,7 @@ def test_walks_are_figures_of_a_run(
     assert f"<tr><td>+</td><td>{written(evaluation['summary'], 'walk.+@1')}</td>" in page
 
 
+@pytest.mark.slow
 def test_looking_inside(capsys: Capture, tmp_path: Path) -> None:
     out = tmp_path / "new" / "inside.html"
     words = ("inside", str(tiny_run().path), "--seed", "1", "--samples", "60", "-o", str(out))

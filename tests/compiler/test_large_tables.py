@@ -51,6 +51,7 @@ def test_every_level_finds_what_the_table_says(level: str) -> None:
     assert len(said) == 39
 
 
+@pytest.mark.slow
 def test_five_thousand_rows_in_the_native_engine() -> None:
     rows = 5000
     engine = load(columns_model(rows), "native")

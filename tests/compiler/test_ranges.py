@@ -19,13 +19,14 @@ from curta.errors import CertificateError, RegionError
 from tests.support.agreement import agreed, kept
 from tests.support.expected import CircuitSession
 from tests.support.random_graphs import TOKENS, graphs
+from tests.support.slow import draws
 
 MAX_TOKENS = 64
 
 prompts = st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=12)
 searching = settings(
     deadline=None,
-    max_examples=80,
+    max_examples=draws(80),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
@@ -73,7 +74,7 @@ def bends(draw: st.DrawFn) -> Bend:
 
 
 @given(small, st.integers(0, 12), st.integers(-2, 1), st.lists(bends(), max_size=5), small)
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=draws(300))
 @example(-2, 4, 0, [Bend(3, -1, 1, Range.constant(1), 0), Bend(3, 0, -1, Range.constant(1), 0)], 0)
 def test_bends_against_every_point_of_the_lattice(
     first: int, count: int, step: int, found: list[Bend], slope: int

@@ -29,11 +29,12 @@ from curta.compiler.tasks import TaskGraph, circuit_to_tasks
 from curta.errors import CertificateError
 from tests.support.agreement import agreed, carrying, kept
 from tests.support.random_graphs import TOKENS, graphs
+from tests.support.slow import draws
 
 MAX_TOKENS = 64
 searching = settings(
     deadline=None,
-    max_examples=50,
+    max_examples=draws(50),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
@@ -148,7 +149,7 @@ def test_without_highs(hidden: str, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @given(graphs())
-@settings(parent=searching, max_examples=15)
+@settings(parent=searching, max_examples=draws(15))
 def test_highs_never_widens(graph: Graph) -> None:
     task_graph = tasks_of(graph)
     with pytest.MonkeyPatch.context() as patch:
@@ -252,7 +253,7 @@ def test_nothing_starts_after_the_last_layer(build: Callable[[], Graph]) -> None
 
 
 @given(st.integers(0, 3), st.integers(2, 40))
-@settings(deadline=None, max_examples=10)
+@settings(deadline=None, max_examples=draws(10))
 def test_schedules_of_long_chains(kind: int, length: int) -> None:
     graph, x = carrying([0, 1, 2])
     node = kept(x)

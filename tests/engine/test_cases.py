@@ -26,6 +26,7 @@ from curta.engine.native.values import (
     constant,
     scaled,
 )
+from tests.support.slow import draws
 
 Point = dict[str, Number]
 COEFFICIENTS = st.sampled_from([1, 1, 1, -1, 2, -2, 3, 4, -4, 8, Fraction(1, 2)])
@@ -128,14 +129,14 @@ def is_so(case: Case, pool: Pool, points: list[Point], totals: list[Sum]) -> Non
 
 
 @given(pools())
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=draws(80))
 def test_under_no_facts(drawn: tuple[Pool, list[Point], list[Sum]]) -> None:
     pool, points, totals = drawn
     is_so(Case(pool, Facts()), pool, points, totals)
 
 
 @given(pools(), st.data())
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=draws(80))
 def test_in_an_interval_of_a_sum(
     drawn: tuple[Pool, list[Point], list[Sum]], data: st.DataObject
 ) -> None:
@@ -149,7 +150,7 @@ def test_in_an_interval_of_a_sum(
 
 
 @given(pools(), st.data())
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=draws(80))
 def test_where_a_value_is_known(
     drawn: tuple[Pool, list[Point], list[Sum]], data: st.DataObject
 ) -> None:
@@ -161,7 +162,7 @@ def test_where_a_value_is_known(
 
 
 @given(pools(), st.data())
-@settings(deadline=None, max_examples=80)
+@settings(deadline=None, max_examples=draws(80))
 def test_every_number_is_in_one_piece(
     drawn: tuple[Pool, list[Point], list[Sum]], data: st.DataObject
 ) -> None:

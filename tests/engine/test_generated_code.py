@@ -22,6 +22,7 @@ from curta.engine.native_level import Native
 from curta.errors import CertificateError, CompilerNotFoundError, CurtaError, RegionError
 from tests.support.agreement import agreed, carrying, kept, said_by
 from tests.support.random_graphs import TOKENS, graphs
+from tests.support.slow import draws
 
 MISS = 8
 NAMES = [f"t{number}" for number in range(9)]
@@ -342,7 +343,7 @@ def carried_by(graph: Graph) -> Node:
 @given(graphs(), st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=30))
 @settings(
     deadline=None,
-    max_examples=40,
+    max_examples=draws(40),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_random_programs_are_clean_under_sanitizers(graph: Graph, prompt: list[int]) -> None:

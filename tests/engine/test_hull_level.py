@@ -23,6 +23,7 @@ from curta.engine.model_cache import compile_cached
 from curta.engine.replay import replay
 from curta.errors import HullError, RegionError
 from curta.gallery import PROGRAMS
+from tests.support.slow import draws
 
 BACKENDS: list[Backend] = ["c", "python"]
 steps = st.tuples(
@@ -40,7 +41,7 @@ steps = st.tuples(
     st.sampled_from([1.0, 3.0, 1024.0]),
     st.sampled_from([0.0, 0.0009765625]),
 )
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=draws(400))
 def test_filed_keys_find_the_arg_max(
     backend: Backend,
     given_steps: list[tuple[tuple[int, int], tuple[int, int], int]],
@@ -128,7 +129,7 @@ def test_sessions_and_blocks_say_what_native_code_says(name: str, backend: Backe
     ),
     st.integers(0, 2**32),
 )
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=draws(60))
 def test_heads_with_the_same_keys_share_a_hull(
     backend: Backend, sizes: list[float], seed: int
 ) -> None:

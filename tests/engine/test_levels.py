@@ -12,13 +12,14 @@ from curta.engine import LEVELS, Level, load
 from curta.errors import CertificateError, RegionError
 from tests.support.expected import expected_residuals
 from tests.support.random_graphs import TOKENS, graphs
+from tests.support.slow import draws
 
 MAX_TOKENS = 64
 
 prompts = st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=12)
 searching = settings(
     deadline=None,
-    max_examples=25,
+    max_examples=draws(25),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 

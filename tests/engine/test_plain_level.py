@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from curta.engine import transformer
 from curta.engine.transformer import Growing, Transformer
+from tests.support.slow import draws
 
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
 Weights = dict[str, np.ndarray[Any, Any]]
@@ -102,7 +103,7 @@ blocks = st.lists(st.integers(1, 6), min_size=12, max_size=12)
 
 
 @given(weights(), sequences, blocks, st.sampled_from([1, 40, 2**20]), st.integers(1, 3))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=draws(150))
 def test_blocks_of_a_sequence_have_the_streams_of_the_definition(
     w: Weights, tokens: list[int], lengths: list[int], scores: int, stretch: int
 ) -> None:
@@ -123,7 +124,7 @@ def test_blocks_of_a_sequence_have_the_streams_of_the_definition(
 
 
 @given(weights(), sequences)
-@settings(deadline=None, max_examples=50)
+@settings(deadline=None, max_examples=draws(50))
 def test_sequences_side_by_side_have_the_logits_of_the_definition(
     w: Weights, tokens: list[int]
 ) -> None:

@@ -22,6 +22,7 @@ from curta.engine.native_level import Native
 from curta.errors import CertificateError, RegionError
 from tests.support.executors import Words, adder, executor, executors, programs
 from tests.support.random_graphs import TOKENS, graphs
+from tests.support.slow import draws
 
 Outcome = tuple[list[int], str | None]
 SPECIALISED = "static int64_t run("
@@ -57,7 +58,7 @@ def same_outcome(model: Model, prompt: Sequence[int], count: int) -> Outcome:
 @given(graphs(), st.lists(st.integers(0, len(TOKENS) - 1), min_size=1, max_size=8))
 @settings(
     deadline=None,
-    max_examples=20,
+    max_examples=draws(20),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_random_programs(graph: Graph, prompt: list[int]) -> None:
@@ -75,7 +76,7 @@ def test_random_programs(graph: Graph, prompt: list[int]) -> None:
 @given(executors(), programs, st.sampled_from([[], [20], [21, 22]]))
 @settings(
     deadline=None,
-    max_examples=8,
+    max_examples=draws(8),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 def test_random_operations(graph: Graph, program: list[int], then: list[int]) -> None:
@@ -193,6 +194,7 @@ int main(void) {
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the sanitizers of gcc")
 @pytest.mark.parametrize("prompt", [[5, 3, 2, 2], [15, 0, 0, 3]])
+@pytest.mark.slow
 def test_clean_under_sanitizers(prompt: list[int], tmp_path: Path) -> None:
     """Over the first growth of the track."""
     model = compile(adder(), 2**14)

@@ -146,6 +146,7 @@ def test_the_chosen_compiler_comes_first(
     assert load_library(path).answer() == 7
 
 
+@pytest.mark.slow
 def test_the_bundled_compiler_is_the_last_resort(
     settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -191,6 +191,7 @@ SAVED = ["--stats", "none", "--stdin", "some words", "--save-trace", "trace.safe
 
 
 @pytest.mark.usefixtures("echo")
+@pytest.mark.slow
 def test_the_machine() -> None:
     files = Path("model.safetensors"), Path("trace.safetensors")
     assert main(["build", "machine", "-o", str(files[0])]) == 0

@@ -18,6 +18,7 @@ from curta.engine import load
 from curta.engine.model_cache import compile_cached
 from curta.export import write_huggingface
 from curta.gallery import NAMES, PROGRAMS
+from tests.support.slow import some
 
 torch = pytest.importorskip("torch")
 transformers = pytest.importorskip("transformers")
@@ -41,7 +42,7 @@ def said(model: Any, ids: Sequence[int], count: int = MOST, **options: Any) -> l
     return found[0, len(ids) :].tolist()
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "division"])
+@pytest.mark.parametrize("name", some(10, [name for name in NAMES if name != "division"]))
 def test_it_says_what_the_plain_level_says(name: str, tmp_path: Path) -> None:
     write_huggingface(model_of(name), tmp_path)
     model, plain = opened(tmp_path), load(model_of(name), "plain")
@@ -111,6 +112,7 @@ def test_where_nothing_is_proved_it_stops(tmp_path: Path) -> None:
         opened(tmp_path, dtype=torch.float32)(torch.tensor([[0]]))
 
 
+@pytest.mark.slow
 def test_the_command_writes_it_and_it_needs_nothing_of_curta(tmp_path: Path) -> None:
     assert main(["build", "dyck1", "--emit", "hf", "-o", str(tmp_path / "dyck1")]) == 0
     code = (

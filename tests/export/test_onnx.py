@@ -13,6 +13,7 @@ from curta.compiler import Graph, compile
 from curta.engine import load
 from curta.gallery import NAMES, PROGRAMS
 from tests.export.test_huggingface import counting, model_of
+from tests.support.slow import some
 
 pytest.importorskip("onnx", reason="the onnx package is not installed: pip install 'curta[export]'")
 onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed")
@@ -25,7 +26,7 @@ def run(path: Path, *rows: list[int]) -> tuple[Any, Any]:
     return logits, kept
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "division"])
+@pytest.mark.parametrize("name", some(10, [name for name in NAMES if name != "division"]))
 def test_it_says_what_the_plain_level_says(name: str, tmp_path: Path) -> None:
     from curta.export.onnx import write_onnx
 

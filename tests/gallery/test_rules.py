@@ -7,9 +7,10 @@ import pytest
 from curta.compiler import compile
 from curta.engine.evaluate import GraphSession
 from curta.gallery import NAMES, PROGRAMS
+from tests.support.slow import some
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", some(11, NAMES))
 def test_one_rule_holds_at_a_time(name: str) -> None:
     program = PROGRAMS[name]
     graph = compile(program.build(), program.max_tokens).graph

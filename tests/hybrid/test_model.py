@@ -29,6 +29,7 @@ from curta.machine.ids import START_ID
 from curta.machine.verify.chapters import spoken_by_machine
 from tests.hybrid.tiny_units import base
 from tests.support import tiny_language_models as tiny
+from tests.support.slow import draws
 
 WAT = """
 (module
@@ -260,7 +261,7 @@ def test_what_was_written_is_verified(
     assert str(verified).startswith("verified: ")
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(data=st.data())
 def test_any_other_token_is_found(data: st.DataObject) -> None:
     model, transcript = shared()
@@ -357,6 +358,7 @@ void twice(int *values, int n) { for (int i = 0; i < n; i++) values[i] *= two();
 """
 
 
+@pytest.mark.slow
 def test_a_folder_has_all_of_it(model: HybridModel, wat: Path, tmp_path: Path) -> None:
     (tmp_path / "twice.c").write_text(TWICE)
     made = HybridModel(

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 pytest.importorskip("transformers")
 
 from curta.hybrid.modules import modules_of, registry, use_of
+from tests.support.slow import draws
 
 WHOLE = st.integers(-(10**200), 10**200)
 DATES = st.dates(datetime.date(1, 1, 1), datetime.date(9999, 12, 31))
@@ -45,7 +46,7 @@ def trapped(value: Any) -> bool:
     return isinstance(value, ValueError)
 
 
-few = settings(max_examples=25, deadline=None)
+few = settings(max_examples=draws(25), deadline=None)
 
 
 def test_each_file_says_when_to_use_it() -> None:
@@ -60,6 +61,7 @@ def test_each_file_says_when_to_use_it() -> None:
 @given(a=WHOLE, b=WHOLE)
 @example(a=0, b=-(10**4))
 @example(a=10**200, b=1)
+@pytest.mark.slow
 def test_big_numbers(call: Any, a: int, b: int) -> None:
     assert int(call("big_sum", str(a), str(b))) == a + b
     assert int(call("big_difference", str(a), str(b))) == a - b
@@ -317,7 +319,7 @@ def counted(pattern: re.Pattern[str], text: str) -> int:
     return count
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=draws(80), deadline=None)
 @given(pattern=PATTERNS, text=st.text("abc1.x \n", max_size=10))
 @example(pattern="a|ab|abc", text="xabc")
 @example(pattern="(?:a|b|c)+1", text="abc1")

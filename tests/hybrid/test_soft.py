@@ -13,6 +13,7 @@ from curta.engine.evaluate import GraphSession
 from curta.errors import GraphError
 from curta.gallery import PROGRAMS
 from curta.hybrid.soft import SoftProgram, holes
+from tests.support.slow import some
 
 LONGEST = 24
 COLD = 1e-12
@@ -36,7 +37,7 @@ def said_exactly(graph: Graph, prompt: list[int]) -> list[int]:
     return said
 
 
-@pytest.mark.parametrize("name", sorted(PROGRAMS.keys() - LARGE_NUMBERS))
+@pytest.mark.parametrize("name", some(10, sorted(PROGRAMS.keys() - LARGE_NUMBERS)))
 def test_cold_it_says_what_the_graph_says(name: str) -> None:
     program = PROGRAMS[name]
     graph = program.build()

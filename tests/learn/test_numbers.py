@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from curta.learn import numbers
 from curta.learn.numbers import Number
 from tests.support.learn_texts import FAST_COMPILE
+from tests.support.slow import draws
 
 PLACES = 100
 BASES = (2, 10, 16, 1000)
@@ -78,7 +79,7 @@ def pairs(draw: st.DrawFn, bases: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(pair=pairs((10,)))
 def test_two_numbers(name: str, pair: tuple[int, int, int]) -> None:
     check(name, *pair)
@@ -86,7 +87,7 @@ def test_two_numbers(name: str, pair: tuple[int, int, int]) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", EXPECTED)
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 @given(pair=pairs(BASES))
 def test_two_numbers_in_other_bases(name: str, pair: tuple[int, int, int]) -> None:
     check(name, *pair)
@@ -107,7 +108,7 @@ def check(name: str, a: int, b: int, base: int) -> None:
         assert shortest(each)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 @given(st.integers(0, 10**PLACES - 1), st.integers(0, 10**PLACES - 1), st.integers(0, PLACES))
 def test_long_numbers(a: int, b: int, common: int) -> None:
     b = a // 10**common * 10**common + b % 10**common
@@ -121,7 +122,7 @@ def test_long_numbers(a: int, b: int, common: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("base", BASES)
 @pytest.mark.parametrize("name", ["multiply", "divide"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(data=st.data())
 def test_long_products_and_quotients(name: str, base: int, data: st.DataObject) -> None:
     places = 40
@@ -170,7 +171,7 @@ def others() -> Callable[..., tuple[object, ...]]:
     return jax.jit(call).lower(row, row, one, one).compile(FAST_COMPILE)  # type: ignore[no-any-return]
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=draws(80), deadline=None)
 @given(
     st.integers(0, 10**ONE_ROOM - 1)
     | st.integers(0, 99)

@@ -36,6 +36,7 @@ runs.trained(RunFolder.open(Path(sys.argv[1])), runs.Listener(trains=trains))
 """
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_bit_for_bit(tmp_path: Path) -> None:
     unbroken = tiny_run()
     folder = RunFolder.create(tmp_path / "killed", TINY)
@@ -225,6 +226,7 @@ def test_part_of_an_evaluation_is_not_one(tmp_path: Path) -> None:
         print(folder.evaluation)
 
 
+@pytest.mark.slow
 def test_who_trains_on_is_measured_again(tmp_path: Path) -> None:
     path = tmp_path / "longer"
     shutil.copytree(tiny_run().path, path)

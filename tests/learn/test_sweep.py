@@ -51,6 +51,7 @@ def test_what_is_written_twice_runs_once(tmp_path: Path) -> None:
     assert [one.positions for one in plan.experiments] == ["rope", "abacus"]
 
 
+@pytest.mark.slow
 def test_random_runs_lie_in_their_ranges_and_repeat(tmp_path: Path) -> None:
     text = (
         "[random]\nruns = 20\nseed = 3\nwidth = [32, 64]\n"

@@ -69,6 +69,7 @@ KEYS = {
 
 
 @pytest.mark.parametrize("makers", KEYS)
+@pytest.mark.slow
 def test_all_that_they_are_made_by_is_in_the_key(makers: str) -> None:
     sources, others = KEYS[makers]
     code = (

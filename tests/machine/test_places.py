@@ -172,6 +172,7 @@ def test_samples_and_code_go_on_from_chapter_to_chapter(
     assert figures.placed > 0
 
 
+@pytest.mark.slow
 def test_code_is_made_in_another_process(
     now: Machine, mixture: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -223,6 +224,7 @@ def finished(begin):  # type: ignore[no-untyped-def]
     return begun
 
 
+@pytest.mark.slow
 def test_what_was_not_sampled_is_left_to_the_general_code(
     now: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,7 @@ from curta.engine.toolchain import find_compiler
 from curta.errors import CalculatorError, TooLargeError, TooLongError
 from tests.delegate.calculator.operation_table import EXPRESSIONS
 from tests.delegate.calculator.random_programs import RATIONALS, programs
+from tests.support.slow import draws
 
 BUDGET = Budget()
 EXACT = Exact(BUDGET)
@@ -121,7 +122,7 @@ ARITHMETIC = ("add", "subtract", "multiply", "divide", "floor_divide", "modulo")
 OF_TWO = [OPERATIONS[name] for name in ARITHMETIC]
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=draws(50), deadline=None)
 @given(st.lists(st.tuples(rationals, rationals, st.sampled_from(OF_TWO)), min_size=1, max_size=10))
 def test_long_numbers(native: Answer, drawn: list[tuple[Fraction, Fraction, object]]) -> None:
     given = [

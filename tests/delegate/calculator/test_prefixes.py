@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from curta.delegate.calculator import Budget
 from curta.delegate.calculator.parser import parse
 from curta.delegate.calculator.prefixes import CHARACTERS, State, begin
+from tests.support.slow import draws
 
 SMALL = Budget(characters=24, steps=9, depth=3)
 
@@ -39,7 +40,7 @@ def walk(seed: int, budget: Budget, operators: float) -> str:
         text, state = text + character, following[character]
 
 
-@settings(deadline=None, max_examples=25)
+@settings(deadline=None, max_examples=draws(25))
 @given(st.integers(0, 10**9), st.sampled_from([0.2, 0.5, 0.8]))
 def test_what_is_complete_can_be_parsed(seed: int, operators: float) -> None:
     for budget in (SMALL, Budget()):

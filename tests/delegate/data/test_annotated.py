@@ -152,6 +152,7 @@ def test_files_of_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not (GSM8K / "gsm8k-train.jsonl").is_file(), reason="GSM8K is not here")
+@pytest.mark.slow
 def test_all_of_gsm8k() -> None:
     """Nearly all of it is kept, and no word of it is lost."""
     rows = list(read_rows(str(GSM8K / "gsm8k-train.jsonl")))

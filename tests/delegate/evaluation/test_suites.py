@@ -54,6 +54,7 @@ def test_fresh_questions_are_as_long_as_asked_and_never_trained() -> None:
     assert any(template.test for template in templates())
 
 
+@pytest.mark.slow
 def test_questions_of_trained_kinds_are_none_that_were_trained(tmp_path: Path) -> None:
     made = mix.build(mix.Mix(train=400, valid=1, test=1, digits=(1, 2)))
     mix.write(made, tmp_path / "data")

@@ -20,6 +20,7 @@ import anyio
 from mcp import Client, StdioServerParameters, stdio_client
 
 from curta.delegate.tools.tool import Answer, is_given_up
+from tests.support.slow import all_but
 
 HERE = Path(__file__).parent
 COMMAND = ["-m", "curta", "mcp", "--tool", f"{HERE}/tools.c:gcd", "--seconds", "60"]
@@ -93,7 +94,7 @@ async def ask_badly(client: Client) -> None:
 
 
 @pytest.mark.parametrize(
-    "ask", [ask_everything, ask_badly, pytest.param(ask_for_proof, marks=pytest.mark.slow)]
+    "ask", all_but([ask_everything], [ask_everything, ask_badly, ask_for_proof])
 )
 def test_a_client_on_stdio_is_answered(ask: Callable[[Client], Awaitable[None]]) -> None:
     on_stdio(ask)
@@ -177,6 +178,7 @@ def test_pages_of_the_web_cannot_have_a_browser_ask(address: str) -> None:
         urllib.request.urlopen(request)
 
 
+@pytest.mark.slow
 def test_the_server_ends_when_the_client_goes() -> None:
     with subprocess.Popen(
         [sys.executable, *COMMAND], stdin=subprocess.PIPE, stdout=subprocess.PIPE

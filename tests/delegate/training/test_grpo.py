@@ -162,6 +162,7 @@ def test_rows_are_cut_where_they_end() -> None:
     assert cut([1, 0], [], [1]) == ((1,), (True,))
 
 
+@pytest.mark.slow
 def test_an_adapter_goes_on_by_rewards(first_stage: Path, tmp_path: Path) -> None:
     reports: list[Report] = []
     trained = run(
@@ -227,6 +228,7 @@ def test_rewards_go_up(first_stage: Path, tmp_path: Path) -> None:
     assert end > begin + 0.2, (begin, end)
 
 
+@pytest.mark.slow
 def test_a_stopped_run_goes_on_to_the_same_adapter(first_stage: Path, tmp_path: Path) -> None:
     run(first_stage, tmp_path / "whole")
 
@@ -248,6 +250,7 @@ def test_a_stopped_run_goes_on_to_the_same_adapter(first_stage: Path, tmp_path: 
         run(first_stage, tmp_path / "stopped", dataclasses.replace(CONFIG, group=2))
 
 
+@pytest.mark.slow
 def test_a_pull_to_the_first_adapter_keeps_only_the_second(
     first_stage: Path, tmp_path: Path
 ) -> None:

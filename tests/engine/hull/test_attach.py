@@ -26,6 +26,7 @@ from curta.engine.hull import (  # noqa: E402
     attach,
     hull_attention,
 )
+from tests.support.slow import draws  # noqa: E402
 
 MORE_THAN_ALL = 64
 
@@ -97,7 +98,7 @@ def hard_by_brute_force(query: Tensor, key: Tensor, value: Tensor, ties: str) ->
     ties=st.sampled_from(["latest", "average"]),
     seed=st.integers(0, 99),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=draws(60), deadline=None)
 def test_the_hard_maximum_of_tensors(
     rows: tuple[int, ...], tokens: int, width: int, ties: str, seed: int
 ) -> None:

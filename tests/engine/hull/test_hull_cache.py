@@ -18,6 +18,7 @@ from curta.engine.hull import Backend, HullCache, Ties, TopKCache
 from curta.engine.hull.reference import Found, hard_maximum
 from curta.errors import CompilerNotFoundError, HullError
 from tests.engine.hull.hull_cases import CASES, admitted, directions
+from tests.support.slow import draws, some
 
 TIES: tuple[Ties, ...] = ("latest", "average")
 coordinates = st.one_of(
@@ -35,7 +36,7 @@ def agrees(found: Found, expected: Found) -> bool:
 
 
 @pytest.mark.parametrize("ties", TIES)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", some(6, CASES))
 def test_every_prefix_answers_by_definition(
     case: str, ties: Ties, backends: Sequence[Backend]
 ) -> None:
@@ -56,7 +57,7 @@ def test_every_prefix_answers_by_definition(
 
 @pytest.mark.parametrize("ties", TIES)
 @given(points=st.lists(vectors, min_size=1, max_size=12), query=vectors)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=draws(150), deadline=None)
 def test_arbitrary_points(
     ties: Ties, points: list[tuple[float, float]], query: tuple[float, float]
 ) -> None:
@@ -143,7 +144,7 @@ def bits(values: Sequence[float]) -> bytes:
     st.sampled_from([1, 300, 40_000]),
     st.booleans(),
 )
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=draws(100), deadline=None)
 def test_values_come_back_bit_for_bit(
     values: list[tuple[float, float]], first: int, vary: bool
 ) -> None:

@@ -15,6 +15,7 @@ from curta.engine.hull.reference import Found, hard_maximum
 from curta.errors import HullError
 from tests.engine.hull.hull_cases import CASES, directions
 from tests.engine.hull.test_hull_cache import agrees
+from tests.support.slow import draws, some
 
 TIES: tuple[Ties, ...] = ("latest", "average")
 small = st.integers(-2, 2).map(float)
@@ -22,7 +23,7 @@ small_vectors = st.tuples(small, small, small)
 
 
 @pytest.mark.parametrize("ties", TIES)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", some(6, CASES))
 def test_prefixes_answer_by_definition(case: str, ties: Ties, backends: Sequence[Backend]) -> None:
     """Past the buffer of the C implementation, so that buffer and trees both answer."""
     rng = random.Random(case)
@@ -51,7 +52,7 @@ def test_prefixes_answer_by_definition(case: str, ties: Ties, backends: Sequence
     query=small_vectors,
     copies=st.sampled_from([1, 30]),
 )
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=draws(80), deadline=None)
 def test_many_ties(
     ties: Ties,
     points: list[tuple[float, float, float]],

@@ -15,12 +15,13 @@ from curta.engine.hull import Backend, TopKCache
 from curta.engine.hull.reference import top_k
 from curta.errors import HullError
 from tests.engine.hull.hull_cases import CASES, directions
+from tests.support.slow import draws, some
 
 small_vectors = st.tuples(st.integers(-3, 3).map(float), st.integers(-3, 3).map(float))
 
 
 @pytest.mark.parametrize("k", [1, 4, 40])
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", some(6, CASES))
 def test_every_prefix_ranks_by_definition(case: str, k: int, backends: Sequence[Backend]) -> None:
     rng = random.Random(f"{case} {k}")
     points = CASES[case](rng, 24, 2)
@@ -41,7 +42,7 @@ def test_every_prefix_ranks_by_definition(case: str, k: int, backends: Sequence[
     query=small_vectors,
     k=st.integers(1, 5),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 def test_many_ties(points: list[tuple[float, float]], query: tuple[float, float], k: int) -> None:
     for backend in ("python", "auto"):
         cache = TopKCache(k, 1, backend=backend)
@@ -141,7 +142,7 @@ lines = st.builds(
     ),
     queries=st.lists(st.one_of(small_vectors, wide_vectors), min_size=1, max_size=4),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=draws(200), deadline=None)
 def test_any_k_with_ties_duplicates_lines_and_extremes(
     points: list[tuple[float, float]], queries: list[tuple[float, float]]
 ) -> None:

@@ -253,6 +253,7 @@ COMMUTATIVE = (
 
 
 @pytest.mark.parametrize("task", all_but(COMMUTATIVE[::3], COMMUTATIVE))
+@pytest.mark.slow
 def test_answers_of_commutative_tasks_stay(task: str) -> None:
     language = Setup(tiny(task=task, format="plain", positions="rope")).language
     assert language.task.commutative
@@ -316,6 +317,7 @@ OTHERS = ("subtraction", "multi_addition(numbers=3)", "copy", "modular")
 
 
 @pytest.mark.parametrize("task", all_but(OTHERS[1:3], OTHERS))
+@pytest.mark.slow
 def test_only_sums_of_two_numbers_carry(task: str) -> None:
     setup = Setup(tiny(task=task, format="plain", positions="rope"))
     rows = setup.sampler.rows(ROWS, key=jax.random.key(0))
@@ -329,6 +331,7 @@ SHUFFLED = ("plain", "symbolic", "symbolic(share=0.5)")
 
 
 @pytest.mark.parametrize("form", all_but(SHUFFLED[2:], SHUFFLED))
+@pytest.mark.slow
 def test_relabelled_digits_are_all_others(form: str) -> None:
     asked = Problems(Setup(tiny(format=form)), EvaluationConfig())
     rows = asked.by_length(2).rows(np.full((ROWS, 2), 2), "all", key=jax.random.key(0))

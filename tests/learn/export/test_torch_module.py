@@ -30,6 +30,7 @@ from curta.learn.positions.base import Positions
 from curta.learn.reading import read
 from curta.learn.training.state import new_model
 from tests.support.filled_models import filled
+from tests.support.slow import some
 from tests.support.written_rows import written_rows
 
 TINY = ModelConfig(width=8, layers=2, heads=2, feedforward=12)
@@ -86,7 +87,7 @@ CASES: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", some(4, CASES))
 def test_logits_are_the_same(name: str, tmp_path: Path) -> None:
     here = setup(**CASES[name])
     model, rows = trained(here), drawn(here)

@@ -138,6 +138,7 @@ def test_what_is_found_in_the_model_made_by_hand():
     assert len(found.numbers) == 2
 
 
+@pytest.mark.slow
 def test_attention_and_states_do_not_depend_on_how_many_rows_fit(monkeypatch):
     setup = Setup(SMALL.with_(layers=1))
     model = made(setup)
@@ -185,6 +186,7 @@ def test_rows_are_different_and_laid_out_alike():
         ({"format": "whole(places=3)", "positions": "learned"}, ["0+1=", "37+1=", "99+1="]),
     ],
 )
+@pytest.mark.slow
 def test_questions_about_each_number(changes, texts):
     setup = Setup(SMALL.with_(**changes))
     asked = number_rows(setup)

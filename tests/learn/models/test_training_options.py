@@ -32,6 +32,7 @@ def setup(**options: object) -> Setup:
     return Setup(experiment.with_(**options))
 
 
+@pytest.mark.slow
 def test_progressive_loss_mixes_in_one_of_the_earlier_loops() -> None:
     here = setup(progressive=0.4)
     model = filled(lambda: new_model(here, key=jax.random.key(0)), spread=0.1)

@@ -113,6 +113,7 @@ def test_a_trained_model_says_whole_numbers() -> None:
     assert (judged.logprob <= 0).all()
 
 
+@pytest.mark.slow
 def test_exactness_is_judged_by_the_same_functions() -> None:
     """Of rows that say what the model says all are right, of others none."""
     here = setup()
@@ -147,6 +148,7 @@ def test_what_does_not_fit_says_why(options: dict[str, object], why: str) -> Non
         setup(**options)
 
 
+@pytest.mark.slow
 def test_carries_are_counted_though_rows_are_shorter_than_their_numbers() -> None:
     whole = setup(format="whole(places=7)", digits=(1, 6), carries=True, test_share=0.1, seeds=2)
     config = EvaluationConfig(digits=(6, 6), samples=256, test=16)

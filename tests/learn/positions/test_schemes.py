@@ -24,6 +24,7 @@ from curta.learn.positions.causal import check_causal
 from curta.learn.positions.compose import LIMIT
 from curta.learn.positions.relative import Alibi, Buckets, Fire, Rope
 from curta.learn.reading import Reading, read
+from tests.support.slow import draws, some
 
 SHAPE = Shape(width=8, heads=2, head_width=4, longest=20)
 
@@ -106,7 +107,7 @@ def test_a_combination_is_refused_with_the_reason() -> None:
     assert refused == {*REFUSED, *contained}
 
 
-@pytest.mark.parametrize("format_name", sorted(catalogue.parts(Format)))
+@pytest.mark.parametrize("format_name", some(5, sorted(catalogue.parts(Format))))
 def test_places_depend_on_the_prompt_and_on_earlier_tokens_only(format_name: str) -> None:
     spoken = language(format_name)
     schemes = {name: catalogue.positions(name) for name in SCHEMES}
@@ -179,7 +180,7 @@ def scores_at(places: jax.Array, vectors: jax.Array) -> dict[str, jax.Array]:
     return scores
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=draws(15), deadline=None)
 @given(shift=st.integers(1, 400), seed=st.integers(0, 100))
 def test_scores_depend_on_distance_only(shift: int, seed: int) -> None:
     random = np.random.default_rng(seed)
@@ -193,7 +194,7 @@ def test_scores_depend_on_distance_only(shift: int, seed: int) -> None:
         assert not np.allclose(one[name], apart[name], atol=1e-3), name
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=draws(20), deadline=None)
 @given(furthest=st.integers(17, 1000), distance=st.integers(0, 3000))
 def test_buckets_are_those_of_the_formula(furthest: int, distance: int) -> None:
     scheme = Buckets(buckets=32, furthest=furthest)
@@ -341,7 +342,7 @@ def test_a_scheme_that_looks_ahead_is_refused(tmp_path: Path) -> None:
     assert Setup(behind).positions.name == "ahead"
 
 
-@pytest.mark.parametrize("name", sorted(catalogue.parts(Positions)))
+@pytest.mark.parametrize("name", some(4, sorted(catalogue.parts(Positions))))
 def test_no_scheme_of_ours_looks_ahead(name: str) -> None:
     setup = Setup(Experiment(positions=name, sampling=Sampling(digits=(1, 3))))
     check_causal(setup.positions, setup.language, setup.sampler.rows(4, key=new_key(0)))

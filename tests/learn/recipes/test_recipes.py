@@ -13,9 +13,10 @@ from curta.learn.evaluation.problems import Problems
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.keys import new_key
 from curta.learn.recipes import Claim, Recipe, recipes
+from tests.support.slow import some
 
 
-@pytest.mark.parametrize("name", recipes())
+@pytest.mark.parametrize("name", some(4, recipes()))
 def test_presets_can_be_set_up(name: str) -> None:
     made = recipes()[name]
     assert set(made.presets) == {"smoke", "small", "full"}
@@ -64,13 +65,13 @@ def measured(made: Recipe) -> Iterator[tuple[Claim, Experiment, str]]:
                 yield claim, experiment, figure
 
 
-@pytest.mark.parametrize("name", recipes())
+@pytest.mark.parametrize("name", some(5, recipes()))
 def test_claims_name_figures_that_are_measured(name: str) -> None:
     made = recipes()[name]
     assert {claim for claim, _, _ in measured(made)} == set(made.claims)
 
 
-@pytest.mark.parametrize("name", recipes())
+@pytest.mark.parametrize("name", some(4, recipes()))
 def test_claims_are_of_the_questions_that_their_words_name(name: str) -> None:
     """Lengths, weights and whether they were trained, against what an evaluation asks."""
     for claim, experiment, figure in measured(recipes()[name]):

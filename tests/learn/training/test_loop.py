@@ -69,6 +69,7 @@ def test_seeds_trained_together_are_those_trained_alone(trained):
         assert_same(of_seed(trained, 0), of_seed(alone, 0), 1e-5)
 
 
+@pytest.mark.slow
 def test_seeds_in_one_program_are_those_in_threads(trained, monkeypatch):
     monkeypatch.setattr(Devices, "threads", 0)
     assert_same(train(Setup(TINY)), trained, 1e-5)
@@ -83,6 +84,7 @@ def test_reports_say_what_happened():
     assert max(reports[-1].loss) < min(reports[0].loss)
 
 
+@pytest.mark.slow
 def test_scanned_layers_compute_the_same():
     deep = Setup(TINY.with_(layers=3, dropout=0.0))
     scanned = Setup(TINY.with_(layers=3, dropout=0.0, scan_layers=True))
@@ -93,6 +95,7 @@ def test_scanned_layers_compute_the_same():
     assert_same(run(one), run(other), 1e-5)
 
 
+@pytest.mark.slow
 def test_parts_of_a_batch_add_up_to_its_gradient():
     setup = Setup(TINY.with_(accumulate=4, seeds=1, steps=1, chunk=1, dropout=0.0))
     state = train(setup)
@@ -118,6 +121,7 @@ def test_parts_of_a_batch_add_up_to_its_gradient():
     np.testing.assert_allclose(moment, 0.1 * clipped, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_bfloat16_computes_nearly_the_same():
     setup = Setup(TINY)
     model = of_seed(new_state(setup), 0)

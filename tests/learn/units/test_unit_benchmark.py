@@ -115,6 +115,7 @@ def test_no_success_leaves_nothing_to_time() -> None:
     assert result.median_error == 5.0
 
 
+@pytest.mark.slow
 def test_nau_learns_addition_and_a_linear_network_no_multiplication() -> None:
     seen: list[Evaluation] = []
     (addition,) = run_benchmark(

@@ -24,6 +24,7 @@ from curta.learn.units.layers import (
     Unit,
 )
 from curta.learn.units.networks import Network, Schedule
+from tests.support.slow import draws
 
 SATURATED = 40.0
 
@@ -47,7 +48,7 @@ def column(values: list[int]) -> jax.Array:
     return jnp.asarray(values, dtype=jnp.float32)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(weighted_inputs(lowest=-1))
 def test_nau_with_discrete_weights_sums_exactly(pairs: list[tuple[int, int]]) -> None:
     weights, inputs = (list(part) for part in zip(*pairs, strict=True))
@@ -55,7 +56,7 @@ def test_nau_with_discrete_weights_sums_exactly(pairs: list[tuple[int, int]]) ->
     assert output.tolist() == [sum(w * x for w, x in pairs)]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=draws(30), deadline=None)
 @given(weighted_inputs(lowest=0))
 def test_nmu_multiplies_by_what_it_weighs_and_ignores_the_rest(
     pairs: list[tuple[int, int]],

@@ -17,6 +17,7 @@ from curta.learn.units.arithmetic import (
     success_threshold,
 )
 from curta.learn.units.comparison import RELATIONS, ComparisonProblem
+from tests.support.slow import draws
 
 SLOW_OPERATIONS = {
     "add": lambda a, b: a + b,
@@ -33,7 +34,7 @@ def arithmetic_problem() -> ArithmeticProblem:
     return ArithmeticProblem(task, tuple(OPERATIONS), batch_size=16, evaluation_size=64)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=draws(40), deadline=None)
 @given(
     size=st.sampled_from([4, 11, 60]),
     ratio=st.sampled_from([0.25, 0.3, 0.5]),

@@ -70,6 +70,7 @@ def test_the_host_says_the_program_and_the_words_of_the_input(machine: Machine) 
     assert begins.tolist() == [place for place in asked if place < len(names) - 1]
 
 
+@pytest.mark.slow
 def test_every_chapter_is_a_sequence(machine: Machine, weights: Path) -> None:
     instance = machine.begin("echo.wat", stdin=b"some words", chapter_tokens=20)
     instance.run()
@@ -84,6 +85,7 @@ def test_every_chapter_is_a_sequence(machine: Machine, weights: Path) -> None:
     assert differences(weights, Path("trace.safetensors")) == []
 
 
+@pytest.mark.slow
 def test_a_run_that_reaches_its_limit(machine: Machine) -> None:
     prompt = machine.begin("echo.wat").conversation.chapters[0].opening
     instance = machine.begin("echo.wat", stdin=b"some words", max_tokens=prompt + 30)
@@ -92,6 +94,7 @@ def test_a_run_that_reaches_its_limit(machine: Machine) -> None:
     assert len(saved(machine, instance).tokens) == prompt + 30
 
 
+@pytest.mark.slow
 def test_a_run_that_traps_and_goes_on_and_a_wrong_token_of_it(
     machine: Machine, weights: Path
 ) -> None:
@@ -118,7 +121,10 @@ def test_what_has_no_trace() -> None:
     ("arguments", "note", "claimed"),
     [
         (["--invoke", "divided", "1", "0"], "curta run --invoke divided echo.wat 1 0", True),
-        (["--stdin", "x", "--max-tokens", "10"], "curta run echo.wat", False),  # cannot even begin
+        pytest.param(  # cannot even begin
+            *(["--stdin", "x", "--max-tokens", "10"], "curta run echo.wat", False),
+            marks=pytest.mark.slow,
+        ),
     ],
 )
 def test_the_command_writes_a_trace_of_a_run_that_fails(

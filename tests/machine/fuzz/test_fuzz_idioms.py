@@ -12,7 +12,10 @@ from tests.machine.fuzz.rounds import levels, seeds
 
 
 @seeds()
-@pytest.mark.parametrize("quads", [False, True], ids=["doubles", "quads"])
+@pytest.mark.parametrize(
+    "quads",
+    [pytest.param(False, id="doubles"), pytest.param(True, id="quads", marks=pytest.mark.slow)],
+)
 def test_idioms_give_the_same_everywhere(
     machine: Machine, seed: int, quads: bool, tmp_path: Path
 ) -> None:

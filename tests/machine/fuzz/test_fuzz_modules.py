@@ -24,10 +24,10 @@ from tests.machine.fuzz.weights_run import WeightsInstance
 from tests.machine.lower.test_lower_random import without_host
 from tests.machine.wasm.oracle import Outcome, Wasmtime, function_type, one_nan
 from tests.machine.wasm.random_modules import CONSTANTS, draw_module
-from tests.support.slow import all_but
+from tests.support.slow import all_but, draws
 
 ENGINE = wasmtime.Engine()
-MODULES, WILD = 4, 0
+MODULES, WILD = draws(4, 2), 0
 """All modules but one are calm: they jump and trap less, so that more is executed."""
 FUNCTIONS, DENSE = 20, 120
 CALLS_OF_EACH = 6

@@ -79,6 +79,7 @@ def curta(*words: str, out: Path, mode: str = "ab") -> subprocess.Popen[bytes]:
         )
 
 
+@pytest.mark.slow
 def test_a_file_gets_the_output_that_it_lacks(tmp_path: Path, whole: Path, expected: bytes) -> None:
     out = tmp_path / "out"
     for there in (b"", expected[:5], expected):

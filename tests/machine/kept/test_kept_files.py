@@ -78,6 +78,7 @@ def altered(whole: Path, path: Path, change: Callable[[Beginning], Beginning]) -
     return path
 
 
+@pytest.mark.slow
 def test_a_run_of_another_machine_is_refused(whole: Path, tmp_path: Path) -> None:
     path = tmp_path / "other.curta"
     changes: dict[str, Callable[[Beginning], Beginning]] = {

@@ -61,6 +61,7 @@ def test_pairs_do_what_wasmtime_does() -> None:
     assert not tally.differences, "\n".join(map(str, tally.differences))
 
 
+@pytest.mark.slow
 def test_longer_chains_do_what_wasmtime_does() -> None:
     random = Random("longer")
     nodes = [random_node(random, 3 + number % 3) for number in range(400)]

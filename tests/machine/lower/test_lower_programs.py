@@ -29,8 +29,9 @@ ARGUMENTS = ("program", "one", "", "two words")
 )
 @pytest.mark.parametrize("level", ["-O2", pytest.param("-O0", marks=pytest.mark.slow)])
 def test_lowered_programs_print_what_they_print_in_wasmtime(path: Path, level: str) -> None:
-    cpu = f"-mcpu={FEATURES}"  # for which other tests have had the C library compiled
-    binary = compile_c(path.read_text(), "--target=wasm32-wasi", "-s", cpu, level)
+    # For these other tests have had the C library compiled.
+    flags = ("--target=wasm32-wasi", f"-mcpu={FEATURES}", "-g0")
+    binary = compile_c(path.read_text(), *flags, level)
     assert run_lowered(binary, LowerOptions()) == run_in_wasmtime(binary)
 
 

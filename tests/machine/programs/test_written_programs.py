@@ -24,8 +24,7 @@ from tests.support.slow import all_but
 FOLDER = Path(__file__).parent
 PROGRAMS = {path.stem: path for suffix in ("*.c", "*.cpp") for path in FOLDER.glob(suffix)}
 BY_DEFAULT = {
-    *("xxhash", "ed25519", "digits", "range_coder", "inflate", "json", "lisp_small"),
-    *("fft", "long_roots", "fused", "random_numbers", "dynamic", "fixed_point"),
+    *("xxhash", "digits", "json", "fused", "dynamic"),
 }
 """Some of every kind; compiling takes a second or two of each."""
 LONG_DOUBLE = {"long_roots", "long_series"}

@@ -17,7 +17,7 @@ from curta.compiler.derived import split_top
 from tests.machine.theorems import float_terms
 from tests.machine.theorems.graph_terms import Evaluator
 from tests.support.float_unit import FloatUnit
-from tests.support.slow import all_but
+from tests.support.slow import all_but, some
 
 LIMB = 24
 SPLITS = [(47, 24), (48, 24), (49, 25), (35, 11), (28, 5), (24, 7), (17, 1)]
@@ -110,7 +110,7 @@ def test_tables(name: str) -> None:
         assert found == values[min(max(place, 0), len(values) - 1)]
 
 
-@pytest.mark.parametrize(("bits", "top"), SPLITS)
+@pytest.mark.parametrize(("bits", "top"), some(4, SPLITS))
 def test_splits(bits: int, top: int) -> None:
     """The upper bits one by one, and what is left of the number."""
     graph = Graph(["a token"])

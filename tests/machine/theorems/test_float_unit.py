@@ -304,6 +304,7 @@ def test_bits_are_left_out_of_sums_far_above_the_last_place() -> None:
         prove(z3.UGE(exact, 1 << fraction + LIMB - 1), *assumed)
 
 
+@pytest.mark.slow
 def test_product() -> None:
     """With the products of limbs whatever they are, the limbs are those of their sum; also where
     the highest limb has ten bits, as those of quotients have."""

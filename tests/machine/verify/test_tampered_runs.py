@@ -139,6 +139,7 @@ def test_openings_that_were_tampered_with_are_refused(
             read_chapter(kept, ready, 2, lambda _: 10**6, lambda part: None)
 
 
+@pytest.mark.slow
 def test_kept_tokens_that_were_tampered_with_are_refused(
     with_tokens: Path, ready: Ready, tmp_path: Path
 ) -> None:
@@ -165,6 +166,7 @@ def spoken(part: ChapterPart) -> int:
     return int(spoken_by_machine(ids, len(part.opening)).sum())
 
 
+@pytest.mark.slow
 def test_a_file_does_not_say_how_much_of_it_is_read(
     path: Path, ready: Ready, worker: WorkerSetup, tmp_path: Path
 ) -> None:

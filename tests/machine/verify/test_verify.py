@@ -389,6 +389,7 @@ int main(void) {
 
 
 @pytest.mark.usefixtures("same_weights")
+@pytest.mark.slow
 def test_what_was_printed_before_a_trap_is_whole_lines_on_both(
     tmp_path: Path, capsys: Capture, monkeypatch: pytest.MonkeyPatch
 ) -> None:

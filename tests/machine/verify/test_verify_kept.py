@@ -95,6 +95,7 @@ def state_after(program: LoadedProgram, parts: list[ChapterPart]) -> Ids:
     return opening_ids(program, opening_of(ledger))
 
 
+@pytest.mark.slow
 def test_all_parts_are_verified_or_as_many_as_are_asked_for(
     path: Path, ready: Ready, worker: WorkerSetup
 ) -> None:

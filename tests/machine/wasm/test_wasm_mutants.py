@@ -14,6 +14,7 @@ from tests.machine.wasm.c_programs import compile_freestanding, compile_hosted
 from tests.machine.wasm.mutants import mutate_bytes, mutate_module
 from tests.machine.wasm.oracle import make_engine, verdict, wasmtime_accepts
 from tests.machine.wasm.wasm_cases import CASES
+from tests.support.slow import draws
 
 SHARDS = 6
 
@@ -63,7 +64,7 @@ Check = Callable[[wasmtime.Engine, list[bytes], int, int], None]
 
 @checks
 def test_verdicts_agree(engine: wasmtime.Engine, corpus: list[bytes], check: Check) -> None:
-    check(engine, corpus, 1, 5_000)
+    check(engine, corpus, 1, draws(5_000))
 
 
 @checks

@@ -26,6 +26,7 @@ from tests.machine.wasm.oracle import (
     ours,
 )
 from tests.machine.wasm.random_modules import CONSTANTS, HOST_TYPE, draw_module, modules
+from tests.support.slow import draws
 
 ENGINE = make_engine()
 
@@ -33,7 +34,7 @@ ENGINE = make_engine()
 @given(modules())
 @settings(
     deadline=None,
-    max_examples=25,
+    max_examples=draws(25),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 def test_interpreter_does_what_wasmtime_does(module: Module) -> None:
