@@ -4,53 +4,18 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from curta.app.command_line import main
 from curta.engine import load
+from curta.export.attribution import Pass
 from curta.export.circuit import ERASES, Part, circuit, parts
 from curta.gallery import PROGRAMS
 from tests.export.test_huggingface import model_of
 
-torch = pytest.importorskip("torch")
-
-
-def contributions(name: str, ids: list[int]) -> tuple[dict[str, Any], list[Any]]:
-    """What every part adds to the stream [position, slot], and the stream after all half layers."""
-    model = model_of(name)
-    weights, plain = model.weights, load(model, "plain").transformer
-    batch = torch.tensor([ids])
-    streams = [half[0].clone().numpy() for half in plain.half_layers(batch, plain.new_cache())]
-    embedded = weights["embedding.weight"][ids]
-    added = {"embed": embedded, "pos": streams[0] - embedded}
-    later = np.triu(np.full((len(ids),) * 2, -np.inf), 1)
-    for number, layer in enumerate(model.plan["layers"]):
-        own = {
-            part.removeprefix(f"layers.{number}."): tensor
-            for part, tensor in weights.items()
-            if part.startswith(f"layers.{number}.")
-        }
-        before, width = streams[2 * number], layer["head_width"]
-        for place in range(len(layer["heads"])):
-            rows = slice(place * width, (place + 1) * width)
-            query, key, value = (
-                before @ own[f"attention.{part}.weight"][rows].T
-                for part in ("query", "key", "value")
-            )
-            scores = torch.from_numpy(query @ key.T + later).softmax(dim=1).numpy()
-            output = own["attention.output.weight"][:, rows]
-            added[f"a{number}.h{place}"] = scores @ value @ output.T
-        before = streams[2 * number + 1]
-        gate, expand, contract = (
-            own[f"feed_forward.{part}.weight"] for part in ("gate", "expand", "contract")
-        )
-        units = np.maximum(before @ gate.T, 0) * (before @ expand.T)
-        for place in range(len(layer["units"])):
-            added[f"m{number}.u{place}"] = units[:, place, None] * contract[:, place]
-    return added, streams
+pytest.importorskip("torch")
 
 
 @pytest.mark.parametrize("name", ["parity", "dyck1", "addition", "counter", "sort"])
@@ -59,7 +24,7 @@ def test_what_is_read_is_what_came_along_the_edges(name: str) -> None:
     plain = load(model, "plain")
     ids = plain.encode(PROGRAMS[name].encode(PROGRAMS[name].cases[0].input))
     ids += list(plain.generate_ids(ids, 12))
-    added, streams = contributions(name, ids)
+    run = Pass(model, ids)
     found = list(parts(model))
     half = {one.name: one.half for one in found}
     sources: dict[tuple[str, str, int], set[str]] = {}
@@ -70,8 +35,8 @@ def test_what_is_read_is_what_came_along_the_edges(name: str) -> None:
         came = sources.get((reader.name, way, slot), set())
         total = np.zeros(len(ids))
         for source in sorted(came, key=lambda one: half[one]):
-            total = total + added[source][:, slot]
-        stream = streams[reader.half - 1][:, slot]  # means are rounded, all else is exact
+            total = total + run.added[source][:, slot]
+        stream = run.streams[reader.half - 1][:, slot]  # means are rounded, all else is exact
         np.testing.assert_allclose(total, stream, rtol=1e-14, atol=0, err_msg=str(reader))
         read += bool(came)
     assert read > len(found) / 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -13,6 +14,7 @@ from curta.terminal import AsJson
 
 if TYPE_CHECKING:
     from curta.compiler import Graph, Model
+    from curta.export.ground_truth import Prompt
 
 MACHINE = "machine"
 """The name that stands for the machine's fixed weights, which `curta run` keeps in its cache."""
@@ -24,17 +26,26 @@ class Options(AsJson):
 
     name:       a program of the gallery, FILE.py with a function build() that returns a Graph, or
                 machine: the weights with which curta run runs any program
-    output:     a file; a folder for torch and hf
+    output:     a file; a folder for torch, hf and ground-truth
     emit:       the model file; the C that the native engine compiles; what needs nothing of
-                curta: a folder for PyTorch or for Hugging Face's transformers, an ONNX file; or
-                the circuit, as JSON
+                curta: a folder for PyTorch or for Hugging Face's transformers, an ONNX file; the
+                circuit, as JSON; a case for methods of circuit discovery, for TransformerLens; what
+                contributed to the token that comes after a prompt, as JSON for circuit-tracer
     max_tokens: the length to certify (the program's)
+    residual:   of ground-truth: as compiled; in rotated directions; or in as few directions as the
+                prompts need, which proves nothing of others
+    prompt:     of ground-truth and attribution: tokens with spaces between them (the cases of a
+                program of the gallery; of attribution the first one)
     """
 
     name: str = word("NAME")
     output: str = option(short="-o", metavar="OUT")
-    emit: Literal["safetensors", "c", "torch", "hf", "onnx", "circuit"] = "safetensors"
+    emit: Literal[
+        "safetensors", "c", "torch", "hf", "onnx", "circuit", "ground-truth", "attribution"
+    ] = "safetensors"
     max_tokens: int | None = None
+    residual: Literal["plain", "rotated", "compressed"] = "plain"
+    prompt: tuple[str, ...] = option((), metavar="TOKENS")
 
 
 @dataclass(frozen=True)
@@ -54,9 +65,17 @@ class Report:
 
 def run(options: Options) -> int:
     """Compile the program and write the file or folder."""
+    if options.residual != "plain" and options.emit != "ground-truth":
+        raise UserError(f"--residual is for --emit ground-truth, not for --emit {options.emit}")
+    if options.prompt and options.emit not in ("ground-truth", "attribution"):
+        raise UserError(
+            f"--prompt is for --emit ground-truth and attribution, not for --emit {options.emit}"
+        )
+    if len(options.prompt) > 1 and options.emit == "attribution":
+        raise UserError("--emit attribution is of one prediction: give one --prompt")
     model = find_model(options.name, options.max_tokens)
     try:
-        write(model, options.emit, Path(options.output))
+        write(model, options, Path(options.output))
     except OSError as error:
         raise UserError(
             f"cannot write {options.output}: {error.strerror}; choose another place"
@@ -64,8 +83,9 @@ def run(options: Options) -> int:
     return options.show(Report(options.output, ModelFigures.of(model)))
 
 
-def write(model: Model, emit: str, path: Path) -> None:
+def write(model: Model, options: Options, path: Path) -> None:
     """The model in the form that is asked for."""
+    emit = options.emit
     if emit == "safetensors":
         model.save(path)
     elif emit == "torch":
@@ -80,6 +100,20 @@ def write(model: Model, emit: str, path: Path) -> None:
         from curta.export.circuit import write_circuit
 
         write_circuit(model, path)
+    elif emit == "ground-truth":
+        from curta.export.ground_truth import write_ground_truth
+        from curta.export.hooked import positions
+
+        prompts = texts(options.name, options.prompt, positions(model))
+        write_ground_truth(model, path, options.residual, answered(model, prompts))
+    elif emit == "attribution":
+        from curta.engine import load
+        from curta.export.attribution import write_attribution
+
+        tokens, *_ = texts(options.name, options.prompt, model.certificate.softmax_tokens)
+        engine = load(model, "evaluate")
+        ids = engine.check_prompt(engine.encode(tokens))
+        write_attribution(model, ids.tolist(), path.stem, path)
     elif emit == "hf":
         from curta.export import write_huggingface
 
@@ -88,6 +122,32 @@ def write(model: Model, emit: str, path: Path) -> None:
         from curta.engine.native.emit import model_to_c
 
         path.write_text(model_to_c(model), encoding="utf-8")
+
+
+def texts(name: str, prompts: Sequence[str], longest: int) -> list[list[str]]:
+    """The tokens of the prompts that were given, or of those cases of a program that have room."""
+    from curta.gallery import find_program
+
+    if prompts:
+        return [prompt.split() for prompt in prompts]
+    if name == MACHINE or name.endswith(".py"):
+        raise UserError(f"{name} has no cases; give a prompt or more, as in --prompt 'a b ='")
+    program = find_program(name)
+    encoded = (program.encode(case.input) for case in program.cases)
+    return [tokens for tokens in encoded if len(tokens) < longest]
+
+
+def answered(model: Model, given: Iterable[Sequence[str]]) -> list[Prompt]:
+    """What the model says to each, as far as there are positions."""
+    from curta.engine import load
+    from curta.export.ground_truth import Prompt
+    from curta.export.hooked import positions
+
+    engine, longest = load(model, "plain"), positions(model)
+    return [
+        Prompt(tuple(tokens), tuple(engine.generate(tokens, max(0, longest - len(tokens)))))
+        for tokens in given
+    ]
 
 
 def find_model(name: str, max_tokens: int | None = None) -> Model:
