@@ -10,15 +10,20 @@ import numpy as np
 import pytest
 
 from curta.app.command_line import main
+from curta.compiler import Graph, compile
 from curta.engine import load
 from curta.export.attribution import Attribution, Numbers, Place, attribution, write_attribution
 from curta.export.circuit import CONSTANT
 from curta.gallery import PROGRAMS
+from curta.gallery.idioms import fetch, table
 from tests.export.test_huggingface import model_of
 from tests.support.environments import beside_this_one, run
 
 torch = pytest.importorskip("torch")
-NAMES = ("addition", "dyck1", "sort", "reverse", "multiplication", "prefix_fractions")
+NAMES = (
+    *("addition", "dyck1", "sort", "reverse", "multiplication", "prefix_fractions"),
+    *("parity", "counter"),
+)
 
 READ = """
 import json
@@ -113,6 +118,42 @@ def test_influences_of_what_everything_passes_through_are_whole() -> None:
     assert sum(tokens) == pytest.approx(1)
 
 
+def test_a_model_without_heads_and_units() -> None:
+    graph = Graph(["a", "b"])
+    graph.emit(["a", "b"], graph.is_token("a"))
+    found = attribution(compile(graph), [0], "a")
+    assert [node["layer"] for node in found["nodes"]] == ["E", "3"]
+
+
+def test_contributions_that_cancel_out() -> None:
+    """x * (10 - x) does not grow with x where x is 5."""
+    graph = Graph([str(number) for number in range(26)])
+    x = fetch(graph.position, table(graph, "x", [str(number) for number in range(10)]))
+    graph.emit([str(number) for number in range(26)], graph.gate(x, 10 - x))
+    found = Attribution(compile(graph), [5])
+    assert (found.token, 0 in found.links.values()) == (25, True)
+    assert all(np.isfinite(share) for share in found.influences().values())
+
+
+def test_a_prompt_that_breaks_a_promise_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    own, path = tmp_path / "own.py", tmp_path / "graph.json"
+    own.write_text(
+        "from curta.compiler import Graph\n"
+        "def build():\n"
+        "    graph = Graph(['a', 'b'])\n"
+        "    graph.emit('ab', graph.assume(graph.running_sum(graph.is_token('b')), 0, 1))\n"
+        "    return graph\n"
+    )
+    command = ["build", str(own), "--emit", "attribution", "-o", str(path), "--prompt"]
+    assert main([*command, "a b a"]) == 0
+    path.unlink()
+    assert main([*command, "a b b"]) != 0
+    assert "promised in [0, 1]" in capsys.readouterr().err
+    assert not path.exists()
+
+
 @pytest.mark.slow
 def test_circuit_tracer_reads_it(tmp_path: Path) -> None:
     python = beside_this_one(tmp_path / "env", "--no-deps", "circuit-tracer>=0.5")
@@ -139,6 +180,8 @@ def test_the_command_writes_it(tmp_path: Path) -> None:
         (["--prompt", "1 + 1 =", "--prompt", "2 + 2 ="], "give one --prompt"),
         (["--prompt", "1 + one"], "unknown token 'one'"),
         (["--prompt", ""], "the prompt is empty"),
+        (["--prompt", " ".join(["1"] * 512)], "at most 511"),
+        (["--max-tokens", "4"], "no case of addition has room in 4 tokens"),
         (["--residual", "rotated"], "--residual is for --emit ground-truth"),
     ],
 )

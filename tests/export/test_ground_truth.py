@@ -6,6 +6,7 @@ import json
 import pickle
 import re
 from collections.abc import Collection
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ from typing import Any
 import pytest
 
 from curta.app.command_line import main
+from curta.compiler import Graph, compile
 from curta.engine import load
 from curta.errors import UserError
 from curta.export.circuit import circuit
+from curta.gallery.idioms import fetch
 from tests.export.test_huggingface import model_of
 from tests.support.environments import beside_this_one, run
 
@@ -32,7 +35,8 @@ from curta.export.ground_truth import (  # noqa: E402
     rotation,
     write_ground_truth,
 )
-from curta.export.hooked import positions, state_dict  # noqa: E402
+from curta.export.hooked import state_dict  # noqa: E402
+from curta.export.positions import most_positions  # noqa: E402
 
 RESIDUALS = ("plain", "rotated", "compressed")
 SOME = ("parity", "dyck1", "addition", "sort", "count", "detect_pattern")
@@ -41,7 +45,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples" / "circuit_discovery.py"
 
 def cases(name: str, most: int = 4) -> list[Prompt]:
     model = model_of(name)
-    given = [text for text in texts(name, (), positions(model)) if len(text) < 20]
+    given = [text for text in texts(name, (), most_positions(model)) if len(text) < 20]
     return answered(model, given[:most])
 
 
@@ -98,7 +102,7 @@ def test_every_residual_stream_says_what_the_program_says(name: str, residual: A
     model, prompts = model_of(name), cases(name)
     assert prompts
     encodings = [encoded(model, prompt) for prompt in prompts]
-    state = in_residual(residual, state_dict(model), encodings)
+    state = in_residual(residual, model, state_dict(model), encodings)
     for prompt, (ids, given) in zip(prompts, encodings, strict=True):
         assert said(contributions(state, ids)["logits"], prompt) == ids[given:]
 
@@ -173,11 +177,32 @@ def test_a_stream_that_says_other_tokens_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Where slots that round are mixed with others."""
-    monkeypatch.setattr("curta.export.ground_truth.ROUNDS", 2.0**100)
+    monkeypatch.setattr("curta.export.ground_truth.ROUNDS", "no unit")
     for residual in ("rotated", "compressed"):
         with pytest.raises(UserError, match=f"^{residual}: .*--residual plain"):
             write_ground_truth(model_of("sort"), tmp_path, residual, cases("sort"))  # type: ignore[arg-type]
     assert not list(tmp_path.iterdir())
+
+
+def test_sums_of_halves_keep_their_directions(tmp_path: Path) -> None:
+    """They are rounded by less than 1.5 * 2^52."""
+    graph = Graph(["a", "b", "c"])
+    halves = graph.running_sum(graph.feature("halves", {"b": 0.5}))
+    graph.emit(["a", "b", "c"], 2 * (halves - fetch(graph.position - 1, halves)))
+    model = compile(graph, 100)
+    (prompt,) = answered(model, [["a", "b", "b"]])
+    write_ground_truth(model, tmp_path, "rotated", [replace(prompt, said=prompt.said[:9])])
+    found = json.loads((tmp_path / "meta.json").read_text())["measured"]
+    assert found["same_tokens"] == found["tokens"] == 9
+    assert found["logit_difference"] < 1e-6
+
+
+def test_a_model_without_heads_and_units(tmp_path: Path) -> None:
+    graph = Graph(["a", "b"])
+    graph.emit(["a", "b"], graph.is_token("a"))
+    write_ground_truth(compile(graph), tmp_path)
+    pairs = [("hook_embed", "blocks.0.hook_resid_post")]
+    assert pickle.loads((tmp_path / "edges.pkl").read_bytes()) == pairs
 
 
 # -- the command ----------------------------------------------------------------------------------
@@ -220,6 +245,7 @@ def test_the_command_writes_a_case(tmp_path: Path) -> None:
         (["dyck1", "--prompt", "( ="], "for --emit safetensors"),
         (["dyck1", "--emit", "ground-truth", "--prompt", "( q"], "unknown token 'q'"),
         (["dyck1", "--emit", "ground-truth", "--prompt", "( " * 600], "a prompt of 600"),
+        (["machine", "--emit", "ground-truth"], "not of the machine"),
         (["own.py", "--emit", "ground-truth"], "own.py has no cases; give a prompt"),
     ],
 )

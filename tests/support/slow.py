@@ -35,7 +35,7 @@ def as_tuple(case: object) -> tuple[object, ...]:
 
 
 def draws(many: int, few: int | None = None) -> int:
-    """How many are drawn: a quarter by default, or as few as is said."""
+    """How many are drawn: a quarter by default but four at least, or as few as is said."""
     if THOROUGH in os.environ:
         return many
-    return max(1, many // 4) if few is None else few
+    return max(min(many, 4), many // 4) if few is None else few

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 MACHINE = "machine"
 """The name that stands for the machine's fixed weights, which `curta run` keeps in its cache."""
+PROMPTED = ("ground-truth", "attribution")
+"""What is made of a model and of prompts."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +69,12 @@ def run(options: Options) -> int:
     """Compile the program and write the file or folder."""
     if options.residual != "plain" and options.emit != "ground-truth":
         raise UserError(f"--residual is for --emit ground-truth, not for --emit {options.emit}")
-    if options.prompt and options.emit not in ("ground-truth", "attribution"):
+    if options.prompt and options.emit not in PROMPTED:
         raise UserError(
-            f"--prompt is for --emit ground-truth and attribution, not for --emit {options.emit}"
+            f"--prompt is for --emit {' and '.join(PROMPTED)}, not for --emit {options.emit}"
         )
+    if options.name == MACHINE and options.emit in PROMPTED:
+        raise UserError(f"--emit {options.emit} is of programs with few parts, not of the machine")
     if len(options.prompt) > 1 and options.emit == "attribution":
         raise UserError("--emit attribution is of one prediction: give one --prompt")
     model = find_model(options.name, options.max_tokens)
@@ -102,18 +106,14 @@ def write(model: Model, options: Options, path: Path) -> None:
         write_circuit(model, path)
     elif emit == "ground-truth":
         from curta.export.ground_truth import write_ground_truth
-        from curta.export.hooked import positions
+        from curta.export.positions import most_positions
 
-        prompts = texts(options.name, options.prompt, positions(model))
+        prompts = texts(options.name, options.prompt, most_positions(model))
         write_ground_truth(model, path, options.residual, answered(model, prompts))
     elif emit == "attribution":
-        from curta.engine import load
         from curta.export.attribution import write_attribution
 
-        tokens, *_ = texts(options.name, options.prompt, model.certificate.softmax_tokens)
-        engine = load(model, "evaluate")
-        ids = engine.check_prompt(engine.encode(tokens))
-        write_attribution(model, ids.tolist(), path.stem, path)
+        write_attribution(model, predicted(model, options), path.stem, path)
     elif emit == "hf":
         from curta.export import write_huggingface
 
@@ -130,24 +130,42 @@ def texts(name: str, prompts: Sequence[str], longest: int) -> list[list[str]]:
 
     if prompts:
         return [prompt.split() for prompt in prompts]
-    if name == MACHINE or name.endswith(".py"):
+    if name.endswith(".py"):
         raise UserError(f"{name} has no cases; give a prompt or more, as in --prompt 'a b ='")
     program = find_program(name)
     encoded = (program.encode(case.input) for case in program.cases)
-    return [tokens for tokens in encoded if len(tokens) < longest]
+    found = [tokens for tokens in encoded if len(tokens) < longest]
+    if not found:
+        raise UserError(f"no case of {name} has room in {longest} tokens; give a --prompt")
+    return found
 
 
 def answered(model: Model, given: Iterable[Sequence[str]]) -> list[Prompt]:
     """What the model says to each, as far as there are positions."""
     from curta.engine import load
     from curta.export.ground_truth import Prompt
-    from curta.export.hooked import positions
+    from curta.export.positions import most_positions
 
-    engine, longest = load(model, "plain"), positions(model)
+    engine, longest = load(model, "plain"), most_positions(model)
     return [
         Prompt(tuple(tokens), tuple(engine.generate(tokens, max(0, longest - len(tokens)))))
         for tokens in given
     ]
+
+
+def predicted(model: Model, options: Options) -> list[int]:
+    """The prompt, behind which the model says something: all promises are kept up to there."""
+    from curta.engine import load
+    from curta.export.positions import most_positions
+
+    longest = most_positions(model)
+    prompt = texts(options.name, options.prompt, longest)[0]
+    if len(prompt) >= longest:
+        raise UserError(f"the prompt has {len(prompt)} tokens; at most {longest - 1} can be shown")
+    engine = load(model, "evaluate")
+    ids = engine.encode(prompt)
+    next(iter(engine.generate_ids(ids, 1)))
+    return ids
 
 
 def find_model(name: str, max_tokens: int | None = None) -> Model:

@@ -103,13 +103,16 @@ class Attribution:
         logits = self.parts["logits"]
         self.root = Place(logits.half, logits.name, -1, len(ids) - 1)
         self.links: dict[tuple[Place, Place], float] = {}
+        self.sizes: dict[tuple[Place, Place], float] = {}
         waiting = [self.root]
         seen = {self.root}
         while waiting:
             target = waiting.pop()
             for source, weight in self.contributions(target):
                 if weight != 0:
-                    self.links[source, target] = self.links.get((source, target), 0) + weight
+                    link = source, target
+                    self.links[link] = self.links.get(link, 0) + weight
+                    self.sizes[link] = self.sizes.get(link, 0) + abs(weight)
                     if source not in seen:
                         seen.add(source)
                         waiting.append(source)
@@ -163,21 +166,25 @@ class Attribution:
         return Place(part.half, source, slot if part.kind == "head" else -1, position)
 
     def influences(self) -> dict[Place, float]:
-        """How much of the logit passes through a place: shares by size, handed down the links."""
+        """How much of the logit passes through a place: shares by size, handed down the links.
+
+        Contributions that cancel out have a size, and no weight.
+        """
         into: dict[Place, list[tuple[Place, float]]] = {}
-        for (source, target), weight in self.links.items():
-            into.setdefault(target, []).append((source, abs(weight)))
+        for (source, target), size in self.sizes.items():
+            into.setdefault(target, []).append((source, size))
         found = dict.fromkeys(self.places, 0.0) | {self.root: 1.0}
         for target in sorted(self.places, reverse=True):
-            total = sum(weight for _, weight in into.get(target, []))
-            for source, weight in into.get(target, []):
-                found[source] += found[target] * weight / total
+            total = sum(size for _, size in into.get(target, []))
+            for source, size in into.get(target, []):
+                found[source] += found[target] * size / total
         return found
 
 
 def write_attribution(model: Model, ids: Sequence[int], slug: str, path: Path) -> None:
     """The graph of what comes after the prompt, as JSON."""
-    path.write_text(json.dumps(attribution(model, ids, slug), indent=1), encoding="utf-8")
+    graph = json.dumps(attribution(model, ids, slug), indent=1, allow_nan=False)
+    path.write_text(graph, encoding="utf-8")
 
 
 def attribution(model: Model, ids: Sequence[int], slug: str) -> dict[str, Any]:

@@ -11,8 +11,8 @@ in other directions:
     compressed:  fewer directions than slots: those that the stream takes on some prompts, while
                  all tokens on these are still the right ones. Nothing proves others.
 
-Where numbers are rounded, 1.5 * 2^52 is added and taken away again, which would round all that it
-is mixed with: slots of units that round keep a direction each.
+Where numbers are rounded, as much as 1.5 * 2^52 is added and taken away again, which would round
+all that it is mixed with: slots of units that round keep a direction each.
 """
 
 from __future__ import annotations
@@ -33,11 +33,10 @@ from curta.export.hooked import (
     State,
     configuration,
     half_layers,
-    layer_count,
-    positions,
     state_dict,
     zeros,
 )
+from curta.export.positions import most_positions
 
 try:
     import torch
@@ -46,8 +45,8 @@ except ImportError as error:
     raise UserError("ground truth needs PyTorch: pip install 'curta[torch]'") from error
 
 Residual = Literal["plain", "rotated", "compressed"]
-ROUNDS = 2.0**52
-"""Weights as large as that are written to round."""
+ROUNDS = "rounding constants"
+"""What a unit is called that writes them, and takes them away again."""
 WRITES = ("W_E", "W_pos", "W_O", "W_out", "b_O", "b_out")
 READS = ("W_Q", "W_K", "W_V", "W_gate", "W_in", "W_U")
 
@@ -80,7 +79,7 @@ def write_ground_truth(
     """Write the model, its configuration, its edges, what is known of it, and its circuit."""
     plain = state_dict(model)
     texts = [encoded(model, prompt) for prompt in prompts]
-    state = in_residual(residual, plain, texts)
+    state = in_residual(residual, model, plain, texts)
     found = measured(state, plain, texts)
     if found.same_tokens < found.tokens:
         raise UserError(
@@ -89,12 +88,13 @@ def write_ground_truth(
         )
     edges = named_edges(model)
     folder.mkdir(parents=True, exist_ok=True)
-    torch.save(state, folder / "ll_model.pth")
+    with (folder / "ll_model.pth").open("wb") as file:
+        torch.save(state, file)
     (folder / "ll_model_cfg.pkl").write_bytes(pickle.dumps(configuration(state)))
     pairs = [*edges, *inner_edges(edges)]
     (folder / "edges.pkl").write_bytes(pickle.dumps(pairs))
     meta = {
-        "name": folder.name,
+        "name": folder.resolve().name,
         "format": "curta ground truth 1",
         "vocabulary": model.vocabulary,
         "stops": [model.vocabulary[stop] for stop in model.plan["stops"]],
@@ -119,8 +119,10 @@ Text = tuple[list[int], int]
 
 def encoded(model: Model, prompt: Prompt) -> Text:
     ids = [model.vocabulary.index(token) for token in (*prompt.given, *prompt.said)]
-    if not prompt.given or len(ids) > positions(model):
-        raise UserError(f"a prompt of {len(prompt.given)}: expected 1 to {positions(model)} tokens")
+    if not prompt.given or len(ids) > most_positions(model):
+        raise UserError(
+            f"a prompt of {len(prompt.given)}: expected 1 to {most_positions(model)} tokens"
+        )
     return ids, len(prompt.given)
 
 
@@ -150,13 +152,15 @@ def measured(state: State, plain: State, texts: Sequence[Text]) -> Measured:
 # -- the residual stream --------------------------------------------------------------------------
 
 
-def in_residual(residual: Residual, plain: State, texts: Sequence[Text]) -> State:
+def in_residual(residual: Residual, model: Model, plain: State, texts: Sequence[Text]) -> State:
     """The same circuit, in a residual stream of this kind."""
     if residual == "plain":
         return plain
     if not texts:
         raise UserError(f"{residual} is tried on prompts; give at least one, with --prompt")
-    rounding = rounding_slots(plain)
+    if any(len(ids) == given for ids, given in texts):
+        raise UserError(f"{residual}: nothing can follow a prompt that is so long; shorten it")
+    rounding = rounding_slots(model, plain)
     if residual == "rotated":
         return turned(plain, *apart(rounding, *rotation(int((~rounding).sum()))))
     return compressed(plain, rounding, texts)
@@ -183,16 +187,16 @@ def rotation(width: int) -> tuple[Tensor, Tensor]:
     return hadamard[:width], hadamard[:width].T / len(hadamard)
 
 
-def rounding_slots(plain: State) -> Tensor:
+def rounding_slots(model: Model, plain: State) -> Tensor:
     """Slots that units which round write to or read."""
     slots = torch.zeros(plain["embed.W_E"].shape[1], dtype=torch.bool)
-    for number in range(layer_count(plain)):
-        read, also_read, written = (
+    for number, layer in enumerate(model.plan["layers"]):
+        units = [unit for unit, name in enumerate(layer["units"]) if name == ROUNDS]
+        gate, expand, contract = (
             plain[f"blocks.{number}.mlp.W_{part}"] for part in ("gate", "in", "out")
         )
-        units = (written.abs() >= ROUNDS).any(dim=1)
-        slots |= (written[units].abs() >= ROUNDS).any(dim=0)
-        slots |= (read[:, units] != 0).any(dim=1) | (also_read[:, units] != 0).any(dim=1)
+        for slot_by_unit in (gate, expand, contract.T):
+            slots |= (slot_by_unit[:, units] != 0).any(dim=1)
     return slots
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from curta.compiler import Model
 from curta.errors import UserError
-from curta.export.positions import position_table
+from curta.export.positions import most_positions, position_table
 
 try:
     import torch
@@ -21,12 +21,6 @@ except ImportError as error:
     raise UserError("a HookedTransformer needs PyTorch: pip install 'curta[torch]'") from error
 
 State = dict[str, Tensor]
-MAX_POSITIONS = 512
-
-
-def positions(model: Model) -> int:
-    """How many the table has."""
-    return min(MAX_POSITIONS, model.certificate.softmax_tokens)
 
 
 def state_dict(model: Model) -> State:
@@ -35,7 +29,7 @@ def state_dict(model: Model) -> State:
     heads = max(1, *(len(layer["heads"]) for layer in layers))
     head_width = max(1, *(layer["head_width"] for layer in layers))
     units = max(1, *(len(layer["units"]) for layer in layers))
-    length, weights = positions(model), model.weights
+    length, weights = most_positions(model), model.weights
     state = {
         "embed.W_E": torch.tensor(weights["embedding.weight"]),
         "pos_embed.W_pos": torch.tensor(position_table(model, length)),

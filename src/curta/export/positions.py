@@ -7,6 +7,14 @@ from numpy.typing import NDArray
 
 from curta.compiler import Model
 
+MAX_POSITIONS = 512
+"""How many a table has, and how long a sequence is of which one looks at every part."""
+
+
+def most_positions(model: Model) -> int:
+    """As many, if the weights are exact for that many."""
+    return min(MAX_POSITIONS, model.certificate.softmax_tokens)
+
 
 def position_table(model: Model, count: int) -> NDArray[np.float64]:
     """Of the first positions, [position, slot]."""

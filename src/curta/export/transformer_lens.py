@@ -13,18 +13,24 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from transformer_lens.model_bridge import TransformerBridge
-from transformer_lens.model_bridge.architecture_adapter import ArchitectureAdapter
-from transformer_lens.model_bridge.generalized_components import (
-    AttentionBridge,
-    BlockBridge,
-    EmbeddingBridge,
-    LinearBridge,
-    PosEmbedBridge,
-    UnembeddingBridge,
-)
-from transformer_lens.model_bridge.sources import build_bridge_from_module
 from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from curta.errors import UserError
+
+try:
+    from transformer_lens.model_bridge import TransformerBridge
+    from transformer_lens.model_bridge.architecture_adapter import ArchitectureAdapter
+    from transformer_lens.model_bridge.generalized_components import (
+        AttentionBridge,
+        BlockBridge,
+        EmbeddingBridge,
+        LinearBridge,
+        PosEmbedBridge,
+        UnembeddingBridge,
+    )
+    from transformer_lens.model_bridge.sources import build_bridge_from_module
+except ImportError as error:
+    raise UserError("this needs TransformerLens 4: pip install 'curta[lens]'") from error
 
 
 def bridge(folder: Path | str) -> TransformerBridge:

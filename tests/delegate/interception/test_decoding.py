@@ -74,7 +74,7 @@ def test_one_row_says_what_the_reference_says(family: str) -> None:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-@settings(max_examples=draws(5), deadline=None)
+@settings(max_examples=draws(5, 3), deadline=None)
 @given(prompts=st.lists(st.sampled_from(PROMPTS), min_size=2, max_size=4))
 def test_a_row_says_the_same_in_any_batch(family: str, prompts: list[str]) -> None:
     outputs = generate(family, prompts)

@@ -66,7 +66,7 @@ def test_every_answer_is_that_of_the_generator_alone(family: str) -> None:
     assert any(each.calls for each in running)
 
 
-@settings(max_examples=draws(4), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=draws(4, 2), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     order=st.lists(
         st.tuples(st.sampled_from(PROMPTS), st.sampled_from(TOKENS), st.integers(0, 8)),
