@@ -124,6 +124,7 @@ def test_without_all_other_edges_the_answers_are_the_same(name: str) -> None:
     model = model_of(name)
     state, edges = state_dict(model), set(named_edges(model))
     encodings = [(prompt, *encoded(model, prompt)) for prompt in cases(name, 6)]
+    assert len(encodings) > 1
     for (_, long, _), (prompt, ids, given) in pairwise(encodings):
         corrupt = (long * len(ids))[: len(ids)]
         other = contributions(state, corrupt)
