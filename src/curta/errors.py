@@ -30,7 +30,6 @@ CurtaError
     ├── DivergedError             a training run whose loss is not a number
     ├── ToolchainError            the C compiler failed
     ├── Trap                      a WebAssembly program did what it must not
-    ├── FuelError                 a WebAssembly program ran longer than it was allowed to
     ├── LimitError                a program reached --max-tokens or --max-memory
     ├── VerifyError               two ways of running a program that do not agree
     └── ExitError                 a program ended itself while one of its functions was invoked
@@ -195,10 +194,6 @@ class Trap(ProgramError):  # noqa: N818 (what WebAssembly calls it)
         self.reason = reason
         self.where = where
         self.calls = calls
-
-
-class FuelError(ProgramError):
-    """A WebAssembly program executed more instructions than it was given."""
 
 
 class LimitError(ProgramError):

@@ -11,13 +11,10 @@ from collections.abc import Callable, Sequence
 
 import wasmtime
 
-from curta.errors import FuelError, ModuleError, Trap, UnsupportedFeatureError
-from curta.machine.wasm import Instance, Instruction, Module, RunLimits, decode, validate
+from curta.errors import ModuleError, UnsupportedFeatureError
+from curta.machine.wasm import Module, decode, validate
 from curta.machine.wasm.floats import F32, F64, Format, is_nan
-from curta.machine.wasm.interpret import Frame
 from curta.machine.wasm.module import FunctionType
-from curta.machine.wasm.store import FunctionObject
-from tests.machine.wasm.wasm_cases import Call
 
 Outcome = tuple[int, ...] | str
 """Results, or the reason of a trap."""
@@ -115,6 +112,12 @@ class Wasmtime:
     def global_value(self, kind: str, name: str) -> int:
         return _from_wasmtime(kind, self.exports[name].value(self.store))
 
+    def memory(self) -> bytes:
+        memory = next(
+            found for found in self.exports.values() if isinstance(found, wasmtime.Memory)
+        )
+        return bytes(memory.read(self.store))
+
 
 def trap_reason(trap: wasmtime.Trap) -> str:
     code = trap.trap_code
@@ -138,27 +141,6 @@ def _from_wasmtime(kind: str, value: float) -> int:
     return int.from_bytes(packed, "little")
 
 
-class CheckedInstance(Instance):
-    """The interpreter, which holds the validator to what it said about operand heights."""
-
-    def step(self, frame: Frame, instruction: Instruction) -> FunctionObject | None:
-        if instruction.opcode not in ("end", "else"):
-            height = frame.info.heights[frame.at]
-            assert height == len(frame.stack), (instruction, height, frame.stack)
-            for type_, value in zip(frame.info.types_before(frame.at), frame.stack, strict=True):
-                assert value < 1 << int(type_[1:])
-        return super().step(frame, instruction)
-
-
-def ours(instance: Instance, name: str, arguments: Sequence[int]) -> Outcome:
-    try:
-        return instance.invoke(name, *arguments)
-    except Trap as trap:
-        return SAME_TRAP.get(trap.reason, trap.reason)
-    except FuelError:
-        return FUEL
-
-
 def function_type(module: Module, name: str) -> FunctionType:
     (index,) = (entry.index for entry in module.exports if entry.name == name)
     return module.types[module.index_spaces().functions[index]]
@@ -173,14 +155,3 @@ def one_nan(type_: FunctionType, outcome: Outcome) -> Outcome:
         forms[kind].quiet_nan if kind in forms and is_nan(value, forms[kind]) else value
         for kind, value in zip(type_.results, outcome, strict=True)
     )
-
-
-def check_calls(module: Module, binary: bytes, calls: Sequence[Call]) -> None:
-    """Interpreter and wasmtime do the same on one instance each, call after call."""
-    instance = CheckedInstance(module, limits=RunLimits(call_depth=300))
-    reference = Wasmtime(make_engine(), binary)
-    for number, (name, arguments, _) in enumerate(calls):
-        type_ = function_type(module, name)
-        got = one_nan(type_, ours(instance, name, arguments))
-        expected = one_nan(type_, reference.invoke(type_, name, arguments))
-        assert got == expected, (number, name, arguments)

@@ -29,7 +29,7 @@ from curta.machine.wasm.module import (
     MemoryType,
     TableType,
 )
-from curta.machine.wasm.opcodes import OPCODES, VALUE_TYPE_CODES, Opcode, ValueType
+from curta.machine.wasm.opcodes import NUMERIC, OPCODES, VALUE_TYPE_CODES, Opcode, ValueType
 
 Item = TypeVar("Item")
 Types = tuple[ValueType, ...]
@@ -66,7 +66,7 @@ def _rows(result: Types, wanted: Callable[[Opcode], bool]) -> list[Opcode]:
     ]
 
 
-_COMPUTE = {type_: _rows((type_,), lambda row: row.meaning is not None) for type_ in VALUES}
+_COMPUTE = {type_: _rows((type_,), lambda row: row.name in NUMERIC) for type_ in VALUES}
 _LOADS = {type_: _rows((type_,), lambda row: row.width > 0) for type_ in VALUES}
 _STORES = _rows((), lambda row: row.width > 0)
 

@@ -9,11 +9,12 @@ import pytest
 import wasmtime
 
 from curta.errors import ModuleError, TextFormatError, UnsupportedFeatureError
-from curta.machine.wasm import Instance, assemble, decode, encode, parse_text
+from curta.machine.wasm import FunctionType, assemble, decode, encode, parse_text
 from curta.machine.wasm.floats import F32, F64, from_ratio
 from curta.machine.wasm.module import Module
 from curta.machine.wasm.text_numbers import OutOfRangeError, parse_float, parse_integer
 from tests.machine.wasm.c_programs import compile_freestanding
+from tests.machine.wasm.oracle import Wasmtime, make_engine
 from tests.machine.wasm.wasm_cases import CASES
 
 # Each pair means the same.
@@ -408,4 +409,5 @@ def test_what_clang_makes_is_read() -> None:
     binary = compile_freestanding("-s")
     module = decode(binary)
     assert decode(encode(module)) == module
-    assert Instance(module).invoke("apply", 1, 5) == (15,)
+    apply = FunctionType(("i32", "i32"), ("i32",))
+    assert Wasmtime(make_engine(), encode(module)).invoke(apply, "apply", (1, 5)) == (15,)

@@ -1,4 +1,4 @@
-"""One table of small programs, for decoder, validator, text format, interpreter and wasmtime.
+"""One table of small programs, for decoder, validator, text format, lowering and wasmtime.
 
 Each is a module in the text format and a list of calls, in order, on one instance: the export,
 the arguments, and the results or the reason of the trap. Numbers are unsigned bit patterns.

@@ -115,10 +115,8 @@ class SourceModule:
             body = (*arguments, Instruction("call", (index,)), Instruction("end"))
             return SourceFunction(callee, name, self, type_, (), body, {})
         function = self.module.functions[own]
-        info = BodyValidator(self.module, self.module.index_spaces(), own).run()
-        return SourceFunction(
-            callee, name, self, type_, function.locals, function.body, info.branches
-        )
+        branches = BodyValidator(self.module, self.module.index_spaces(), own).run()
+        return SourceFunction(callee, name, self, type_, function.locals, function.body, branches)
 
 
 @cache

@@ -25,7 +25,6 @@ from curta.machine.wasm.module import (
     Module,
     TableType,
 )
-from curta.machine.wasm.numeric import to_signed
 from curta.machine.wasm.opcodes import (
     OPCODES,
     SEGMENT_USERS,
@@ -222,7 +221,8 @@ def _operands(row: Opcode, operands: tuple[Any, ...]) -> bytes:
             depths, default = operands
             return _vector(_unsigned(depth) for depth in depths) + _unsigned(default)
         case Immediates.INTEGER:
-            return _signed(to_signed(operands[0], row.bits))
+            value = operands[0]
+            return _signed(value - (value >> row.bits - 1 << row.bits))
         case Immediates.FLOAT:
             return int(operands[0]).to_bytes(row.bits // 8, "little")
         case Immediates.ACCESS:

@@ -81,10 +81,5 @@ def _divide(numerator: int, denominator: int, step: int) -> tuple[int, int, int]
     return *divmod(numerator, denominator), denominator
 
 
-def from_integer(number: int, form: Format) -> int:
-    """The pattern nearest to an integer."""
-    return from_ratio(abs(number), 1, form) | (form.sign if number < 0 else 0)
-
-
 def is_finite(pattern: int, form: Format) -> bool:
     return not is_nan(pattern, form) and isfinite(to_float(pattern, form))

@@ -1,24 +1,18 @@
 """The table of opcodes: one row says all about an instruction.
 
 Everything that handles instructions reads this table: decoder, encoder, validator, text format,
-interpreter, lowering and proof. What control, variables and memory do is in `execute`. Instructions
-whose operand types depend on more than the opcode have no signature here; the validator has a rule
-for each.
+lowering and proof. Instructions whose operand types depend on more than the opcode have no
+signature here; the validator has a rule for each.
 """
 
 from __future__ import annotations
 
-import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from functools import partial
 from typing import Literal, get_args
 
-from curta.machine.wasm import numeric
 from curta.machine.wasm.floats import F32, F64, Format
-from curta.machine.wasm.numeric import Meaning, to_signed
 
 ValueType = Literal["i32", "i64", "f32", "f64"]
 VALUE_TYPES: dict[int, ValueType] = {0x7F: "i32", 0x7E: "i64", 0x7D: "f32", 0x7C: "f64"}
@@ -60,8 +54,6 @@ class Opcode:
     immediates: Immediates = Immediates.INDICES
     indices: tuple[Space, ...] = ()
     signature: Signature | None = None
-    meaning: Meaning | None = None
-    """Of numeric instructions: the bit pattern of the result from those of the operands."""
     width: int = 0
     """Bytes that a load or a store touches."""
     signed: bool = False
@@ -109,24 +101,46 @@ _ACCESSES = """
 3C i64.store8 1 | i64.store16 2 | i64.store32 4
 """
 
-# The code, and the name in parts; numbers with and without a sign have a code each.
-_CONVERSIONS = """
-A7 i32 wrap i64 | A8 i32 trunc f32 _s _u | AA i32 trunc f64 _s _u | AC i64 extend i32 _s _u
-AE i64 trunc f32 _s _u | B0 i64 trunc f64 _s _u | B2 f32 convert i32 _s _u
-B4 f32 convert i64 _s _u | B6 f32 demote f64 | B7 f64 convert i32 _s _u
-B9 f64 convert i64 _s _u | BB f64 promote f32 | BC i32 reinterpret f32
-BD i64 reinterpret f64 | BE f32 reinterpret i32 | BF f64 reinterpret i64
-FC00 i32 trunc_sat f32 _s _u | FC02 i32 trunc_sat f64 _s _u
-FC04 i64 trunc_sat f32 _s _u | FC06 i64 trunc_sat f64 _s _u
+# The first code, the type that names begin with, the rest of each name, and what all of them pop
+# and push.
+_NUMERIC = """
+45 i32 eqz : i32 -> i32
+46 i32 eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u : i32 i32 -> i32
+50 i64 eqz : i64 -> i32
+51 i64 eq ne lt_s lt_u gt_s gt_u le_s le_u ge_s ge_u : i64 i64 -> i32
+5B f32 eq ne lt gt le ge : f32 f32 -> i32
+61 f64 eq ne lt gt le ge : f64 f64 -> i32
+67 i32 clz ctz popcnt : i32 -> i32
+6A i32 add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u rotl rotr : i32 i32 -> i32
+C0 i32 extend8_s extend16_s : i32 -> i32
+79 i64 clz ctz popcnt : i64 -> i64
+7C i64 add sub mul div_s div_u rem_s rem_u and or xor shl shr_s shr_u rotl rotr : i64 i64 -> i64
+C2 i64 extend8_s extend16_s extend32_s : i64 -> i64
+8B f32 abs neg ceil floor trunc nearest sqrt : f32 -> f32
+92 f32 add sub mul div min max copysign : f32 f32 -> f32
+99 f64 abs neg ceil floor trunc nearest sqrt : f64 -> f64
+A0 f64 add sub mul div min max copysign : f64 f64 -> f64
+A7 i32 wrap_i64 : i64 -> i32
+A8 i32 trunc_f32_s trunc_f32_u : f32 -> i32
+AA i32 trunc_f64_s trunc_f64_u : f64 -> i32
+AC i64 extend_i32_s extend_i32_u : i32 -> i64
+AE i64 trunc_f32_s trunc_f32_u : f32 -> i64
+B0 i64 trunc_f64_s trunc_f64_u : f64 -> i64
+B2 f32 convert_i32_s convert_i32_u : i32 -> f32
+B4 f32 convert_i64_s convert_i64_u : i64 -> f32
+B6 f32 demote_f64 : f64 -> f32
+B7 f64 convert_i32_s convert_i32_u : i32 -> f64
+B9 f64 convert_i64_s convert_i64_u : i64 -> f64
+BB f64 promote_f32 : f32 -> f64
+BC i32 reinterpret_f32 : f32 -> i32
+BD i64 reinterpret_f64 : f64 -> i64
+BE f32 reinterpret_i32 : i32 -> f32
+BF f64 reinterpret_i64 : i64 -> f64
+FC00 i32 trunc_sat_f32_s trunc_sat_f32_u : f32 -> i32
+FC02 i32 trunc_sat_f64_s trunc_sat_f64_u : f64 -> i32
+FC04 i64 trunc_sat_f32_s trunc_sat_f32_u : f32 -> i64
+FC06 i64 trunc_sat_f64_s trunc_sat_f64_u : f64 -> i64
 """
-_TESTS: dict[str, Callable[[float, float], bool]] = {
-    "eq": operator.eq,
-    "ne": operator.ne,
-    "lt": operator.lt,
-    "gt": operator.gt,
-    "le": operator.le,
-    "ge": operator.ge,
-}
 
 
 def _signature(text: str) -> Signature:
@@ -155,149 +169,24 @@ def _accesses() -> Iterator[Opcode]:
                 f"i32 {name[:3]} ->" if ".store" in name else f"i32 -> {name[:3]}"
             )
             kind, signed = Immediates.ACCESS, name.endswith("_s")
-            yield Opcode(name, place, kind, (), signature, None, int(width), signed)
+            yield Opcode(name, place, kind, (), signature, int(width), signed)
 
 
-# -- numeric instructions -------------------------------------------------------------------------
-
-
-def _numeric(code: int, prefix: str, types: str, meanings: Mapping[str, Meaning]) -> list[Opcode]:
-    """Rows that have this code and the following ones."""
-    return [
-        Opcode(prefix + name, number, signature=_signature(types), meaning=meaning)
-        for number, (name, meaning) in enumerate(meanings.items(), code)
-    ]
-
-
-def _integer_tests(type_: ValueType, code: int) -> list[Opcode]:
-    found: dict[str, Meaning] = {}
-    for name, test in _TESTS.items():
-        signed: Meaning = partial(numeric.compare_signed, BITS[type_], test)
-        unsigned: Meaning = partial(numeric.compare_unsigned, test)
-        if name in ("eq", "ne"):
-            found[name] = unsigned
-        else:
-            found |= {f"{name}_s": signed, f"{name}_u": unsigned}
-    return [
-        *_numeric(code, f"{type_}.", f"{type_} -> i32", {"eqz": lambda a: int(a == 0)}),
-        *_numeric(code + 1, f"{type_}.", f"{type_} {type_} -> i32", found),
-    ]
-
-
-def _integer_results(type_: ValueType, code: int, extensions: int) -> list[Opcode]:
-    bits = BITS[type_]
-    size = 1 << bits
-    counts: dict[str, Meaning] = {
-        "clz": lambda a: bits - a.bit_length(),
-        "ctz": lambda a: (a & -a).bit_length() - 1 if a else bits,
-        "popcnt": lambda a: a.bit_count(),
-    }
-    arithmetic: dict[str, Meaning] = {
-        "add": lambda a, b: (a + b) % size,
-        "sub": lambda a, b: (a - b) % size,
-        "mul": lambda a, b: a * b % size,
-        "div_s": partial(numeric.divide_signed, bits),
-        "div_u": numeric.divide_unsigned,
-        "rem_s": partial(numeric.remainder_signed, bits),
-        "rem_u": numeric.remainder_unsigned,
-        "and": lambda a, b: a & b,
-        "or": lambda a, b: a | b,
-        "xor": lambda a, b: a ^ b,
-        "shl": lambda a, b: (a << b % bits) % size,
-        "shr_s": lambda a, b: (to_signed(a, bits) >> b % bits) % size,
-        "shr_u": lambda a, b: a >> b % bits,
-        "rotl": partial(numeric.rotate_left, bits),
-        "rotr": lambda a, b: numeric.rotate_left(bits, a, -b),
-    }
-    extended: dict[str, Meaning] = {
-        f"extend{few}_s": partial(numeric.extend, few, bits, True)
-        for few in (8, 16, 32)
-        if few < bits
-    }
-    return [
-        *_numeric(code, f"{type_}.", f"{type_} -> {type_}", counts),
-        *_numeric(code + 3, f"{type_}.", f"{type_} {type_} -> {type_}", arithmetic),
-        *_numeric(extensions, f"{type_}.", f"{type_} -> {type_}", extended),
-    ]
-
-
-def _float_tests(type_: ValueType, code: int) -> list[Opcode]:
-    form = FORMATS[type_]
-    found = {name: partial(numeric.compare, form, test) for name, test in _TESTS.items()}
-    return _numeric(code, f"{type_}.", f"{type_} {type_} -> i32", found)
-
-
-def _float_results(type_: ValueType, code: int) -> list[Opcode]:
-    form = FORMATS[type_]
-    magnitude = form.sign - 1
-
-    def computed(compute: Callable[..., float]) -> Meaning:
-        return partial(numeric.arithmetic, form, compute)
-
-    of_one: dict[str, Meaning] = {
-        "abs": lambda a: a & magnitude,
-        "neg": lambda a: a ^ form.sign,
-        "ceil": computed(partial(numeric.rounded_by, math.ceil)),
-        "floor": computed(partial(numeric.rounded_by, math.floor)),
-        "trunc": computed(partial(numeric.rounded_by, math.trunc)),
-        "nearest": computed(partial(numeric.rounded_by, round)),
-        "sqrt": computed(numeric.square_root),
-    }
-    of_two: dict[str, Meaning] = {
-        "add": computed(operator.add),
-        "sub": computed(operator.sub),
-        "mul": computed(operator.mul),
-        "div": computed(numeric.divide),
-        "min": computed(numeric.minimum),
-        "max": computed(numeric.maximum),
-        "copysign": lambda a, b: a & magnitude | b & form.sign,
-    }
-    return [
-        *_numeric(code, f"{type_}.", f"{type_} -> {type_}", of_one),
-        *_numeric(code + 7, f"{type_}.", f"{type_} {type_} -> {type_}", of_two),
-    ]
-
-
-def _conversions() -> Iterator[Opcode]:
-    meanings: dict[str, Meaning] = {
-        "wrap": numeric.wrap,
-        "extend": numeric.extend,
-        "trunc": numeric.truncate,
-        "trunc_sat": numeric.saturate,
-        "convert": numeric.convert,
-        "demote": numeric.change_format,
-        "promote": numeric.change_format,
-        "reinterpret": numeric.reinterpret,
-    }
-    sizes: dict[str, object] = {name: FORMATS.get(name, bits) for name, bits in BITS.items()}
-    for entry in _CONVERSIONS.strip().replace("\n", "|").split("|"):
-        code, target, verb, source, *signs = entry.split()
-        meaning = partial(meanings[verb], sizes[source], sizes[target])
-        signed = {"_s": partial(meaning, True), "_u": partial(meaning, False)}
-        name, types = f"{target}.{verb}_{source}", f"{source} -> {target}"
-        yield from _numeric(int(code, 16), name, types, signed if signs else {"": meaning})
+def _numeric() -> Iterator[Opcode]:
+    for line in _NUMERIC.strip().splitlines():
+        head, _, types = line.partition(" : ")
+        code, type_, *names = head.split()
+        for number, name in enumerate(names, int(code, 16)):
+            yield Opcode(f"{type_}.{name}", number, signature=_signature(types))
 
 
 # -- the table ------------------------------------------------------------------------------------
 
 
-def _rows() -> Iterator[Opcode]:
-    yield from _steps()
-    yield from _accesses()
-    yield from _integer_tests("i32", 0x45)
-    yield from _integer_tests("i64", 0x50)
-    yield from _float_tests("f32", 0x5B)
-    yield from _float_tests("f64", 0x61)
-    yield from _integer_results("i32", 0x67, 0xC0)
-    yield from _integer_results("i64", 0x79, 0xC2)
-    yield from _float_results("f32", 0x8B)
-    yield from _float_results("f64", 0x99)
-    yield from _conversions()
-
-
-OPCODES: dict[str, Opcode] = {row.name: row for row in _rows()}
+OPCODES: dict[str, Opcode] = {row.name: row for row in (*_steps(), *_accesses(), *_numeric())}
 BY_CODE: dict[int, Opcode] = {row.code: row for row in OPCODES.values()}
-NUMERIC: dict[str, Meaning] = {row.name: row.meaning for row in OPCODES.values() if row.meaning}
+NUMERIC = {row.name: row for row in _numeric()}
+"""Instructions that only compute."""
 MEMORY_ACCESSES: dict[str, Opcode] = {name: row for name, row in OPCODES.items() if row.width}
 MARKERS = frozenset({"block", "loop", "else", "end", "nop"})
 """Instructions that do nothing when they are reached, and are not counted."""

@@ -1,9 +1,7 @@
 """Validate: may this module run? The rules for everything outside of function bodies.
 
-`validate` returns what it found out about each function (see `FunctionInfo`): operand heights and
-types before every instruction that can be reached, and what every branch does. It takes the targets
-of block, loop, if and else as `decode` computed them: a module made by hand goes through `encode`
-and `decode` first.
+`validate` returns what every branch of each function does. It takes the targets of block, loop, if
+and else as `decode` computed them: a module made by hand goes through `encode` and `decode` first.
 """
 
 from __future__ import annotations
@@ -18,11 +16,11 @@ from curta.machine.wasm.module import (
     Module,
 )
 from curta.machine.wasm.opcodes import OPCODES, Immediates, ValueType
-from curta.machine.wasm.validate_code import BodyValidator, FunctionInfo
+from curta.machine.wasm.validate_code import BodyValidator, Branches
 
 
-def validate(module: Module) -> tuple[FunctionInfo, ...]:
-    """Raise an error for the first rule that is broken; otherwise, a note on each function."""
+def validate(module: Module) -> tuple[Branches, ...]:
+    """Raise an error for the first rule that is broken; give the branches of each function."""
     _check_types(module)
     spaces = module.index_spaces()
     _check_sizes(spaces)

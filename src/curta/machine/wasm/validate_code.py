@@ -2,13 +2,13 @@
 
 One walk with a stack of operand types and a stack of control frames, as the specification's
 appendix describes it. After a branch that is always taken the stack is polymorphic: it yields
-whatever type is asked for. The operand stack is a chain of pairs (rest, type), so that the stack
-before every instruction can be kept without copying it.
+whatever type is asked for. The operand stack is a chain of pairs (rest, type), so that it can be
+put back as it was without copying it.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from curta.errors import InvalidModuleError
@@ -32,34 +32,10 @@ class Branch:
     height: int
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionInfo:
-    """What validation found out about a function that the module defines.
-
-    `heights[i]` is the height of the operand stack before instruction i, or None where control
-    cannot come by; for an `end` or `else` this is the way in from above, not by a branch.
-    `branches[i]` are the ways that a br, br_if, br_table (the default last) or return can take.
-    """
-
-    type: FunctionType
-    locals: Types  # parameters included
-    heights: tuple[int | None, ...]
-    branches: dict[int, tuple[Branch, ...]]
-    stacks: tuple[Chain, ...] = field(repr=False, compare=False)
-
-    def types_before(self, index: int) -> Types:
-        """The operand types before a reachable instruction, the top of the stack last."""
-        types: list[ValueType] = []
-        chain = self.stacks[index]
-        while chain is not None:
-            chain, top = chain
-            types.append(top)  # type: ignore[arg-type]
-        return tuple(reversed(types))
-
-    @property
-    def max_height(self) -> int:
-        """The most operands that are ever on the stack."""
-        return max((height for height in self.heights if height is not None), default=0)
+Branches = dict[int, tuple[Branch, ...]]
+"""The ways that a br, br_if, br_table (the default last) or return can take, by its index in the
+body; of those that control can come by.
+"""
 
 
 @dataclass(slots=True)
@@ -103,17 +79,11 @@ class BodyValidator:
         self.height = 0
         self.frames = [Frame("func", self.type, 0, None, len(self.function.body), False)]
         self.at = 0
+        self.branches: Branches = {}
 
-    def run(self) -> FunctionInfo:
-        heights: list[int | None] = []
-        stacks: list[Chain] = []
-        self.branches: dict[int, tuple[Branch, ...]] = {}
+    def run(self) -> Branches:
         signatures, rules = _SIGNATURES, _RULES
         for at, instruction in enumerate(self.function.body):
-            frame = self.frames[-1]
-            live = not (frame.unreachable or frame.dead)
-            heights.append(self.height if live else None)
-            stacks.append(self.chain if live else None)
             self.at = at
             opcode = instruction.opcode
             if opcode in signatures:
@@ -125,7 +95,7 @@ class BodyValidator:
                     self.height += 1
             if opcode in rules:
                 rules[opcode](self, instruction)
-        return FunctionInfo(self.type, self.locals, tuple(heights), self.branches, tuple(stacks))
+        return self.branches
 
     # -- the operand stack
 
