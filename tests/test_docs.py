@@ -83,7 +83,6 @@ def test_the_machine_is_verified_as_it_says(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("torch")
-    pytest.importorskip("wasmtime")
     page = (DOCS / "machine.md").read_text()
     (module,) = re.findall(r"```wat\n(.*?)```", page, flags=re.DOTALL)
     (session,) = re.findall(r"```text\n(\$ curta verify.*?)```", page, flags=re.DOTALL)

@@ -91,7 +91,6 @@ EXTRAS = {
     "delegate": ("torch", "transformers", "peft", "accelerate", "gguf", "llguidance"),
     "web": ("starlette", "uvicorn"),
     "mcp": ("mcp", "uvicorn"),
-    "dev": ("wasmtime",),
 }
 """What has to be importable for an extra to count as installed."""
 

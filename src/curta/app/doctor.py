@@ -21,7 +21,6 @@ OPTIONAL = {
     "delegate": "language models that calculate",
     "web": "curta serve",
     "mcp": "curta mcp",
-    "dev": "curta verify beside wasmtime",
 }
 """Extras, and what cannot be done without them."""
 

@@ -21,8 +21,8 @@ STEPS = 100
 class Options(AsJson, Request):
     """Check a run: PROG is a file as for curta run, which is run once, or a run that was kept
     (curta run --keep). Another level of the engine replays the conversation and has to say every
-    token that the machine said, and wasmtime, if it is installed, has to write the same and to end
-    the same way. The first difference is named, and the exit code is 1.
+    token that the machine said, and wasmtime has to write the same and to end the same way. The
+    first difference is named, and the exit code is 1.
 
     weights: where the weights of a kept run are now
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-pytest.importorskip("wasmtime")
 from curta import Machine
 from tests.machine.fuzz import float_marathon
 

@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-pytest.importorskip("wasmtime")
 from curta.machine.runtime.build import ARITHMETIC
 from tests.machine.runtime.runtime_harness import CAPACITY, Harness, Words
 from tests.machine.runtime.runtime_operands import edge_grid, edges, random_operands, uniform

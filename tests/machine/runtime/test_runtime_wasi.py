@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("wasmtime")
 from tests.machine.runtime.runtime_wasi import (
     Machine,
     Surroundings,

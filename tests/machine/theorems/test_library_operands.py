@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-pytest.importorskip("wasmtime")
 from tests.machine.runtime.runtime_harness import CAPACITY
 from tests.machine.runtime.runtime_operations import OPERATIONS
 from tests.machine.runtime.test_runtime_arithmetic import check

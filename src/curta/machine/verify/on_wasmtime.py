@@ -77,14 +77,6 @@ def unknown_to_wasmtime(module: bytes, extensions: Sequence[Extension] = ()) -> 
     ]
 
 
-def wasmtime_is_there() -> bool:
-    try:
-        import wasmtime  # noqa: F401
-    except ImportError:
-        return False
-    return True
-
-
 def run_on_wasmtime(
     module: bytes,
     arguments: Sequence[str],
@@ -220,8 +212,6 @@ def compare_kept(kept: KeptRun, ready: Ready, extensions: Sequence[Extension]) -
     beginning = kept.beginning
     if not beginning.module:
         return False, "not compared, it runs no weights"
-    if not wasmtime_is_there():
-        return False, "not compared, it is not installed (pip install wasmtime)"
     if unknown := unknown_to_wasmtime(beginning.module, extensions):
         return False, f"not compared, it has no {', '.join(unknown)}"
     ours = outcome_of(kept, ready)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from math import isfinite
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +78,3 @@ def _divide(numerator: int, denominator: int, step: int) -> tuple[int, int, int]
     else:
         numerator <<= -step
     return *divmod(numerator, denominator), denominator
-
-
-def is_finite(pattern: int, form: Format) -> bool:
-    return not is_nan(pattern, form) and isfinite(to_float(pattern, form))

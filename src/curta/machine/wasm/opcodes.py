@@ -1,8 +1,8 @@
 """The table of opcodes: one row says all about an instruction.
 
-Everything that handles instructions reads this table: decoder, encoder, validator, text format,
-lowering and proof. Instructions whose operand types depend on more than the opcode have no
-signature here; the validator has a rule for each.
+Everything that handles instructions reads this table: decoder, encoder, validator, lowering and
+proof. Instructions whose operand types depend on more than the opcode have no signature here; the
+validator has a rule for each.
 """
 
 from __future__ import annotations
@@ -12,13 +12,10 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Literal, get_args
 
-from curta.machine.wasm.floats import F32, F64, Format
-
 ValueType = Literal["i32", "i64", "f32", "f64"]
 VALUE_TYPES: dict[int, ValueType] = {0x7F: "i32", 0x7E: "i64", 0x7D: "f32", 0x7C: "f64"}
 VALUE_TYPE_CODES = {name: code for code, name in VALUE_TYPES.items()}
 BITS: dict[ValueType, int] = {"i32": 32, "i64": 64, "f32": 32, "f64": 64}
-FORMATS: dict[ValueType, Format] = {"f32": F32, "f64": F64}
 Space = Literal["label", "local", "func", "type", "table", "memory", "global", "data", "elem"]
 """What an index can count."""
 
@@ -214,27 +211,4 @@ _UNSUPPORTED_CODES: dict[str, tuple[int, ...]] = {
     "garbage collection": (0xD3, 0xFB),
     "SIMD": (0xFD,),
     "threads": (0xFE,),
-}
-
-
-def unsupported_name(name: str) -> str | None:
-    """The feature that an instruction of the text format belongs to, if a known one."""
-    for feature, prefixes in _UNSUPPORTED_NAMES.items():
-        if name.startswith(prefixes):
-            return feature
-    return None
-
-
-_UNSUPPORTED_NAMES: dict[str, tuple[str, ...]] = {
-    "typed function references": ("call_ref", "return_call_ref", "br_on_n", "ref.as_non_null"),
-    "garbage collection": (
-        *("struct.", "array.", "i31.", "ref.i31", "ref.test", "ref.cast", "br_on_cast", "ref.eq"),
-        *("any.", "extern."),
-    ),
-    "reference types": ("table.", "ref."),
-    "tail calls": ("return_call",),
-    "exceptions": ("throw", "try", "catch", "delegate", "rethrow"),
-    "SIMD": ("v128.", "i8x16.", "i16x8.", "i32x4.", "i64x2.", "f32x4.", "f64x2."),
-    "threads": ("memory.atomic", "atomic.", "i32.atomic", "i64.atomic"),
-    "wide arithmetic": ("i64.add128", "i64.sub128", "i64.mul_wide"),
 }
