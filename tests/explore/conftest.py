@@ -48,8 +48,9 @@ int main(void) {
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    """Its event loop runs while it is there, and tests of other modules have loops of their own."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
     pytest.importorskip("elftools", reason="pyelftools is not installed")
     found = next(filter(None, map(shutil.which, NAMES)), None)
@@ -61,7 +62,7 @@ def browser() -> Iterator[Any]:
         started.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def opened(browser: Any) -> Iterator[Callable[..., Any]]:
     """Opens a file; what goes wrong in the page fails the test."""
     contexts = []

@@ -252,6 +252,7 @@ def test_the_command_on_a_tampered_conversation(
 
     untouched = SessionTalker.talk
     monkeypatch.setattr(SessionTalker, "talk", tampered)
+    monkeypatch.setattr(on_wasmtime, "compare_kept", lambda *_: (False, "not compared"))
     for level in ("plain", "hull"):
         assert main(["verify", file, "--level", level]) == 1
         said = capsys.readouterr()
