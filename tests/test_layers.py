@@ -19,7 +19,7 @@ BELOW = {
     "learn": set(),
     "delegate": {"engine", "machine"},
     "hybrid": {"compiler", "engine", "gallery", "machine", "delegate", "explore"},
-    "explore": {"compiler", "engine", "gallery", "machine"},
+    "explore": {"compiler", "engine", "gallery", "machine", "learn"},
 }
 HEAVY = {
     "torch": {"engine", "export", "learn", "delegate", "hybrid"},

@@ -7,7 +7,7 @@ import tempfile
 import webbrowser
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from curta.errors import UserError
 from curta.machine.request import Request
@@ -23,7 +23,8 @@ GRAPH_SUFFIX = ".py"
 class Options(Request):
     """Write a page in which a run can be looked at, token by token: one file, without a server. The
     program is one that `curta run` takes; or the name of a gallery program, with its input; or a
-    Python file with a function build() that returns a graph, with tokens.
+    Python file with a function build() that returns a graph, with tokens; or the folder of a run of
+    `curta learn`, with a question (--seed picks one of its models).
 
     output: the page (without it, one is written and opened in the browser)
     """
@@ -64,12 +65,30 @@ def page_of(options: Options) -> str:
         from curta.explore.pages import graph_page
 
         return graph_page(explored_graph(first, options.arguments))
+    if os.path.isdir(first):
+        from curta.explore.pages import graph_page
+
+        return graph_page(learned(options))
     from curta.explore.engine import engine_module
     from curta.explore.pages import machine_page
     from curta.explore.program import ExploredProgram
 
     asked = asked_of(options)
     return machine_page(ExploredProgram(asked).data(), engine_module(asked.extensions))
+
+
+def learned(options: Options) -> dict[str, Any]:
+    """A trained model, asked something."""
+    run, questions = options.program[0], options.arguments
+    try:
+        from curta.learn.commands.shared import keep_compiled_programs, picked_model
+        from curta.learn.inside.question import explored_question
+    except ImportError as error:
+        raise UserError(f"{run}: a trained model needs pip install 'curta[learn]'") from error
+    if len(questions) != 1:
+        raise UserError(f"{run}: give one question, as curta learn ask takes it: 57+24=")
+    keep_compiled_programs()
+    return explored_question(*picked_model(run, options.seed, questions[0]), questions[0])
 
 
 def asked_of(options: Options) -> Asked:

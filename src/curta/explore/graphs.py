@@ -66,6 +66,7 @@ def explored(
         "given": len(prompt),
         "width": plan["width"],
         "heads": list(seen.heads()),
+        "periods": list(periods(len(plan["layers"]))),
         "streams": [[shown(row) for row in period] for period in seen.streams],
         "slots": [
             {
@@ -80,6 +81,13 @@ def explored(
         "units": [layer["units"] for layer in plan["layers"]],
         "scores": list(seen.best()),
     }
+
+
+def periods(layers: int) -> Iterator[str]:
+    """Behind what there is a residual stream."""
+    yield "embedding"
+    for layer in range(layers):
+        yield from (f"attention {layer}", f"feed-forward {layer}")
 
 
 class Seen:

@@ -98,23 +98,12 @@ def ask(
     model: Transformer, setup: Setup, text: str, *, loops: int | None = None, alternatives: int = 3
 ) -> Answer:
     """What the model says behind the user's text, with the probability of every token."""
-    alphabet, width = setup.language.alphabet, setup.longest
-    prompt = encoded(setup, text)
-    if len(prompt) >= width:
-        raise ExperimentError(
-            f"the prompt has {len(prompt)} tokens, rows of this run have {width}: ask for less"
-        )
-    check_length(model, setup, width)
-    rows = Rows(
-        jnp.array([prompt + [alphabet.end] * (width - len(prompt))], jnp.int32),
-        jnp.array([len(prompt)]),
-        jnp.array([width]),
-        jnp.array([True]),
-    )
+    alphabet, rows = setup.language.alphabet, asked(model, setup, text)
+    given, width = int(rows.prompt_length[0]), int(rows.length[0])
     tokens, probabilities = said_with_probabilities(model, setup, rows, loops)
     said, shares = np.asarray(tokens[0]), np.asarray(probabilities[0])
     spoken = []
-    for place in range(len(prompt), width):
+    for place in range(given, width):
         order = np.argsort(-shares[place - 1])[: alternatives + 1]
         named = [(alphabet.symbols[token], float(shares[place - 1, token])) for token in order]
         own = alphabet.symbols[said[place]]
@@ -123,6 +112,22 @@ def ask(
         if said[place] == alphabet.end:
             break
     return Answer(text, "".join(one.token for one in spoken), tuple(spoken))
+
+
+def asked(model: Transformer, setup: Setup, text: str) -> Rows:
+    """A row with the user's question, and room for the answer."""
+    prompt, width = encoded(setup, text), setup.longest
+    if len(prompt) >= width:
+        raise ExperimentError(
+            f"the prompt has {len(prompt)} tokens, rows of this run have {width}: ask for less"
+        )
+    check_length(model, setup, width)
+    return Rows(
+        jnp.array([prompt + [setup.language.alphabet.end] * (width - len(prompt))], jnp.int32),
+        jnp.array([len(prompt)]),
+        jnp.array([width]),
+        jnp.array([True]),
+    )
 
 
 def encoded(setup: Setup, text: str) -> list[int]:

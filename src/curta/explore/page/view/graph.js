@@ -82,19 +82,19 @@ function showStrip() {
     const middle = n => starts[n] + widths[n] / 2, base = 118, from = asker();
     const picture = svg("svg", { width: total + 8, height: 168, role: "img",
         "aria-label": `arcs from token ${from} to what its heads fetched` });
-    data.heads.forEach((head, number) => {
-        if (head.kind !== "retrieve") return;
-        const to = head.at[from], x = middle(from), y = middle(to);
+    for (const { head, number, to, share } of attended(from)) {
+        const x = middle(from), y = middle(to), isChosen = number === graph.head;
         const tall = to === from ? 30 : Math.min(96, 24 + Math.abs(x - y) * 0.35);
         const path = to === from
             ? `M${x - 7},${base} C${x - 16},${base - tall} ${x + 16},${base - tall} ${x + 7},${base}`
             : `M${x},${base} C${x},${base - tall * 1.3} ${y},${base - tall * 1.3} ${y},${base}`;
         const arc = svg("path", { d: path, class: "arc", stroke: headColour(number),
-            "stroke-opacity": number === graph.head ? 1 : 0.55, "stroke-width": number === graph.head ? 2.6 : 1.4,
+            "stroke-opacity": (isChosen ? 1 : 0.55) * Math.max(0.15, share), "stroke-width": isChosen ? 2.6 : 1.4,
             onclick: () => chooseHead(number) });
-        arc.append(svg("title", {}, `${head.name} (layer ${head.layer}): token ${to}`));
+        arc.append(svg("title", {}, `${head.name} (layer ${head.layer}): token ${to}${
+            head.kind === "soft" ? `, ${percent(share)}` : ""}`));
         picture.append(arc);
-    });
+    }
     names.forEach((name, n) => {
         const box = svg("g", { class: `token${n === position ? " chosen" : ""}${n < data.given ? " given" : ""}`,
             onclick: () => at(n) });
@@ -113,8 +113,46 @@ function showStrip() {
     if (x < scrolled + 60 || x > scrolled + strip.clientWidth - 60) strip.scrollLeft = x - strip.clientWidth / 2;
 }
 
+/* Where arcs lead: of a head that shares its attention the largest share, and of the chosen one all
+   that can be seen. */
+function attended(from) {
+    return graph.data.heads.flatMap((head, number) => {
+        if (head.kind === "mean") return [];
+        if (head.kind === "retrieve") return [{ head, number, to: head.at[from], share: 1 }];
+        return largest(head.weights[from], number === graph.head ? from + 1 : 1)
+            .filter(([, share]) => share >= 0.02)
+            .map(([to, share]) => ({ head, number, to, share }));
+    });
+}
+
+function largest(shares, count) {
+    return [...shares.entries()].sort((one, other) => other[1] - one[1]).slice(0, count);
+}
+
+function percent(share) {
+    return `${(100 * share).toLocaleString("en", { maximumFractionDigits: share < 0.1 ? 2 : 1 })}%`;
+}
+
+function showSoftHeads() {
+    const { data } = graph, from = asker();
+    $("heads").replaceChildren(el("table", {},
+        el("thead", {}, el("tr", {}, ...["layer", "head", "attends to"].map(text => el("th", { scope: "col" }, text)))),
+        el("tbody", {}, ...data.heads.map((head, number) => el("tr", { class: number === graph.head ? "new" : "" },
+            el("td", { class: "quiet" }, String(head.layer)),
+            el("td", {}, el("button", { class: "link", "aria-pressed": String(number === graph.head),
+                onclick: () => chooseHead(number) }, head.name)),
+            el("td", {}, ...largest(head.weights[from], 3).flatMap(([to, share]) => [
+                el("button", { class: "link", onclick: () => at(to) }, `${data.vocabulary[data.tokens[to]]} at ${to}`),
+                ` ${percent(share)}  `])))))));
+}
+
 function showHeads() {
     const { data } = graph, from = asker();
+    $("h-heads").textContent = `Heads · asked by token ${from}, for token ${graph.position}`;
+    if (isLearned()) {
+        showSoftHeads();
+        return;
+    }
     const rows = data.heads.map((head, number) => {
         const isMean = head.kind === "mean", to = head.at[from];
         return el("tr", { class: number === graph.head ? "new" : "" },
@@ -127,7 +165,6 @@ function showHeads() {
             el("td", { class: "quiet" }, isMean ? "a mean" : head.margin[from] < 0 ? "the only one"
                 : head.margin[from].toLocaleString("en")));
     });
-    $("h-heads").textContent = `Heads · asked by token ${from}, for token ${graph.position}`;
     $("heads").replaceChildren(rows.length ? el("table", {}, el("thead", {}, el("tr", {},
         ...["head", "layer", "attends to", "gets", "margin to the second best"].map(text =>
             el("th", { scope: "col" }, text)))), el("tbody", {}, ...rows))
@@ -155,6 +192,12 @@ function showMatrix() {
             context.globalAlpha = Math.max(0.06, 1 / (row + 1));
             context.fillRect(0, row * cell, (row + 1) * cell, cell);
             context.globalAlpha = 1;
+        } else if (head.kind === "soft") {
+            head.weights[row].forEach((share, column) => {
+                context.globalAlpha = share;
+                context.fillRect(column * cell, row * cell, cell, cell);
+            });
+            context.globalAlpha = 1;
         } else {
             context.fillRect(head.at[row] * cell, row * cell, cell, cell);
         }
@@ -163,9 +206,11 @@ function showMatrix() {
         const box = canvas.getBoundingClientRect();
         at(Math.floor((event.clientY - box.top) / cell) + 1);
     };
-    canvas.setAttribute("aria-label", `attention of ${head.name}: ${size} by ${size}`);
-    $("h-matrix").textContent = `Attention · ${head.name}`;
+    const name = head.kind === "soft" ? `layer ${head.layer}, ${head.name}` : head.name;
+    canvas.setAttribute("aria-label", `attention of ${name}: ${size} by ${size}`);
+    $("h-matrix").textContent = `Attention · ${name}`;
     $("matrix-note").textContent = head.kind === "mean" ? "every row attends to all before it, equally: a mean"
+        : head.kind === "soft" ? "a row for each token that asks; the stronger the colour, the more of its attention"
         : "a row for each token that asks; softmax gives one position all the weight, exactly";
 }
 
@@ -173,26 +218,24 @@ function showScores() {
     const { data } = graph, from = asker(), scores = data.scores[from];
     const low = Math.min(...scores.map(([, score]) => score)), high = scores[0][1];
     const isSaid = graph.position >= data.given;
-    $("h-scores").textContent = `Scores · behind token ${from}`;
+    $("h-scores").textContent = `${isLearned() ? "Probabilities" : "Scores"} · behind token ${from}`;
     $("scores").replaceChildren(
-        el("p", { class: "lead" }, isSaid ? "Said: the highest score." : "Given: what would have been said here."),
+        el("p", { class: "lead" }, isSaid ? isLearned() ? "Said: the most probable." : "Said: the highest score." : "Given: what would have been said here."),
         el("table", {}, el("tbody", {}, ...scores.map(([token, score], n) => el("tr", {
             class: isSaid && token === data.tokens[graph.position] ? "new" : "",
         },
         el("th", { scope: "row" }, data.vocabulary[token]),
-        el("td", {}, score.toLocaleString("en")),
-        el("td", { class: "quiet" }, n ? `${(high - score).toLocaleString("en")} behind` : "first"),
+        el("td", {}, isLearned() ? percent(score) : score.toLocaleString("en")),
+        isLearned() ? null : el("td", { class: "quiet" }, n ? `${(high - score).toLocaleString("en")} behind` : "first"),
         el("td", { class: "wide" }, el("span", { class: "bar",
-            style: `width:${high > low ? 4 + 96 * (score - low) / (high - low) : 100}%` })))))));
+            style: `width:${isLearned() ? 100 * score : high > low ? 4 + 96 * (score - low) / (high - low) : 100}%` })))))));
 }
 
 function showStream() {
     const { data } = graph, from = asker(), periods = data.streams.length;
-    const head = ["slot", "what", "lives"].map(text => el("th", { scope: "col" }, text));
+    const head = (isLearned() ? ["feature"] : ["slot", "what", "lives"]).map(text => el("th", { scope: "col" }, text));
     for (let period = 0; period < periods; period++)
-        head.push(el("th", { scope: "col", title: period === 0 ? "behind the embedding"
-            : `behind ${period % 2 ? "attention" : "feed-forward"} of layer ${(period - 1) >> 1}` },
-        period === 0 ? "embed" : `${period % 2 ? "attn" : "ff"} ${(period - 1) >> 1}`));
+        head.push(el("th", { scope: "col" }, data.periods[period].replace("attention", "attn").replace("feed-forward", "ff")));
     const rows = data.slots.map(slot => {
         const cells = [];
         for (let period = 0; period < periods; period++) {
@@ -202,14 +245,23 @@ function showStream() {
             cells.push(el("td", { title: lives ? String(value) : null, class: lives ? (value !== before || period === slot.first ? "changed" : "") : "dead" },
                 lives ? short(value) : "·"));
         }
+        if (isLearned()) return el("tr", {}, el("th", { scope: "row" }, String(slot.slot)), ...cells);
         return el("tr", {}, el("td", { class: "quiet" }, String(slot.slot)),
             el("th", { scope: "row", title: slot.owners.join(", ") }, slot.name),
             el("td", { class: "quiet" }, `${slot.first}–${slot.last}`), ...cells);
     });
+    if (isLearned()) rows.unshift(el("tr", {}, el("th", { scope: "row" }, "read out here"),
+        ...data.early.map(period => el("td", {},
+            `${data.vocabulary[period[from][0]]} ${percent(period[from][1])}`))));
     const name = data.vocabulary[data.tokens[from]];
-    $("h-stream").textContent = `Residual stream · token ${from} (${name}), slot by slot, half layer by half layer`;
+    $("h-stream").textContent = `Residual stream · token ${from} (${name}), slot by slot, ${isLearned() ? "layer by layer" : "half layer by half layer"}`;
     $("stream").replaceChildren(el("table", { class: "stream" }, el("thead", {}, el("tr", {}, ...head)),
         el("tbody", {}, ...rows)));
+}
+
+/* Of a trained model, not of a compiled one: its heads share their attention. */
+function isLearned() {
+    return graph.data.heads.some(head => head.kind === "soft");
 }
 
 /* Constants that round are long. */
@@ -220,10 +272,11 @@ function short(value) {
 function graphHelp() {
     const dialog = $("about");
     dialog.replaceChildren(
-        el("h2", {}, "A compiled transformer, looked at"),
+        el("h2", {}, `A ${isLearned() ? "trained" : "compiled"} transformer, looked at`),
         el("p", {}, "A token is said behind the one before it. The arcs show which positions the heads of that one ",
             "fetched; the matrix shows one head for all tokens; the table shows every slot of its residual stream by ",
-            "the name that the compiler gave it, as long as it lives; the scores are those of the unembedding."),
+            "the name that the compiler gave it, as long as it lives (a trained one has features without names); the ",
+            "scores, or probabilities, are those of the unembedding."),
         el("p", {}, el("kbd", {}, "←"), " ", el("kbd", {}, "→"), " tokens, ", el("kbd", {}, "↑"), " ",
             el("kbd", {}, "↓"), " heads."),
         el("button", { class: "primary", onclick: () => dialog.close() }, "Close"));
