@@ -103,9 +103,9 @@ def split(top: int) -> Graph:
 
 
 def test_split_keys_reach_further_and_end_where_64_relus_of_them_fit() -> None:
-    assert compile(split(2**47 - 1), 2**12)
-    with pytest.raises(CertificateError, match=r"wide: keys in \[0, 140737488355328\]"):
-        compile(split(2**47), 2**12)
+    assert compile(split(2**48 - 1), 2**12)
+    with pytest.raises(CertificateError, match=r"wide: keys in \[0, 281474976710656\]"):
+        compile(split(2**48), 2**12)
 
 
 @pytest.mark.parametrize(

@@ -128,7 +128,7 @@ FILES: dict[str, tuple[Action, str]] = {
     "slot too high": (slot_too_high, "plan.slots[0].slot is 99, expected an integer from 0 to"),
     "other vocabulary": (other_vocabulary, "the vocabulary of plan and graph differ"),
     "missing tensor": (missing_tensor, "tensor layers.0.attention.key.weight is missing"),
-    "in half precision": (in_half_precision, "is F16, expected F64 or I64"),
+    "in half precision": (in_half_precision, "is F16, expected F64, F32 or I64"),
     "missing": (lambda path: None, "no such file"),
     "a folder": (Path.mkdir, "is a folder"),
 }

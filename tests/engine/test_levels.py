@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, note, settings
 from hypothesis import strategies as st
 
 from curta.compiler import Graph, Model, compile
+from curta.compiler.numbers import ARITHMETICS
 from curta.engine import LEVELS, Level, load
 from curta.errors import CertificateError, RegionError
 from tests.support.expected import expected_residuals
@@ -24,18 +25,19 @@ searching = settings(
 )
 
 
-def compiled(graph: Graph) -> Model | None:
-    """The model, unless the random graph asks for more than float64 can be proved to hold."""
+def compiled(graph: Graph, arithmetic: str) -> Model | None:
+    """The model, unless the random graph asks for more than can be proved to be exact."""
     try:
-        return compile(graph, max_tokens=MAX_TOKENS)
+        return compile(graph, max_tokens=MAX_TOKENS, arithmetic=arithmetic)
     except CertificateError:
         return None
 
 
 @given(graphs(), prompts)
 @searching
-def test_all_levels_say_the_same_tokens(graph: Graph, prompt: list[int]) -> None:
-    model = compiled(graph)
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
+def test_all_levels_say_the_same_tokens(arithmetic: str, graph: Graph, prompt: list[int]) -> None:
+    model = compiled(graph, arithmetic)
     if model is None:
         return
     note(f"{graph.operations}, {graph.families}")
@@ -58,10 +60,11 @@ def said_by(level: Level, model: Model, prompt: list[int], more: int = 0) -> lis
 @given(graphs(), prompts)
 @searching
 @pytest.mark.parametrize("level", ["plain", "hull", "native"])
+@pytest.mark.parametrize("arithmetic", ARITHMETICS)
 def test_residual_streams_agree_with_exact_arithmetic(
-    level: Level, graph: Graph, prompt: list[int]
+    arithmetic: str, level: Level, graph: Graph, prompt: list[int]
 ) -> None:
-    model = compiled(graph)
+    model = compiled(graph, arithmetic)
     if model is None:
         return
     prompt = prompt[: len([token for token in said_by("evaluate", model, prompt) if token >= 0])]
@@ -80,10 +83,11 @@ def test_residual_streams_agree_with_exact_arithmetic(
 def error_bound(model: Model, length: int) -> np.ndarray:
     """Zero, except where a mean is on its way to becoming a sum: there, softmax's rounding."""
     periods = 2 * model.plan["schedule"]["layers"] + 1
+    unit = 2.0 ** -ARITHMETICS[model.certificate.arithmetic].mantissa_bits
     bound = np.zeros((periods, model.plan["width"]))
     for carrier in model.plan["slots"]:
         if carrier["members"][0]["kind"] == "Mean":
             end = periods if carrier["erased"] is None else carrier["erased"]
             magnitude = float(carrier["magnitude"])
-            bound[carrier["first"] : end, carrier["slot"]] = (length + 4) * magnitude * 2.0**-53
+            bound[carrier["first"] : end, carrier["slot"]] = (length + 4) * magnitude * unit
     return bound

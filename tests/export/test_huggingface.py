@@ -53,6 +53,22 @@ def test_it_says_what_the_plain_level_says(name: str, tmp_path: Path) -> None:
         assert said(model, prompt) == expected
 
 
+@cache
+def narrow_model_of(name: str) -> Model:
+    return compile_cached(PROGRAMS[name].build(), 2048, arithmetic="float32")
+
+
+@pytest.mark.parametrize("name", some(4, [name for name in NAMES if name != "subleq"]))
+def test_models_in_float32(name: str, tmp_path: Path) -> None:
+    write_huggingface(narrow_model_of(name), tmp_path)
+    model, plain = opened(tmp_path), load(narrow_model_of(name), "plain")
+    assert model.dtype == torch.float32
+    prompt = plain.encode(PROGRAMS[name].encode(PROGRAMS[name].cases[0].input))
+    assert said(model, prompt) == list(plain.generate_ids(prompt, MOST))
+    with pytest.raises(ValueError, match="exact in float32"):
+        said(model.double(), prompt)
+
+
 @pytest.mark.parametrize("attention", ["eager", "sdpa"])
 def test_logits_and_streams_are_those_of_the_plain_level(attention: str, tmp_path: Path) -> None:
     write_huggingface(model_of("addition"), tmp_path)

@@ -12,7 +12,7 @@ from curta.app.command_line import main
 from curta.compiler import Graph, compile
 from curta.engine import load
 from curta.gallery import NAMES, PROGRAMS
-from tests.export.test_huggingface import counting, model_of
+from tests.export.test_huggingface import counting, model_of, narrow_model_of
 from tests.support.slow import some
 
 pytest.importorskip("onnx", reason="the onnx package is not installed: pip install 'curta[export]'")
@@ -36,6 +36,21 @@ def test_it_says_what_the_plain_level_says(name: str, tmp_path: Path) -> None:
     prompt = plain.encode(PROGRAMS[name].encode(PROGRAMS[name].cases[0].input))
     expected = list(plain.generate_ids(prompt, MOST))
     logits, kept = run(path, [*prompt, *expected[:-1]])
+    assert logits.argmax(-1)[0, len(prompt) - 1 :].tolist() == expected
+    assert kept.all()
+
+
+@pytest.mark.parametrize("name", some(4, [name for name in NAMES if name != "subleq"]))
+def test_models_in_float32(name: str, tmp_path: Path) -> None:
+    from curta.export.onnx import write_onnx
+
+    path, model = tmp_path / "model.onnx", narrow_model_of(name)
+    write_onnx(model, path)
+    plain = load(model, "plain")
+    prompt = plain.encode(PROGRAMS[name].encode(PROGRAMS[name].cases[0].input))
+    expected = list(plain.generate_ids(prompt, MOST))
+    logits, kept = run(path, [*prompt, *expected[:-1]])
+    assert logits.dtype == np.float32
     assert logits.argmax(-1)[0, len(prompt) - 1 :].tolist() == expected
     assert kept.all()
 

@@ -15,7 +15,7 @@ from curta.compiler.graph import Graph
 from curta.compiler.lower import lower
 from curta.compiler.model import Model
 from curta.compiler.nodes import Assume, Mean, Operation, Restore, Retrieve
-from curta.compiler.numbers import Number, ceil_log2, exact, power_of_two
+from curta.compiler.numbers import ARITHMETICS, Number, ceil_log2, exact, power_of_two
 from curta.compiler.weights import rounding_constant
 from curta.engine.base import Residuals
 from curta.engine.evaluate import GraphSession
@@ -24,7 +24,8 @@ from curta.errors import FileError
 
 def expected_residuals(model: Model, ids: Sequence[int]) -> Residuals:
     """[position, period, slot], each the float64 nearest to the exact value."""
-    graph = lower(model.graph, model.certificate.max_tokens).graph
+    arithmetic = ARITHMETICS[model.certificate.arithmetic]
+    graph = lower(model.graph, model.certificate.max_tokens, arithmetic).graph
     session = CircuitSession(graph, model.certificate.max_tokens)
     history = [session.compute(token) for token in ids]
     periods = 2 * model.plan["schedule"]["layers"] + 1
@@ -42,7 +43,7 @@ def expected_residuals(model: Model, ids: Sequence[int]) -> Residuals:
             values = np.array([float(v[member["node"]] * exact(member["weight"])) for v in history])
             streams[:, first:end, carrier["slot"]] += values[:, None]
             if isinstance(operation, Restore):
-                offset = float(rounding_constant(operation.step))
+                offset = float(rounding_constant(arithmetic, operation.step))
                 streams[:, first : first + 2, carrier["slot"]] += offset
     return streams
 

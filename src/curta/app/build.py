@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 MACHINE = "machine"
 """The name that stands for the machine's fixed weights, which `curta run` keeps in its cache."""
+FLOAT32_TOKENS = 2048
 PROMPTED = ("ground-truth", "attribution")
 """What is made of a model and of prompts."""
 
@@ -33,7 +34,8 @@ class Options(AsJson):
                 curta: a folder for PyTorch or for Hugging Face's transformers, an ONNX file; the
                 circuit, as JSON; a case for methods of circuit discovery, for TransformerLens; what
                 contributed to the token that comes after a prompt, as JSON for circuit-tracer
-    max_tokens: the length to certify (the program's)
+    max_tokens: the length to certify (the program's; 2,048 in float32)
+    arithmetic: that the transformer computes with; in float32 less fits, and more hardware is fast
     residual:   of ground-truth: as compiled; in rotated directions; or in as few directions as the
                 prompts need, which proves nothing of others
     prompt:     of ground-truth and attribution: tokens with spaces between them (the cases of a
@@ -46,6 +48,7 @@ class Options(AsJson):
         "safetensors", "c", "torch", "hf", "onnx", "circuit", "ground-truth", "attribution"
     ] = "safetensors"
     max_tokens: int | None = None
+    arithmetic: Literal["float64", "float32"] = "float64"
     residual: Literal["plain", "rotated", "compressed"] = "plain"
     prompt: tuple[str, ...] = option((), metavar="TOKENS")
 
@@ -75,9 +78,11 @@ def run(options: Options) -> int:
         )
     if options.name == MACHINE and options.emit in PROMPTED:
         raise UserError(f"--emit {options.emit} is of programs with few parts, not of the machine")
+    if options.arithmetic != "float64" and options.emit in PROMPTED:
+        raise UserError(f"--emit {options.emit} is of models in float64, without --arithmetic")
     if len(options.prompt) > 1 and options.emit == "attribution":
         raise UserError("--emit attribution is of one prediction: give one --prompt")
-    model = find_model(options.name, options.max_tokens)
+    model = find_model(options.name, options.max_tokens, options.arithmetic)
     try:
         write(model, options, Path(options.output))
     except OSError as error:
@@ -168,13 +173,18 @@ def predicted(model: Model, options: Options) -> list[int]:
     return ids
 
 
-def find_model(name: str, max_tokens: int | None = None) -> Model:
+def find_model(name: str, max_tokens: int | None = None, arithmetic: str = "float64") -> Model:
     """The machine, or what a graph of the gallery or of a Python file compiles to."""
     from curta.engine.model_cache import compile_cached
 
     if name != MACHINE:
         graph, default = find_graph(name)
-        return compile_cached(graph, default if max_tokens is None else max_tokens)
+        if arithmetic == "float32":
+            default = min(default, FLOAT32_TOKENS)
+        length = default if max_tokens is None else max_tokens
+        return compile_cached(graph, length, arithmetic=arithmetic)
+    if arithmetic != "float64":
+        raise UserError(f"--arithmetic {arithmetic}: the machine's weights need float64")
     from curta.machine.computer import build
     from curta.machine.weights import machine_model
 

@@ -1,7 +1,8 @@
 """Certificate: the proof that the weights compute exactly, for sequences of at most T tokens.
 
 Every value is a multiple of 2**step below 2**(53 + step) in magnitude, partial sums included, so
-float64 rounds nowhere and the order of summation does not matter. What is checked, one by one:
+float64 rounds nowhere and the order of summation does not matter. (In float32 the same holds with
+24 bits in place of 53.) What is checked, one by one:
 
     sum       a form that some gate, head or rule reads: slots times weights, in any order
     product   relu(condition) * value of a gate
@@ -28,8 +29,8 @@ from curta.compiler.layout import Layout
 from curta.compiler.linear_forms import ONE, LinearForm, Task, partial_sums
 from curta.compiler.nodes import Gate, Piecewise, Restore, Retrieve
 from curta.compiler.numbers import (
-    MANTISSA_BITS,
     STEP_OF_ZERO,
+    Arithmetic,
     Number,
     Range,
     ceil_log2,
@@ -41,9 +42,6 @@ from curta.compiler.numbers import (
 )
 from curta.errors import CertificateError
 
-LARGEST_EXPONENT = 900
-"""Powers of two that float64 holds, with some to spare for the scaling of scores."""
-
 
 @dataclass(frozen=True, slots=True)
 class Bound:
@@ -52,7 +50,7 @@ class Bound:
     kind: str
     node: str
     bits: int
-    limit: int = MANTISSA_BITS
+    limit: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +89,9 @@ def prove(layout: Layout) -> Certificate:
         count += 1
         if bound.bits > bound.limit:
             raise CertificateError(
-                f"{bound.node}: this {bound.kind} needs {bound.bits} bits and float64 leaves "
-                f"{bound.limit} for it; narrow its operands with assume, or use a coarser step"
+                f"{bound.node}: this {bound.kind} needs {bound.bits} bits and "
+                f"{layout.task_graph.circuit.arithmetic.name} leaves {bound.limit} for it; narrow "
+                "its operands with assume, or use a coarser step"
             )
         if bound.kind not in tightest or bound.bits > tightest[bound.kind].bits:
             tightest[bound.kind] = bound
@@ -101,7 +100,7 @@ def prove(layout: Layout) -> Certificate:
     return Certificate(
         circuit.max_tokens,
         softmax_tokens(layout),
-        "float64",
+        circuit.arithmetic.name,
         count,
         tuple(tightest[kind] for kind in sorted(tightest)),
         tuple(names),
@@ -111,11 +110,11 @@ def prove(layout: Layout) -> Certificate:
 def bounds(layout: Layout) -> Iterator[Bound]:
     task_graph = layout.task_graph
     slots = Slots(layout)
-    name_of = task_graph.circuit.graph.name_of
+    name_of, arithmetic = task_graph.circuit.graph.name_of, task_graph.circuit.arithmetic
     for task in task_graph.tasks:
         name = name_of(task.node)
         for form in task.reads:
-            yield bound_of("sum", name, slots.sums(form))
+            yield bound_of("sum", name, slots.sums(form), arithmetic)
         if task.kind == "gate":
             yield product_bound(slots, task, name)
         elif task.kind == "piecewise":
@@ -125,26 +124,29 @@ def bounds(layout: Layout) -> Iterator[Bound]:
         elif task.kind == "restore":
             total = task_graph.circuit.ranges[task.node]
             extent = total.magnitude, total.step
-            yield bound_of("total", name, extent, MANTISSA_BITS - 2)
+            yield bound_of("total", name, extent, arithmetic, spare=2)
     for carrier in task_graph.carriers:
         name = task_graph.circuit.graph.name_of_terms(carrier.members)
-        yield bound_of("slot", name, partial_sums(task_graph.circuit, carrier.members))
+        extent = partial_sums(task_graph.circuit, carrier.members)
+        yield bound_of("slot", name, extent, arithmetic)
     for rule in task_graph.outputs:
         for digit, token in enumerate(rule.tokens):
             name = f"score of token {list(task_graph.circuit.graph.tokens)[token]!r}"
-            yield bound_of("sum", name, slots.sums(rule.logit(digit)))
+            yield bound_of("sum", name, slots.sums(rule.logit(digit)), arithmetic)
 
 
-def bound_of(kind: str, node: str, extent: tuple[Number, int], limit: int = MANTISSA_BITS) -> Bound:
+def bound_of(
+    kind: str, node: str, extent: tuple[Number, int], arithmetic: Arithmetic, spare: int = 0
+) -> Bound:
     """What a (magnitude, step) needs: the smallest b >= 0 with magnitude <= 2**(b + step)."""
-    magnitude, step = extent
-    if step < -LARGEST_EXPONENT or magnitude > power_of_two(LARGEST_EXPONENT):
+    (magnitude, step), most = extent, arithmetic.largest_exponent
+    if step < -most or magnitude > power_of_two(most):
         raise CertificateError(
             f"{node}: this {kind} may reach 2**{ceil_log2(magnitude)} in steps of 2**{step}, and "
-            f"has to stay between 2**-{LARGEST_EXPONENT} and 2**{LARGEST_EXPONENT}; scale the "
-            "operands"
+            f"has to stay between 2**-{most} and 2**{most}; scale the operands"
         )
-    return Bound(kind, node, ceil_log2(Fraction(magnitude) / power_of_two(step)), limit)
+    bits = ceil_log2(Fraction(magnitude) / power_of_two(step))
+    return Bound(kind, node, bits, arithmetic.mantissa_bits - spare)
 
 
 def product_bound(slots: Slots, task: Task, name: str) -> Bound:
@@ -154,7 +156,12 @@ def product_bound(slots: Slots, task: Task, name: str) -> Bound:
     ranges = slots.task_graph.circuit.ranges
     condition, value = ranges[operation.condition], ranges[operation.value]
     largest = max(condition.high, 0) * value.magnitude
-    return bound_of("product", name, (largest, opening[1] + amount[1]))
+    return bound_of(
+        "product",
+        name,
+        (largest, opening[1] + amount[1]),
+        slots.task_graph.circuit.arithmetic,
+    )
 
 
 def bends_bound(slots: Slots, task: Task, name: str) -> Bound:
@@ -164,7 +171,8 @@ def bends_bound(slots: Slots, task: Task, name: str) -> Bound:
     magnitude, step = slots.sums(task.reads[0])
     places = [place for place, _ in operation.bends]
     largest = max(distance(place, 0) for place in places)
-    return bound_of("product", name, (magnitude + largest, min(step, *map(step_of, places))))
+    extent = magnitude + largest, min(step, *map(step_of, places))
+    return bound_of("product", name, extent, slots.task_graph.circuit.arithmetic)
 
 
 def score_bound(slots: Slots, task: Task, name: str) -> Bound:
@@ -177,7 +185,8 @@ def score_bound(slots: Slots, task: Task, name: str) -> Bound:
         largest = 2 * ranges[q].magnitude * ranges[k].magnitude + ranges[k].magnitude ** 2
         total = total + Range(0, largest, ranges[q].step + ranges[k].step)
     penalty = slots.sums(task.reads[-2])
-    return bound_of("score", name, (total.high, min(total.step, penalty[1])))
+    extent = total.high, min(total.step, penalty[1])
+    return bound_of("score", name, extent, slots.task_graph.circuit.arithmetic)
 
 
 class Slots:
@@ -219,6 +228,10 @@ def softmax_tokens(layout: Layout) -> int:
         if isinstance(operation, Restore):
             value = circuit.ranges[operation.mean].magnitude
             # n (n + 4) value < 2**(52 + step); (n + 2)**2 = n (n + 4) + 4
-            limit = power_of_two(MANTISSA_BITS - 1 + operation.step) / Fraction(value) + 4
+            limit = (
+                power_of_two(circuit.arithmetic.mantissa_bits - 1 + operation.step)
+                / Fraction(value)
+                + 4
+            )
             most = min(most, isqrt(int(limit)) - 2)
     return max(most, 0)

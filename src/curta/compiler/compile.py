@@ -9,7 +9,7 @@ from curta.compiler.graph import Graph
 from curta.compiler.layout import check_layout, schedule_to_layout
 from curta.compiler.lower import lower
 from curta.compiler.model import Model, describe_plan
-from curta.compiler.numbers import MANTISSA_BITS, integer, short
+from curta.compiler.numbers import ARITHMETICS, FLOAT64, Arithmetic, integer, short
 from curta.compiler.resolve import resolve
 from curta.compiler.schedule import check_schedule, tasks_to_schedule
 from curta.compiler.tasks import circuit_to_tasks
@@ -17,7 +17,7 @@ from curta.compiler.weights import layout_to_plans, plans_to_weights
 from curta.errors import GraphError
 
 DEFAULT_MAX_TOKENS = 2**20
-LONGEST = 2**MANTISSA_BITS
+LONGEST = 2**FLOAT64.mantissa_bits
 
 
 OnPass = Callable[[str], object]
@@ -26,15 +26,21 @@ PASSES = ("resolve", "lower", "tasks", "schedule", "layout", "certificate", "wei
 
 
 def compile(
-    graph: Graph, max_tokens: int = DEFAULT_MAX_TOKENS, on_pass: OnPass | None = None
+    graph: Graph,
+    max_tokens: int = DEFAULT_MAX_TOKENS,
+    on_pass: OnPass | None = None,
+    arithmetic: str = FLOAT64.name,
 ) -> Model:
-    """Weights that compute the graph, exactly, on every sequence of at most max_tokens tokens."""
+    """Weights that compute the graph, exactly, on every sequence of at most max_tokens tokens.
+
+    `arithmetic` is that of the transformer: "float64", or "float32", in which less fits.
+    """
     begin = on_pass or (lambda _: None)
-    max_tokens = checked_length(max_tokens)
+    max_tokens, numbers = checked_length(max_tokens), checked_arithmetic(arithmetic)
     begin("resolve")
     resolved = resolve(graph)
     begin("lower")
-    circuit = lower(resolved, max_tokens)
+    circuit = lower(resolved, max_tokens, numbers)
     begin("tasks")
     task_graph = circuit_to_tasks(circuit)
     begin("schedule")
@@ -49,6 +55,12 @@ def compile(
     plans = layout_to_plans(layout)
     weights = plans_to_weights(layout, plans)
     return Model(weights, describe_plan(layout, plans), certificate, resolved)
+
+
+def checked_arithmetic(name: str) -> Arithmetic:
+    if name not in ARITHMETICS:
+        raise GraphError(f"arithmetic={name!r}: expected one of {', '.join(ARITHMETICS)}")
+    return ARITHMETICS[name]
 
 
 def checked_length(max_tokens: int) -> int:

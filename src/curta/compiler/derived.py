@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from curta.compiler.graph import Graph, Node, listed
-from curta.compiler.numbers import MANTISSA_BITS, Number, exact, integer, short
+from curta.compiler.numbers import Number, exact, integer, short
 from curta.errors import GraphError
 
 Value = object
@@ -170,7 +170,7 @@ def split_top(x: Node, bits: int, top: int) -> tuple[Node, Node]:
     """(x // 2**(bits-top), x mod 2**(bits-top)) for x in [0, 2**bits), a few bits a layer."""
     quotient, remainder, left = x.graph.constant(0), x, bits
     while top > 0:
-        taken = min(top, STAGE_BITS, MANTISSA_BITS - left)
+        taken = min(top, STAGE_BITS, x.graph.arithmetic.mantissa_bits - left)
         left, top = left - taken, top - taken
         unit = 1 << left
         digit = count_reached(remainder, [unit * j for j in range(1, 1 << taken)])

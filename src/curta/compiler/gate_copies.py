@@ -24,7 +24,7 @@ from curta.compiler.linear_forms import (
 )
 from curta.compiler.lower import Circuit
 from curta.compiler.nodes import Gate, GateCopy
-from curta.compiler.numbers import Number, fits_float64, simplify
+from curta.compiler.numbers import Number, simplify
 
 LARGE_TABLE = 64
 """Sums of more gates than this get a slot of their own, though they might do without."""
@@ -78,7 +78,7 @@ class Copier:
         shared: dict[Wire, set[Signature]] = {}
         needed: set[Signature] = set()
         for form, groups in self.groups.items():
-            exact = fits_float64(*partial_sums(circuit, form.terms))
+            exact = circuit.arithmetic.holds(*partial_sums(circuit, form.terms))
             for group in groups:
                 for wire in group.wires:
                     shared.setdefault(wire, set()).add(group.signature)

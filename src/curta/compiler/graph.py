@@ -35,7 +35,7 @@ from curta.compiler.nodes import (
     RunningSum,
     TokenFeature,
 )
-from curta.compiler.numbers import Number, exact, integer, short
+from curta.compiler.numbers import FLOAT64, Arithmetic, Number, exact, integer, short
 from curta.errors import GraphError
 
 LARGEST_DIVISOR = 2**62
@@ -130,6 +130,9 @@ class Family:
 
 class Graph:
     """A program for a transformer: nodes, the vocabulary, and what to say next."""
+
+    arithmetic: Arithmetic = FLOAT64
+    """With which it is computed."""
 
     def __init__(self, tokens: Iterable[str] = ()) -> None:
         self.operations: list[Operation] = []

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from curta.compiler.linear_forms import ONE, LinearForm, partial_sums
-from curta.compiler.numbers import Number, divided, fits_float64
+from curta.compiler.numbers import Number, divided
 from curta.compiler.schedule import Occupancy, Schedule, Windows
 from curta.compiler.tasks import TaskGraph
 
@@ -95,9 +95,10 @@ def is_free(
     if first > erased_at(last):
         return True
     # Erased and rewritten by the same feed-forward part: both sums must stay exact together.
-    old = partial_sums(task_graph.circuit, task_graph.carriers[holder].members)
-    new = partial_sums(task_graph.circuit, task_graph.carriers[carrier].members)
-    return fits_float64(old[0] + new[0], min(old[1], new[1]))
+    circuit = task_graph.circuit
+    old = partial_sums(circuit, task_graph.carriers[holder].members)
+    new = partial_sums(circuit, task_graph.carriers[carrier].members)
+    return circuit.arithmetic.holds(old[0] + new[0], min(old[1], new[1]))
 
 
 def check_layout(layout: Layout) -> None:

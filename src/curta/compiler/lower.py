@@ -14,8 +14,9 @@ Heads. Keys and queries are shifted and scaled to integers k and q. The score of
 
 so the nearest key wins, and among equally near ones the latest, if recency * T <= 1. Everything
 is a multiple of the recency; a float64 holds all partial sums exactly if they stay below
-2**53 * recency. If that fails for one digit, keys and queries are split into two digits, then
-three and four, each half, a third and a quarter as long: the sum of squares shrinks.
+2**53 * recency, a float32 if they stay below 2**24 * recency. If that fails for one digit, keys and
+queries are split into two digits, then three and four, each half, a third and a quarter as long:
+the sum of squares shrinks.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from curta.compiler.derived import STAGE_BITS, absolute, split_top
+from curta.compiler.derived import STAGE_BITS, absolute, clamp, split_top
 from curta.compiler.graph import Family, Graph, Node
 from curta.compiler.nodes import (
     Assume,
@@ -39,11 +40,11 @@ from curta.compiler.nodes import (
     TokenFeature,
 )
 from curta.compiler.numbers import (
-    MANTISSA_BITS,
+    FLOAT64,
+    Arithmetic,
     Number,
     ceil_log2,
     exact,
-    fits_float64,
     power_of_two,
     simplify,
 )
@@ -52,8 +53,6 @@ from curta.compiler.resolve import copy_operation
 from curta.errors import CertificateError
 
 MOST_DIGITS = 4
-LARGEST_SPLIT = MANTISSA_BITS - STAGE_BITS - 1
-"""Bits of a key that can be split: twice 2**STAGE_BITS relus of it are added up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +62,14 @@ class Circuit:
     graph: Graph
     ranges: RangeAnalysis
     max_tokens: int
+    arithmetic: Arithmetic
     guards: tuple[int, ...]
     source_of: dict[int, int]
 
 
-def lower(graph: Graph, max_tokens: int) -> Circuit:
+def lower(graph: Graph, max_tokens: int, arithmetic: Arithmetic = FLOAT64) -> Circuit:
     """The circuit that computes the same as a resolved graph."""
-    lowering = Lowering(graph, max_tokens)
+    lowering = Lowering(graph, max_tokens, arithmetic)
     for index in range(len(graph.operations)):
         lowering.lower_node(index)
     return lowering.finish()
@@ -78,8 +78,9 @@ def lower(graph: Graph, max_tokens: int) -> Circuit:
 class CircuitGraph(Graph):
     """The graph of a circuit. It knows ranges, and makes no gate that something simpler equals."""
 
-    def __init__(self, tokens: Iterable[str], max_tokens: int) -> None:
+    def __init__(self, tokens: Iterable[str], max_tokens: int, arithmetic: Arithmetic) -> None:
         super().__init__(tokens)
+        self.arithmetic = arithmetic
         self.ranges = RangeAnalysis(self, max_tokens)
         self.owner: str | None = None
         self.owners: dict[int, str] = {}
@@ -147,9 +148,10 @@ class CircuitGraph(Graph):
 
 
 class Lowering:
-    def __init__(self, graph: Graph, max_tokens: int) -> None:
+    def __init__(self, graph: Graph, max_tokens: int, arithmetic: Arithmetic) -> None:
         self.source = graph
-        self.circuit = CircuitGraph(graph.tokens, max_tokens)
+        self.arithmetic = arithmetic
+        self.circuit = CircuitGraph(graph.tokens, max_tokens, arithmetic)
         self.ranges = self.circuit.ranges
         self.position = self.circuit.position  # restored sums and recency read it
         self.max_tokens = max_tokens
@@ -202,6 +204,7 @@ class Lowering:
             circuit,
             self.ranges,
             self.max_tokens,
+            self.arithmetic,
             tuple(dict.fromkeys(self.guards)),
             {index: node.index for index, node in self.mapping.items()},
         )
@@ -232,10 +235,11 @@ class Lowering:
             return (self.position + 1) * amount.low
         largest = amount.magnitude * self.max_tokens
         # The rounding constant is 1.5 * 2**52 steps: half of that is left for the sum itself.
-        if largest > power_of_two(MANTISSA_BITS - 2 + amount.step):
+        bits = self.arithmetic.mantissa_bits - 2
+        if largest > power_of_two(bits + amount.step):
             raise CertificateError(
                 f"{name}: over {self.max_tokens} tokens the sum of values in {amount} may reach "
-                f"{largest}, and must stay within 2**51 steps; promise a smaller value with "
+                f"{largest}, and must stay within 2**{bits} steps; promise a smaller value with "
                 "assume, or compile for fewer tokens"
             )
         mean = self.circuit.mean(value)
@@ -275,7 +279,8 @@ class Lowering:
         gate = self.circuit.gate
         change = fetched - default
         amount, distance = self.ranges[change.index], self.ranges[away.index]
-        if fits_float64(4 * (distance.magnitude + 1) * amount.magnitude, amount.step):
+        product = 4 * (distance.magnitude + 1) * amount.magnitude
+        if self.arithmetic.holds(product, amount.step):
             gates = gate(away + 1, change) - 2 * gate(away, change) + gate(away - 1, change)
         else:
             gates = gate(1 - absolute(away), change)
@@ -361,12 +366,17 @@ class Heads:
     def narrowest(
         self, digits: list[tuple[Node, Node]]
     ) -> tuple[tuple[Node, ...], tuple[Node, ...]]:
-        """The narrowest head that float64 provably resolves."""
+        """The narrowest head that the arithmetic provably resolves."""
+        bits = self.lowering.arithmetic.mantissa_bits
         for centre in (False, True):
             found = self.attempt(digits, self.weights, 0, centre)
             if found is not None:
                 return found
-        if len(digits) == 1 and not self.nearest and self.bits(*digits[0]) <= LARGEST_SPLIT:
+        if len(digits) == 1 and self.nearest:
+            found = self.attempt([self.within(*digits[0])], self.weights, 0, True)
+            if found is not None:
+                return found
+        if len(digits) == 1 and not self.nearest and self.bits(*digits[0]) <= bits - STAGE_BITS:
             for count in range(2, MOST_DIGITS + 1):
                 parts, weights, low = self.split(*digits[0], count)
                 found = self.attempt(parts, weights, low, True)
@@ -391,6 +401,11 @@ class Heads:
             return None
         self.weights, self.offset = weights, simplify(offset)
         return tuple(q for q, _ in shifted), tuple(k for _, k in shifted)
+
+    def within(self, query: Node, key: Node) -> tuple[Node, Node]:
+        """The query moved to where keys are, and the key. What is nearest to it stays nearest."""
+        span = self.ranges[key.index]
+        return clamp(query, span.low, span.high), key
 
     def middle(self, key: Node) -> Number:
         span = self.ranges[key.index]
@@ -443,10 +458,14 @@ class Heads:
     def recency_exponent(self) -> int:
         return -ceil_log2(self.lowering.max_tokens) if self.recency else 0
 
+    @property
+    def score_bits(self) -> int:
+        """What a score may reach is this power of two."""
+        return self.lowering.arithmetic.mantissa_bits + self.recency_exponent
+
     def is_exact(self, digits: list[tuple[Node, Node]]) -> bool:
-        limit = power_of_two(MANTISSA_BITS + self.recency_exponent)
         integral = all(self.ranges[n.index].is_integer for pair in digits for n in pair)
-        return integral and self.bound(digits) <= limit
+        return integral and self.bound(digits) <= power_of_two(self.score_bits)
 
     def refusal(self, digits: list[tuple[Node, Node]]) -> str:
         middles = [self.middle(key) for _, key in digits]
@@ -462,6 +481,6 @@ class Heads:
         return (
             f"{self.name}: keys in {spans}, queries in {queries}: scores reach {best}, and with "
             f"{self.lowering.max_tokens} tokens they must stay within "
-            f"2**{MANTISSA_BITS + self.recency_exponent} to be exact in float64; {remedy}"
+            f"2**{self.score_bits} to be exact in {self.lowering.arithmetic.name}; {remedy}"
             "promise smaller keys and queries with assume, or compile for fewer tokens"
         )

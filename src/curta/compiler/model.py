@@ -123,9 +123,9 @@ def load_model(path: str | Path) -> Model:
         if "curta" not in metadata:
             raise FileError(f"{path}: a safetensors file, but not one that curta wrote")
         for name in sorted(file.keys()):
-            if (found := file.get_slice(name).get_dtype()) not in ("F64", "I64"):
+            if (found := file.get_slice(name).get_dtype()) not in ("F64", "F32", "I64"):
                 raise FileError(
-                    f"{path}: tensor {name} is {found}, expected F64 or I64; a model computes "
+                    f"{path}: tensor {name} is {found}, expected F64, F32 or I64; a model computes "
                     "exactly only in the numbers it was compiled to, so build the file again"
                 )
         weights = {name: file.get_tensor(name) for name in sorted(file.keys())}
@@ -183,7 +183,7 @@ def model_from_parts(path: str, weights: Weights, metadata: dict[str, str]) -> M
     except GraphError as error:
         raise FileError(f"{path}: graph: {error}") from error
     check_plan(path, content["plan"], graph)
-    check_tensors(path, content["plan"], weights)
+    check_tensors(path, content["plan"], content["certificate"]["arithmetic"], weights)
     return model_of(weights, content, graph)
 
 
@@ -225,10 +225,10 @@ def check_plan(path: str, plan: Plan, graph: Graph) -> None:
             raise FileError(f"{path}: the {part} of plan and graph differ; build the file again")
 
 
-def check_tensors(path: str, plan: Plan, weights: Weights) -> None:
+def check_tensors(path: str, plan: Plan, arithmetic: str, weights: Weights) -> None:
     """The tensors are those that the plan speaks of; integers are within their limits."""
     position = weights.get("position.weight", np.zeros((0, 0)))
-    wanted = tensor_shapes(plan, position.shape[-1] if position.ndim else 0)
+    wanted = tensor_shapes(plan, arithmetic, position.shape[-1] if position.ndim else 0)
     for name in sorted(wanted.keys() | weights.keys()):
         found = (weights[name].dtype.name, weights[name].shape) if name in weights else "missing"
         if found != wanted.get(name, "none"):
@@ -248,7 +248,9 @@ def check_tensors(path: str, plan: Plan, weights: Weights) -> None:
             )
 
 
-def tensor_shapes(plan: Plan, features: int) -> dict[str, tuple[str, tuple[int, ...]]]:
+def tensor_shapes(
+    plan: Plan, arithmetic: str, features: int
+) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Type and shape of every tensor."""
     tokens, width = len(plan["vocabulary"]), plan["width"]
     shapes: dict[str, tuple[int, ...]] = {
@@ -269,7 +271,7 @@ def tensor_shapes(plan: Plan, features: int) -> dict[str, tuple[str, tuple[int, 
             f"{attention}.{part}.weight": (inner, width) for part in ("query", "key", "value")
         }
         shapes |= {f"{feed_forward}.{part}.weight": (hidden, width) for part in ("gate", "expand")}
-    return {name: ("float64", shape) for name, shape in shapes.items()} | {
+    return {name: (arithmetic, shape) for name, shape in shapes.items()} | {
         name: ("int64", shape) for name, shape in integers.items()
     }
 

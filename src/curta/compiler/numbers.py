@@ -1,8 +1,8 @@
 """Exact numbers: integers and dyadic fractions, the only numbers that a graph may hold.
 
-A float64 holds n * 2**e exactly while |n| <= 2**53. So the compiler keeps, for every value, an
-interval and a *step exponent* e (the value is a multiple of 2**e), and asks one question again
-and again: does the largest magnitude divided by 2**e stay within 2**53?
+A float64 holds n * 2**e exactly while |n| <= 2**53, a float32 while |n| <= 2**24. So the compiler
+keeps, for every value, an interval and a *step exponent* e (the value is a multiple of 2**e), and
+asks one question again and again: does the largest magnitude divided by 2**e stay within that?
 """
 
 from __future__ import annotations
@@ -20,11 +20,30 @@ from curta.errors import GraphError, UserError
 
 Number = int | Fraction
 
-MANTISSA_BITS = 53
 LARGEST = 2**1024
 LARGEST_DENOMINATOR = 2**1074
 STEP_OF_ZERO = 64
 """Zero is a multiple of every step; this stands for "as coarse as you like"."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arithmetic:
+    """The floating-point numbers that weights are, and that a transformer computes with."""
+
+    name: str
+    """As in NumPy and PyTorch."""
+    mantissa_bits: int
+    largest_exponent: int
+    """Powers of two that it holds, with some to spare for the scaling of scores."""
+
+    def holds(self, magnitude: Number, step: int) -> bool:
+        """Whether every multiple of 2**step up to the magnitude is one of them."""
+        return magnitude <= power_of_two(self.mantissa_bits + step)
+
+
+FLOAT64 = Arithmetic("float64", 53, 900)
+FLOAT32 = Arithmetic("float32", 24, 100)
+ARITHMETICS = {arithmetic.name: arithmetic for arithmetic in (FLOAT64, FLOAT32)}
 
 
 def exact(value: object) -> Number:
@@ -178,13 +197,5 @@ class Range:
         least, most = -(-Fraction(low) // unit) * unit, (Fraction(high) // unit) * unit
         return simplify(max(self.low, least)), simplify(min(self.high, most))
 
-    def fits_float64(self) -> bool:
-        return fits_float64(self.magnitude, self.step)
-
     def __str__(self) -> str:
         return f"[{self.low}, {self.high}] in steps of {power_of_two(self.step)}"
-
-
-def fits_float64(magnitude: Number, step: int) -> bool:
-    """Whether float64 holds every multiple of 2**step up to the magnitude."""
-    return magnitude <= power_of_two(MANTISSA_BITS + step)

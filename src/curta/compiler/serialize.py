@@ -17,7 +17,7 @@ from typing import Any
 
 from curta.compiler import nodes
 from curta.compiler.graph import Family, Graph, is_text
-from curta.compiler.numbers import LARGEST, exact, short
+from curta.compiler.numbers import ARITHMETICS, LARGEST, exact, short
 from curta.compiler.resolve import check_output, copy_operation
 from curta.errors import FileError, GraphError
 
@@ -301,7 +301,7 @@ def layer_schema(layer: Any) -> Schema:
 CERTIFICATE = {
     "max_tokens": POSITIVE,
     "softmax_tokens": COUNT,
-    "arithmetic": TEXT,
+    "arithmetic": one_of(*ARITHMETICS),
     "bounds_checked": COUNT,
     "tightest": [{"kind": TEXT, "node": TEXT, "bits": COUNT, "limit": COUNT}],
     "promises": [TEXT],

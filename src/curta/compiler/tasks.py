@@ -45,7 +45,6 @@ from curta.compiler.numbers import (
     ceil_log2,
     common_factor,
     divided,
-    fits_float64,
     power_of_two,
 )
 
@@ -223,7 +222,7 @@ def split_by_exactness(circuit: Circuit, group: list[tuple[Wire, Number]]) -> li
     """
     unit = common_factor(coefficient for _, coefficient in group)
     members = tuple((wire, divided(c, unit)) for wire, c in group)
-    if fits_float64(*partial_sums(circuit, members)):
+    if circuit.arithmetic.holds(*partial_sums(circuit, members)):
         return [Carrier(members)]
     parts: dict[object, list[tuple[Wire, Number]]] = {}
     for wire, coefficient in group:

@@ -27,7 +27,8 @@ from curta.compiler.nodes import (
     Retrieve,
     TokenFeature,
 )
-from curta.compiler.numbers import MANTISSA_BITS, Number, ceil_log2, power_of_two
+from curta.compiler.numbers import Arithmetic, Number, ceil_log2, power_of_two
+from curta.errors import CertificateError
 
 Matrix = npt.NDArray[np.float64]
 
@@ -116,7 +117,8 @@ def pack_heads(layout: Layout, tasks: list[Task]) -> tuple[HeadPlan, ...]:
 
 def plan_units(layout: Layout, sublayer: int) -> tuple[Unit, ...]:
     """Gates, tables, restored sums and erasures of one feed-forward part."""
-    graph = layout.task_graph.circuit.graph
+    circuit = layout.task_graph.circuit
+    graph = circuit.graph
     units: list[Unit] = []
     constants: list[tuple[int, Number]] = []
     for task, start in zip(layout.task_graph.tasks, layout.schedule.start, strict=True):
@@ -126,7 +128,7 @@ def plan_units(layout: Layout, sublayer: int) -> tuple[Unit, ...]:
         if task.kind == "restore" and sublayer in (start, start + 2):
             operation = graph.operations[task.node]
             assert isinstance(operation, Restore)
-            offset = rounding_constant(operation.step)
+            offset = rounding_constant(circuit.arithmetic, operation.step)
             slot = target(layout, task.node)[0][0]
             constants.append((slot, offset if start == sublayer else -offset))
     units += plan_bends(layout, sublayer)
@@ -170,9 +172,9 @@ def moved(row: Row, by: Number) -> Row:
     return tuple(sorted(weights.items()))
 
 
-def rounding_constant(step: int) -> Number:
+def rounding_constant(arithmetic: Arithmetic, step: int) -> Number:
     """Added to a number below a third of it, this leaves a multiple of 2**step, rightly rounded."""
-    return 3 * power_of_two(MANTISSA_BITS - 2 + step)
+    return 3 * power_of_two(arithmetic.mantissa_bits - 2 + step)
 
 
 def target(layout: Layout, wire: int) -> Row:
@@ -189,13 +191,29 @@ def plans_to_weights(
     layout: Layout, plans: tuple[LayerPlan, ...]
 ) -> dict[str, npt.NDArray[np.generic]]:
     """All tensors of the model, under the names of the PyTorch module's parameters."""
+    dtype = np.dtype(layout.task_graph.circuit.arithmetic.name)
     weights: dict[str, npt.NDArray[np.generic]] = {}
     weights.update(embedding_weights(layout))
     for number, plan in enumerate(plans):
         for name, matrix in layer_weights(layout, number, plan).items():
             weights[f"layers.{number}.{name}"] = matrix
     weights["unembedding.weight"] = unembedding(layout)
-    return weights
+    return {name: narrowed(name, tensor, dtype) for name, tensor in weights.items()}
+
+
+def narrowed(
+    name: str, tensor: npt.NDArray[np.generic], dtype: np.dtype[np.generic]
+) -> npt.NDArray[np.generic]:
+    """The same numbers, as the model's arithmetic has them."""
+    if tensor.dtype.kind != "f" or tensor.dtype == dtype:
+        return tensor
+    with np.errstate(over="ignore"):
+        found = tensor.astype(dtype)
+    if not np.array_equal(found, tensor):
+        raise CertificateError(
+            f"{name}: {dtype} does not hold its numbers exactly; use a coarser step, or float64"
+        )
+    return found
 
 
 def embedding_weights(layout: Layout) -> dict[str, npt.NDArray[np.generic]]:

@@ -46,7 +46,7 @@ def layer_matrices(model: Model, number: int) -> dict[str, Matrix]:
     names = [f"attention.{part}" for part in ATTENTION]
     names += [f"feed_forward.{part}" for part in FEED_FORWARD]
     return {
-        name.partition(".")[2]: np.asarray(model.weights[f"layers.{number}.{name}.weight"])
+        name.partition(".")[2]: model.weights[f"layers.{number}.{name}.weight"].astype(np.float64)
         for name in names
     }
 
@@ -58,7 +58,7 @@ class NumpyMaps:
     """The columns of a block are a multiple of it."""
 
     def __init__(self, model: Model) -> None:
-        self.unembedding = np.asarray(model.weights["unembedding.weight"])
+        self.unembedding = model.weights["unembedding.weight"].astype(np.float64)
         self.layers = [
             self.layer(layer_matrices(model, number)) for number in range(len(model.plan["layers"]))
         ]

@@ -9,6 +9,7 @@ from contextlib import suppress
 from curta.compiler import Graph, Model, compile
 from curta.compiler.compile import OnPass, checked_length
 from curta.compiler.model import kept_model
+from curta.compiler.numbers import FLOAT64
 from curta.compiler.resolve import resolve
 from curta.compiler.serialize import graph_to_json
 from curta.errors import FileError
@@ -17,11 +18,16 @@ from curta.store import Shelf, key_of, sources_digest
 MODELS = Shelf("models", compressed=True)
 
 
-def compile_cached(graph: Graph, max_tokens: int, on_pass: OnPass | None = None) -> Model:
+def compile_cached(
+    graph: Graph,
+    max_tokens: int,
+    on_pass: OnPass | None = None,
+    arithmetic: str = FLOAT64.name,
+) -> Model:
     """The compiled graph, from the cache if it was compiled before."""
     length, resolved = checked_length(max_tokens), resolve(graph)
-    key = model_key(resolved, length)
-    return cached_model(key, lambda: compile(graph, length, on_pass), resolved)
+    key = model_key(resolved, length, arithmetic)
+    return cached_model(key, lambda: compile(graph, length, on_pass, arithmetic), resolved)
 
 
 def cached_model(key: str | None, make: Callable[[], Model], graph: Graph | None = None) -> Model:
@@ -35,9 +41,9 @@ def cached_model(key: str | None, make: Callable[[], Model], graph: Graph | None
     return model
 
 
-def model_key(graph: Graph, max_tokens: int) -> str | None:
+def model_key(graph: Graph, max_tokens: int, arithmetic: str) -> str | None:
     """Of a resolved graph, which is all that its model is made of."""
-    content = json.dumps([graph_to_json(graph), max_tokens]).encode()
+    content = json.dumps([graph_to_json(graph), max_tokens, arithmetic]).encode()
     return key_of(sources_digest("compiler/*.py"), content)
 
 

@@ -60,7 +60,7 @@ class Position(nn.Module):
         digits = positions.unsqueeze(-1) // self.divisor
         wrapped = digits % self.modulus.clamp(min=1)
         digits = torch.where(self.modulus > 0, wrapped, digits) - self.offset
-        return linear((digits**self.power).to(torch.float64), self.weight)
+        return linear((digits**self.power).to(self.weight.dtype), self.weight)
 
 
 class Growing:

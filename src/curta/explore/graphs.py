@@ -112,8 +112,9 @@ class Seen:
         )
         value = np.arange(count, dtype=np.int64)[:, None] // divisor
         value = np.where(modulus > 0, value % np.maximum(modulus, 1), value)
-        features: Array = ((value - offset) ** power).astype(np.float64)
-        return features @ self.weights["position.weight"].T
+        weight = self.weights["position.weight"]
+        features: Array = ((value - offset) ** power).astype(weight.dtype)
+        return features @ weight.T
 
     def attention(self, layer: int, x: Array) -> Array:
         """What the heads of a layer add; what they attended to is kept."""
@@ -122,7 +123,7 @@ class Seen:
             for name in ("query", "key", "value", "output")
         )
         width = int(self.weights[f"layers.{layer}.attention.head_width"])
-        joined = np.zeros((len(x), len(query)))
+        joined = np.zeros((len(x), len(query)), dtype=x.dtype)
         found = []
         for first in range(0, len(query), width):
             rows = slice(first, first + width)

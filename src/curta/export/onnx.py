@@ -29,7 +29,9 @@ IR = 11
 class Writer:
     """Nodes in order, and the constants that they read."""
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: str) -> None:
+        self.dtype = np.dtype(dtype)
+        self.type = helper.np_dtype_to_tensor_dtype(self.dtype)
         self.nodes: list[Any] = []
         self.constants: dict[str, Any] = {}
 
@@ -44,7 +46,7 @@ class Writer:
         return self.constant(f"ints {numbers}", np.array(numbers, dtype=np.int64))
 
     def number(self, value: float) -> str:
-        return self.constant(f"number {value!r}", np.float64(value))
+        return self.constant(f"number {value!r}", self.dtype.type(value))
 
     def add(self, operation: str, *inputs: str, name: str = "", **attributes: Any) -> str:
         output = name or f"{operation} {len(self.nodes)}"
@@ -54,7 +56,7 @@ class Writer:
 
 def write_onnx(model: Model, path: Path) -> None:
     """Write the graph as a file."""
-    writer, weights = Writer(), model.weights
+    writer, weights = Writer(model.certificate.arithmetic), model.weights
     length = writer.add(
         "Squeeze", writer.add("Shape", "input_ids", start=1, end=2), writer.integers(0)
     )
@@ -108,7 +110,9 @@ class Linears:
 def positional(writer: Writer, weights: dict[str, Any], positions: str) -> str:
     """What positions add to the stream: a linear map of integer functions of them."""
     columns = weights["position.weight"].T
-    total = writer.constant("no position", np.zeros((1, weights["position.weight"].shape[0])))
+    total = writer.constant(
+        "no position", np.zeros((1, len(weights["position.weight"])), writer.dtype)
+    )
     functions = (weights[f"position.{n}"] for n in ("divisor", "modulus", "power", "offset"))
     for place, (divisor, modulus, power, offset) in enumerate(zip(*functions, strict=True)):
         digit = writer.add("Div", positions, writer.integer(int(divisor)))
@@ -117,7 +121,7 @@ def positional(writer: Writer, weights: dict[str, Any], positions: str) -> str:
         digit = writer.add("Sub", digit, writer.integer(int(offset)))
         if power == 2:
             digit = writer.add("Mul", digit, digit)
-        digit = writer.add("Cast", digit, to=TensorProto.DOUBLE)
+        digit = writer.add("Cast", digit, to=writer.type)
         digit = writer.add("Unsqueeze", digit, writer.integers(1))
         column = writer.constant(f"position {place}", columns[place][None])
         total = writer.add("Add", total, writer.add("MatMul", digit, column))
@@ -147,7 +151,7 @@ def promised(writer: Writer, model: Model, period: int, stream: str, kept: str) 
     for promise in model.plan["guards"]:
         if promise["period"] != period:
             continue
-        sums = np.zeros((model.plan["width"], 1))
+        sums = np.zeros((model.plan["width"], 1), writer.dtype)
         for slot, weight in promise["terms"]:
             sums[slot] = weight
         total = writer.add("MatMul", stream, writer.constant(f"promise {len(writer.nodes)}", sums))
@@ -166,9 +170,7 @@ def whole_model(model: Model, writer: Writer) -> Any:
         "curta",
         [helper.make_tensor_value_info("input_ids", TensorProto.INT64, shape)],
         [
-            helper.make_tensor_value_info(
-                "logits", TensorProto.DOUBLE, [*shape, len(model.vocabulary)]
-            ),
+            helper.make_tensor_value_info("logits", writer.type, [*shape, len(model.vocabulary)]),
             helper.make_tensor_value_info("kept", TensorProto.BOOL, shape),
         ],
         list(writer.constants.values()),

@@ -13,7 +13,6 @@ from collections import Counter
 from curta.compiler import Graph, at_most
 from curta.gallery.idioms import (
     DIGITS,
-    LARGEST_READ,
     LETTERS,
     latest,
     prompt_counts,
@@ -32,11 +31,13 @@ from curta.gallery.program import (
 )
 
 EXAMPLE = "2: aaabbc"
+PLACES = 6
+"""Of the bound: texts are not much longer."""
 
 
 def build() -> Graph:
     graph = Graph([*DIGITS, *LETTERS, ":", "=", "."])
-    bound = latest(graph.is_token(":"), read_first_number(graph)).named("bound")
+    bound = latest(graph.is_token(":"), read_first_number(graph, PLACES)).named("bound")
     counts = prompt_counts(graph, LETTERS, graph.constant(0))
     rare = total(graph, [graph.gate(at_most(count, bound), count) for count in counts])
     say_number(graph, rare.named("rare"), graph.is_token("="))
@@ -45,7 +46,7 @@ def build() -> Graph:
 
 def encode(text: str) -> list[str]:
     bound, letters = parts(text, ":", 2, EXAMPLE)
-    number = natural(bound, EXAMPLE, largest=LARGEST_READ)
+    number = natural(bound, EXAMPLE, largest=10**PLACES - 1)
     return [*number, ":", *characters(letters, LETTERS, EXAMPLE), "="]
 
 

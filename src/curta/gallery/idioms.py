@@ -16,7 +16,8 @@ from curta.compiler.graph import Graph, Node
 LETTERS = tuple(ascii_lowercase)
 DIGITS = tuple("0123456789")
 DECIMAL_PLACES = 8
-LARGEST_READ = 10**7 - 1
+PLACES_READ = 7
+LARGEST_READ = 10**PLACES_READ - 1
 
 
 def table(graph: Graph, name: str, tokens: Sequence[str], first: int = 0, default: int = 0) -> Node:
@@ -101,11 +102,11 @@ def spell(number: Node, written: Node) -> tuple[Node, Node]:
     return total(graph, digits), at_least(written, length)
 
 
-def read_first_number(graph: Graph) -> Node:
-    """At the token after a number of at most 7 digits that starts the prompt: that number."""
+def read_first_number(graph: Graph, places: int = PLACES_READ) -> Node:
+    """At the token after a number of so many digits that starts the prompt: that number."""
     digit = table(graph, "digit", DIGITS)
-    number = graph.linear([(back(j + 1, digit), 10**j) for j in range(7)])
-    return graph.assume(number, 0, LARGEST_READ)
+    number = graph.linear([(back(j + 1, digit), 10**j) for j in range(places)])
+    return graph.assume(number, 0, 10**places - 1)
 
 
 def say_number(graph: Graph, number: Node, start: Node) -> None:

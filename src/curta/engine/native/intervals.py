@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Mapping
 
-from curta.compiler.numbers import MANTISSA_BITS, Number, divided, power_of_two, simplify
+from curta.compiler.numbers import FLOAT64, Number, divided, power_of_two, simplify
 from curta.engine.native.bits import BitFinder, Bits
 from curta.engine.native.values import (
     Bounds,
@@ -140,7 +140,7 @@ class Intervals:
             case FetchedKey(number, unit):
                 return 0, max(pool.rows_behind(number).size, pool.max_tokens, unit)
             case Total() | Mean():
-                most_steps = power_of_two(MANTISSA_BITS + entry.step)
+                most_steps = power_of_two(FLOAT64.mantissa_bits + entry.step)
                 return -most_steps, most_steps
             case definition:
                 raise AssertionError(f"{definition} is computed")

@@ -14,6 +14,7 @@ class CurtaConfig(PretrainedConfig):
     position_functions: [divisor, modulus, power, offset] of each integer function of a position:
         ((position // divisor) mod modulus - offset) ** power, without the mod where it is 0
     max_position_embeddings: the longest sequence for which softmax is proved to be exact
+    proved_dtype: the arithmetic that the proof is about
     promises: sums of slots of the residual stream that have to stay in an interval
     """
 
@@ -28,6 +29,7 @@ class CurtaConfig(PretrainedConfig):
         units: list[int] | None = None,
         position_functions: list[list[int]] | None = None,
         max_position_embeddings: int = 1,
+        proved_dtype: str = "float64",
         promises: list[dict[str, Any]] | None = None,
         **others: Any,
     ) -> None:
@@ -37,6 +39,7 @@ class CurtaConfig(PretrainedConfig):
         self.units = units or []
         self.position_functions = position_functions or []
         self.max_position_embeddings = max_position_embeddings
+        self.proved_dtype = proved_dtype
         self.promises = promises or []
         self.num_hidden_layers = len(self.heads)
         self.num_attention_heads = max(self.heads, default=1)

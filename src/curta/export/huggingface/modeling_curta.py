@@ -2,8 +2,9 @@
 
     model = AutoModelForCausalLM.from_pretrained("folder", trust_remote_code=True)
 
-It is exact in float64. Past the length that is proved, where a promise is broken, and in any other
-precision it raises a ValueError: what it would say there would mean nothing.
+It is exact in the precision that it is saved in. Past the length that is proved, where a promise is
+broken, and in any other precision it raises a ValueError: what it would say there would mean
+nothing.
 """
 
 from __future__ import annotations
@@ -173,8 +174,9 @@ class CurtaModel(CurtaPreTrainedModel):
         output_attentions: bool = False,
         **others: Any,
     ) -> CausalLMOutputWithPast:
-        if self.embed_tokens.weight.dtype != torch.float64:
-            raise ValueError("compiled weights are exact in float64: dtype=torch.float64")
+        if self.embed_tokens.weight.dtype != getattr(torch, self.config.proved_dtype):
+            name = self.config.proved_dtype
+            raise ValueError(f"these weights are proved exact in {name}: dtype=torch.{name}")
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         seen = past_key_values.get_seq_length() if past_key_values is not None else 0
