@@ -69,6 +69,13 @@ class Session(ABC):
             said = self.feed(token)
         return said
 
+    def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
+        """Take several checked tokens: what the model says after each of them, where it is asked,
+        some at a time. One that breaks a promise is an error, after what was said before it.
+        """
+        for token in tokens.tolist():
+            yield np.array([self.feed(token)], dtype=np.int32)
+
     def generate(self, first: int, count: int) -> Ids:
         """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
         said = [first][:count]
@@ -119,12 +126,8 @@ class Engine(ABC):
         """A new, empty sequence."""
 
     def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        """What is said after every position of a sequence that is known, where it is asked; some
-        positions at a time. See engine.replay.
-        """
-        session = self.session()
-        for token in ids.tolist():
-            yield np.array([session.feed(token)], dtype=np.int32)
+        """A new sequence is read that is known: see engine.replay."""
+        return self.session().read(ids, asked)
 
     @property
     def max_tokens(self) -> int:

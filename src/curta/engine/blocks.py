@@ -104,9 +104,6 @@ class BlockEngine(Engine):
         check.finish()
         return np.stack(streams, axis=1)
 
-    def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        yield from self.session().read(ids, asked)
-
 
 class BlockSession(Session):
     """One sequence in progress; one token is a block of one."""
@@ -138,14 +135,12 @@ class BlockSession(Session):
         blocks = list(self.read(tokens, asked))
         return int(blocks[-1][-1]) if blocks else NOT_ASKED
 
-    def read(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        """Take checked tokens, block by block: what the model says after those that are asked for,
-        up to one that breaks a promise, which is an error.
-        """
-        with self.taking(len(ids)):
-            for start in range(0, len(ids), self.engine.block):
+    def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
+        """Block by block."""
+        with self.taking(len(tokens)):
+            for start in range(0, len(tokens), self.engine.block):
                 block = slice(start, start + self.engine.block)
-                said, check = self.feed_block(ids[block], asked[block])
+                said, check = self.feed_block(tokens[block], asked[block])
                 said = said[: check.kept(len(said))]
                 self.length += len(said)
                 yield said

@@ -40,8 +40,18 @@ LONGEST = 10
 ENOUGH = 0.99
 """The part of a chunk that code for places should say."""
 Numbers = npt.NDArray[np.int64]
-Made = dict[str, Any]
-"""The library's name, the places that it has code for, and how much of a chunk is enough."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """Compiled code, as it is kept."""
+
+    library: str
+    """The name of its file."""
+    places: tuple[Place, ...]
+    """Those that it has code for."""
+    enough: float = ENOUGH
+    """The part of a chunk that it should say; less where nothing more was found to be made."""
 
 
 @dataclass
@@ -172,7 +182,7 @@ def code_key(key: str, program: str) -> str | None:
 
 def keep_made(key: str, program: str, made: Made) -> None:
     """For the next run that begins with the same prompt."""
-    content = {**made, "places": [as_json(place) for place in made["places"]]}
+    content = {**vars(made), "places": [as_json(place) for place in made.places]}
     HOT.keep(code_key(key, program), json.dumps(content).encode())
 
 
@@ -180,8 +190,8 @@ def read_made(key: str, program: str) -> Made | None:
     kept = HOT.read(code_key(key, program))
     if kept is None:
         return None
-    made: Made = json.loads(kept)
-    return {**made, "places": tuple(place_of(one) for one in made["places"])}
+    found = json.loads(kept)
+    return Made(**{**found, "places": tuple(map(place_of, found["places"]))})
 
 
 def as_json(one: Place) -> list[Any]:
@@ -203,7 +213,7 @@ def make(request: Request) -> Made | None:
     if places == request.known:
         return None
     path = build_library(program_to_c(kit, places), name="places", flags=FLAGS)
-    made = {"library": path.name, "places": places, "enough": ENOUGH}
+    made = Made(path.name, places)
     keep_made(request.key, request.program, made)
     return made
 

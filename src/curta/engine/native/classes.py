@@ -31,15 +31,12 @@ from curta.engine.native.values import (
 MOST_CLASSES = 24
 
 
-@dataclass(frozen=True, slots=True)
-class TokenClass:
-    """Tokens that the same code takes in."""
+TokenClass = tuple[int, ...]
+"""Tokens that the same code takes in."""
 
-    tokens: tuple[int, ...]
 
-    @property
-    def is_run(self) -> bool:
-        return all(b == a + 1 for a, b in pairwise(self.tokens))
+def are_in_a_row(tokens: Sequence[int]) -> bool:
+    return all(b == a + 1 for a, b in pairwise(tokens))
 
 
 def token_classes(routine: Routine) -> list[TokenClass]:
@@ -47,8 +44,8 @@ def token_classes(routine: Routine) -> list[TokenClass]:
     rules = [rule.tokens for rule in routine.rules]
     said = sorted({token for tokens in rules for token in tokens})
     if len(rules) > MOST_CLASSES or sum(map(len, rules)) > len(said):
-        return [TokenClass(tuple(said))]
-    return [TokenClass(tokens) for tokens in rules]
+        return [tuple(said)]
+    return rules
 
 
 def class_facts(routine: Routine, tokens: Sequence[int], quiet: Facts) -> Facts:

@@ -22,7 +22,7 @@ from curta.engine.native.case import Case, Facts, common
 from curta.engine.native.changes import Change, Changes
 from curta.engine.native.choice import whole_vertex
 from curta.engine.native.classes import class_facts, numbers_over, quiet_stretch, token_classes
-from curta.engine.native.dividing import Divider, Work
+from curta.engine.native.dividing import Divider
 from curta.engine.native.following import Follower, without_repetitions
 from curta.engine.native.routine import (
     Acts,
@@ -59,14 +59,6 @@ from curta.engine.native.values import (
 MOST_TOKENS = 16
 """Tokens of one instruction that are followed."""
 Signature = tuple[tuple[ValueId, Sum], ...]
-
-
-@dataclass(frozen=True)
-class TakenIn:
-    """Tokens taken in up to the border, by class."""
-
-    cases: list[Case]
-    acts: list[Acts]
 
 
 @dataclass(frozen=True)
@@ -124,7 +116,7 @@ class Places:
         self.selector = selector_of(routine)
         self.query, self.counter, self.sign = self.counting()
         self.classes = token_classes(routine)
-        self.quiet = quiet_stretch(routine, [t for one in self.classes for t in one.tokens])
+        self.quiet = quiet_stretch(routine, [t for one in self.classes for t in one])
         self.border = next(
             number
             for number, event in enumerate((*routine.events, None))
@@ -135,12 +127,10 @@ class Places:
         self.place = self.pool.value(Parameter("place", self.low, self.high), 0)
         self.taken = self.taken_in()
         self.arrival = self.arriving()
-        self.filed_again = {
-            rows.number
-            for rows in routine.rows
-            if not any(self.files(acts, rows.number) for acts in self.taken.acts)
+        self.filed = {
+            act.rows for acts, _ in self.taken for _, act in acts if isinstance(act, Filing)
         }
-        """Rows in which tokens up to the border file nothing that was not there."""
+        """Rows in which tokens up to the border file what was not there."""
         self.tables = self.fields_in_tables()
         self.fields = self.fields_by_name()
         self.check_rows()
@@ -163,36 +153,26 @@ class Places:
             raise NotWorthItError
         return asked[0], *totals[0]
 
-    def taken_in(self) -> TakenIn:
-        """What is done with a token up to the border, by class."""
-        cases, taken = list[Case](), list[Acts]()
-        for facts in self.facts:
-            acts, case = self.follower.followed(
-                Case(self.pool, facts), self.routine.events[: self.border]
-            )
-            cases.append(case)
-            taken.append(acts)
-        return TakenIn(cases, without_repetitions(self.pool, taken))
-
-    @staticmethod
-    def files(acts: Acts, rows: int) -> bool:
-        return any(isinstance(act, Filing) and act.rows == rows for _, act in acts)
+    def taken_in(self) -> list[tuple[Acts, Case]]:
+        """What is done with a token up to the border, by class, and what is known there."""
+        events = self.routine.events[: self.border]
+        taken = [self.follower.followed(Case(self.pool, facts), events) for facts in self.facts]
+        acts = without_repetitions(self.pool, [acts for acts, _ in taken])
+        return list(zip(acts, (case for _, case in taken), strict=True))
 
     def arriving(self) -> Arrival:
         """After all tokens that move the place, the rest of a step has to be the same."""
-        signatures = [self.signature(case) for case in self.taken.cases]
+        signatures = [self.signature(case) for _, case in self.taken]
         moving = {
             signature
-            for signature, case, acts in zip(
-                signatures, self.taken.cases, self.taken.acts, strict=True
-            )
+            for signature, (acts, case) in zip(signatures, self.taken, strict=True)
             if not self.selects_the_same(case, acts)
         }
         if len(moving) != 1:
             raise NotWorthItError
         signature = moving.pop()
         classes = [number for number, own in enumerate(signatures) if own == signature]
-        known = common([self.taken.cases[number] for number in classes], signature)
+        known = common([self.taken[number][1] for number in classes], signature)
         return Arrival(frozenset(classes), Case(self.pool, known))
 
     def signature(self, case: Case) -> Signature:
@@ -220,14 +200,9 @@ class Places:
         """Fields are what they are as long as only tokens that rules say are taken in."""
         if self.selecting is None:
             return
-        rows = self.routine.look_ups[self.selecting].rows
-        for acts in self.taken.acts:
-            if any(isinstance(act, Filing) and act.rows == rows for _, act in acts):
-                raise NotWorthItError
-        if any(
-            isinstance(event, Filing) and event.rows == rows
-            for event in self.routine.events[self.border :]
-        ):
+        behind = self.routine.events[self.border :]
+        filed = self.filed | {event.rows for event in behind if isinstance(event, Filing)}
+        if self.routine.look_ups[self.selecting].rows in filed:
             raise NotWorthItError
 
     def check_track(self) -> None:
@@ -355,11 +330,11 @@ class Places:
     @cached_property
     def facts(self) -> list[Facts]:
         """What the token says, by class."""
-        return [class_facts(self.routine, one.tokens, self.quiet.facts) for one in self.classes]
+        return [class_facts(self.routine, one, self.quiet.facts) for one in self.classes]
 
     def spoken(self, case: Case, rule: Rule, name: str) -> tuple[Sum, Facts]:
         """What a rule says, as its place in the class, by a name; and what is known of it."""
-        tokens = self.classes[self.class_of[rule.number]].tokens
+        tokens = self.classes[self.class_of[rule.number]]
         first, most = tokens.index(rule.tokens[0]), len(rule.tokens) - 1
         found = whole_vertex(case, rule)
         if found is None:
@@ -446,8 +421,8 @@ class Places:
 
     def speaks(self, moment: Moment) -> Block:
         """What a token does from the border on, and what is said after it."""
-        work = Work(list(self.routine.events[self.border :]), list(self.routine.rules))
-        return self.divider.divided(moment.case, work)
+        rest = replace(self.routine, events=self.routine.events[self.border :])
+        return self.divider.divided(moment.case, rest)
 
     def says(self, block: Block) -> set[int]:
         """The classes of the tokens that a block may say."""
@@ -466,7 +441,7 @@ class Places:
     def class_of(self) -> list[int]:
         """The class of each rule's tokens."""
         return [
-            next(n for n, one in enumerate(self.classes) if rule.tokens[0] in one.tokens)
+            next(n for n, one in enumerate(self.classes) if rule.tokens[0] in one)
             for rule in self.routine.rules
         ]
 
@@ -477,7 +452,7 @@ class Places:
 
         If guarded, nobody asks for what is filed under a number.
         """
-        if isinstance(event, Filing) and event.rows in self.filed_again:
+        if isinstance(event, Filing) and event.rows not in self.filed:
             return [], moment
         acts, case = self.follower.follow(moment.case, event, still)
         for _, act in acts:

@@ -22,6 +22,7 @@ from curta.compiler.numbers import Number
 from curta.engine.native.bits import Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.changes import Change
+from curta.engine.native.classes import are_in_a_row
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Expressions, Scope, integer
 from curta.engine.native.outline import outlined
@@ -83,10 +84,10 @@ class PlacesWriter(CodeWriter):
         for number in sorted(places.arrival.classes):
             lines += [f"    case {number + 1}: {{ digit = place_of[token];"]
             scope = Scope()
-            for case, act in self.growing_first(places.taken.acts[number]):
+            acts, after = places.taken[number]
+            for case, act in self.growing_first(acts):
                 lines += self.act(case, act, scope)
-            case = places.taken.cases[number]
-            lines += self.needed(case, [target := case.sum(places.query)], scope)
+            lines += self.needed(after, [target := after.sum(places.query)], scope)
             lines += [f"to = {self.expressions.text(target, 0, scope)};", "break; }"]
         return [*lines, "    default: return 0;", "    }", "if (!is_here(s, to)) goto give_up;"]
 
@@ -165,7 +166,7 @@ class PlacesWriter(CodeWriter):
         elif len(rule.tokens) > 1:
             lines = self.needed(case, [rule.linear, rule.square], scope)
             digit = self.vertex(case, rule, scope)
-        place = self.places.classes[self.places.class_of[rule.number]].tokens.index(rule.tokens[0])
+        place = self.places.classes[self.places.class_of[rule.number]].index(rule.tokens[0])
         return lines + self.said(case, rule, scope, f"{digit} + {place}" if place else digit)
 
     def after_choice(self) -> list[str]:
@@ -176,14 +177,14 @@ class PlacesWriter(CodeWriter):
         """A token of this rule is said: its place in its class is that."""
         assert self.moment is not None
         number = self.places.class_of[rule.number]
-        one = self.places.classes[number]
+        tokens = self.places.classes[number]
         depth = self.moment.depth + 1
         name = f"said{depth}"
         lines = [f"//@say {number}", "{", f"const int64_t {name} = {digit};"]
-        if one.is_run:
-            lines.append(f"*next++ = {one.tokens[0]} + (int32_t){name};")
+        if are_in_a_row(tokens):
+            lines.append(f"*next++ = {tokens[0]} + (int32_t){name};")
         else:
-            names = ", ".join(map(str, one.tokens))
+            names = ", ".join(map(str, tokens))
             lines.append(f"static const int32_t tokens[] = {{{names}}};")
             lines.append(f"*next++ = tokens[{name}];")
         stops = [token in self.stops for token in rule.tokens]

@@ -41,7 +41,7 @@ class RunWriter(CodeWriter):
         super().__init__(places.routine)
         self.places = places
         self.templates = PlacesWriter(places, stops, self.expressions)
-        said = {token for one in places.classes for token in one.tokens}
+        said = {token for one in places.classes for token in one}
         self.intake = intake(places.follower, said)
 
     def functions(self) -> str:
@@ -77,7 +77,7 @@ class RunWriter(CodeWriter):
         places = self.places
         names = [name for value, name, _ in places.tables if value == places.selector]
         return {
-            "classes": [list(one.tokens) for one in places.classes],
+            "classes": places.classes,
             "ending": sorted(places.arrival.classes),
             "selector": list(places.fields).index(names[0]),
         }
@@ -225,7 +225,7 @@ def class_tables(routine: Routine, families: list[TokenClass], prefix: str = "")
     size = max([said + 1, *(len(column.entries) for column in columns)])
     classes, places = [0] * size, [0] * size
     for number, one in enumerate(families, start=1):
-        for place, token in enumerate(one.tokens):
+        for place, token in enumerate(one):
             classes[token], places[token] = number, place
     names = f"{prefix}class_of", f"{prefix}place_of"
     return "".join(

@@ -408,8 +408,23 @@ class Pool:
             case FetchedValue(look_up) | FetchedKey(look_up):
                 yield self.look_ups[look_up].query
 
-    def reachable(self, totals: list[Sum]) -> set[ValueId]:
-        """All values that these sums depend on within one step."""
+    def behind(self, value: ValueId) -> Iterator[Sum]:
+        """All that a value depends on, what was added up and filed included."""
+        yield from self.reads(value)
+        match self.entries[value].definition:
+            case Total(addend):
+                yield addend
+            case Mean(total):
+                yield Sum(((total, 1),))
+            case FetchedValue(look_up, member):
+                rows = self.rows_behind(look_up)
+                yield from (rows.key, rows.members[member].total)
+            case FetchedKey(look_up):
+                yield self.rows_behind(look_up).key
+
+    def reachable(self, totals: list[Sum], *, earlier: bool = False) -> set[ValueId]:
+        """All values that these sums depend on within one step, or at any `earlier` one, too."""
+        reads = self.behind if earlier else self.reads
         found: set[ValueId] = set()
         stack = [v for total in totals for v, _ in total.terms]
         while stack:
@@ -417,7 +432,7 @@ class Pool:
             if value == CONSTANT or value in found:
                 continue
             found.add(value)
-            for total in self.reads(value):
+            for total in reads(value):
                 stack.extend(v for v, _ in total.terms)
         return found
 
