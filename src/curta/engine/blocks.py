@@ -14,15 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
-from curta.engine.base import (
-    NOT_ASKED,
-    Engine,
-    Ids,
-    Mask,
-    Residuals,
-    Session,
-    broken_promise,
-)
+from curta.engine.base import NOT_ASKED, Engine, Ids, Mask, Residuals, Session, broken_promise
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,9 +82,8 @@ class Request:
     """By which what is made is kept."""
     program: str
     sample: Sample
-    numbers: Numbers
     fields: Numbers
-    """The places of the sample, and the fields that they have."""
+    """Of the places of the sample."""
     known: tuple[Place, ...]
     """Places that there is code for."""
     most_places: int
@@ -221,7 +220,7 @@ def make(request: Request) -> Made | None:
 def places_of(request: Request, kit: Kit) -> list[Place]:
     """The places that are hot in a sample, the hottest first."""
     rows = (tuple(row) for row in request.fields.tolist())
-    fields = dict(zip(request.numbers.tolist(), rows, strict=True))
+    fields = dict(zip(request.sample.numbers.tolist(), rows, strict=True))
     counts = Counts(kit)
     for tokens, places in zip(request.sample.tokens, request.sample.places, strict=True):
         counts.add(tokens, places)

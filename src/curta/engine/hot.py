@@ -147,7 +147,7 @@ class Warming:
         """How many tokens it has to have said before it is worth a compiler's time."""
         self.share = 0.0
         """The part of the latest chunk that code for places said."""
-        self.is_attached = self.is_sampled = False
+        self.is_attached = False
         self.process: subprocess.Popen[bytes] | None = None
         self.code = workshop.latest
         self.has_looked = False
@@ -166,15 +166,19 @@ class Warming:
         self.attach()
         if self.wants_sample:
             length = self.follow(first, said)
-        else:
-            before = self.placed
-            length = self.generated(first, said)
-            if length >= WINDOW:
-                self.share = (self.placed - before) / length
-                if self.share < (ENOUGH if self.code is None else self.code.made.enough):
-                    self.missing = self.missing or self.wanted
+            self.length += length
+            if not self.missing:
+                self.build()
+            return length
+        before = self.placed
+        length = self.generated(first, said)
         self.length += length
-        self.advance()
+        if length >= WINDOW:
+            self.share = (self.placed - before) / length
+            if self.share < (ENOUGH if self.code is None else self.code.made.enough):
+                self.missing = self.missing or self.wanted
+        if self.process is not None:
+            self.collect(self.process)
         return length
 
     def look(self) -> None:
@@ -217,40 +221,37 @@ class Warming:
         length = int(self.library.follow(*given))
         self.sample.add(said[1:length], places[1:length])
         self.missing = max(0, self.missing - length)
-        self.is_sampled = not self.missing
         return length
 
     # -- code -----------------------------------------------------------------------------------
 
-    def advance(self) -> None:
-        """Have code made once there are samples enough, and use it when it is there."""
-        if self.process is not None:
-            ended = self.process.poll()
-            if ended is not None:
-                self.process = None
-            if ended == 0:
-                self.arrived(builds.read_made(self.workshop.key, self.program))
-            elif ended == builds.NOTHING_TO_ADD:
-                self.arrived(None)
-        elif self.is_sampled:
-            self.is_sampled = False
-            self.builds += 1
-            self.next = MORE * self.length
-            if self.now:
-                with suppress(CurtaError):
-                    self.arrived(builds.make(self.request))
-            else:
-                self.process = builds.begin(self.request)
-                atexit.register(stop, self.process)
+    def build(self) -> None:
+        """Have code made of the samples."""
+        self.builds += 1
+        self.next = MORE * self.length
+        if self.now:
+            with suppress(CurtaError):
+                self.arrived(builds.make(self.request))
+        else:
+            self.process = builds.begin(self.request)
+            atexit.register(stop, self.process)
+
+    def collect(self, process: subprocess.Popen[bytes]) -> None:
+        """Use code that another process makes, when it is there."""
+        ended = process.poll()
+        if ended is not None:
+            self.process = None
+        if ended == 0:
+            self.arrived(builds.read_made(self.workshop.key, self.program))
+        elif ended == builds.NOTHING_TO_ADD:
+            self.arrived(None)
 
     @property
     def request(self) -> Request:
-        numbers = self.sample.numbers
         known = () if self.code is None else self.code.made.places
-        fields = self.fields_of(numbers)
-        source, key = self.library.source, self.workshop.key
-        most = builds.MOST_PLACES
-        return Request(source, key, self.program, self.sample, numbers, fields, known, most)
+        fields = self.fields_of(self.sample.numbers)
+        source, key, most = self.library.source, self.workshop.key, builds.MOST_PLACES
+        return Request(source, key, self.program, self.sample, fields, known, most)
 
     def arrived(self, made: Made | None) -> None:
         if made is not None:

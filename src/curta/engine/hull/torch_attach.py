@@ -22,12 +22,7 @@ from torch.nn import functional
 
 from curta.engine.hull.cache import Backend
 from curta.engine.hull.reference import Ties
-from curta.engine.hull.torch_attention import (
-    AttentionOptions,
-    CausalAttention,
-    HullAttention,
-    Mode,
-)
+from curta.engine.hull.torch_attention import AttentionOptions, CausalAttention, HullAttention, Mode
 from curta.errors import HullError
 
 

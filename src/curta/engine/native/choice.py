@@ -8,7 +8,7 @@ from fractions import Fraction
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.routine import Acts, Block, Compare, Divide, Rule, Say
-from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId, upright
+from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId
 
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
@@ -88,14 +88,14 @@ def decisive(case: Case, rules: Sequence[Rule]) -> Iterator[Sum]:
         seen.add(value)
         definition = pool.entries[value].definition
         if isinstance(definition, Steps) and len(definition.jumps) < MOST_PIECES:
-            on = upright(definition.argument)[1]
+            on = definition.argument.upright[1]
             if on not in tried:
                 tried.add(on)
                 yield on
         for total in pool.reads(value):
             queue += [v for v, _ in total.terms if v != CONSTANT]
     for rule in rules:
-        on = upright(rule.base.without_constant)[1]
+        on = rule.base.without_constant.upright[1]
         if on.terms and on not in tried:
             tried.add(on)
             yield on

@@ -100,8 +100,8 @@ def track_facts(routine: Routine, tokens: Sequence[int]) -> tuple[int, Facts]:
                 filed = pool.rows_behind(number).members[name].total
                 if distances[number] == 0:
                     equal[value] = filed
-                elif (ends := range_over(routine, filed, tokens)) is not None:
-                    bounds[Sum(((value, 1),))] = ends
+                elif (numbers := numbers_over(routine, filed, tokens)) is not None:
+                    bounds[Sum(((value, 1),))] = simplify(min(numbers)), simplify(max(numbers))
     hits = {number: True for number in distances if not pool.look_ups[number].nearest}
     return window, Facts(equal, bounds, hits)
 
@@ -118,14 +118,6 @@ def constant_queries(routine: Routine) -> tuple[int, ...]:
         for number, one in look_ups.items()
         if one.rows not in varied and routine.pool.is_plain(number)
     )
-
-
-def range_over(routine: Routine, total: Sum, tokens: Sequence[int]) -> Bounds | None:
-    """The interval of a sum of columns over some tokens."""
-    numbers = numbers_over(routine, total, tokens)
-    if numbers is None:
-        return None
-    return simplify(min(numbers)), simplify(max(numbers))
 
 
 def numbers_over(routine: Routine, total: Sum, tokens: Sequence[int]) -> list[Number] | None:

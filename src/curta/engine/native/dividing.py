@@ -19,7 +19,7 @@ from curta.engine.native.routine import (
     Routine,
 )
 from curta.engine.native.selector import NotWorthItError, is_found
-from curta.engine.native.values import Bounds, Product, Steps, Sum, ValueId, direction
+from curta.engine.native.values import Bounds, Product, Steps, Sum, ValueId
 
 FEWEST_FOR_ROOT = 8
 MOST_OF_ROOT = 4
@@ -122,7 +122,7 @@ class Divider:
         for curve in curves:
             if not case.intervals.without(total, curve.number)[0].terms:
                 return curve.number
-        return None if curves else direction(total)[1]
+        return None if curves else total.direction[1]
 
     def finished(self, case: Case, work: Routine) -> Block:
         self.leaves += 1

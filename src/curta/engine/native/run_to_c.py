@@ -19,14 +19,13 @@ from curta.engine.native.case import Case, Facts
 from curta.engine.native.classes import TokenClass
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, Scope, integer
-from curta.engine.native.following import Intake, intake
+from curta.engine.native.following import Intake, columns, intake
 from curta.engine.native.outline import functions_to_c
 from curta.engine.native.places import MOST_TOKENS, Exact, Places
 from curta.engine.native.places_to_c import PlacesWriter
 from curta.engine.native.routine import Routine
 from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.tables import array_to_c
-from curta.engine.native.values import Column
 
 MACROS = f"""\
 #define PLACES
@@ -220,9 +219,8 @@ def section(name: str, lines: Iterable[str]) -> list[str]:
 
 def class_tables(routine: Routine, families: list[TokenClass], prefix: str = "") -> str:
     """The class of every token, from 1 on or 0, and its place in it."""
-    columns = [e.definition for e in routine.pool.entries if isinstance(e.definition, Column)]
     said = max((token for rule in routine.rules for token in rule.tokens), default=0)
-    size = max([said + 1, *(len(column.entries) for column in columns)])
+    size = max([said + 1, *(len(column.entries) for column in columns(routine))])
     classes, places = [0] * size, [0] * size
     for number, one in enumerate(families, start=1):
         for place, token in enumerate(one):

@@ -11,16 +11,7 @@ from fractions import Fraction
 from curta.compiler.numbers import power_of_two
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.routine import Routine
-from curta.engine.native.values import (
-    ONE,
-    FetchedValue,
-    Parameter,
-    Pool,
-    Product,
-    Steps,
-    ValueId,
-    direction,
-)
+from curta.engine.native.values import ONE, FetchedValue, Parameter, Pool, Product, Steps, ValueId
 
 MOST_CHOICES = 256
 """Values of a selector."""
@@ -46,7 +37,7 @@ def selector_of(routine: Routine) -> ValueId:
                 asked = argument
             case _:
                 continue
-        terms = direction(asked)[1].terms
+        terms = asked.direction[1].terms
         if len(terms) == 1 and is_found(pool, terms[0][0]):
             questions[terms[0][0]] = questions.get(terms[0][0], 0) + 1
     case = Case(pool, Facts())
