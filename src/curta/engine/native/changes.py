@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from curta.compiler.numbers import Number
 from curta.engine.native.bits import Cut
 from curta.engine.native.case import Facts
-from curta.engine.native.routine import Filing
+from curta.engine.native.routine import Act, Filing, Growth
 from curta.engine.native.values import (
     CONSTANT,
     Column,
@@ -43,11 +43,19 @@ class Changes:
         self.pool = pool
         self.stays = dict[tuple[Change, ValueId], bool]()
 
-    def of(self, act: Filing) -> Change:
-        """A row of an array that is only begun has its values still."""
-        rows = frozenset({act.rows})
-        begun = not act.members and self.pool.rows[act.rows].kind == "direct"
-        return Change(begun=rows) if begun else Change(rows=rows)
+    def of(self, act: Act) -> Change:
+        """By an act. A row of an array that is only begun has its values still; rows by position
+        change with every token.
+        """
+        match act:
+            case Growth(total):
+                return Change(totals=frozenset({total}))
+            case Filing(number, _, _, members) if not self.pool.rows[number].by_position:
+                begun = not members and self.pool.rows[number].kind == "direct"
+                rows = frozenset({number})
+                return Change(begun=rows) if begun else Change(rows=rows)
+            case _:
+                return Change()
 
     def kept(self, facts: Facts, change: Change) -> Facts:
         """What is still known behind a change."""

@@ -458,13 +458,11 @@ class Places:
         for _, act in acts:
             if isinstance(act, Growth) and act.total == self.counter:
                 return acts, self.moved(replace(moment, case=case), act.addend)
-            if isinstance(act, Growth):
-                grown = Change(totals=frozenset({act.total}))
-                case = Exact(self.pool, self.changes.kept(case.facts, grown))
-            if isinstance(act, Filing) and not self.pool.rows[act.rows].by_position:
-                if guarded and act.key.constant is not None:
-                    continue
-                if not self.changes.stay(self.query.terms, self.changes.of(act)):
-                    raise NotWorthItError
-                case = Exact(self.pool, self.changes.kept(case.facts, self.changes.of(act)))
+            if guarded and isinstance(act, Filing) and act.key.constant is not None:
+                continue
+            change = self.changes.of(act)
+            if not self.changes.stay(self.query.terms, change):
+                raise NotWorthItError
+            if change != Change():
+                case = Exact(self.pool, self.changes.kept(case.facts, change))
         return acts, replace(moment, case=case)

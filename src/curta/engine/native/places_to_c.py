@@ -231,17 +231,8 @@ class PlacesWriter(CodeWriter):
             lines.append(f"before{total} = total{total};")
         kept = self.guarded(acts, scope, lines) if not arrives else set[int]()
         for case, act in self.growing_first(acts):
-            match act:
-                case Filing(rows) if rows in kept:
-                    change = Change()
-                case Filing(rows) if self.pool.rows[rows].by_position:
-                    continue
-                case Growth(total):
-                    change = Change(totals=frozenset({total}))
-                case Filing():
-                    change = places.changes.of(act)
-                case _:
-                    change = Change()
+            stays = isinstance(act, Filing) and act.rows in kept
+            change = Change() if stays else places.changes.of(act)
             lines += self.act(case, act, scope)
             if change != Change():
                 scope, blocks = self.staying(scope, change), blocks + 1
