@@ -102,11 +102,6 @@ class BlockSession(Session):
 
     engine: BlockEngine
 
-    def __init__(self, engine: BlockEngine) -> None:
-        super().__init__(engine)
-        self.taken = 0
-        """How many tokens have gone through all layers."""
-
     @abstractmethod
     def half_layers(self, ids: Ids) -> Iterator[Residuals]:
         """Take checked tokens: the residual stream [position, slot] after the embedding and after
@@ -122,11 +117,6 @@ class BlockSession(Session):
         check.finish()
         return int(said[0])
 
-    def take(self, tokens: Ids) -> int:
-        asked = np.arange(len(tokens)) == len(tokens) - 1
-        blocks = list(self.read(tokens, asked))
-        return int(blocks[-1][-1]) if blocks else NOT_ASKED
-
     def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
         """Block by block."""
         with self.taking(len(tokens)):
@@ -140,10 +130,9 @@ class BlockSession(Session):
 
     def feed_block(self, ids: Ids, asked: Mask) -> tuple[Ids, GuardCheck]:
         """Checked tokens through all layers; what is said after those that are asked for."""
-        check = GuardCheck(self.engine.guards, self.taken)
+        check = GuardCheck(self.engine.guards, self.length)
         for period, stream in enumerate(self.half_layers(ids)):
             check.look(period, stream)
-        self.taken += len(ids)
         said = np.full(len(ids), NOT_ASKED, dtype=np.int32)
         places = np.flatnonzero(asked)
         if len(places):
