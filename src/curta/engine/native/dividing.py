@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 
@@ -101,14 +102,14 @@ class Divider:
         return self.finished(case, work)
 
     def root(self, case: Case, work: Routine) -> Sum | None:
-        counts: dict[Sum, int] = {}
+        counts: Counter[Sum] = Counter()
         for value in self.pool.reachable(work.sums()):
             match self.pool.entries[value].definition:
                 case Product(asked) | Steps(asked):
                     number = self.number_behind(case, asked.without_constant)
                     if number is not None:
-                        counts[number] = counts.get(number, 0) + 1
-        for number, count in sorted(counts.items(), key=lambda item: -item[1]):
+                        counts[number] += 1
+        for number, count in counts.most_common():
             if count < FEWEST_FOR_ROOT:
                 break
             low, high = case.range(number)

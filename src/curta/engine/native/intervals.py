@@ -8,6 +8,7 @@ extremes are at bends and ends. And what is known of the sum itself is known.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 
 from curta.compiler.numbers import MANTISSA_BITS, Number, divided, power_of_two, simplify
@@ -147,11 +148,8 @@ class Intervals:
 
     def numbers(self, total: Sum) -> list[Sum]:
         """The numbers that several terms are functions of; the last are computed from the first."""
-        found: dict[Sum, int] = {}
-        for value, _ in total.terms:
-            curve = self.pool.curve(value)
-            if curve is not None:
-                found[curve.number] = found.get(curve.number, 0) + 1
+        curves = [c for value, _ in total.terms if (c := self.pool.curve(value)) is not None]
+        found = Counter(curve.number for curve in curves)
         several = [n for n, count in found.items() if count > 1 or total.proportion(n)]
         return several[-MOST_NUMBERS:]
 
