@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Cut
@@ -59,14 +58,6 @@ from curta.engine.native.values import (
 MOST_TOKENS = 16
 """Tokens of one instruction that are followed."""
 Signature = tuple[tuple[ValueId, Sum], ...]
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """The classes of tokens behind which a place begins, and what is known behind them."""
-
-    classes: frozenset[int]
-    case: Case
 
 
 @dataclass(frozen=True)
@@ -126,7 +117,7 @@ class Places:
         self.low, self.high = follower.promised.range(self.query)
         self.place = self.pool.value(Parameter("place", self.low, self.high), 0)
         self.taken = self.taken_in()
-        self.arrival = self.arriving()
+        self.ending, self.arrived = self.arriving()
         self.filed = {
             act.rows for acts, _ in self.taken for _, act in acts if isinstance(act, Filing)
         }
@@ -160,8 +151,10 @@ class Places:
         acts = without_repetitions(self.pool, [acts for acts, _ in taken])
         return list(zip(acts, (case for _, case in taken), strict=True))
 
-    def arriving(self) -> Arrival:
-        """After all tokens that move the place, the rest of a step has to be the same."""
+    def arriving(self) -> tuple[list[int], Case]:
+        """The classes of tokens behind which a place begins, and what is known behind them: the
+        rest of a step has to be the same after all tokens that move the place.
+        """
         signatures = [self.signature(case) for _, case in self.taken]
         moving = {
             signature
@@ -173,7 +166,7 @@ class Places:
         signature = moving.pop()
         classes = [number for number, own in enumerate(signatures) if own == signature]
         known = common([self.taken[number][1] for number in classes], signature)
-        return Arrival(frozenset(classes), Case(self.pool, known))
+        return classes, Case(self.pool, known)
 
     def signature(self, case: Case) -> Signature:
         """What the rest of the step reads of the token."""
@@ -248,33 +241,32 @@ class Places:
 
     def selectors(self) -> list[Number]:
         """What the selector can be."""
-        case = self.arrival.case
+        case = self.arrived
         if self.selecting is not None:
             case = case.under(case.facts.with_hit(self.selecting))
         on = case.value(self.selector)
         low, high = case.range(on)
-        steps = [self.pool.entries[value].definition for value, _ in on.without_constant.terms]
-        if len(steps) == 1 and isinstance(steps[0], Steps):
-            scale = on.without_constant.terms[0][1]
-            levels = accumulate((height for _, height in steps[0].jumps), initial=0)
+        terms = on.without_constant.terms
+        if len(terms) == 1 and isinstance(self.pool.definition(terms[0][0]), Steps):
+            value, scale = terms[0]
+            _, levels = self.pool.levels(value)
             found = {simplify(level * scale + on.added) for level in levels}
-            return sorted(value for value in found if low <= value <= high)
+            return sorted(number for number in found if low <= number <= high)
         unit = Fraction(power_of_two(self.pool.step(on)))
         return [simplify(low + unit * n) for n in range(int((high - low) / unit) + 1)]
 
     def beginning(self, value: Number) -> Moment:
         """A place whose selector is this, once the token before it is taken in."""
-        arrived = self.arrival.case
-        facts = arrived.facts
+        facts = self.arrived.facts
         rest = self.query.plus(Sum(((self.counter, 1),)), -self.sign)
-        counted = sum_of([(self.place, self.sign), (arrived.sum(rest), -self.sign)])
+        counted = sum_of([(self.place, self.sign), (self.arrived.sum(rest), -self.sign)])
         facts = self.with_fields(replace(facts, equal=facts.equal | {self.counter: counted}))
         selector = Exact(self.pool, facts).value(self.selector)
         facts = replace(facts, equal=facts.equal | {self.selector: constant(value)})
         if selector.constant is None:
             facts = facts.with_bound(selector.without_constant, value, value)
         case = Exact(self.pool, facts)
-        return Moment(0, case, (arrived,), counted)
+        return Moment(0, case, (self.arrived,), counted)
 
     def with_fields(self, facts: Facts) -> Facts:
         """The same, with what is looked up under the place as fields."""

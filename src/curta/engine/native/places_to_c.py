@@ -81,7 +81,7 @@ class PlacesWriter(CodeWriter):
             *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
             "    switch (class_of[token]) {",
         ]
-        for number in sorted(places.arrival.classes):
+        for number in places.ending:
             lines += [f"    case {number + 1}: {{ digit = place_of[token];"]
             scope = Scope()
             acts, after = places.taken[number]
@@ -218,7 +218,7 @@ class PlacesWriter(CodeWriter):
 
     def take_in(self, moment: Moment, number: int, scope: Scope) -> list[str]:
         places, acts, still = self.places, Acts(), set[ValueId]()
-        arrives = number in places.arrival.classes
+        arrives = number in places.ending
         for event in places.routine.events[: places.border]:
             found, moment = places.follow(moment, event, still, guarded=not arrives)
             acts += found

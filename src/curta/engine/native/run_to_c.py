@@ -77,7 +77,7 @@ class RunWriter(CodeWriter):
         names = [name for value, name, _ in places.tables if value == places.selector]
         return {
             "classes": places.classes,
-            "ending": sorted(places.arrival.classes),
+            "ending": places.ending,
             "selector": list(places.fields).index(names[0]),
         }
 
