@@ -69,7 +69,7 @@ def long_prompt(program: GalleryProgram) -> list[str]:
 def generate(engine: Native, prompt: np.ndarray, count: int) -> tuple[float, float]:
     """(seconds, bytes of state per token) of generating `count` tokens."""
     session = engine.session()
-    following = int(session.feed_many(prompt)[-1])
+    following = session.take(prompt)
     said, started = 0, time.perf_counter()
     while said < count:
         chunk = session.generate(following, min(CHUNK, count - said))

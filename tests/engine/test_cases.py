@@ -24,7 +24,6 @@ from curta.engine.native.values import (
     Sum,
     ValueId,
     constant,
-    scaled,
 )
 from tests.support.slow import draws
 
@@ -172,7 +171,7 @@ def test_every_number_is_in_one_piece(
     on = known.sum(data.draw(st.sampled_from(totals))).without_constant
     if not on.terms:
         return
-    pieces = places_of(known, scaled(on, 1))
+    pieces = places_of(known, on.scaled(1))
     assert [ends[0] for ends in pieces] == sorted({ends[0] for ends in pieces})
     for place, (start, end) in enumerate(pieces):
         behind = pieces[place + 1][0] if place + 1 < len(pieces) else None

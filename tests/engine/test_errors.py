@@ -268,11 +268,18 @@ def test_a_session_that_was_stopped_stays_stopped(level: Level) -> None:
             session.feed(token)
 
 
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_sequence_that_is_read_stops_where_one_that_is_fed_does(level: Level) -> None:
+    engine = load(model(), level)
+    fed, said = engine.session(), list[int]()
+    blocks = engine.session().read(np.ones(6, np.int32), np.ones(6, np.bool_))
+    with pytest.raises(RegionError, match="position 4: count is 5"):
+        said.extend(token for block in blocks for token in block.tolist())
+    assert said == [fed.feed(1) for _ in range(4)]
+
+
 def test_blocks_of_tokens_are_checked_too() -> None:
     session = load(model(), "native").session()
-    for tokens in ([0, 2], [0, -1], ["low"], [0.5]):
-        with pytest.raises(TokenError):
-            session.feed_many(tokens)  # type: ignore[attr-defined]
     with pytest.raises(TokenError):
         session.generate(2, 3)  # type: ignore[attr-defined]
     with pytest.raises(RegionError):

@@ -118,7 +118,7 @@ def test_sessions_and_blocks_say_what_native_code_says(name: str, backend: Backe
     blocks, parts = engine.session(), []
     for start in range(0, len(ids), 7):
         block = slice(start, start + 7)
-        parts.append(blocks.feed_block(ids[block], asked[block])[0])
+        parts += blocks.read(ids[block], asked[block])
     assert np.concatenate(parts).tolist() == expected
 
 

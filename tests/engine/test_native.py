@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from curta.compiler import Graph, Model, compile
@@ -136,7 +137,7 @@ def test_a_closed_sequence_is_refused() -> None:
     for use in (
         lambda: session.feed(0),
         lambda: session.generate(0, 3),
-        lambda: session.feed_many([0]),
+        lambda: session.take(np.array([0])),
         lambda: session.bytes,
     ):
         with pytest.raises(UserError, match="this sequence was closed"):

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, note, settings
 from hypothesis import strategies as st
@@ -142,7 +143,7 @@ def test_prompts_that_continue_what_was_said() -> None:
     model = compile(adder(), 512)
     general, cases = (Native(model, specialise=s).session() for s in (False, True))
     for prompt, count in [([3, 4], 50), ([5, 2], 30), ([2], 1), ([14], 2), ([3, 9, 3], 60)]:
-        following = [int(session.feed_many(prompt)[-1]) for session in (general, cases)]
+        following = [session.take(np.array(prompt)) for session in (general, cases)]
         assert following[0] == following[1]
         said = [
             s.generate(f, count).tolist() for s, f in zip((general, cases), following, strict=True)
@@ -153,10 +154,10 @@ def test_prompts_that_continue_what_was_said() -> None:
 def test_generating_in_pieces() -> None:
     model = compile(adder(), 512)
     whole = Native(model).session()
-    following = int(whole.feed_many([3, 4, 5])[-1])
+    following = whole.take(np.array([3, 4, 5]))
     expected = whole.generate(following, 100).tolist()
     session = Native(model).session()
-    token = int(session.feed_many([3, 4, 5])[-1])
+    token = session.take(np.array([3, 4, 5]))
     said: list[int] = []
     for count in (1, 2, 3, 5, 8, 13, 21, 30, 17):
         piece = session.generate(token, count).tolist()

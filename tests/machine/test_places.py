@@ -141,9 +141,9 @@ def test_a_program_of_many_kinds(
     workshop = now.engine.workshop  # type: ignore[union-attr]
     for program, code in list(workshop.codes.items()):
         wrong = tuple(
-            replace(place, fields=tuple(n + 1 for n in place.fields)) for place in code.places
+            replace(place, fields=tuple(n + 1 for n in place.fields)) for place in code.made.places
         )
-        workshop.codes[program] = replace(code, made={**code.made, "places": wrong})
+        workshop.codes[program] = replace(code, made=replace(code.made, places=wrong))
     workshop.latest = workshop.parted = None
     monkeypatch.setattr(hot, "SAMPLED_NOW", 1 << 30)
     monkeypatch.setattr(NativeSession, "generate", PLAIN)

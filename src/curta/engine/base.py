@@ -64,10 +64,16 @@ class Session(ABC):
 
     def take(self, tokens: Ids) -> int:
         """Take several checked tokens; what the model says after the last of them."""
-        said = NOT_ASKED
+        asked = np.arange(len(tokens)) == len(tokens) - 1
+        blocks = [np.array([NOT_ASKED]), *self.read(tokens, asked)]
+        return int(blocks[-1][-1])
+
+    def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
+        """Take several checked tokens: what the model says after each of them, where it is asked,
+        some at a time. One that breaks a promise is an error, after what was said before it.
+        """
         for token in tokens.tolist():
-            said = self.feed(token)
-        return said
+            yield np.array([self.feed(token)], dtype=np.int32)
 
     def generate(self, first: int, count: int) -> Ids:
         """`first`, and what the model says after it: `count` tokens, fewer after a stop token."""
@@ -119,12 +125,8 @@ class Engine(ABC):
         """A new, empty sequence."""
 
     def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        """What is said after every position of a sequence that is known, where it is asked; some
-        positions at a time. See engine.replay.
-        """
-        session = self.session()
-        for token in ids.tolist():
-            yield np.array([session.feed(token)], dtype=np.int32)
+        """A new sequence is read that is known: see engine.replay."""
+        return self.session().read(ids, asked)
 
     @property
     def max_tokens(self) -> int:

@@ -14,15 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from curta.compiler.model import Model
-from curta.engine.base import (
-    NOT_ASKED,
-    Engine,
-    Ids,
-    Mask,
-    Residuals,
-    Session,
-    broken_promise,
-)
+from curta.engine.base import NOT_ASKED, Engine, Ids, Mask, Residuals, Session, broken_promise
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,19 +96,11 @@ class BlockEngine(Engine):
         check.finish()
         return np.stack(streams, axis=1)
 
-    def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        yield from self.session().read(ids, asked)
-
 
 class BlockSession(Session):
     """One sequence in progress; one token is a block of one."""
 
     engine: BlockEngine
-
-    def __init__(self, engine: BlockEngine) -> None:
-        super().__init__(engine)
-        self.taken = 0
-        """How many tokens have gone through all layers."""
 
     @abstractmethod
     def half_layers(self, ids: Ids) -> Iterator[Residuals]:
@@ -133,19 +117,12 @@ class BlockSession(Session):
         check.finish()
         return int(said[0])
 
-    def take(self, tokens: Ids) -> int:
-        asked = np.arange(len(tokens)) == len(tokens) - 1
-        blocks = list(self.read(tokens, asked))
-        return int(blocks[-1][-1]) if blocks else NOT_ASKED
-
-    def read(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        """Take checked tokens, block by block: what the model says after those that are asked for,
-        up to one that breaks a promise, which is an error.
-        """
-        with self.taking(len(ids)):
-            for start in range(0, len(ids), self.engine.block):
+    def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
+        """Block by block."""
+        with self.taking(len(tokens)):
+            for start in range(0, len(tokens), self.engine.block):
                 block = slice(start, start + self.engine.block)
-                said, check = self.feed_block(ids[block], asked[block])
+                said, check = self.feed_block(tokens[block], asked[block])
                 said = said[: check.kept(len(said))]
                 self.length += len(said)
                 yield said
@@ -153,10 +130,9 @@ class BlockSession(Session):
 
     def feed_block(self, ids: Ids, asked: Mask) -> tuple[Ids, GuardCheck]:
         """Checked tokens through all layers; what is said after those that are asked for."""
-        check = GuardCheck(self.engine.guards, self.taken)
+        check = GuardCheck(self.engine.guards, self.length)
         for period, stream in enumerate(self.half_layers(ids)):
             check.look(period, stream)
-        self.taken += len(ids)
         said = np.full(len(ids), NOT_ASKED, dtype=np.int32)
         places = np.flatnonzero(asked)
         if len(places):

@@ -40,8 +40,18 @@ LONGEST = 10
 ENOUGH = 0.99
 """The part of a chunk that code for places should say."""
 Numbers = npt.NDArray[np.int64]
-Made = dict[str, Any]
-"""The library's name, the places that it has code for, and how much of a chunk is enough."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """Compiled code, as it is kept."""
+
+    library: str
+    """The name of its file."""
+    places: tuple[Place, ...]
+    """Those that it has code for."""
+    enough: float = ENOUGH
+    """The part of a chunk that it should say; less where nothing more was found to be made."""
 
 
 @dataclass
@@ -72,9 +82,8 @@ class Request:
     """By which what is made is kept."""
     program: str
     sample: Sample
-    numbers: Numbers
     fields: Numbers
-    """The places of the sample, and the fields that they have."""
+    """Of the places of the sample."""
     known: tuple[Place, ...]
     """Places that there is code for."""
     most_places: int
@@ -172,7 +181,7 @@ def code_key(key: str, program: str) -> str | None:
 
 def keep_made(key: str, program: str, made: Made) -> None:
     """For the next run that begins with the same prompt."""
-    content = {**made, "places": [as_json(place) for place in made["places"]]}
+    content = {**vars(made), "places": [as_json(place) for place in made.places]}
     HOT.keep(code_key(key, program), json.dumps(content).encode())
 
 
@@ -180,8 +189,8 @@ def read_made(key: str, program: str) -> Made | None:
     kept = HOT.read(code_key(key, program))
     if kept is None:
         return None
-    made: Made = json.loads(kept)
-    return {**made, "places": tuple(place_of(one) for one in made["places"])}
+    found = json.loads(kept)
+    return Made(**{**found, "places": tuple(map(place_of, found["places"]))})
 
 
 def as_json(one: Place) -> list[Any]:
@@ -203,7 +212,7 @@ def make(request: Request) -> Made | None:
     if places == request.known:
         return None
     path = build_library(program_to_c(kit, places), name="places", flags=FLAGS)
-    made = {"library": path.name, "places": places, "enough": ENOUGH}
+    made = Made(path.name, places)
     keep_made(request.key, request.program, made)
     return made
 
@@ -211,7 +220,7 @@ def make(request: Request) -> Made | None:
 def places_of(request: Request, kit: Kit) -> list[Place]:
     """The places that are hot in a sample, the hottest first."""
     rows = (tuple(row) for row in request.fields.tolist())
-    fields = dict(zip(request.numbers.tolist(), rows, strict=True))
+    fields = dict(zip(request.sample.numbers.tolist(), rows, strict=True))
     counts = Counts(kit)
     for tokens, places in zip(request.sample.tokens, request.sample.places, strict=True):
         counts.add(tokens, places)

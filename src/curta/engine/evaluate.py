@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
+from collections.abc import Iterator
 from typing import ClassVar
 
-from curta.compiler.graph import Graph
+from curta.compiler.graph import Family, Graph
 from curta.compiler.model import Model
 from curta.compiler.nodes import (
     Assume,
@@ -120,18 +121,13 @@ class GraphSession:
 
     def _choose(self) -> int:
         """The best token: `when` first, then the score, then the order of declaration."""
-        best: tuple[Number, Number, int] | None = None
-        for family in self.graph.families:
-            linear, square, base = (
-                self.values[i] for i in (family.linear, family.square, family.base)
-            )
-            when = 0 if family.when is None else self.values[family.when]
-            for digit, token in enumerate(family.tokens):
-                score = (when, base + digit * linear - digit * digit * square, -token)
-                if best is None or score > best:
-                    best = score
-        assert best is not None
-        return -best[2]
+        return -max(score for family in self.graph.families for score in self._scores(family))[2]
+
+    def _scores(self, family: Family) -> Iterator[tuple[Number, Number, int]]:
+        linear, square, base = (self.values[i] for i in (family.linear, family.square, family.base))
+        when = 0 if family.when is None else self.values[family.when]
+        for digit, token in enumerate(family.tokens):
+            yield when, base + digit * linear - digit * digit * square, -token
 
 
 class Memory:

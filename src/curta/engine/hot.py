@@ -19,7 +19,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from curta.engine import builds
 from curta.engine.base import Ids
 from curta.engine.builds import ENOUGH, Made, Numbers, Request, Sample
 from curta.engine.model_cache import SOURCES
-from curta.engine.native.kit import Kit, Place
+from curta.engine.native.kit import Kit
 from curta.engine.toolchain import LIBRARIES
 from curta.errors import CurtaError
 from curta.settings import read_settings
@@ -36,7 +36,7 @@ from curta.store import key_of, sources_digest
 if TYPE_CHECKING:
     import subprocess
 
-    from curta.engine.native_level import Native, NativeSession
+    from curta.engine.native_level import Native
 
 COLD = 40_000_000
 """Tokens that a run says before it is worth a compiler's time."""
@@ -55,8 +55,6 @@ FEW = 8
 """Tokens that are quicker to look at one by one."""
 SCATTER = 7919
 """So that samples are taken in all parts of chunks."""
-KEPT_BACK = ("workshop", "session", "now", "is_attached")
-"""Of a sequence on its way; all else goes on in the next."""
 
 
 @dataclass(frozen=True)
@@ -67,37 +65,11 @@ class Code:
     library: ctypes.CDLL
     pointer: int
 
-    @property
-    def places(self) -> tuple[Place, ...]:
-        found: tuple[Place, ...] = self.made["places"]
-        return found
-
-    @property
-    def enough(self) -> float:
-        """The part of a chunk that it should say; less where nothing more was found to be made."""
-        return float(self.made["enough"])
-
     @cached_property
-    def numbers(self) -> Numbers:
-        return np.array([place.number for place in self.places], dtype=np.int64)
-
-    @cached_property
-    def fields(self) -> Numbers:
-        return np.array([place.fields for place in self.places], dtype=np.int64)
-
-
-@dataclass(frozen=True)
-class Parted:
-    """What a sequence that was closed leaves to the next, if it has the same fields."""
-
-    state: dict[str, Any]
-    numbers: Numbers
-    fields: Numbers
-
-    def stop(self) -> None:
-        process = self.state["process"]
-        if process is not None:
-            stop(process)
+    def fields(self) -> tuple[Numbers, Numbers]:
+        """The numbers of its places, and the fields that they have to have."""
+        numbers = np.array([place.number for place in self.made.places], dtype=np.int64)
+        return numbers, np.array([place.fields for place in self.made.places], dtype=np.int64)
 
 
 class Workshop:
@@ -106,7 +78,8 @@ class Workshop:
     def __init__(self, engine: Native) -> None:
         self.engine = engine
         self.codes: dict[str, Code] = {}
-        self.parted: Parted | None = None
+        self.parted: Warming | None = None
+        """What the sequence that was closed last leaves to the next."""
         self.latest: Code | None = None
         """What was used last: a chapter of a run begins with another prompt than the one before."""
 
@@ -114,6 +87,20 @@ class Workshop:
     def key(self) -> str:
         """By which what is made is kept; none if curta was changed meanwhile."""
         return key_of(sources_digest(*SOURCES), self.engine.library.source.encode()) or ""
+
+    def begin(self, state: int, prompt: Ids, program: str) -> Warming:
+        """A sequence on its way, or the one before, if it goes on with the same program; that is
+        called by the prompt, if it has no name yet.
+        """
+        new = Warming(self, state, program or hashlib.sha256(prompt.tobytes()).hexdigest())
+        parted, self.parted = self.parted, None
+        if parted is None:
+            return new
+        if parted.program == new.program and new.has(parted.fields):
+            parted.state, parted.now, parted.is_attached = state, new.now, False
+            return parted
+        parted.stop()
+        return new
 
     @cached_property
     def class_of(self) -> Numbers:
@@ -130,7 +117,7 @@ class Workshop:
         return self.codes.get(program)
 
     def load(self, program: str, made: Made) -> Code:
-        library = ctypes.CDLL(str(LIBRARIES.folder / made["library"]))
+        library = ctypes.CDLL(str(LIBRARIES.folder / made.library))
         pointer = ctypes.cast(library.curta_places, ctypes.c_void_p).value
         assert pointer is not None
         self.codes[program] = code = Code(made, library, pointer)
@@ -140,7 +127,7 @@ class Workshop:
         """The same code, of which it is known that looking for more is no use while it says so much
         of a chunk.
         """
-        made = {**code.made, "enough": min(code.enough, share - LESS)}
+        made = replace(code.made, enough=min(code.made.enough, share - LESS))
         builds.keep_made(self.key, program, made)
         self.codes[program] = code = replace(code, made=made)
         return code
@@ -149,10 +136,10 @@ class Workshop:
 class Warming:
     """One sequence on its way to code that knows its program."""
 
-    def __init__(self, workshop: Workshop, session: NativeSession, prompt: Ids) -> None:
-        self.workshop, self.session = workshop, session
+    def __init__(self, workshop: Workshop, state: int, program: str) -> None:
+        self.workshop, self.library, self.state = workshop, workshop.engine.library, state
         self.now = read_settings().places == "now"
-        self.program = session.goes_on or hashlib.sha256(prompt.tobytes()).hexdigest()
+        self.program = program
         """What the run began with."""
         self.sample = Sample()
         self.builds = self.length = 0
@@ -160,20 +147,15 @@ class Warming:
         """How many tokens it has to have said before it is worth a compiler's time."""
         self.share = 0.0
         """The part of the latest chunk that code for places said."""
-        self.is_attached = self.is_sampled = False
+        self.is_attached = False
         self.process: subprocess.Popen[bytes] | None = None
         self.code = workshop.latest
         self.has_looked = False
         """Whether there is anything for this program: short runs do not look."""
         self.missing = self.wanted if self.code is None else 0
         """Tokens to be looked at before code is made."""
-        parted, workshop.parted = workshop.parted, None
-        if parted is not None:
-            same = parted.state["program"] == self.program
-            if same and np.array_equal(self.fields_of(parted.numbers), parted.fields):
-                self.__dict__.update(parted.state)
-            else:
-                parted.stop()
+        self.fields: tuple[Numbers, Numbers]
+        """Places that were sampled, and their fields, once the sequence is closed."""
 
     # -- a chunk of tokens ----------------------------------------------------------------------
 
@@ -184,15 +166,19 @@ class Warming:
         self.attach()
         if self.wants_sample:
             length = self.follow(first, said)
-        else:
-            before = self.placed
-            length = self.generated(first, said)
-            if length >= WINDOW:
-                self.share = (self.placed - before) / length
-                if self.share < (ENOUGH if self.code is None else self.code.enough):
-                    self.missing = self.missing or self.wanted
+            self.length += length
+            if not self.missing:
+                self.build()
+            return length
+        before = self.placed
+        length = self.generated(first, said)
         self.length += length
-        self.advance()
+        if length >= WINDOW:
+            self.share = (self.placed - before) / length
+            if self.share < (ENOUGH if self.code is None else self.code.made.enough):
+                self.missing = self.missing or self.wanted
+        if self.process is not None:
+            self.collect(self.process)
         return length
 
     def look(self) -> None:
@@ -204,8 +190,7 @@ class Warming:
             self.code, self.is_attached, self.missing = found, False, 0
 
     def generated(self, first: int, said: Ids) -> int:
-        library, state = self.session.library, self.session.state
-        return int(library.generate(state, first, said.ctypes.data, len(said)))
+        return int(self.library.generate(self.state, first, said.ctypes.data, len(said)))
 
     @property
     def wants_sample(self) -> bool:
@@ -232,64 +217,58 @@ class Warming:
     def looked_at(self, said: Ids) -> int:
         """What follows the first of these tokens, and where the run is at each of them."""
         places = np.full(len(said), -1, dtype=np.int64)
-        library, state = self.session.library, self.session.state
-        given = state, int(said[0]), said.ctypes.data, places.ctypes.data, len(said)
-        length = int(library.follow(*given))
+        given = self.state, int(said[0]), said.ctypes.data, places.ctypes.data, len(said)
+        length = int(self.library.follow(*given))
         self.sample.add(said[1:length], places[1:length])
         self.missing = max(0, self.missing - length)
-        self.is_sampled = not self.missing
         return length
 
     # -- code -----------------------------------------------------------------------------------
 
-    def advance(self) -> None:
-        """Have code made once there are samples enough, and use it when it is there."""
-        if self.process is not None:
-            ended = self.process.poll()
-            if ended is not None:
-                self.process = None
-            if ended == 0:
-                self.arrived(builds.read_made(self.workshop.key, self.program))
-            elif ended == builds.NOTHING_TO_ADD:
-                self.arrived(None)
-        elif self.is_sampled:
-            self.is_sampled = False
-            self.builds += 1
-            self.next = MORE * self.length
-            if self.now:
-                with suppress(CurtaError):
-                    self.arrived(builds.make(self.request))
-            else:
-                self.process = builds.begin(self.request)
-                atexit.register(stop, self.process)
+    def build(self) -> None:
+        """Have code made of the samples."""
+        self.builds += 1
+        self.next = MORE * self.length
+        if self.now:
+            with suppress(CurtaError):
+                self.arrived(builds.make(self.request))
+        else:
+            self.process = builds.begin(self.request)
+            atexit.register(stop, self.process)
+
+    def collect(self, process: subprocess.Popen[bytes]) -> None:
+        """Use code that another process makes, when it is there."""
+        ended = process.poll()
+        if ended is not None:
+            self.process = None
+        if ended == 0:
+            self.arrived(builds.read_made(self.workshop.key, self.program))
+        elif ended == builds.NOTHING_TO_ADD:
+            self.arrived(None)
 
     @property
     def request(self) -> Request:
-        numbers = self.sample.numbers
-        known = () if self.code is None else self.code.places
-        fields = self.fields_of(numbers)
-        source, key = self.session.library.source, self.workshop.key
-        most = builds.MOST_PLACES
-        return Request(source, key, self.program, self.sample, numbers, fields, known, most)
+        known = () if self.code is None else self.code.made.places
+        fields = self.fields_of(self.sample.numbers)
+        source, key, most = self.library.source, self.workshop.key, builds.MOST_PLACES
+        return Request(source, key, self.program, self.sample, fields, known, most)
 
     def arrived(self, made: Made | None) -> None:
         if made is not None:
             with suppress(OSError, KeyError):
-                self.take_over(self.workshop.load(self.program, made))
+                self.code = self.workshop.load(self.program, made)
+                self.is_attached = False
         elif self.code is not None:
             self.code = self.workshop.complete(self.program, self.code, self.share)
-
-    def take_over(self, code: Code) -> None:
-        self.code, self.is_attached = code, False
 
     def attach(self) -> None:
         """Go on in code for places, if they are what they are in this sequence."""
         if self.is_attached or self.code is None:
             return
         self.is_attached = True
-        if np.array_equal(self.fields_of(self.code.numbers), self.code.fields):
+        if self.has(self.code.fields):
             self.workshop.latest = self.code
-            self.session.library.set_places(self.session.state, self.code.pointer)
+            self.library.set_places(self.state, self.code.pointer)
         else:
             self.code, self.missing = None, self.wanted
 
@@ -299,18 +278,21 @@ class Warming:
             return
         classes = self.workshop.class_of
         if min(classes[t] for t in tokens) < 0 if len(tokens) < FEW else classes[tokens].min() < 0:
-            self.session.library.set_places(self.session.state, None)
+            self.library.set_places(self.state, None)
             self.is_attached = False
 
     def fields_of(self, numbers: Numbers) -> Numbers:
-        library = self.session.library
-        found = np.zeros((len(numbers), library.field_count), dtype=np.int64)
-        library.fields(self.session.state, numbers.ctypes.data, len(numbers), found.ctypes.data)
+        found = np.zeros((len(numbers), self.library.field_count), dtype=np.int64)
+        self.library.fields(self.state, numbers.ctypes.data, len(numbers), found.ctypes.data)
         return found
+
+    def has(self, fields: tuple[Numbers, Numbers]) -> bool:
+        """Whether places have these fields here."""
+        return np.array_equal(self.fields_of(fields[0]), fields[1])
 
     @property
     def placed(self) -> int:
-        return int(self.session.library.placed(self.session.state))
+        return int(self.library.placed(self.state))
 
     def close(self, python_ends: Callable[[], bool] = sys.is_finalizing) -> None:
         """Leave what is on its way to the next sequence: another chapter of the run, perhaps. There
@@ -319,10 +301,14 @@ class Warming:
         if python_ends():
             return
         numbers = self.sample.numbers
-        state = {name: one for name, one in self.__dict__.items() if name not in KEPT_BACK}
+        self.fields = numbers, self.fields_of(numbers)
         if self.workshop.parted is not None:
             self.workshop.parted.stop()
-        self.workshop.parted = Parted(state, numbers, self.fields_of(numbers))
+        self.workshop.parted = self
+
+    def stop(self) -> None:
+        if self.process is not None:
+            stop(self.process)
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:

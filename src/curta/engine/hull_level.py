@@ -91,7 +91,7 @@ class HullSession(BlockSession):
     def embed(self, tokens: Ids) -> Matrix:
         weights = self.engine.model.weights
         modulus, power = weights["position.modulus"], weights["position.power"]
-        positions = np.arange(self.taken, self.taken + len(tokens))[:, None]
+        positions = np.arange(self.length, self.length + len(tokens))[:, None]
         digits = positions // weights["position.divisor"]
         digits = np.where(modulus > 0, digits % np.maximum(modulus, 1), digits)
         features = (digits - weights["position.offset"]) ** power

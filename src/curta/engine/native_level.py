@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from ctypes import c_int32, c_int64, c_void_p
 from functools import cached_property
 from pathlib import Path
@@ -14,7 +14,7 @@ import numpy as np
 
 from curta.compiler.model import Model
 from curta.compiler.numbers import power_of_two
-from curta.engine.base import Engine, Ids, Residuals, Session, broken_promise
+from curta.engine.base import Engine, Ids, Mask, Residuals, Session, broken_promise
 from curta.engine.model_cache import cached_source
 from curta.engine.toolchain import Signatures, build_library, load_functions
 from curta.errors import RegionError, UserError
@@ -132,8 +132,9 @@ class NativeSession(Session):
 
         An interruption while that is done in `__del__` would go unnoticed.
         """
-        if self.warming is not None:
-            self.warming.close()
+        warming, self.warming = self.warming, None
+        if warming is not None:
+            warming.close()
         state, self._state = self._state, None
         if state:
             self.library.destroy(state)
@@ -168,17 +169,15 @@ class NativeSession(Session):
         """How many tokens were said by code that knows the program."""
         return 0 if self.warming is None else self.warming.placed
 
-    def feed_many(self, tokens: Sequence[int] | Ids) -> Ids:
-        """What the model says after each of the tokens that come next."""
-        return self.feed_checked(self.engine.check_ids(tokens))
-
-    def feed_checked(self, tokens: Ids) -> Ids:
-        """The same for ids that are in the vocabulary: the generated code looks no more."""
-        given, said = self._given(tokens), np.empty(len(tokens), dtype=np.int32)
-        taken = self.library.feed(self.state, given.ctypes.data, len(given), said.ctypes.data)
-        self.length += taken
-        self.check()
-        return said
+    def read(self, tokens: Ids, asked: Mask) -> Generator[Ids, None, None]:
+        """Chunk by chunk, and whether it is asked or not."""
+        for start in range(0, len(tokens), self.engine.chunk):
+            given = self._given(tokens[start : start + self.engine.chunk])
+            said = np.empty_like(given)
+            taken = self.library.feed(self.state, given.ctypes.data, len(given), said.ctypes.data)
+            self.length += taken
+            yield said[:taken]
+            self.check()
 
     def take(self, tokens: Ids) -> int:
         """Take ids that are in the vocabulary; what the model says after the last of them."""
@@ -188,9 +187,7 @@ class NativeSession(Session):
         self.length += self.library.take(self.state, given.ctypes.data, len(given), pointer)
         self.check()
         if begins and (workshop := self.engine.workshop) is not None:
-            from curta.engine.hot import Warming
-
-            self.warming = Warming(workshop, self, given)
+            self.warming = workshop.begin(self.state, given, self.goes_on)
         return said.value
 
     def _given(self, tokens: Ids) -> Ids:

@@ -17,7 +17,6 @@ operation, no reassociation. Exactness proofs elsewhere depend on these flags.
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import importlib.util
 import os
 import shlex
@@ -31,7 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from curta.errors import CompilerNotFoundError, ToolchainError
 from curta.settings import Settings, read_settings
-from curta.store import Shelf
+from curta.store import Shelf, key_of
 
 if TYPE_CHECKING:
     import subprocess
@@ -212,14 +211,10 @@ def _file_identity(path: str) -> str:
     return f"{real_path}:{status.st_mtime_ns}:{status.st_size}"
 
 
-def _key(source: str, flags: tuple[str, ...], compiler: Compiler) -> str:
+def _key(source: str, flags: tuple[str, ...], compiler: Compiler) -> str | None:
     machine = os.uname().machine if hasattr(os, "uname") else str(sys.maxsize)
-    parts = (source, *BASE_FLAGS, *flags, *compiler.command, compiler.identity, machine)
-    digest = hashlib.sha256()
-    for part in (sys.platform, *parts):
-        encoded = part.encode()
-        digest.update(len(encoded).to_bytes(8, "little") + encoded)
-    return digest.hexdigest()[:24]
+    parts = (sys.platform, machine, source, *BASE_FLAGS, *flags, *compiler.command)
+    return key_of(compiler.identity.encode(), *(part.encode() for part in parts))
 
 
 def _compile(source: str, flags: tuple[str, ...], compiler: Compiler, key: str) -> Path:

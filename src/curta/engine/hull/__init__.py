@@ -19,13 +19,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from curta.engine.hull.cache import (
-    Backend,
-    FoundMany,
-    HullCache,
-    HullCache3D,
-    TopKCache,
-)
+from curta.engine.hull.cache import Backend, FoundMany, HullCache, HullCache3D, TopKCache
 from curta.engine.hull.reference import Attended, AttendedMany, Found, Ties
 from curta.errors import UserError
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
 
 import torch
 from torch import Tensor, nn
@@ -22,12 +21,7 @@ from torch.nn import functional
 
 from curta.engine.hull.cache import Backend
 from curta.engine.hull.reference import Ties
-from curta.engine.hull.torch_attention import (
-    AttentionOptions,
-    CausalAttention,
-    HullAttention,
-    Mode,
-)
+from curta.engine.hull.torch_attention import AttentionOptions, CausalAttention, HullAttention, Mode
 from curta.errors import HullError
 
 
@@ -122,12 +116,7 @@ class Attached:
         self._check_attached()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.detach()
 
     def _check_attached(self) -> None:

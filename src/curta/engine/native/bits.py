@@ -24,7 +24,6 @@ from curta.engine.native.values import (
     Steps,
     Sum,
     ValueId,
-    proportion,
 )
 
 MOST_BITS = 4
@@ -137,7 +136,7 @@ def put_together(
     for number, members in by_number.items():
         found = [(c * power_of_two(pool.entries[v].step), bits) for v, c, bits in members]
         left = total.plus(Sum(tuple((v, c) for v, c, _ in members)), -1)
-        slope = proportion(left, number)
+        slope = left.proportion(number)
         if slope:
             whole = slope * power_of_two(pool.step(number))
             size = found[0][1].size

@@ -33,13 +33,11 @@ from curta.engine.native.values import (
     Held,
     Pool,
     Product,
+    Rises,
     Steps,
     Sum,
     ValueId,
     constant,
-    direction,
-    proportion,
-    scaled,
 )
 
 place_of = itemgetter(0)
@@ -67,7 +65,7 @@ class Facts:
 
     def with_bound(self, total: Sum, low: Number, high: Number) -> Facts:
         """The same, and total (without constant) is in low..high."""
-        scale, unit = direction(total)
+        scale, unit = total.direction
         ends = sorted((divided(low, scale), divided(high, scale)))
         known = self.bounds.get(unit, (ends[0], ends[1]))
         bound = max(known[0], ends[0]), min(known[1], ends[1])
@@ -214,7 +212,7 @@ class Case:
             bends.append((int(place), simplify(coefficient * unit)))
         rest = total.plus(Sum(tuple(members)), -1)
         jumps = jumps_of(bends)
-        slope = proportion(total, argument) if factor == ONE else 0
+        slope = total.proportion(argument) if factor == ONE else 0
         if jumps is None and slope and argument.terms:
             low = Fraction(self.range(argument)[0]) // unit
             jumps = jumps_of([(int(low), simplify(slope * unit)), *bends])
@@ -276,7 +274,7 @@ class Case:
         if self.begin_fixed.isdisjoint(value for value, _ in total.terms):
             return total
         for known, number in self.fixed.items():
-            if slope := proportion(total, known):
+            if slope := total.proportion(known):
                 total = total.plus(known, -slope).plus(constant(simplify(slope * number)))
         return total
 
@@ -301,22 +299,22 @@ class Case:
         if high <= 0:
             return ZERO
         if gate.constant is not None:
-            return scaled(factor, gate.constant)
+            return factor.scaled(gate.constant)
         rectified = self.mapped(gate, lambda level: max(level, 0))
         if rectified is not None:
             gate, low = rectified, 0
             if gate.constant is not None:
-                return scaled(factor, gate.constant)
+                return factor.scaled(gate.constant)
         number = factor.constant
         if number is None:
             return self.pool.product(gate, factor)
         if low >= 0:
-            return scaled(gate, number)
+            return gate.scaled(number)
         unit = power_of_two(self.pool.step(gate.without_constant))
         if high <= unit:  # there is one value above 0
             least = gate.added % unit or unit
             return self.steps(gate, ((least, least),), constant(number))
-        return scaled(self.pool.product(gate, ONE), number)
+        return self.pool.product(gate, ONE).scaled(number)
 
     def assuming_found(self, factor: Sum) -> Self:
         """The case that a gate on this factor is evaluated in: without it the factor is zero."""
@@ -334,7 +332,7 @@ class Case:
             self.under_hit[look_up] = self.under(self.facts.with_hit(look_up))
         return self.under_hit[look_up]
 
-    def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
+    def steps(self, argument: Sum, jumps: Rises, factor: Sum) -> Sum:
         """factor * f(argument), f given by its jumps."""
         argument = self.sum(argument)
         case = self
@@ -350,7 +348,7 @@ class Case:
         base = sum(height for _, height in jumps[:first])
         inner = jumps[first:last]
         if not inner:
-            return scaled(factor, base)
+            return factor.scaled(base)
         added = argument.added
         argument = argument.without_constant
         unit = power_of_two(self.pool.step(argument))
@@ -360,26 +358,24 @@ class Case:
             heights[value] = heights.get(value, 0) + height
         inner = tuple((value, height) for value, height in heights.items() if height)
         if not inner:
-            return scaled(factor, base)
+            return factor.scaled(base)
         number = factor.constant
         if number is not None:
             base, factor = base * number, ONE
             inner = tuple((place, simplify(height * number)) for place, height in inner)
-            straight = self.straight(argument, inner, low - added, high - added)
-            if straight is not None:
-                return straight.plus(constant(base))
-            composed = self.mapped(
-                argument,
-                lambda level: simplify(sum((h for place, h in inner if place <= level), 0)),
+
+            def reached(level: Number) -> Number:
+                return simplify(sum(height for place, height in inner if place <= level))
+
+            simplest = (
+                self.straight(argument, inner, low - added, high - added)
+                or self.mapped(argument, reached)
+                or self.in_units(argument, inner)
             )
-            if composed is not None:
-                return composed.plus(constant(base))
-            return self.in_units(argument, inner).plus(constant(base))
+            return simplest.plus(constant(base))
         return self.pool.steps(argument, inner, factor).plus(factor, base)
 
-    def straight(
-        self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], low: Number, high: Number
-    ) -> Sum | None:
+    def straight(self, argument: Sum, jumps: Rises, low: Number, high: Number) -> Sum | None:
         """The steps as a multiple of the argument, if there is one at every value that it takes."""
         unit = power_of_two(self.pool.step(argument))
         (first, height), (last, _) = jumps[0], jumps[-1]
@@ -390,7 +386,7 @@ class Case:
         if any(h != height for _, h in jumps):
             return None
         slope = divided(height, unit)
-        return scaled(argument, slope).plus(constant(simplify(-slope * (first - unit))))
+        return argument.scaled(slope).plus(constant(simplify(-slope * (first - unit))))
 
     # -- functions of one number -------------------------------------------------------------
 
@@ -422,13 +418,13 @@ class Case:
             return constant(first)
         return self.in_units(argument, tuple(rises)).plus(constant(first))
 
-    def in_units(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...]) -> Sum:
+    def in_units(self, argument: Sum, jumps: Rises) -> Sum:
         """Steps as a multiple of steps of whole heights: one value, however it is scaled."""
         height = common_factor(h for _, h in jumps)
         if height == 1:
             return self.pool.steps(argument, jumps, ONE)
         units = tuple((place, divided(h, height)) for place, h in jumps)
-        return scaled(self.pool.steps(argument, units, ONE), height)
+        return self.pool.steps(argument, units, ONE).scaled(height)
 
 
 def common(cases: list[Case], known: Iterable[tuple[ValueId, Sum]]) -> Facts:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from curta.compiler.numbers import Number
 from curta.engine.native.bits import Cut
 from curta.engine.native.case import Facts
-from curta.engine.native.routine import Filing
+from curta.engine.native.routine import Act, Filing, Growth
 from curta.engine.native.values import (
     CONSTANT,
     Column,
@@ -43,19 +43,31 @@ class Changes:
         self.pool = pool
         self.stays = dict[tuple[Change, ValueId], bool]()
 
-    def of(self, act: Filing) -> Change:
-        """A row of an array that is only begun has its values still."""
-        rows = frozenset({act.rows})
-        begun = not act.members and self.pool.rows[act.rows].kind == "direct"
-        return Change(begun=rows) if begun else Change(rows=rows)
+    def of(self, act: Act) -> Change:
+        """By an act. A row of an array that is only begun has its values still; rows by position
+        change with every token.
+        """
+        match act:
+            case Growth(total):
+                return Change(totals=frozenset({total}))
+            case Filing(number, _, _, members) if not self.pool.rows[number].by_position:
+                begun = not members and self.pool.rows[number].kind == "direct"
+                rows = frozenset({number})
+                return Change(begun=rows) if begun else Change(rows=rows)
+            case _:
+                return Change()
 
     def kept(self, facts: Facts, change: Change) -> Facts:
         """What is still known behind a change."""
-        cuts = {v for total in facts.equal.values() for v, _ in total.terms}
-        cuts = {v for v in cuts if isinstance(self.pool.definition(v), Cut)}
-        whole = {v for v in cuts if self.bits_stay(v, change)}
+        cuts = {
+            v: shape.bits.number
+            for total in facts.equal.values()
+            for v, _ in total.terms
+            if isinstance(shape := self.pool.definition(v), Cut)
+        }
+        whole = {v for v, number in cuts.items() if self.stay(number.terms, change)}
         equal = facts.equal
-        if whole != cuts:
+        if whole != cuts.keys():
             equal = {v: self.without_cuts(total, whole) for v, total in equal.items()}
         bounds = {t: ends for t, ends in facts.bounds.items() if self.stay(t.terms, change)}
         hits: dict[int, bool] = {
@@ -85,11 +97,6 @@ class Changes:
             )
         return self.stays[key]
 
-    def bits_stay(self, value: ValueId, change: Change) -> bool:
-        """Whether bits of a number are still bits of it."""
-        shape = self.pool.definition(value)
-        return not isinstance(shape, Cut) or self.stay(shape.bits.number.terms, change)
-
     def finds_the_same(self, number: int, change: Change, *, key: bool = False) -> bool:
         """Whether a look-up finds the same values, or the same key as well."""
         asked = self.pool.look_ups[number]
@@ -103,12 +110,9 @@ class Changes:
             case Digit() | Column() | PositionValue():
                 return not change.token
             case FetchedValue(number):
-                rows = self.pool.rows_behind(number)
-                return not change.token if rows.by_position else rows.number not in change.rows
+                return self.finds_the_same(number, change)
             case FetchedKey(number):
-                rows = self.pool.rows_behind(number)
-                filed = change.rows | change.begun
-                return not change.token if rows.by_position else rows.number not in filed
+                return self.finds_the_same(number, change, key=True)
             case Total():
                 return value not in change.totals
             case _:

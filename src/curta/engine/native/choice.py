@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case
 from curta.engine.native.routine import Acts, Block, Compare, Divide, Rule, Say
-from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId, upright
+from curta.engine.native.values import CONSTANT, Bounds, Steps, Sum, ValueId
 
 MOST_PIECES = 6
 """Branches of a division that decides between rules."""
@@ -18,21 +18,21 @@ MOST_TRIED = 6
 """Numbers on which a division is tried."""
 
 
-def chosen(case: Case, rules: list[Rule], depth: int = 0) -> Acts:
+def chosen(case: Case, rules: Sequence[Rule], depth: int = 0) -> Acts:
     """Says the best token, after dividing by numbers that decide between rules."""
-    rules = possible(case, rules)
-    if len(rules) == 1:
-        return [(case, Say(rules[0]))]
-    found = division(case, rules) if depth < MOST_DIVISIONS else None
+    left = possible(case, rules)
+    if len(left) == 1:
+        return [(case, Say(left[0]))]
+    found = division(case, left) if depth < MOST_DIVISIONS else None
     if found is not None:
         on, pieces = found
-        blocks = [(ends, Block(tuple(chosen(piece, rules, depth + 1)))) for ends, piece in pieces]
+        blocks = [(ends, Block(tuple(chosen(piece, left, depth + 1)))) for ends, piece in pieces]
         return [(case, Divide(on, tuple(blocks)))]
-    return [(case, Compare(tuple(rules)))]
+    return [(case, Compare(left))]
 
 
 def division(
-    case: Case, rules: list[Rule], *, few: bool = False
+    case: Case, rules: Sequence[Rule], *, few: bool = False
 ) -> tuple[Sum, list[tuple[Bounds, Case]]] | None:
     """A number, and intervals of it in each of which fewer of the rules are left; neighbours with
     the same rules are one if there should be few.
@@ -56,13 +56,13 @@ def division(
     return None
 
 
-def possible(case: Case, rules: list[Rule]) -> list[Rule]:
+def possible(case: Case, rules: Sequence[Rule]) -> tuple[Rule, ...]:
     """What is left of the rules that may win.
 
     The best score is not below any rule's, nor below the mean of several: where one of two
     conditions holds, one of two scores is high, whichever that is.
     """
-    left = [Rule(rule.number, rule.tokens, *map(case.sum, rule.parts)) for rule in rules]
+    left = tuple(Rule(rule.number, rule.tokens, *map(case.sum, rule.parts)) for rule in rules)
     ranges = [score_range(case, rule) for rule in left]
     least = max(Fraction(low) for low, _ in ranges)
     unsure = [rule.base for rule in left if rule.base.constant is None]
@@ -71,11 +71,11 @@ def possible(case: Case, rules: list[Rule]) -> list[Rule]:
         for base in unsure:
             together = together.plus(base)
         least = max(least, Fraction(case.range(case.grouped(together))[0]) / len(unsure))
-    found = [s for s, (_, high) in zip(left, ranges, strict=True) if high >= least]
+    found = tuple(s for s, (_, high) in zip(left, ranges, strict=True) if high >= least)
     return found or left  # there is none where a promise is always broken
 
 
-def decisive(case: Case, rules: list[Rule]) -> Iterator[Sum]:
+def decisive(case: Case, rules: Sequence[Rule]) -> Iterator[Sum]:
     """Numbers whose steps the rules' bases depend on, the nearest first; or the bases."""
     pool = case.pool
     queue = [v for rule in rules for v, _ in rule.base.terms if v != CONSTANT]
@@ -88,14 +88,14 @@ def decisive(case: Case, rules: list[Rule]) -> Iterator[Sum]:
         seen.add(value)
         definition = pool.entries[value].definition
         if isinstance(definition, Steps) and len(definition.jumps) < MOST_PIECES:
-            on = upright(definition.argument)[1]
+            on = definition.argument.upright[1]
             if on not in tried:
                 tried.add(on)
                 yield on
         for total in pool.reads(value):
             queue += [v for v, _ in total.terms if v != CONSTANT]
     for rule in rules:
-        on = upright(rule.base.without_constant)[1]
+        on = rule.base.without_constant.upright[1]
         if on.terms and on not in tried:
             tried.add(on)
             yield on

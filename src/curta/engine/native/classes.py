@@ -31,15 +31,12 @@ from curta.engine.native.values import (
 MOST_CLASSES = 24
 
 
-@dataclass(frozen=True, slots=True)
-class TokenClass:
-    """Tokens that the same code takes in."""
+TokenClass = tuple[int, ...]
+"""Tokens that the same code takes in."""
 
-    tokens: tuple[int, ...]
 
-    @property
-    def is_run(self) -> bool:
-        return all(b == a + 1 for a, b in pairwise(self.tokens))
+def are_in_a_row(tokens: Sequence[int]) -> bool:
+    return all(b == a + 1 for a, b in pairwise(tokens))
 
 
 def token_classes(routine: Routine) -> list[TokenClass]:
@@ -47,8 +44,8 @@ def token_classes(routine: Routine) -> list[TokenClass]:
     rules = [rule.tokens for rule in routine.rules]
     said = sorted({token for tokens in rules for token in tokens})
     if len(rules) > MOST_CLASSES or sum(map(len, rules)) > len(said):
-        return [TokenClass(tuple(said))]
-    return [TokenClass(tokens) for tokens in rules]
+        return [tuple(said)]
+    return rules
 
 
 def class_facts(routine: Routine, tokens: Sequence[int], quiet: Facts) -> Facts:
@@ -103,8 +100,8 @@ def track_facts(routine: Routine, tokens: Sequence[int]) -> tuple[int, Facts]:
                 filed = pool.rows_behind(number).members[name].total
                 if distances[number] == 0:
                     equal[value] = filed
-                elif (ends := range_over(routine, filed, tokens)) is not None:
-                    bounds[Sum(((value, 1),))] = ends
+                elif (numbers := numbers_over(routine, filed, tokens)) is not None:
+                    bounds[Sum(((value, 1),))] = simplify(min(numbers)), simplify(max(numbers))
     hits = {number: True for number in distances if not pool.look_ups[number].nearest}
     return window, Facts(equal, bounds, hits)
 
@@ -121,14 +118,6 @@ def constant_queries(routine: Routine) -> tuple[int, ...]:
         for number, one in look_ups.items()
         if one.rows not in varied and routine.pool.is_plain(number)
     )
-
-
-def range_over(routine: Routine, total: Sum, tokens: Sequence[int]) -> Bounds | None:
-    """The interval of a sum of columns over some tokens."""
-    numbers = numbers_over(routine, total, tokens)
-    if numbers is None:
-        return None
-    return simplify(min(numbers)), simplify(max(numbers))
 
 
 def numbers_over(routine: Routine, total: Sum, tokens: Sequence[int]) -> list[Number] | None:

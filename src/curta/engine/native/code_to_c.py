@@ -12,6 +12,7 @@ from fractions import Fraction
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.choice import score_range, whole_vertex
+from curta.engine.native.classes import are_in_a_row
 from curta.engine.native.expressions import Expressions, Scope, literal
 from curta.engine.native.routine import (
     Act,
@@ -253,7 +254,7 @@ class CodeWriter(ValuesWriter):
                 lines.append(f"{{ const {kind} score = {unit}({base});")
                 lines.append(f"const int32_t other = {first};")
             else:
-                whole_family = rule.tokens == tuple(range(first, first + size))
+                whole_family = are_in_a_row(rule.tokens)
                 names = ", ".join(map(str, rule.tokens))
                 table = "" if whole_family else f" static const int32_t tokens[] = {{{names}}};"
                 spoken = f"{first} + (int32_t)best_digit" if whole_family else "tokens[best_digit]"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
 
 from curta.engine.native.case import Case
 from curta.engine.native.choice import MOST_DIVISIONS, chosen, division, possible
@@ -15,11 +17,10 @@ from curta.engine.native.routine import (
     Event,
     Filing,
     Growth,
-    Rule,
-    read_by,
+    Routine,
 )
 from curta.engine.native.selector import NotWorthItError, is_found
-from curta.engine.native.values import Product, Steps, Sum, ValueId, direction
+from curta.engine.native.values import Bounds, Product, Steps, Sum, ValueId
 
 FEWEST_FOR_ROOT = 8
 MOST_OF_ROOT = 4
@@ -34,18 +35,6 @@ MOST_LEAVES = 2000
 """Cases in which a token is chosen."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """What a step still has to do."""
-
-    events: list[Event]
-    rules: list[Rule]
-
-    def sums(self) -> list[Sum]:
-        found = [total for event in self.events for total in read_by(event)]
-        return found + [part for rule in self.rules for part in rule.parts]
-
-
 class Divider:
     """Makes blocks of what is left to do in a case."""
 
@@ -54,12 +43,12 @@ class Divider:
         self.pool = follower.pool
         self.leaves = 0
 
-    def divided(self, case: Case, work: Work) -> Block:
+    def divided(self, case: Case, work: Routine) -> Block:
         """All cases of what a step still has to do."""
         self.leaves = 0
         return self.by_switches(case, work)
 
-    def by_switches(self, case: Case, work: Work) -> Block:
+    def by_switches(self, case: Case, work: Routine) -> Block:
         """Divided by a fetched value that is 0 or 1 and gates others."""
         work = left_of(case, work)
         reachable = self.pool.reachable(work.sums())
@@ -69,7 +58,7 @@ class Divider:
             if on is None or not compares(whole):
                 return whole
         halves = [((n, n), self.by_root(case.refined(on, n, n), work)) for n in (0, 1)]
-        return Block(((case, Divide(on, tuple(halves))),))
+        return divided_by(case, on, halves)
 
     def switch(self, case: Case, reachable: set[ValueId]) -> Sum | None:
         for value in sorted(reachable):
@@ -85,21 +74,19 @@ class Divider:
                 return on if gate.step >= 0 else None
         return None
 
-    def by_root(self, case: Case, work: Work) -> Block:
+    def by_root(self, case: Case, work: Routine) -> Block:
         """Divided by a number of few values that much is a function of: a place within a word."""
         work = left_of(case, work)
         on = self.root(case, work)
         if on is None:
             return self.decided(case, work)
         low, high = case.range(on)
-        points = range(int(low), int(high) + 1)
-        pieces = [(point, case.refined(on, point, point)) for point in points]
-        branches = [
-            ((point, point), self.decided(piece, left_of(piece, work))) for point, piece in pieces
-        ]
-        return Block(((case, Divide(on, tuple(branches))),))
+        ends = [(point, point) for point in range(int(low), int(high) + 1)]
+        pieces = [(point, case.refined(on, *point)) for point in ends]
+        branches = [(point, self.decided(piece, left_of(piece, work))) for point, piece in pieces]
+        return divided_by(case, on, branches)
 
-    def decided(self, case: Case, work: Work, depth: int = 0) -> Block:
+    def decided(self, case: Case, work: Routine, depth: int = 0) -> Block:
         """Divided by what decides between rules, before anything is filed."""
         rules = possible(case, work.rules)
         files = any(isinstance(e, Filing) and e.key.constant is None for e in work.events)
@@ -111,18 +98,18 @@ class Divider:
                     (ends, self.decided(piece, left_of(piece, work), depth + 1))
                     for ends, piece in pieces
                 ]
-                return Block(((case, Divide(on, tuple(branches))),))
+                return divided_by(case, on, branches)
         return self.finished(case, work)
 
-    def root(self, case: Case, work: Work) -> Sum | None:
-        counts: dict[Sum, int] = {}
+    def root(self, case: Case, work: Routine) -> Sum | None:
+        counts: Counter[Sum] = Counter()
         for value in self.pool.reachable(work.sums()):
             match self.pool.entries[value].definition:
                 case Product(asked) | Steps(asked):
                     number = self.number_behind(case, asked.without_constant)
                     if number is not None:
-                        counts[number] = counts.get(number, 0) + 1
-        for number, count in sorted(counts.items(), key=lambda item: -item[1]):
+                        counts[number] += 1
+        for number, count in counts.most_common():
             if count < FEWEST_FOR_ROOT:
                 break
             low, high = case.range(number)
@@ -136,14 +123,18 @@ class Divider:
         for curve in curves:
             if not case.intervals.without(total, curve.number)[0].terms:
                 return curve.number
-        return None if curves else direction(total)[1]
+        return None if curves else total.direction[1]
 
-    def finished(self, case: Case, work: Work) -> Block:
+    def finished(self, case: Case, work: Routine) -> Block:
         self.leaves += 1
         if self.leaves > MOST_LEAVES:
             raise NotWorthItError
         acts, case = self.follower.followed(case, work.events)
         return Block((*acts, *chosen(case, work.rules)))
+
+
+def divided_by(case: Case, on: Sum, branches: Iterable[tuple[Bounds, Block]]) -> Block:
+    return Block(((case, Divide(on, tuple(branches))),))
 
 
 def compares(block: Block) -> bool:
@@ -155,9 +146,10 @@ def compares(block: Block) -> bool:
             return isinstance(act, Compare)
 
 
-def left_of(case: Case, work: Work) -> Work:
+def left_of(case: Case, work: Routine) -> Routine:
     """What is left of events and rules in a case."""
-    return Work([left_of_event(case, event) for event in work.events], possible(case, work.rules))
+    events = tuple(left_of_event(case, event) for event in work.events)
+    return replace(work, events=events, rules=possible(case, work.rules))
 
 
 def left_of_event(case: Case, event: Event) -> Event:

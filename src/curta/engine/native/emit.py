@@ -23,7 +23,15 @@ from curta.engine.native.run_to_c import RunWriter
 from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.streams_to_c import StreamsWriter
 from curta.engine.native.symbolic import weights_to_routine
-from curta.engine.native.tables import array_to_c, comment, tables_of, track_type
+from curta.engine.native.tables import (
+    array_to_c,
+    bytes_of,
+    comment,
+    is_large,
+    pages,
+    tables_of,
+    track_type,
+)
 from curta.engine.native.values import Column
 from curta.engine.toolchain import zeros_source
 
@@ -113,12 +121,12 @@ def state(routine: Routine) -> str:
     size = sum(map(len, routine.streams))
     defined = f"#define STREAM_SIZE {size}\n" if size else ""
     stream = "    double stream[STREAM_SIZE];\n" if size else ""
-    pages = sum(8 * table.pages for table in tables if table.rows.kind == "paged")
+    paged = sum(8 * pages(table.rows) for table in tables if table.rows.kind == "paged")
     return (
         "".join(table.types for table in tables)
         + track_type(tables)
         + f"#define RING {routine.ring()} /* rows of the track; if 0 it grows */\n"
-        + f"#define DIRECTORIES {pages} /* bytes that hold where pages are */\n"
+        + f"#define DIRECTORIES {paged} /* bytes that hold where pages are */\n"
         + defined
         + "typedef struct Block Block;\n"
         "struct Block { _Alignas(64) Block *before; uint64_t size, used; };\n\n"
@@ -143,8 +151,9 @@ def functions_of_tables(routine: Routine) -> Iterator[str]:
         yield from (table.helpers, table.store, table.fetch)
     creates, releases = "".join(t.create for t in tables), "".join(t.release for t in tables)
     yield f"static void create_tables(State *s) {{\n    (void)s;\n{creates}}}\n"
-    large = [f"touched(s->rows{t.rows.number}, {t.bytes})" for t in tables if t.is_large]
-    touched = " + ".join(large) or "(void)s, 0"
+    large = [t.rows for t in tables if is_large(t.rows)]
+    touched = " + ".join(f"touched(s->rows{rows.number}, {bytes_of(rows)})" for rows in large)
+    touched = touched or "(void)s, 0"
     yield f"static int64_t bytes_of_arrays(const State *s) {{\n    return {touched};\n}}\n"
     yield f"static void free_tables(State *s) {{\n    (void)s;\n{releases}}}\n"
 

@@ -15,25 +15,9 @@ from itertools import accumulate
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Part, put_together
 from curta.engine.native.case import Case
-from curta.engine.native.shapes import (
-    Jumps,
-    is_length,
-    is_scattered,
-    square_wave_of,
-    staircase_of,
-)
+from curta.engine.native.shapes import Jumps, is_length, is_scattered, square_wave_of, staircase_of
 from curta.engine.native.tables import array_to_c
-from curta.engine.native.values import (
-    ONE,
-    Conjunction,
-    Held,
-    Pool,
-    Product,
-    Steps,
-    Sum,
-    ValueId,
-    proportion,
-)
+from curta.engine.native.values import ONE, Conjunction, Held, Pool, Product, Steps, Sum, ValueId
 
 FEW_ENTRIES = 64
 FEWEST_FOR_TABLE = 4
@@ -258,7 +242,7 @@ def longest_part(rest: Sum, names: Mapping[Sum, object]) -> tuple[Number, Sum] |
         if named.terms[0][0] not in coefficients or len(named.terms) > len(coefficients):
             continue
         if best is None or len(named.terms) > len(best[1].terms):
-            slope = Fraction(proportion(rest, named))
+            slope = Fraction(rest.proportion(named))
             if slope and slope.denominator & (slope.denominator - 1) == 0:
                 best = simplify(slope), named
     return best

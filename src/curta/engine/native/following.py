@@ -7,7 +7,6 @@ of such tokens is taken in by code of its own.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,6 +14,7 @@ from curta.compiler.numbers import Number
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.classes import (
     TokenClass,
+    are_in_a_row,
     class_facts,
     constant_queries,
     numbers_over,
@@ -43,16 +43,13 @@ class Follower:
     def __init__(self, routine: Routine) -> None:
         self.routine = routine
         self.pool = routine.pool
-        self.promised = promised(routine)
+        self.promised = promised(routine, Facts())
         self.asked = asked_keys(self.promised, routine)
         self.filed = filed_keys(self.promised, routine.events)
 
     def with_misses(self, facts: Facts) -> Facts:
         """The same, and what is looked up in vain because nothing is filed there."""
-        case = Case(self.pool, facts)
-        for event in self.routine.events:
-            if isinstance(event, Check):
-                case = case.learned(case.sum(event.total), event.low, event.high)
+        case = promised(self.routine, facts)
         for number, look_up in self.routine.look_ups.items():
             filed = self.filed.get(look_up.rows)
             if filed is not None and number not in facts.hits and self.pool.is_plain(number):
@@ -102,9 +99,9 @@ class Follower:
         return True
 
 
-def promised(routine: Routine) -> Case:
-    """What holds at any token, while promises are kept."""
-    case = Case(routine.pool, Facts())
+def promised(routine: Routine, facts: Facts) -> Case:
+    """What holds under some facts, while promises are kept."""
+    case = Case(routine.pool, facts)
     for event in routine.events:
         if isinstance(event, Check):
             case = case.learned(case.sum(event.total), event.low, event.high)
@@ -189,13 +186,13 @@ def intake(follower: Follower, said: set[int]) -> Intake | None:
         return None
     window, facts = track_facts(routine, range(count))
     facts = Facts(facts.equal, facts.bounds, facts.hits | dict.fromkeys(unfiled, False))
-    classes = [TokenClass(one) for one in families(routine, tokens)]
-    resting = resting_totals(routine, [class_facts(routine, one.tokens, facts) for one in classes])
+    classes = list(families(routine, tokens))
+    resting = resting_totals(routine, [class_facts(routine, one, facts) for one in classes])
     zeros = dict.fromkeys(resting, ZERO)
     facts = Facts(facts.equal | zeros, facts.bounds, facts.hits)
     acts = []
     for one in classes:
-        case = Case(routine.pool, follower.with_misses(class_facts(routine, one.tokens, facts)))
+        case = Case(routine.pool, follower.with_misses(class_facts(routine, one, facts)))
         found, case = follower.followed(case, routine.events)
         acts.append([*found, (case, Next())])
     entries = [Block(tuple(one)) for one in without_repetitions(routine.pool, acts)]
@@ -233,7 +230,7 @@ def resting_totals(routine: Routine, classes: list[Facts]) -> tuple[ValueId, ...
     )
 
 
-def families(routine: Routine, tokens: Sequence[int]) -> Iterator[tuple[int, ...]]:
+def families(routine: Routine, tokens: Sequence[int]) -> Iterator[TokenClass]:
     """Tokens in a row on which all columns are straight lines; shorter rows together."""
     rows = list(zip(*(column.entries for column in columns(routine)), strict=True))
     rest: list[int] = []
@@ -253,7 +250,7 @@ def families(routine: Routine, tokens: Sequence[int]) -> Iterator[tuple[int, ...
 
 def is_straight(rows: Sequence[tuple[object, ...]], tokens: Sequence[int]) -> bool:
     """Whether up to three tokens are neighbours, and their rows on a line."""
-    if any(b != a + 1 for a, b in itertools.pairwise(tokens)):
+    if not are_in_a_row(tokens):
         return False
     if len(tokens) < 3:
         return True

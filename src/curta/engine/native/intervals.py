@@ -8,6 +8,7 @@ extremes are at bends and ends. And what is known of the sum itself is known.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Mapping
 
 from curta.compiler.numbers import FLOAT64, Number, divided, power_of_two, simplify
@@ -29,8 +30,6 @@ from curta.engine.native.values import (
     Sum,
     Total,
     ValueId,
-    direction,
-    proportion,
 )
 
 MOST_NUMBERS = 6
@@ -63,7 +62,7 @@ class Intervals:
                 ends = self.added_up(rest)
                 low = max(low, ends[0] + sum(min(w * most(bits), 0) for w, bits in parts))
                 high = min(high, ends[1] + sum(max(w * most(bits), 0) for w, bits in parts))
-            scale, unit = direction(total)
+            scale, unit = total.direction
             if unit in self.bounds:
                 ends = self.bounds[unit]
                 low = max(low, scale * ends[scale < 0])
@@ -149,12 +148,9 @@ class Intervals:
 
     def numbers(self, total: Sum) -> list[Sum]:
         """The numbers that several terms are functions of; the last are computed from the first."""
-        found: dict[Sum, int] = {}
-        for value, _ in total.terms:
-            curve = self.pool.curve(value)
-            if curve is not None:
-                found[curve.number] = found.get(curve.number, 0) + 1
-        several = [n for n, count in found.items() if count > 1 or proportion(total, n)]
+        curves = [c for value, _ in total.terms if (c := self.pool.curve(value)) is not None]
+        found = Counter(curve.number for curve in curves)
+        several = [n for n, count in found.items() if count > 1 or total.proportion(n)]
         return several[-MOST_NUMBERS:]
 
     def as_functions(self, total: Sum, numbers: list[Sum]) -> Bounds:
@@ -170,7 +166,7 @@ class Intervals:
 
     def without(self, total: Sum, number: Sum) -> tuple[Sum, Bounds]:
         """A sum without all that is a function of a number, and the interval of that."""
-        slope = proportion(total, number)
+        slope = total.proportion(number)
         parts, others = list[tuple[ValueId, Number]](), list[tuple[ValueId, Number]]()
         for term in total.plus(number, -slope).terms if slope else total.terms:
             curve = self.pool.curve(term[0])

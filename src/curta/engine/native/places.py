@@ -14,7 +14,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from itertools import accumulate
 
 from curta.compiler.numbers import Number, power_of_two, simplify
 from curta.engine.native.bits import Bits, Cut
@@ -22,7 +21,7 @@ from curta.engine.native.case import Case, Facts, common
 from curta.engine.native.changes import Change, Changes
 from curta.engine.native.choice import whole_vertex
 from curta.engine.native.classes import class_facts, numbers_over, quiet_stretch, token_classes
-from curta.engine.native.dividing import Divider, Work
+from curta.engine.native.dividing import Divider
 from curta.engine.native.following import Follower, without_repetitions
 from curta.engine.native.routine import (
     Acts,
@@ -59,22 +58,6 @@ from curta.engine.native.values import (
 MOST_TOKENS = 16
 """Tokens of one instruction that are followed."""
 Signature = tuple[tuple[ValueId, Sum], ...]
-
-
-@dataclass(frozen=True)
-class TakenIn:
-    """Tokens taken in up to the border, by class."""
-
-    cases: list[Case]
-    acts: list[Acts]
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """The classes of tokens behind which a place begins, and what is known behind them."""
-
-    classes: frozenset[int]
-    case: Case
 
 
 @dataclass(frozen=True)
@@ -124,7 +107,7 @@ class Places:
         self.selector = selector_of(routine)
         self.query, self.counter, self.sign = self.counting()
         self.classes = token_classes(routine)
-        self.quiet = quiet_stretch(routine, [t for one in self.classes for t in one.tokens])
+        self.quiet = quiet_stretch(routine, [t for one in self.classes for t in one])
         self.border = next(
             number
             for number, event in enumerate((*routine.events, None))
@@ -134,13 +117,11 @@ class Places:
         self.low, self.high = follower.promised.range(self.query)
         self.place = self.pool.value(Parameter("place", self.low, self.high), 0)
         self.taken = self.taken_in()
-        self.arrival = self.arriving()
-        self.filed_again = {
-            rows.number
-            for rows in routine.rows
-            if not any(self.files(acts, rows.number) for acts in self.taken.acts)
+        self.ending, self.arrived = self.arriving()
+        self.filed = {
+            act.rows for acts, _ in self.taken for _, act in acts if isinstance(act, Filing)
         }
-        """Rows in which tokens up to the border file nothing that was not there."""
+        """Rows in which tokens up to the border file what was not there."""
         self.tables = self.fields_in_tables()
         self.fields = self.fields_by_name()
         self.check_rows()
@@ -163,37 +144,29 @@ class Places:
             raise NotWorthItError
         return asked[0], *totals[0]
 
-    def taken_in(self) -> TakenIn:
-        """What is done with a token up to the border, by class."""
-        cases, taken = list[Case](), list[Acts]()
-        for facts in self.facts:
-            acts, case = self.follower.followed(
-                Case(self.pool, facts), self.routine.events[: self.border]
-            )
-            cases.append(case)
-            taken.append(acts)
-        return TakenIn(cases, without_repetitions(self.pool, taken))
+    def taken_in(self) -> list[tuple[Acts, Case]]:
+        """What is done with a token up to the border, by class, and what is known there."""
+        events = self.routine.events[: self.border]
+        taken = [self.follower.followed(Case(self.pool, facts), events) for facts in self.facts]
+        acts = without_repetitions(self.pool, [acts for acts, _ in taken])
+        return list(zip(acts, (case for _, case in taken), strict=True))
 
-    @staticmethod
-    def files(acts: Acts, rows: int) -> bool:
-        return any(isinstance(act, Filing) and act.rows == rows for _, act in acts)
-
-    def arriving(self) -> Arrival:
-        """After all tokens that move the place, the rest of a step has to be the same."""
-        signatures = [self.signature(case) for case in self.taken.cases]
+    def arriving(self) -> tuple[list[int], Case]:
+        """The classes of tokens behind which a place begins, and what is known behind them: the
+        rest of a step has to be the same after all tokens that move the place.
+        """
+        signatures = [self.signature(case) for _, case in self.taken]
         moving = {
             signature
-            for signature, case, acts in zip(
-                signatures, self.taken.cases, self.taken.acts, strict=True
-            )
+            for signature, (acts, case) in zip(signatures, self.taken, strict=True)
             if not self.selects_the_same(case, acts)
         }
         if len(moving) != 1:
             raise NotWorthItError
         signature = moving.pop()
         classes = [number for number, own in enumerate(signatures) if own == signature]
-        known = common([self.taken.cases[number] for number in classes], signature)
-        return Arrival(frozenset(classes), Case(self.pool, known))
+        known = common([self.taken[number][1] for number in classes], signature)
+        return classes, Case(self.pool, known)
 
     def signature(self, case: Case) -> Signature:
         """What the rest of the step reads of the token."""
@@ -220,14 +193,9 @@ class Places:
         """Fields are what they are as long as only tokens that rules say are taken in."""
         if self.selecting is None:
             return
-        rows = self.routine.look_ups[self.selecting].rows
-        for acts in self.taken.acts:
-            if any(isinstance(act, Filing) and act.rows == rows for _, act in acts):
-                raise NotWorthItError
-        if any(
-            isinstance(event, Filing) and event.rows == rows
-            for event in self.routine.events[self.border :]
-        ):
+        behind = self.routine.events[self.border :]
+        filed = self.filed | {event.rows for event in behind if isinstance(event, Filing)}
+        if self.routine.look_ups[self.selecting].rows in filed:
             raise NotWorthItError
 
     def check_track(self) -> None:
@@ -273,33 +241,32 @@ class Places:
 
     def selectors(self) -> list[Number]:
         """What the selector can be."""
-        case = self.arrival.case
+        case = self.arrived
         if self.selecting is not None:
             case = case.under(case.facts.with_hit(self.selecting))
         on = case.value(self.selector)
         low, high = case.range(on)
-        steps = [self.pool.entries[value].definition for value, _ in on.without_constant.terms]
-        if len(steps) == 1 and isinstance(steps[0], Steps):
-            scale = on.without_constant.terms[0][1]
-            levels = accumulate((height for _, height in steps[0].jumps), initial=0)
+        terms = on.without_constant.terms
+        if len(terms) == 1 and isinstance(self.pool.definition(terms[0][0]), Steps):
+            value, scale = terms[0]
+            _, levels = self.pool.levels(value)
             found = {simplify(level * scale + on.added) for level in levels}
-            return sorted(value for value in found if low <= value <= high)
+            return sorted(number for number in found if low <= number <= high)
         unit = Fraction(power_of_two(self.pool.step(on)))
         return [simplify(low + unit * n) for n in range(int((high - low) / unit) + 1)]
 
     def beginning(self, value: Number) -> Moment:
         """A place whose selector is this, once the token before it is taken in."""
-        arrived = self.arrival.case
-        facts = arrived.facts
+        facts = self.arrived.facts
         rest = self.query.plus(Sum(((self.counter, 1),)), -self.sign)
-        counted = sum_of([(self.place, self.sign), (arrived.sum(rest), -self.sign)])
+        counted = sum_of([(self.place, self.sign), (self.arrived.sum(rest), -self.sign)])
         facts = self.with_fields(replace(facts, equal=facts.equal | {self.counter: counted}))
         selector = Exact(self.pool, facts).value(self.selector)
         facts = replace(facts, equal=facts.equal | {self.selector: constant(value)})
         if selector.constant is None:
             facts = facts.with_bound(selector.without_constant, value, value)
         case = Exact(self.pool, facts)
-        return Moment(0, case, (arrived,), counted)
+        return Moment(0, case, (self.arrived,), counted)
 
     def with_fields(self, facts: Facts) -> Facts:
         """The same, with what is looked up under the place as fields."""
@@ -355,11 +322,11 @@ class Places:
     @cached_property
     def facts(self) -> list[Facts]:
         """What the token says, by class."""
-        return [class_facts(self.routine, one.tokens, self.quiet.facts) for one in self.classes]
+        return [class_facts(self.routine, one, self.quiet.facts) for one in self.classes]
 
     def spoken(self, case: Case, rule: Rule, name: str) -> tuple[Sum, Facts]:
         """What a rule says, as its place in the class, by a name; and what is known of it."""
-        tokens = self.classes[self.class_of[rule.number]].tokens
+        tokens = self.classes[self.class_of[rule.number]]
         first, most = tokens.index(rule.tokens[0]), len(rule.tokens) - 1
         found = whole_vertex(case, rule)
         if found is None:
@@ -446,8 +413,8 @@ class Places:
 
     def speaks(self, moment: Moment) -> Block:
         """What a token does from the border on, and what is said after it."""
-        work = Work(list(self.routine.events[self.border :]), list(self.routine.rules))
-        return self.divider.divided(moment.case, work)
+        rest = replace(self.routine, events=self.routine.events[self.border :])
+        return self.divider.divided(moment.case, rest)
 
     def says(self, block: Block) -> set[int]:
         """The classes of the tokens that a block may say."""
@@ -466,7 +433,7 @@ class Places:
     def class_of(self) -> list[int]:
         """The class of each rule's tokens."""
         return [
-            next(n for n, one in enumerate(self.classes) if rule.tokens[0] in one.tokens)
+            next(n for n, one in enumerate(self.classes) if rule.tokens[0] in one)
             for rule in self.routine.rules
         ]
 
@@ -477,19 +444,17 @@ class Places:
 
         If guarded, nobody asks for what is filed under a number.
         """
-        if isinstance(event, Filing) and event.rows in self.filed_again:
+        if isinstance(event, Filing) and event.rows not in self.filed:
             return [], moment
         acts, case = self.follower.follow(moment.case, event, still)
         for _, act in acts:
             if isinstance(act, Growth) and act.total == self.counter:
                 return acts, self.moved(replace(moment, case=case), act.addend)
-            if isinstance(act, Growth):
-                grown = Change(totals=frozenset({act.total}))
-                case = Exact(self.pool, self.changes.kept(case.facts, grown))
-            if isinstance(act, Filing) and not self.pool.rows[act.rows].by_position:
-                if guarded and act.key.constant is not None:
-                    continue
-                if not self.changes.stay(self.query.terms, self.changes.of(act)):
-                    raise NotWorthItError
-                case = Exact(self.pool, self.changes.kept(case.facts, self.changes.of(act)))
+            if guarded and isinstance(act, Filing) and act.key.constant is not None:
+                continue
+            change = self.changes.of(act)
+            if not self.changes.stay(self.query.terms, change):
+                raise NotWorthItError
+            if change != Change():
+                case = Exact(self.pool, self.changes.kept(case.facts, change))
         return acts, replace(moment, case=case)

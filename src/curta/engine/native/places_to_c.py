@@ -22,6 +22,7 @@ from curta.compiler.numbers import Number
 from curta.engine.native.bits import Cut
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.changes import Change
+from curta.engine.native.classes import are_in_a_row
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import Expressions, Scope, integer
 from curta.engine.native.outline import outlined
@@ -80,13 +81,13 @@ class PlacesWriter(CodeWriter):
             *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
             "    switch (class_of[token]) {",
         ]
-        for number in sorted(places.arrival.classes):
+        for number in places.ending:
             lines += [f"    case {number + 1}: {{ digit = place_of[token];"]
             scope = Scope()
-            for case, act in self.growing_first(places.taken.acts[number]):
+            acts, after = places.taken[number]
+            for case, act in self.growing_first(acts):
                 lines += self.act(case, act, scope)
-            case = places.taken.cases[number]
-            lines += self.needed(case, [target := case.sum(places.query)], scope)
+            lines += self.needed(after, [target := after.sum(places.query)], scope)
             lines += [f"to = {self.expressions.text(target, 0, scope)};", "break; }"]
         return [*lines, "    default: return 0;", "    }", "if (!is_here(s, to)) goto give_up;"]
 
@@ -165,7 +166,7 @@ class PlacesWriter(CodeWriter):
         elif len(rule.tokens) > 1:
             lines = self.needed(case, [rule.linear, rule.square], scope)
             digit = self.vertex(case, rule, scope)
-        place = self.places.classes[self.places.class_of[rule.number]].tokens.index(rule.tokens[0])
+        place = self.places.classes[self.places.class_of[rule.number]].index(rule.tokens[0])
         return lines + self.said(case, rule, scope, f"{digit} + {place}" if place else digit)
 
     def after_choice(self) -> list[str]:
@@ -176,14 +177,14 @@ class PlacesWriter(CodeWriter):
         """A token of this rule is said: its place in its class is that."""
         assert self.moment is not None
         number = self.places.class_of[rule.number]
-        one = self.places.classes[number]
+        tokens = self.places.classes[number]
         depth = self.moment.depth + 1
         name = f"said{depth}"
         lines = [f"//@say {number}", "{", f"const int64_t {name} = {digit};"]
-        if one.is_run:
-            lines.append(f"*next++ = {one.tokens[0]} + (int32_t){name};")
+        if are_in_a_row(tokens):
+            lines.append(f"*next++ = {tokens[0]} + (int32_t){name};")
         else:
-            names = ", ".join(map(str, one.tokens))
+            names = ", ".join(map(str, tokens))
             lines.append(f"static const int32_t tokens[] = {{{names}}};")
             lines.append(f"*next++ = tokens[{name}];")
         stops = [token in self.stops for token in rule.tokens]
@@ -217,7 +218,7 @@ class PlacesWriter(CodeWriter):
 
     def take_in(self, moment: Moment, number: int, scope: Scope) -> list[str]:
         places, acts, still = self.places, Acts(), set[ValueId]()
-        arrives = number in places.arrival.classes
+        arrives = number in places.ending
         for event in places.routine.events[: places.border]:
             found, moment = places.follow(moment, event, still, guarded=not arrives)
             acts += found
@@ -230,17 +231,8 @@ class PlacesWriter(CodeWriter):
             lines.append(f"before{total} = total{total};")
         kept = self.guarded(acts, scope, lines) if not arrives else set[int]()
         for case, act in self.growing_first(acts):
-            match act:
-                case Filing(rows) if rows in kept:
-                    change = Change()
-                case Filing(rows) if self.pool.rows[rows].by_position:
-                    continue
-                case Growth(total):
-                    change = Change(totals=frozenset({total}))
-                case Filing():
-                    change = places.changes.of(act)
-                case _:
-                    change = Change()
+            stays = isinstance(act, Filing) and act.rows in kept
+            change = Change() if stays else places.changes.of(act)
             lines += self.act(case, act, scope)
             if change != Change():
                 scope, blocks = self.staying(scope, change), blocks + 1

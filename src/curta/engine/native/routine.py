@@ -14,16 +14,13 @@ from functools import cached_property
 from curta.compiler.numbers import Number
 from curta.engine.native.case import Case
 from curta.engine.native.values import (
-    CONSTANT,
     Bounds,
     FetchedKey,
     FetchedValue,
     LookUp,
-    Mean,
     Pool,
     Rows,
     Sum,
-    Total,
     ValueId,
 )
 
@@ -188,13 +185,7 @@ def without_idle(routine: Routine) -> Routine:
     """The same, without totals, rows and members that no promise, rule or stream depends on."""
     pool = routine.pool
     checks = [event.total for event in routine.events if isinstance(event, Check)]
-    seen: set[ValueId] = set()
-    stack = [v for total in [*checks, *replace(routine, events=()).sums()] for v, _ in total.terms]
-    while stack:
-        value = stack.pop()
-        if value != CONSTANT and value not in seen:
-            seen.add(value)
-            stack += [v for total in behind(pool, value) for v, _ in total.terms]
+    seen = pool.reachable([*checks, *replace(routine, events=()).sums()], earlier=True)
     read: dict[int, set[str]] = {}
     for value in seen:
         match pool.entries[value].definition:
@@ -203,21 +194,6 @@ def without_idle(routine: Routine) -> Routine:
             case FetchedKey(number):
                 read.setdefault(pool.look_ups[number].rows, set())
     return replace(routine, events=tuple(with_readers(routine.events, seen, read)))
-
-
-def behind(pool: Pool, value: ValueId) -> Iterator[Sum]:
-    """All that a value depends on, what was added up and filed included."""
-    yield from pool.reads(value)
-    match pool.entries[value].definition:
-        case Total(addend):
-            yield addend
-        case Mean(total):
-            yield Sum(((total, 1),))
-        case FetchedValue(number, name):
-            rows = pool.rows_behind(number)
-            yield from (rows.key, rows.members[name].total)
-        case FetchedKey(number):
-            yield pool.rows_behind(number).key
 
 
 def with_readers(

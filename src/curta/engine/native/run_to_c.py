@@ -19,14 +19,13 @@ from curta.engine.native.case import Case, Facts
 from curta.engine.native.classes import TokenClass
 from curta.engine.native.code_to_c import CodeWriter
 from curta.engine.native.expressions import CannotSpecialiseError, Scope, integer
-from curta.engine.native.following import Intake, intake
+from curta.engine.native.following import Intake, columns, intake
 from curta.engine.native.outline import functions_to_c
 from curta.engine.native.places import MOST_TOKENS, Exact, Places
 from curta.engine.native.places_to_c import PlacesWriter
 from curta.engine.native.routine import Routine
 from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.tables import array_to_c
-from curta.engine.native.values import Column
 
 MACROS = f"""\
 #define PLACES
@@ -41,7 +40,7 @@ class RunWriter(CodeWriter):
         super().__init__(places.routine)
         self.places = places
         self.templates = PlacesWriter(places, stops, self.expressions)
-        said = {token for one in places.classes for token in one.tokens}
+        said = {token for one in places.classes for token in one}
         self.intake = intake(places.follower, said)
 
     def functions(self) -> str:
@@ -77,8 +76,8 @@ class RunWriter(CodeWriter):
         places = self.places
         names = [name for value, name, _ in places.tables if value == places.selector]
         return {
-            "classes": [list(one.tokens) for one in places.classes],
-            "ending": sorted(places.arrival.classes),
+            "classes": places.classes,
+            "ending": places.ending,
             "selector": list(places.fields).index(names[0]),
         }
 
@@ -220,12 +219,11 @@ def section(name: str, lines: Iterable[str]) -> list[str]:
 
 def class_tables(routine: Routine, families: list[TokenClass], prefix: str = "") -> str:
     """The class of every token, from 1 on or 0, and its place in it."""
-    columns = [e.definition for e in routine.pool.entries if isinstance(e.definition, Column)]
     said = max((token for rule in routine.rules for token in rule.tokens), default=0)
-    size = max([said + 1, *(len(column.entries) for column in columns)])
+    size = max([said + 1, *(len(column.entries) for column in columns(routine))])
     classes, places = [0] * size, [0] * size
     for number, one in enumerate(families, start=1):
-        for place, token in enumerate(one.tokens):
+        for place, token in enumerate(one):
             classes[token], places[token] = number, place
     names = f"{prefix}class_of", f"{prefix}place_of"
     return "".join(

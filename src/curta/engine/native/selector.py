@@ -6,21 +6,13 @@ any of its values most of the general code is idle.
 
 from __future__ import annotations
 
+from collections import Counter
 from fractions import Fraction
 
 from curta.compiler.numbers import power_of_two
 from curta.engine.native.case import Case, Facts
 from curta.engine.native.routine import Routine
-from curta.engine.native.values import (
-    ONE,
-    FetchedValue,
-    Parameter,
-    Pool,
-    Product,
-    Steps,
-    ValueId,
-    direction,
-)
+from curta.engine.native.values import ONE, FetchedValue, Parameter, Pool, Product, Steps, ValueId
 
 MOST_CHOICES = 256
 """Values of a selector."""
@@ -37,18 +29,13 @@ class NotWorthItError(Exception):
 def selector_of(routine: Routine) -> ValueId:
     """The value out of a table, of few possible ones, that most gates and steps ask about."""
     pool = routine.pool
-    questions: dict[ValueId, int] = {}
+    questions: Counter[ValueId] = Counter()
     for value in pool.reachable(routine.sums()):
         match pool.entries[value].definition:
-            case Product(gate, _):
-                asked = gate.without_constant
-            case Steps(argument, _, _):
-                asked = argument
-            case _:
-                continue
-        terms = direction(asked)[1].terms
-        if len(terms) == 1 and is_found(pool, terms[0][0]):
-            questions[terms[0][0]] = questions.get(terms[0][0], 0) + 1
+            case Product(asked) | Steps(asked):
+                terms = asked.without_constant.terms
+                if len(terms) == 1 and is_found(pool, terms[0][0]):
+                    questions[terms[0][0]] += 1
     case = Case(pool, Facts())
     few = [value for value in questions if is_choice(case, value)]
     best = max(few, key=lambda value: (questions[value], -value), default=None)

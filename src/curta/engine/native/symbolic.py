@@ -38,7 +38,6 @@ from curta.engine.native.values import (
     Sum,
     Total,
     constant,
-    scaled,
     sum_of,
 )
 
@@ -213,9 +212,9 @@ class Tracer:
         if not self.keeps_streams:
             return self.case.product(gate, factor)
         if gate.constant is not None:
-            return scaled(factor, max(gate.constant, 0))
+            return factor.scaled(max(gate.constant, 0))
         if factor.constant is not None:
-            return scaled(self.pool.product(gate, ONE), factor.constant)
+            return self.pool.product(gate, ONE).scaled(factor.constant)
         return self.pool.product(gate, factor)
 
     def restored(self, gate: Sum, factor: Sum) -> Sum | None:

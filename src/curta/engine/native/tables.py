@@ -118,19 +118,6 @@ class Table:
     """Statements that allocate what exists from the beginning."""
     release: str = ""
 
-    @property
-    def pages(self) -> int:
-        return -(-self.rows.size // (1 << PAGE_BITS))
-
-    @property
-    def is_large(self) -> bool:
-        return self.rows.kind == "direct" and self.rows.size > SMALL_ARRAY
-
-    @property
-    def bytes(self) -> str:
-        """What the state counts for a large array."""
-        return bytes_of(self.rows)
-
 
 def table_of(rows: Rows, members: dict[str, Member]) -> Table:
     """Those of the rows' members that are given are read by somebody."""
@@ -138,23 +125,14 @@ def table_of(rows: Rows, members: dict[str, Member]) -> Table:
         f"{storage_type(member)} {name}; /* {comment(member.label)} */"
         for name, member in members.items()
     ]
-    match rows.kind:
-        case "by position":
-            return Table(rows, fields)
-        case "direct":
-            return direct(rows, fields)
-        case "paged":
-            return paged(rows, fields)
-        case "hashed":
-            return hashed(rows, fields)
-        case _:
-            return nearest(rows, fields)
+    kinds = {"direct": direct, "paged": paged, "hashed": hashed, "nearest": nearest}
+    return kinds.get(rows.kind, Table)(rows, fields)
 
 
 def direct(rows: Rows, fields: list[str]) -> Table:
     t, size = rows.number, rows.size
     created = f"    s->rows{t} = allocate(s, sizeof(Row{t}) * {size}u);\n"
-    if size > SMALL_ARRAY:
+    if is_large(rows):
         created += f"    s->bytes -= (int64_t){bytes_of(rows)};\n"
     return Table(
         rows,
@@ -167,13 +145,21 @@ def direct(rows: Rows, fields: list[str]) -> Table:
     )
 
 
+def is_large(rows: Rows) -> bool:
+    return rows.kind == "direct" and rows.size > SMALL_ARRAY
+
+
 def bytes_of(rows: Rows) -> str:
+    """What the state counts for a large array."""
     return f"((sizeof(Row{rows.number}) * {rows.size}u + 63) & ~UINT64_C(63))"
+
+
+def pages(rows: Rows) -> int:
+    return -(-rows.size // (1 << PAGE_BITS))
 
 
 def paged(rows: Rows, fields: list[str]) -> Table:
     t, rest = rows.number, (1 << PAGE_BITS) - 1
-    pages = -(-rows.size // (1 << PAGE_BITS))
     stored = f"""\
     Row{t} **page = &s->pages{t}[key >> {PAGE_BITS}];
     if (!*page) *page = allocate(s, sizeof(Row{t}) << {PAGE_BITS});
@@ -187,7 +173,7 @@ def paged(rows: Rows, fields: list[str]) -> Table:
     return Table(
         rows,
         fields,
-        state=f"    Row{t} *pages{t}[{pages}], spare{t}; /* {comment(rows.label)} */\n",
+        state=f"    Row{t} *pages{t}[{pages(rows)}], spare{t}; /* {comment(rows.label)} */\n",
         types=row_type(t, [*fields, FILED]),
         store=store(t, stored),
         fetch=fetch(t, found),

@@ -67,6 +67,36 @@ class Sum:
                 total.pop(value, None)
         return Sum(tuple(sorted(total.items())))
 
+    def scaled(self, factor: Number) -> Sum:
+        return Sum(tuple((v, simplify(c * factor)) for v, c in self.terms)) if factor else ZERO
+
+    def proportion(self, number: Sum) -> Number:
+        """How often it contains another sum, if it contains all its terms equally often; else 0."""
+        first, scale = number.terms[0]
+        found = next((c for v, c in self.terms if v == first), 0)
+        if not found:
+            return 0
+        slope = divided(found, scale)
+        if len(number.terms) > 1:
+            coefficients = dict(self.terms)
+            if any(coefficients.get(v) != c * slope for v, c in number.terms):
+                return 0
+        return slope
+
+    @property
+    def direction(self) -> tuple[Number, Sum]:
+        """(scale, sum) such that this is scale * sum, and sum begins with 1; without constant."""
+        scale = self.terms[0][1]
+        if scale == 1:
+            return 1, self
+        return scale, Sum(tuple((v, divided(c, scale)) for v, c in self.terms))
+
+    @property
+    def upright(self) -> tuple[int, Sum]:
+        """(sign, sum) such that this is sign * sum, and sum begins with a positive coefficient."""
+        sign = -1 if self.terms and self.terms[0][1] < 0 else 1
+        return sign, self.scaled(sign)
+
 
 def sum_of(parts: Iterable[tuple[Sum, Number]]) -> Sum:
     """Weighted sums, added up."""
@@ -290,7 +320,7 @@ class Pool:
         return number
 
     def note_places(self, steps: Steps) -> None:
-        sign, number = upright(steps.argument)
+        sign, number = steps.argument.upright
         away = 0 if sign > 0 else power_of_two(self.step(number))
         found = {simplify(sign * place + away) for place, _ in steps.jumps}
         self.places.setdefault(number, []).append(found)
@@ -317,7 +347,7 @@ class Pool:
     def product(self, gate: Sum, factor: Sum) -> Sum:
         return self.value(Product(gate, factor), self.step(gate) + self.step(factor))
 
-    def steps(self, argument: Sum, jumps: tuple[tuple[Number, Number], ...], factor: Sum) -> Sum:
+    def steps(self, argument: Sum, jumps: Rises, factor: Sum) -> Sum:
         steps = Steps(argument, jumps, factor)
         number = self.known.get(steps)
         if number is None:
@@ -366,7 +396,7 @@ class Pool:
 
     def unit(self, total: Sum) -> tuple[Number, Sum]:
         """The direction of a sum; there is one object for each."""
-        scale, number = direction(total)
+        scale, number = total.direction
         return scale, self.units.setdefault(number, number)
 
     @lasting
@@ -408,8 +438,23 @@ class Pool:
             case FetchedValue(look_up) | FetchedKey(look_up):
                 yield self.look_ups[look_up].query
 
-    def reachable(self, totals: list[Sum]) -> set[ValueId]:
-        """All values that these sums depend on within one step."""
+    def behind(self, value: ValueId) -> Iterator[Sum]:
+        """All that a value depends on, what was added up and filed included."""
+        yield from self.reads(value)
+        match self.entries[value].definition:
+            case Total(addend):
+                yield addend
+            case Mean(total):
+                yield Sum(((total, 1),))
+            case FetchedValue(look_up, member):
+                rows = self.rows_behind(look_up)
+                yield from (rows.key, rows.members[member].total)
+            case FetchedKey(look_up):
+                yield self.rows_behind(look_up).key
+
+    def reachable(self, totals: list[Sum], *, earlier: bool = False) -> set[ValueId]:
+        """All values that these sums depend on within one step, or at any `earlier` one, too."""
+        reads = self.behind if earlier else self.reads
         found: set[ValueId] = set()
         stack = [v for total in totals for v, _ in total.terms]
         while stack:
@@ -417,7 +462,7 @@ class Pool:
             if value == CONSTANT or value in found:
                 continue
             found.add(value)
-            for total in self.reads(value):
+            for total in reads(value):
                 stack.extend(v for v, _ in total.terms)
         return found
 
@@ -442,40 +487,6 @@ class Pool:
         if position is None or total.without_constant.terms != ((position, 1),):
             return None
         return int(total.added)
-
-
-def direction(total: Sum) -> tuple[Number, Sum]:
-    """(scale, sum) such that total = scale * sum, and sum begins with 1; no constant in either."""
-    scale = total.terms[0][1]
-    if scale == 1:
-        return 1, total
-    return scale, Sum(tuple((v, divided(c, scale)) for v, c in total.terms))
-
-
-def upright(total: Sum) -> tuple[int, Sum]:
-    """(sign, sum) such that total = sign * sum, and sum begins with a positive coefficient."""
-    sign = -1 if total.terms and total.terms[0][1] < 0 else 1
-    return sign, scaled(total, sign)
-
-
-def proportion(total: Sum, number: Sum) -> Number:
-    """How often a sum contains another, if it contains all its terms equally often; else 0."""
-    first, scale = number.terms[0]
-    found = next((c for v, c in total.terms if v == first), 0)
-    if not found:
-        return 0
-    slope = divided(found, scale)
-    if len(number.terms) > 1:
-        coefficients = dict(total.terms)
-        if any(coefficients.get(v) != c * slope for v, c in number.terms):
-            return 0
-    return slope
-
-
-def scaled(total: Sum, factor: Number) -> Sum:
-    if factor == 0:
-        return ZERO
-    return Sum(tuple((v, simplify(c * factor)) for v, c in total.terms))
 
 
 def constant(number: Number) -> Sum:
