@@ -199,7 +199,7 @@ def _means(model: Model, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
 def test_the_page_names_every_tensor(model: Model) -> None:
     rows = re.findall(r"^\| `([\w.]+)` \| (float64|int64)\b", PAGE.read_text(), flags=re.MULTILINE)
     named = {(re.sub(r"\.N\.", ".0.", name), kind) for name, kind in rows}
-    shapes = tensor_shapes(model.plan, 3)
+    shapes = tensor_shapes(model.plan, "float64", 3)
     first_layer = {(n, kind) for n, (kind, _) in shapes.items() if not re.search(r"\.[1-9]\.", n)}
     assert named - {("starts", "int64")} == first_layer
 
