@@ -29,11 +29,12 @@ class Options(AsJson):
 
     name:       a program of the gallery, FILE.py with a function build() that returns a Graph, or
                 machine: the weights with which curta run runs any program
-    output:     a file; a folder for torch, hf and ground-truth
+    output:     a file; a folder for torch, hf, llama and ground-truth
     emit:       the model file; the C that the native engine compiles; what needs nothing of
-                curta: a folder for PyTorch or for Hugging Face's transformers, an ONNX file; the
-                circuit, as JSON; a case for methods of circuit discovery, for TransformerLens; what
-                contributed to the token that comes after a prompt, as JSON for circuit-tracer
+                curta: a folder for PyTorch or for Hugging Face's transformers, one of a Llama (of a
+                model in float32), an ONNX file; the circuit, as JSON; a case for methods of circuit
+                discovery, for TransformerLens; what contributed to the token that comes after a
+                prompt, as JSON for circuit-tracer
     max_tokens: the length to certify (the program's; 2,048 in float32)
     arithmetic: that the transformer computes with; in float32 less fits, and more hardware is fast
     residual:   of ground-truth: as compiled; in rotated directions; or in as few directions as the
@@ -45,7 +46,7 @@ class Options(AsJson):
     name: str = word("NAME")
     output: str = option(short="-o", metavar="OUT")
     emit: Literal[
-        "safetensors", "c", "torch", "hf", "onnx", "circuit", "ground-truth", "attribution"
+        "safetensors", "c", "torch", "hf", "llama", "onnx", "circuit", "ground-truth", "attribution"
     ] = "safetensors"
     max_tokens: int | None = None
     arithmetic: Literal["float64", "float32"] = "float64"
@@ -105,6 +106,10 @@ def write(model: Model, options: Options, path: Path) -> None:
         from curta.export.onnx import write_onnx
 
         write_onnx(model, path)
+    elif emit == "llama":
+        from curta.export.llama import write_llama
+
+        write_llama(model, path)
     elif emit == "circuit":
         from curta.export.circuit import write_circuit
 

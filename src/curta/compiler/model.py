@@ -90,6 +90,20 @@ class Model:
             if name.startswith("layers.") and name.endswith(".weight")
         )
 
+    def positional(self, positions: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+        """What the embedding says of positions, [position, slot]: a linear map of integer functions
+        of them.
+        """
+        divisor, modulus, power, offset = (
+            np.asarray(self.weights[f"position.{name}"], np.int64)
+            for name in ("divisor", "modulus", "power", "offset")
+        )
+        digits = positions[:, None] // divisor
+        digits = np.where(modulus > 0, digits % np.maximum(modulus, 1), digits) - offset
+        weight = self.weights["position.weight"]
+        found: npt.NDArray[Any] = (digits**power).astype(weight.dtype) @ weight.T
+        return found
+
     def to_text(self) -> str:
         """What the model file says beside its tensors: the metadata entry `curta`."""
         content: dict[str, Any] = {

@@ -89,16 +89,10 @@ class HullSession(BlockSession):
         return self.maps.arg_max(ends)[: len(places)]
 
     def embed(self, tokens: Ids) -> Matrix:
-        weights = self.engine.model.weights
-        modulus, power = weights["position.modulus"], weights["position.power"]
-        positions = np.arange(self.length, self.length + len(tokens))[:, None]
-        digits = positions // weights["position.divisor"]
-        digits = np.where(modulus > 0, digits % np.maximum(modulus, 1), digits)
-        features = (digits - weights["position.offset"]) ** power
-        embedded: Matrix = (
-            weights["embedding.weight"][tokens] + features @ weights["position.weight"].T
-        )
-        return embedded
+        model = self.engine.model
+        positions = np.arange(self.length, self.length + len(tokens))
+        embedded = model.weights["embedding.weight"][tokens] + model.positional(positions)
+        return np.asarray(embedded, np.float64)
 
     def attend(self, number: int, maps: LayerMaps, x: Matrix, count: int) -> Matrix:
         """All heads of a layer, side by side."""

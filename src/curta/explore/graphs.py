@@ -96,7 +96,7 @@ class Seen:
     def __init__(self, model: Model, tokens: npt.NDArray[np.int64]) -> None:
         self.weights, self.plan = model.weights, model.plan
         self.vocabulary = model.vocabulary
-        x = self.weights["embedding.weight"][tokens] + self.positions(len(tokens))
+        x = self.weights["embedding.weight"][tokens] + model.positional(np.arange(len(tokens)))
         self.streams = [x]
         self.attended: list[list[dict[str, Any]]] = []
         for layer in range(len(self.plan["layers"])):
@@ -105,16 +105,6 @@ class Seen:
             x = x + self.feed_forward(layer, x)
             self.streams.append(x)
         self.logits: Array = x @ self.weights["unembedding.weight"].T
-
-    def positions(self, count: int) -> Array:
-        divisor, modulus, offset, power = (
-            self.weights[f"position.{name}"] for name in ("divisor", "modulus", "offset", "power")
-        )
-        value = np.arange(count, dtype=np.int64)[:, None] // divisor
-        value = np.where(modulus > 0, value % np.maximum(modulus, 1), value)
-        weight = self.weights["position.weight"]
-        features: Array = ((value - offset) ** power).astype(weight.dtype)
-        return features @ weight.T
 
     def attention(self, layer: int, x: Array) -> Array:
         """What the heads of a layer add; what they attended to is kept."""

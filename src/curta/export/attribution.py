@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from curta.compiler import Model
 from curta.export.circuit import CONSTANT, Part, edges, parts
-from curta.export.positions import position_table
 
 Numbers = NDArray[np.float64]
 
@@ -46,7 +45,7 @@ class Pass:
     def __init__(self, model: Model, ids: Sequence[int]) -> None:
         self.model, self.ids = model, list(ids)
         self.added: dict[str, Numbers] = {"embed": model.weights["embedding.weight"][self.ids]}
-        self.added["pos"] = position_table(model, len(ids))
+        self.added["pos"] = model.positional(np.arange(len(ids)))
         self.patterns: dict[str, Numbers] = {}
         self.streams = [self.added["embed"] + self.added["pos"]]
         for number, layer in enumerate(model.plan["layers"]):

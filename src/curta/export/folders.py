@@ -85,7 +85,7 @@ def renamed(model: Model) -> tuple[dict[str, Any], dict[str, list[int]]]:
             tensor = model.weights[f"layers.{number}.{part}.weight"]
             if tensor.size == 0:
                 rows = heads * width if part.startswith("attention") else units
-                tensor = np.zeros((rows, model.plan["width"]))
+                tensor = np.zeros((rows, model.plan["width"]), tensor.dtype)
                 tensor = tensor.T if part.endswith(("output", "contract")) else tensor
             tensors[f"model.layers.{number}.{name}.weight"] = np.ascontiguousarray(tensor)
         for size, count in zip(sizes.values(), (heads, width, units), strict=True):

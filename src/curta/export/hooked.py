@@ -12,7 +12,7 @@ import numpy as np
 
 from curta.compiler import Model
 from curta.errors import UserError
-from curta.export.positions import most_positions, position_table
+from curta.export.positions import most_positions
 
 try:
     import torch
@@ -32,7 +32,7 @@ def state_dict(model: Model) -> State:
     length, weights = most_positions(model), model.weights
     state = {
         "embed.W_E": torch.tensor(weights["embedding.weight"]),
-        "pos_embed.W_pos": torch.tensor(position_table(model, length)),
+        "pos_embed.W_pos": torch.tensor(model.positional(np.arange(length))),
         "unembed.W_U": torch.tensor(weights["unembedding.weight"].T),
         "unembed.b_U": zeros(len(model.vocabulary)),
     }

@@ -1,9 +1,6 @@
-"""What the embedding of positions says of each: a linear map of integer functions."""
+"""How many positions are written or looked at, where each of them costs."""
 
 from __future__ import annotations
-
-import numpy as np
-from numpy.typing import NDArray
 
 from curta.compiler import Model
 
@@ -14,15 +11,3 @@ MAX_POSITIONS = 512
 def most_positions(model: Model) -> int:
     """As many, if the weights are exact for that many."""
     return min(MAX_POSITIONS, model.certificate.softmax_tokens)
-
-
-def position_table(model: Model, count: int) -> NDArray[np.float64]:
-    """Of the first positions, [position, slot]."""
-    divisor, modulus, power, offset = (
-        np.asarray(model.weights[f"position.{name}"], np.int64)
-        for name in ("divisor", "modulus", "power", "offset")
-    )
-    digits = np.arange(count)[:, None] // divisor
-    digits = np.where(modulus > 0, digits % np.maximum(modulus, 1), digits) - offset
-    found: NDArray[np.float64] = (digits**power).astype(np.float64)
-    return found @ model.weights["position.weight"].T
