@@ -28,10 +28,10 @@ from tests.support.served import (
     generator,
     submit,
     tokens_of,
-    until,
 )
 from tests.support.slow import draws
 from tests.support.tiny_language_models import FAMILIES, model
+from tests.support.waiting import until
 
 TOKENS = (5, 24)
 

@@ -22,8 +22,9 @@ import torch
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.tools import Answer
 from curta.delegate.tools.tool import is_given_up
-from tests.support.served import NAME, server, until
+from tests.support.served import NAME, server
 from tests.support.tiny_language_models import PushTools, model, tokenizer, tools_tokenizer
+from tests.support.waiting import until
 
 FAMILY = "grouped queries"
 WEATHER = {

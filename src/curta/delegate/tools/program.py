@@ -19,7 +19,15 @@ from curta.delegate.tools import wrapper
 from curta.delegate.tools.compile import Source, build
 from curta.delegate.tools.kinds import Arguments, Text
 from curta.delegate.tools.signature import Function, functions_of, kind_of
-from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, is_given_up, refused
+from curta.delegate.tools.tool import (
+    Answer,
+    Bounds,
+    Tool,
+    answered,
+    is_given_up,
+    nobody_waits,
+    refused,
+)
 from curta.errors import CurtaError, ExitError, LimitError, ToolError, Trap
 from curta.machine import layout
 from curta.machine.conversation import Conversation, ConversationLimits, Figures, Host
@@ -94,7 +102,7 @@ class Execution:
 
         def look(figures: Figures) -> None:
             if is_given_up():
-                raise LimitError("nobody waits for the call any more")
+                raise nobody_waits()
             if time.monotonic() > ends:
                 raise LimitError(f"the call took more than {self.bounds.seconds:g} s")
             if len(self.stdout) + len(self.stderr) > most:

@@ -35,7 +35,7 @@ from curta.delegate.tools.kinds import (
     Truth,
     Whole,
 )
-from curta.delegate.tools.tool import Answer, Bounds, answered, is_given_up, refused
+from curta.delegate.tools.tool import Answer, Bounds, answered, is_given_up, nobody_waits, refused
 from curta.errors import CurtaError, ToolError, UserError
 
 SIMPLE: dict[Any, Kind] = {
@@ -199,7 +199,7 @@ def asked(question: Mapping[str, Any], bounds: Bounds, module: str = __name__) -
     folder = str(Path(question.get("path", "")).absolute().parent)
     finished = confine.run(command, given, limits, folder, environment, is_given_up)
     if finished.status is None and is_given_up():
-        raise ToolError("nobody waits for the call any more", "given up")
+        raise nobody_waits()
     if finished.status is None:
         raise ToolError(f"the call took more than {bounds.seconds:g} s", "took too long")
     if finished.status != 0:

@@ -67,6 +67,11 @@ def is_given_up() -> bool:
     return event is not None and event.is_set()
 
 
+def nobody_waits() -> ToolError:
+    """What such a call comes to; nobody will read it."""
+    return ToolError("nobody waits for the call any more", "given up")
+
+
 BRIEFS = {
     SourceError: "does not compile",
     ModuleError: "not a program that can be run",
