@@ -26,7 +26,7 @@ from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.row import Calling, Row
-from curta.delegate.interception.template import own_format
+from curta.delegate.interception.template import Own, own_format
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.tool import GIVEN_UP, Tool
 from curta.errors import UserError
@@ -122,26 +122,27 @@ class CalcGenerator:
         tools: Sequence[Tool],
         *,
         asked: frozenset[str] = frozenset(),
-        constrained: bool | None = None,
+        constrained: bool = False,
+        shape: str | None = None,
     ) -> Calling:
-        """How calls of these tools are written and answered; those `asked` by somebody else."""
+        """How calls of these tools are written and answered; those `asked` by somebody else. With a
+        `shape`, a grammar in Lark's words, what is no call has that.
+        """
         budget = getattr(self.calculator, "budget", None) or Budget()
         others = any(tool.name != CALCULATE for tool in tools)
-        format = (self.own if self.own and others else self.format).with_tools(tools)
-        narrow = self.constrained if constrained is None else constrained
+        format = self.own if self.own and others else self.format
+        format = format.with_tools(tools) if tools else Silent()
+        if shape is not None and isinstance(format, Own):
+            format = replace(format, lenient=False)
+        narrow = self.constrained or constrained or shape is not None
         return Calling(
             format,
             {tool.name: tool for tool in tools},
             self.fragments,
-            Constraint(self.tokenizer, format, budget) if narrow else None,
+            Constraint(self.tokenizer, format, budget, shape) if narrow else None,
             asked,
+            hides=shape is not None,
         )
-
-    def shaped(self, grammar: str) -> Calling:
-        """No calls, and a text that has a grammar."""
-        silent = Silent()
-        constraint = Constraint(self.tokenizer, silent, Budget(), grammar)
-        return Calling(silent, {}, self.fragments, constraint)
 
     @property
     def loop(self) -> Loop:

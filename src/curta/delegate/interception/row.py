@@ -30,8 +30,12 @@ from curta.errors import TokenError
 class Constrains(Interface):
     """What may be written inside of a call, or in a whole answer."""
 
-    def narrowed(self, scores: Any, marker: Marker | None, written: str) -> Any:
-        """Scores of the tokens that may follow; `written` stands behind the marker, or is all."""
+    def narrowed(
+        self, scores: Any, marker: Marker | None, written: str, *, has_called: bool
+    ) -> Any:
+        """Scores of the tokens that may follow. `written` stands behind the marker; or it is what
+        there is of the turn, behind its last call if it has one.
+        """
 
 
 @dataclass(frozen=True)
@@ -39,6 +43,7 @@ class Calling:
     """How calls are written and answered: what rows have in common.
 
     asked: names of tools that somebody else executes: a row ends with a call of one
+    hides: whether no call is shown as text, though its answer may stand right behind it
     """
 
     format: Format
@@ -46,6 +51,7 @@ class Calling:
     fragments: Fragments
     constraint: Constrains | None = None
     asked: frozenset[str] = frozenset()
+    hides: bool = False
 
 
 class Row:
@@ -68,7 +74,7 @@ class Row:
             calling.format.markers, calling.format.longest, calling.format.most_calls
         )
         self.text = ""
-        """What the model has written."""
+        """What the model has written in this turn, behind its last call."""
         self.ends: frozenset[int] = frozenset()
         """Tokens that end a turn; they are no text."""
         self.waiting: deque[int] = deque()
@@ -109,7 +115,9 @@ class Row:
             return scores
         marker = self.scanner.marker
         written = self.text if marker is None else self.scanner.held
-        return self.calling.constraint.narrowed(scores, marker, written)
+        return self.calling.constraint.narrowed(
+            scores, marker, written, has_called=bool(self.noted)
+        )
 
     def take(self, token: int, room: int) -> list[int]:
         """The tokens that the model has to be fed: the chosen one, and what is put behind it.
@@ -144,7 +152,7 @@ class Row:
                     return self.called(calls, [token], piece, found, room, whole=whole)
                 else:
                     self.note(calls, found.text)
-                    rest = found.rest
+                    self.text = rest = found.rest
         return [token]
 
     def settled(self, outcomes: list[Outcome]) -> list[int]:
@@ -209,6 +217,7 @@ class Row:
             self.said.replace_last(cut)
         self.tell_outcomes(outcomes, text + rest + answer, failure)
         self.said.extend(behind)
+        self.text = ""
         return fed + behind
 
     def encoded(self, answer: str) -> tuple[str, list[int], TokenError | None]:
@@ -249,6 +258,7 @@ class Row:
             self.unanswered(outcomes, "")
             return [token]
         self.said.extend(behind)
+        self.text = ""
         self.tell_outcomes(outcomes, answer, None)
         return behind
 

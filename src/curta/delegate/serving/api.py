@@ -29,7 +29,7 @@ import contextlib
 import json
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -196,15 +196,9 @@ class Api:
 
 def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str]:
     """How an answer calls, if not as all do, and how it has to begin."""
-    if asked.schema is not None:
-        grammar = value_of(
-            {"x-guidance": {"whitespace_flexible": False}} | dict(asked.schema), space=""
-        )
-        if problem := problem_of(generator.tokenizer, grammar):
-            raise RefusedError(f"response_format: {problem}", parameter="response_format")
-        return generator.shaped(grammar), ""
+    shape = None if asked.schema is None else shape_of(generator, asked.schema)
     if not asked.tools:
-        return None, ""
+        return None if shape is None else generator.calling_with((), shape=shape), ""
     if generator.own is None and type(generator.format) is Inline:
         raise RefusedError(
             "tools: the model was taught to call the calculator, and knows no other calls; "
@@ -216,13 +210,22 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
     own = [tool for tool in generator.tools if tool.name not in names]
     must_call = asked.must_call
     calling = generator.calling_with(
-        (*own, *asked.tools), asked=names, constrained=None if must_call is None else True
+        (*own, *asked.tools), asked=names, constrained=must_call is not None, shape=shape
     )
     if must_call is None:
         return calling, ""
     openings = [calling.format.opening(name) for name in ([must_call] if must_call else names)]
     first, last = min(openings), max(openings)
     return calling, first[: common(first, last)]
+
+
+def shape_of(generator: CalcGenerator, schema: Mapping[str, Any]) -> str:
+    """The grammar of JSON that has a schema."""
+    compact = {"x-guidance": {"whitespace_flexible": False}}
+    shape = value_of(compact | dict(schema), space="")
+    if problem := problem_of(generator.tokenizer, shape):
+        raise RefusedError(f"response_format: {problem}", parameter="response_format")
+    return shape
 
 
 class Answer:
