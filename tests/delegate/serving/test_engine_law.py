@@ -102,7 +102,9 @@ def test_caches_that_cannot_be_joined_are_served_one_by_one(
             assert said(collected) == expected("sliding window", prompt, 20)
 
 
-def test_a_model_whose_rows_disturb_each_other_is_found_out() -> None:
+def test_a_model_whose_rows_disturb_each_other_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Positions of a row that depend on the longest one beside it."""
 
     class Disturbed(Batch):
@@ -112,7 +114,8 @@ def test_a_model_whose_rows_disturb_each_other_is_found_out() -> None:
 
     tried = model("grouped queries")
     assert probing.joins(tried)
-    assert not probing.joins(tried, lambda: Disturbed(tried, [], appends=True))
+    monkeypatch.setattr(probing, "begun", lambda model: Disturbed(model, [], appends=True))
+    assert not probing.joins(tried)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -129,7 +132,7 @@ def test_a_model_that_forgets_when_tokens_are_appended_is_found_out(family: str)
     assert torch.allclose(*scores, atol=1e-3) or not probing.appends(model(family))
 
 
-def test_what_no_list_knows_is_found_out_by_trying() -> None:
+def test_what_no_list_knows_is_found_out_by_trying(monkeypatch: pytest.MonkeyPatch) -> None:
     class Forgetful(Batch):
         def scores(self, tokens: torch.Tensor, count: int) -> torch.Tensor:
             begun = self.outputs is not None
@@ -137,7 +140,8 @@ def test_what_no_list_knows_is_found_out_by_trying() -> None:
 
     tried = model("grouped queries")
     assert probing.appends(tried)
-    assert not probing.appends(tried, lambda: Forgetful(tried, [], appends=True))
+    monkeypatch.setattr(probing, "begun", lambda model: Forgetful(model, [], appends=True))
+    assert not probing.appends(tried)
 
 
 def test_kinds_of_rotation_that_depend_on_the_batch() -> None:

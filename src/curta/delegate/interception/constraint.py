@@ -253,16 +253,12 @@ class Spelt:
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        said = TokenText(tokenizer)
-        ahead = tokenizer.encode("0", add_special_tokens=False)
-        told = len(said.decode(ahead))
         special = set(tokenizer.all_special_ids)
-        texts = [said.decode([*ahead, token])[told:] for token in range(len(tokenizer))]
         self.tokens = [
             f"\xff[{token}]".encode("latin-1")
             if token in special or not text or INCOMPLETE in text
             else text.encode()
-            for token, text in enumerate(texts)
+            for token, text in enumerate(texts_of(tokenizer))
         ]
         self.eos_token_id = tokenizer.eos_token_id
         self.bos_token_id = tokenizer.bos_token_id
@@ -284,6 +280,15 @@ class Spelt:
         return found
 
 
+def texts_of(tokenizer: Any) -> Iterator[str]:
+    """What each token says in the middle of a text."""
+    said = TokenText(tokenizer)
+    ahead = tokenizer.encode("0", add_special_tokens=False)
+    told = len(said.decode(ahead))
+    for token in range(len(tokenizer)):
+        yield said.decode([*ahead, token])[told:]
+
+
 def every(branch: Branch) -> Iterator[int]:
     """All tokens of a branch."""
     yield from branch.tokens
@@ -294,12 +299,8 @@ def every(branch: Branch) -> Iterator[int]:
 @lru_cache(maxsize=4)
 def tree(tokenizer: Any, characters: frozenset[str]) -> Branch:
     """All tokens that begin with such a character, by their texts."""
-    said = TokenText(tokenizer)
-    ahead = tokenizer.encode("0", add_special_tokens=False)
-    told = len(said.decode(ahead))
     root = Branch()
-    for token in range(len(tokenizer)):
-        text = said.decode([*ahead, token])[told:]
+    for token, text in enumerate(texts_of(tokenizer)):
         if not text or text[0] not in characters:
             continue
         branch = root

@@ -163,11 +163,7 @@ class CalcGenerator:
         each_has = options.get("num_return_sequences") or 1
         events: list[list[Event]] = [[] for _ in range(len(prompts) * each_has)]
         rows = [self.row(each.append) for each in events]
-        self.model.generate(
-            **self.fitting(prompts),
-            custom_generate=Loop(lambda number: rows[number]),
-            **self.completed(options),
-        )
+        self.write(self.fitting(prompts), rows, options)
         return [
             Output(tuple(joined(each)), row.tokens, row.ended)
             for each, row in zip(events, rows, strict=True)
@@ -187,13 +183,9 @@ class CalcGenerator:
 
         def work() -> None:
             GIVEN_UP.set(unheard)
-            row = self.row(found.put)
+            given = options | {"stopping_criteria": criteria}
             try:
-                self.model.generate(
-                    **self.fitting([prompt]),
-                    custom_generate=Loop(lambda number: row),
-                    **self.completed(options | {"stopping_criteria": criteria}),
-                )
+                self.write(self.fitting([prompt]), [self.row(found.put)], given)
                 found.put(None)
             except BaseException as error:  # raised again where somebody listens
                 found.put(error)
@@ -208,6 +200,17 @@ class CalcGenerator:
         finally:
             unheard.set()
             worker.join()
+
+    def write(
+        self, inputs: dict[str, torch.Tensor], rows: Sequence[Row], options: dict[str, Any]
+    ) -> torch.Tensor:
+        """Have these rows written behind the inputs; the tokens of both."""
+        tokens: torch.Tensor = self.model.generate(
+            **inputs,
+            custom_generate=Loop(lambda number: rows[number]),
+            **self.completed(options),
+        )
+        return tokens
 
     def fitting(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         """The inputs, if the model can go on from there."""

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-from typing import Protocol as Interface
+from typing import TYPE_CHECKING, Any
 
 from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.events import (
@@ -20,22 +19,14 @@ from curta.delegate.interception.events import (
     Event,
     TextDelta,
 )
-from curta.delegate.interception.formats import Format, Marker
+from curta.delegate.interception.formats import Format
 from curta.delegate.interception.pieces import Fragments, TokenText
 from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
 from curta.delegate.tools.tool import Tool
 from curta.errors import TokenError
 
-
-class Constrains(Interface):
-    """What may be written inside of a call, or in a whole answer."""
-
-    def narrowed(
-        self, scores: Any, marker: Marker | None, written: str, *, has_called: bool
-    ) -> Any:
-        """Scores of the tokens that may follow. `written` stands behind the marker; or it is what
-        there is of the turn, behind its last call if it has one.
-        """
+if TYPE_CHECKING:
+    from curta.delegate.interception.constraint import Constraint
 
 
 @dataclass(frozen=True)
@@ -49,7 +40,7 @@ class Calling:
     format: Format
     tools: Mapping[str, Tool]
     fragments: Fragments
-    constraint: Constrains | None = None
+    constraint: Constraint | None = None
     asked: frozenset[str] = frozenset()
     hides: bool = False
 

@@ -58,12 +58,11 @@ class Engine:
         generator: CalcGenerator,
         limits: Limits | None = None,
         *,
-        metrics: Metrics | None = None,
         new_processor: NewProcessor | None = None,
     ) -> None:
         self.generator = generator
         self.limits = limits or Limits()
-        self.metrics = metrics or Metrics()
+        self.metrics = Metrics()
         self.is_batching = probing.joins(generator.model)
         self.appends = probing.appends(generator.model)
         self.new_processor = new_processor or own_processors(generator.model)
