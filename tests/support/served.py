@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from transformers import LogitsProcessorList
 
+from curta.delegate.addresses import bound
 from curta.delegate.interception.events import CallRejected, CallResult
 from curta.delegate.interception.generator import CalcGenerator, Output
 from curta.delegate.serving.engine import Engine
@@ -123,7 +124,7 @@ def server(
 
     send_buffer: bytes that the system takes for a client before the server has to wait
     """
-    from curta.delegate.serving.server import Server, bound
+    from curta.delegate.serving.server import Server
 
     with (
         engine(processor=processor, writes=writes, **limits) as made,

@@ -22,7 +22,7 @@ from curta.delegate.tools.signature import Function, functions_of, kind_of
 from curta.delegate.tools.tool import (
     Answer,
     Bounds,
-    Tool,
+    Found,
     answered,
     is_given_up,
     nobody_waits,
@@ -48,9 +48,6 @@ WORDS = {
 """What a trap is to a model; all others are calls of functions that are not there."""
 LETTERS = {"i32": "i", "i64": "q", "f32": "f", "f64": "d"}
 """Types of WebAssembly, as `struct` has them."""
-
-
-Found = dict[str, Tool | ToolError]
 
 
 @cache

@@ -57,17 +57,10 @@ SHORT = 80
 # -- functions ---------------------------------------------
 
 
-@dataclass(frozen=True)
-class Described:
-    """What a function's name, docstring and type hints say."""
-
-    name: str
-    description: str
-    arguments: Arguments
-
-
-def described(function: Callable[..., Any]) -> Described:
-    """What a model has to know of a function; a `UserError` if it does not say enough."""
+def described(function: Callable[..., Any]) -> tuple[str, str, Arguments]:
+    """What a model has to know of a function, by its name, docstring and type hints: what it is
+    called, what it does, what it takes; a `UserError` if it does not say enough.
+    """
     name, hints = function.__name__, get_type_hints(function)
     kinds, optional = dict[str, Kind](), set[str]()
     for parameter in inspect.signature(function).parameters.values():
@@ -84,7 +77,7 @@ def described(function: Callable[..., Any]) -> Described:
     meanings = {match[1]: match[2] for match in map(MEANING.match, lines) if match}
     text = "\n".join(line for line in lines if not MEANING.match(line)).strip()
     own = {parameter: meanings[parameter] for parameter in kinds if parameter in meanings}
-    return Described(name, text, Arguments(kinds, own, frozenset(optional)))
+    return name, text, Arguments(kinds, own, frozenset(optional))
 
 
 MEANING = re.compile(r"\s*(?::param )?(\w+)(?: \([^)]*\))?: +(\S.*)")
@@ -130,28 +123,19 @@ def plain(value: Any) -> Any:
 class OwnTool:
     """A function of curta itself, called here and now."""
 
+    name: str
+    description: str
+    arguments: Arguments
     function: Callable[..., Answer]
     sandboxed: bool = True
-    made_of: Described = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "made_of", described(self.function))
-
-    @property
-    def name(self) -> str:
-        return self.made_of.name
-
-    @property
-    def description(self) -> str:
-        return self.made_of.description
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        return self.made_of.arguments.schema()
+        return self.arguments.schema()
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
         try:
-            return self.function(**self.made_of.arguments.checked(arguments))
+            return self.function(**self.arguments.checked(arguments))
         except CurtaError as error:
             return refused(error)
 
@@ -215,10 +199,10 @@ def asked(question: Mapping[str, Any], bounds: Bounds, module: str = __name__) -
 def answer_to(question: Mapping[str, Any]) -> Any:
     """Describe a function of a file, or call it."""
     function = function_in(question["path"], question["name"])
-    found = described(function)
+    _, description, arguments = described(function)
     if "arguments" not in question:
-        return {"description": found.description, "parameters": found.arguments.schema()}
-    given = found.arguments.checked(question["arguments"])
+        return {"description": description, "parameters": arguments.schema()}
+    given = arguments.checked(question["arguments"])
     try:
         return plain(function(**given))
     except CurtaError:

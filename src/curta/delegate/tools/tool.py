@@ -103,6 +103,10 @@ class Tool(Protocol):
         """What it comes to."""
 
 
+Found = dict[str, Tool | ToolError]
+"""The tools of a file by their names, or why something cannot be one."""
+
+
 def refused(error: CurtaError, tokens: int = 0) -> Answer:
     """An answer that says why there is none."""
     brief = next((words for kind, words in BRIEFS.items() if isinstance(error, kind)), "error")
