@@ -19,9 +19,10 @@ pytest.importorskip("openai")
 import openai
 import torch
 
+from curta.delegate.calculator import Calculator
+from curta.delegate.given_up import is_given_up
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.tools import Answer
-from curta.delegate.tools.tool import is_given_up
 from tests.support.served import NAME, server
 from tests.support.tiny_language_models import Push, PushTools, model, tokenizer, tools_tokenizer
 from tests.support.waiting import until
@@ -197,6 +198,33 @@ def test_a_client_that_vanishes_ends_the_call_of_a_tool(served: Any) -> None:
         until(lambda: served.engine.running == 0 and not served.engine.parked)
     finally:
         STEADY.seconds = 0.3
+
+
+class Transformer:
+    """A calculator's backend that takes its time, as the one that the transformer executes may."""
+
+    name = "machine"
+
+    def __init__(self) -> None:
+        self.begun = self.given_up = 0
+
+    def evaluate(self, programs: Any) -> list[Any]:
+        self.begun += 1
+        until(is_given_up)
+        self.given_up += 1
+        return [0 for _ in programs]
+
+
+def test_a_calculation_by_the_transformer_holds_nobody_up_and_can_be_given_up() -> None:
+    backend = Transformer()
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), calculator=Calculator(backend))
+    with server(writes=writes, batch=2) as serving:
+        stream = create(serving, stream=True)
+        next(iter(stream))
+        until(lambda: backend.begun == 1)
+        assert create(serving, messages=[{"role": "user", "content": "a"}], max_tokens=1).choices
+        stream.response.close()
+        until(lambda: backend.given_up == 1)
 
 
 def test_a_tool_that_takes_too_long_ends_with_its_request() -> None:

@@ -23,7 +23,8 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 import anyio
 from mcp import Client, StdioServerParameters, stdio_client
 
-from curta.delegate.tools.tool import Answer, is_given_up
+from curta.delegate.given_up import is_given_up
+from curta.delegate.tools.tool import Answer
 from tests.support.slow import all_but
 from tests.support.waiting import until
 

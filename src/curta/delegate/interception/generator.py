@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 
 from curta.delegate.calculator import Budget, Calculator
+from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.interception.calls import CALCULATE, Evaluates
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.events import (
@@ -28,7 +29,7 @@ from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.row import Calling, Row
 from curta.delegate.interception.template import Own, own_format
 from curta.delegate.tools.calculator import CalculatorTool
-from curta.delegate.tools.tool import GIVEN_UP, Tool
+from curta.delegate.tools.tool import Tool
 from curta.errors import UserError
 
 Message = Mapping[str, Any]

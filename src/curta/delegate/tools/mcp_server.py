@@ -21,7 +21,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 import curta
-from curta.delegate.tools.tool import GIVEN_UP, Answer, Tool, nobody_waits, refused
+from curta.delegate.given_up import GIVEN_UP, nobody_waits
+from curta.delegate.tools.tool import Answer, Tool, refused
 
 INSTRUCTIONS = (
     "Exact computation: a calculator, and a transformer that executes C and WebAssembly in a "

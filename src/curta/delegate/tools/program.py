@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from curta.delegate.given_up import check_given_up
 from curta.delegate.tools import wrapper
 from curta.delegate.tools.compile import Source, build
 from curta.delegate.tools.kinds import Arguments, Text
@@ -24,8 +25,6 @@ from curta.delegate.tools.tool import (
     Bounds,
     Found,
     answered,
-    is_given_up,
-    nobody_waits,
     refused,
 )
 from curta.errors import CurtaError, ExitError, LimitError, ToolError, Trap
@@ -98,8 +97,7 @@ class Execution:
         most = 4 * self.bounds.characters + (1 << 20)
 
         def look(figures: Figures) -> None:
-            if is_given_up():
-                raise nobody_waits()
+            check_given_up()
             if time.monotonic() > ends:
                 raise LimitError(f"the call took more than {self.bounds.seconds:g} s")
             if len(self.stdout) + len(self.stderr) > most:

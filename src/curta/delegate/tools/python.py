@@ -21,6 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from curta.delegate.given_up import check_given_up, is_given_up
 from curta.delegate.tools import confine
 from curta.delegate.tools.kinds import (
     Anything,
@@ -35,7 +36,7 @@ from curta.delegate.tools.kinds import (
     Truth,
     Whole,
 )
-from curta.delegate.tools.tool import Answer, Bounds, answered, is_given_up, nobody_waits, refused
+from curta.delegate.tools.tool import Answer, Bounds, answered, refused
 from curta.errors import CurtaError, ToolError, UserError
 
 SIMPLE: dict[Any, Kind] = {
@@ -182,9 +183,8 @@ def asked(question: Mapping[str, Any], bounds: Bounds, module: str = __name__) -
     environment = dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1", "CURTA_PLACES": "off"}
     folder = str(Path(question.get("path", "")).absolute().parent)
     finished = confine.run(command, given, limits, folder, environment, is_given_up)
-    if finished.status is None and is_given_up():
-        raise nobody_waits()
     if finished.status is None:
+        check_given_up()
         raise ToolError(f"the call took more than {bounds.seconds:g} s", "took too long")
     if finished.status != 0:
         lines = finished.error.strip().splitlines()

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass
-from threading import Event
 from typing import Any, Protocol
 
 from curta.errors import CurtaError, LimitError, ModuleError, SourceError, ToolError, UserError
@@ -55,21 +53,6 @@ class Bounds:
         for name, most in asdict(self).items():
             if most <= 0:
                 raise UserError(f"--{name} {most}: expected more than 0")
-
-
-GIVEN_UP: ContextVar[Event | None] = ContextVar("GIVEN_UP", default=None)
-"""Set where nobody waits for the answer of the call that is being executed any more."""
-
-
-def is_given_up() -> bool:
-    """Whether the call that is executed here should end."""
-    event = GIVEN_UP.get()
-    return event is not None and event.is_set()
-
-
-def nobody_waits() -> ToolError:
-    """What such a call comes to; nobody will read it."""
-    return ToolError("nobody waits for the call any more", "given up")
 
 
 BRIEFS = {
