@@ -102,6 +102,19 @@ def test_caches_that_cannot_be_joined_are_served_one_by_one(
             assert said(collected) == expected("sliding window", prompt, 20)
 
 
+def test_rows_without_a_mask_can_leave_each_other() -> None:
+    """`generate` gives none where nothing is padded."""
+    tokens, after = torch.arange(2, 8).view(2, 3), torch.tensor([[9]])
+    both, one = (probing.begun(model("grouped queries")) for _ in range(2))
+    both.scores(tokens, 3)
+    one.scores(tokens[1:], 3)
+    row = generator("grouped queries").row(print)
+    both.rows, both.given["attention_mask"] = [row, row], None
+    part = both.part([1])
+    assert part is not None
+    assert torch.allclose(part.scores(after, 1), one.scores(after, 1), atol=1e-5)
+
+
 def test_a_model_whose_rows_disturb_each_other_is_found_out(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
