@@ -30,6 +30,7 @@ import json
 import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -50,7 +51,7 @@ from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.metrics import Metrics
 from curta.delegate.serving.parameters import Request as Wish
 from curta.delegate.serving.parameters import decoded, read
-from curta.delegate.serving.prompts import Prompts, TokenPrompt
+from curta.delegate.serving.prompts import Prompts
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.shapes import Shape, usage
 from curta.delegate.serving.stops import Piece
@@ -139,30 +140,25 @@ class Api:
         format = None if calling is None else calling.format
         beginning = self.prompts.beginning(begins)
         for number, prompt in enumerate(asked.prompts):
-            tokens: TokenPrompt = (
-                *self.prompts.tokens(prompt, asked.parameter, format),
-                *beginning,
-            )
+            tokens = (*self.prompts.tokens(prompt, asked.parameter, format), *beginning)
             read_tokens += len(tokens)
             most = self.prompts.most_tokens(
                 tokens, asked.most_tokens, self.engine.limits.most_tokens, asked.parameter
             )
+            wanted = Wanted(
+                tokens,
+                most,
+                asked.temperature,
+                asked.top_p,
+                stops=asked.stops,
+                calling=calling,
+                scored=asked.scored,
+                begins=begins,
+                begun_tokens=len(beginning),
+            )
             for choice in range(asked.choices):
                 seed = None if asked.seed is None else f"{asked.seed} {number} {choice}"
-                made.append(
-                    Wanted(
-                        tokens,
-                        most,
-                        asked.temperature,
-                        asked.top_p,
-                        seed,
-                        asked.stops,
-                        calling,
-                        asked.scored,
-                        begins,
-                        len(beginning),
-                    )
-                )
+                made.append(replace(wanted, seed=seed))
         return made, read_tokens
 
     async def models(self, request: Request) -> Response:
