@@ -116,22 +116,20 @@ class Api:
         opening = generator.protocol.open if format.at_once else ""
         shape = Shape(chat, self.name, opening)
         answer.begin()
-        if asked.stream:
-            events = answer.events(shape, asked.include_usage)
-            try:
-                first = await unless_gone(request.receive, anext(events))
-            except BaseException:
-                answer.leave()
-                raise
-            if first is None:
-                answer.leave()
-                return Response(status_code=GONE)
-            return EventStream(answer, first, events, limits.time_limit)
+        events = answer.events(shape, asked.include_usage)
+        made = None
         try:
-            made = await unless_gone(request.receive, answer.whole(shape))
+            made = await unless_gone(
+                request.receive, anext(events) if asked.stream else answer.whole(shape)
+            )
         finally:
-            answer.leave()
-        return Response(status_code=GONE) if made is None else JSONResponse(made)
+            if made is None or not asked.stream:
+                answer.leave()
+        if made is None:
+            return Response(status_code=GONE)
+        if asked.stream:
+            return EventStream(answer, made, events, limits.time_limit)
+        return JSONResponse(made)
 
     def wanted(self, asked: Wish) -> tuple[list[Wanted], int]:
         """One for each choice of each prompt, and how many tokens the prompts have."""
