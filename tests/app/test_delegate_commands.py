@@ -10,7 +10,7 @@ import pytest
 
 from curta.app.command_line import main
 from curta.delegate.commands import train
-from curta.delegate.data import mix
+from curta.delegate.data import data_set
 from curta.delegate.data.example import Example
 from curta.errors import DataError
 from tests.support.commands_page import differences
@@ -42,7 +42,7 @@ def test_a_data_set_is_there_when_it_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Killed while it is written, it is not there; the next time it is made."""
-    made, out = mix.build(mix.Mix(train=4, valid=2, test=2)), tmp_path / "data"
+    made, out = data_set.build(data_set.Mix(train=4, valid=2, test=2)), tmp_path / "data"
 
     def killed(one: Example) -> dict[str, object]:
         if one == made.valid[0]:
@@ -50,15 +50,15 @@ def test_a_data_set_is_there_when_it_is_whole(
         return {}
 
     with monkeypatch.context() as patched:
-        patched.setattr(mix, "row", killed)
+        patched.setattr(data_set, "row", killed)
         with pytest.raises(KeyboardInterrupt):
-            mix.write(made, out)
+            data_set.write(made, out)
     assert not out.exists()
-    mix.write(made, out)
+    data_set.write(made, out)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["data"]
-    assert mix.read(out / "test.jsonl") == made.test
+    assert data_set.read(out / "test.jsonl") == made.test
     with pytest.raises(DataError, match="is there already"):
-        mix.write(made, out)
+        data_set.write(made, out)
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ pytest.importorskip("transformers")
 
 from curta.app.command_line import main
 from curta.delegate import models
-from curta.delegate.data import mix
+from curta.delegate.data import data_set
 from curta.hybrid.unit.arithmetic import Operation
 from tests.hybrid import tiny_units
 from tests.support import tiny_language_models as tiny
@@ -34,7 +34,7 @@ def test_train_keeps_what_it_read(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["hybrid", "train", *SMALL, "--regressing", "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert report["weights"] < 50_000
-    examples = mix.read(Path("unit/examples/train.jsonl"))
+    examples = data_set.read(Path("unit/examples/train.jsonl"))
     assert len(examples) == 20
     assert all(one.value == one.answer for one in examples)
     read = Path("unit/features/train.safetensors")

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from transformers import LogitsProcessorList
 
+from curta.delegate.addresses import bound
 from curta.delegate.interception.events import CallRejected, CallResult
 from curta.delegate.interception.generator import CalcGenerator, Output
 from curta.delegate.serving.engine import Engine
@@ -20,6 +21,7 @@ from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.stops import Piece
 from curta.delegate.serving.writing import Failed, Finished, Told, Wanted, Writing
 from tests.support.tiny_language_models import Push, chat_tokenizer, model
+from tests.support.waiting import until
 
 NAME = "tiny"
 PROMPTS = ("a", "ab, 12 c", "<<calc: 1+", "b <<calc: 2*3>> = 6 and cé" * 2, "é")
@@ -122,7 +124,7 @@ def server(
 
     send_buffer: bytes that the system takes for a client before the server has to wait
     """
-    from curta.delegate.serving.server import Server, bound
+    from curta.delegate.serving.server import Server
 
     with (
         engine(processor=processor, writes=writes, **limits) as made,
@@ -141,11 +143,3 @@ def server(
             serving.should_exit = True
             thread.join(30)
             assert not thread.is_alive()
-
-
-def until(holds: Callable[[], bool], seconds: float = 30) -> None:
-    """Wait for something; fail if it does not come."""
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.005)

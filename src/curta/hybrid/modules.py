@@ -24,15 +24,16 @@ import numpy as np
 from curta.delegate.calculator import Budget, Calculator
 from curta.delegate.calculator.backends.machine import Machine as MachineBackend
 from curta.delegate.calculator.backends.machine import module as calculator_program
+from curta.delegate.given_up import check_given_up
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.delegate.tools.kinds import Arguments, Text
 from curta.delegate.tools.program import MainTool, ProgramTool, computer
-from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, is_given_up, refused
+from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, refused
 from curta.delegate.tools.words import named_by
 from curta.engine import Engine, Level, load
 from curta.engine.base import Ids
 from curta.engine.model_cache import compile_cached
-from curta.errors import CurtaError, LimitError, UserError, VerifyError
+from curta.errors import CurtaError, UserError, VerifyError
 from curta.gallery import NAMES, find_program
 from curta.machine.conversation import ConversationLimits, Host
 from curta.machine.core_program import Segment
@@ -181,8 +182,7 @@ class GalleryTool:
             for chunk in self.chunks(prompt):
                 self.hears.said(chunk)
                 said += chunk.tolist()
-                if is_given_up():
-                    raise LimitError("nobody waits for the call any more")
+                check_given_up()
             answer = self.decode(self.engine.vocabulary[token] for token in said)
         except CurtaError as error:
             return refused(error, len(said))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextvars
 import subprocess
+import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from fractions import Fraction
@@ -16,8 +18,9 @@ from curta.delegate.calculator.backends import Exact
 from curta.delegate.calculator.backends.machine import Machine, outcome, source, written
 from curta.delegate.calculator.operations import OPERATIONS
 from curta.delegate.calculator.program import Apply, Program
+from curta.delegate.given_up import GIVEN_UP
 from curta.engine.toolchain import find_compiler
-from curta.errors import CalculatorError, TooLargeError, TooLongError
+from curta.errors import CalculatorError, TooLargeError, ToolError, TooLongError
 from tests.delegate.calculator.operation_table import EXPRESSIONS
 from tests.delegate.calculator.random_programs import RATIONALS, programs
 from tests.support.slow import draws
@@ -169,6 +172,15 @@ def test_what_takes_too_long_is_left(machine: Machine) -> None:
     given = parsed(["1+1", "comb(4100, 2050)", "2+2"])
     first, left, last = short.evaluate(given)
     assert (first, type(left), last) == (2, TooLargeError, 4)
+
+
+def test_a_calculation_that_nobody_waits_for_ends(machine: Machine) -> None:
+    given_up = threading.Event()
+    given_up.set()
+    context = contextvars.copy_context()
+    context.run(GIVEN_UP.set, given_up)
+    with pytest.raises(ToolError, match="nobody waits"):
+        context.run(machine.evaluate, parsed(["comb(4100, 2050)"]))
 
 
 def test_budgets_beyond_the_program_are_refused() -> None:

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.data.answers import is_right
+from curta.delegate.data.data_set import Mix, build, counts, leaks
 from curta.delegate.data.example import CALL, ERRORS, Example, has_failure
 from curta.delegate.data.mistakes import CATEGORY, fails
-from curta.delegate.data.mix import Mix, build, counts, leaks
 from curta.delegate.data.templates import Template, example, mistakes
 from curta.delegate.interception.protocol import Protocol
 from curta.errors import CalculatorError, DataError

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("transformers")
 
 from curta.delegate.evaluation.record import Config, Folder
-from curta.delegate.evaluation.running import Progress, batches, evaluate
+from curta.delegate.evaluation.running import batches, evaluate
 from curta.delegate.evaluation.suites import Question
 from curta.delegate.evaluation.systems import System, generator, systems, writer
 from curta.errors import DataError
@@ -56,14 +56,20 @@ def test_a_stopped_evaluation_goes_on(tmp_path: Path) -> None:
     kept = folder.answers_file.read_text()
     folder.answers_file.write_text(kept[:-30])
     more = Scripted(texts)
-    progress: list[Progress] = []
-    answers = evaluate(config(EXACT, PLAIN), QUESTIONS, folder, more, on_progress=progress.append)
+    progress = []
+    answers = evaluate(
+        config(EXACT, PLAIN),
+        QUESTIONS,
+        folder,
+        more,
+        on_progress=lambda *heard: progress.append(heard),
+    )
     order = [one.text for batch in batches(QUESTIONS, 2) for one in batch]
     assert [text for name, text in stopped.asked] == order[:6]
     assert [text for name, text in more.asked if name == "exact"] == order[4:]
     assert folder.answers() == answers
     assert len(answers) == 14
-    assert progress[-1] == Progress("plain", 7, 7)
+    assert progress[-1] == ("plain", 7, 7)
     last = Scripted(texts)
     assert evaluate(config(EXACT, PLAIN), QUESTIONS, folder, last) == answers
     assert last.asked == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from curta.delegate.data import mistakes, mix
+from curta.delegate.data import data_set, mistakes
 from curta.delegate.data.templates import templates
 from curta.delegate.data.templates.engine import templates_of
 from curta.delegate.evaluation import suites
@@ -46,26 +46,30 @@ def test_fresh_questions_are_as_long_as_asked_and_never_trained() -> None:
     negatives = [one for one in drawn if one.suite == NEGATIVES]
     assert len(negatives) == 12
     assert all(one.value is None for one in negatives)
-    assert len({mix.normal(one.text) for one in drawn}) == len({one.name for one in drawn}) == 36
+    assert (
+        len({data_set.normal(one.text) for one in drawn}) == len({one.name for one in drawn}) == 36
+    )
     assert fresh((1, 6), 24, negatives=12, seed=3) == drawn
     assert fresh((1, 6), 24, negatives=12, seed=4) != drawn
-    trained = {one.question for one in mix.build(mix.Mix(train=300, valid=1, test=1)).train}
+    trained = {
+        one.question for one in data_set.build(data_set.Mix(train=300, valid=1, test=1)).train
+    }
     assert not trained & {one.text for one in drawn}
     assert any(template.test for template in templates())
 
 
 @pytest.mark.slow
 def test_questions_of_trained_kinds_are_none_that_were_trained(tmp_path: Path) -> None:
-    made = mix.build(mix.Mix(train=400, valid=1, test=1, digits=(1, 2)))
-    mix.write(made, tmp_path / "data")
+    made = data_set.build(data_set.Mix(train=400, valid=1, test=1, digits=(1, 2)))
+    data_set.write(made, tmp_path / "data")
     asked = questions(["trained"], Sources(tmp_path / "data", digits=(1, 2), count=80))
     assert Counter(one.digits for one in asked) == {1: 40, 2: 40}
     assert {one.suite for one in asked} == {TRAINED}
     assert {one.category for one in asked} >= {"arithmetic", "finance", "units", "word_problems"}
-    trained = {mix.normal(one.question) for one in made.train}
-    assert not trained & {mix.normal(one.text) for one in asked}
+    trained = {data_set.normal(one.question) for one in made.train}
+    assert not trained & {data_set.normal(one.text) for one in asked}
     assert any(
-        trained & {mix.normal(one.text) for one in drawn_without_data}
+        trained & {data_set.normal(one.text) for one in drawn_without_data}
         for seed in range(30)
         if (drawn_without_data := questions(["trained"], Sources(digits=(1, 1), seed=seed)))
     )
@@ -104,8 +108,8 @@ def test_all_lengths_have_the_same_kinds_of_questions(monkeypatch: pytest.Monkey
 
 
 def test_questions_that_have_no_answer_are_a_suite_of_their_own(tmp_path: Path) -> None:
-    made = mix.build(mix.Mix(train=1, valid=1, test=60, mistakes=0.4))
-    mix.write(made, tmp_path)
+    made = data_set.build(data_set.Mix(train=1, valid=1, test=60, mistakes=0.4))
+    data_set.write(made, tmp_path)
     found = questions(["templates"], Sources(data=tmp_path))
     assert {one.suite for one in found} == {TEMPLATES, NEGATIVES, MISTAKES}
     for one in found:
@@ -122,8 +126,8 @@ def test_digits_of_the_longest_number() -> None:
 
 
 def test_a_folder_of_data(tmp_path: Path) -> None:
-    made = mix.build(mix.Mix(train=1, valid=1, test=40, negatives=0.5))
-    mix.write(made, tmp_path)
+    made = data_set.build(data_set.Mix(train=1, valid=1, test=40, negatives=0.5))
+    data_set.write(made, tmp_path)
     found = questions(["templates"], Sources(data=tmp_path))
     assert [one.text for one in found if one.suite == NEGATIVES] == [
         one.question for one in made.test if one.value is None

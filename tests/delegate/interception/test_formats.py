@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from tokenizers import Tokenizer, models
 from transformers import LogitsProcessorList, PreTrainedTokenizerFast
 
 from curta.delegate.calculator import Calculator
+from curta.delegate.interception.bodies import value_of
 from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.events import CallResult, CallStarted, CallWritten, Event, shown
@@ -426,3 +428,29 @@ def test_own_calls_are_narrowed_by_names_and_schemas(template: str) -> None:
         in_name = body[: body.index("ages")]
         assert allowed(in_name, "c")
         assert not allowed(in_name, "x")
+
+
+@pytest.mark.parametrize("template", ["qwen2_5", "llama3_1", MISTRAL], ids=lambda name: name[:16])
+def test_beside_a_shape_a_turn_has_it_or_is_calls(template: str) -> None:
+    spoken, found = tokenizer_of_any_text(), replace(own(template), lenient=False)
+    shape = value_of({"type": "integer"}, space="")
+    constraint = Constraint(spoken, found, Calculator().budget, shape)
+
+    def allowed(text: str, letter: str, *, has_called: bool = False) -> bool:
+        mask = constraint.allowed(None, text, has_called=has_called)
+        token = spoken.eos_token_id
+        if letter:
+            (token,) = spoken.encode(letter, add_special_tokens=False)
+        return mask is None or bool(mask[token])
+
+    opening = found.markers[0].open
+    for has_called in (False, True):
+        for at, letter in enumerate(opening):
+            assert allowed(opening[:at], letter, has_called=has_called)
+            assert not allowed(opening[:at], "x", has_called=has_called)
+    assert allowed("", "7")
+    assert allowed("7", "")
+    assert not allowed("", "")
+    assert not allowed("7", opening[0])
+    assert allowed("", "", has_called=True)
+    assert not allowed("", "7", has_called=True)

@@ -20,7 +20,8 @@ pytest.importorskip("openai")
 
 import openai
 
-from tests.support.served import NAME, PROMPTS, Slow, alone, server, until
+from tests.support.served import NAME, PROMPTS, Slow, alone, server
+from tests.support.waiting import until
 
 FAMILY = "grouped queries"
 TOKENS = 24

@@ -28,10 +28,10 @@ from tests.support.served import (
     generator,
     submit,
     tokens_of,
-    until,
 )
 from tests.support.slow import draws
 from tests.support.tiny_language_models import FAMILIES, model
+from tests.support.waiting import until
 
 TOKENS = (5, 24)
 
@@ -102,7 +102,22 @@ def test_caches_that_cannot_be_joined_are_served_one_by_one(
             assert said(collected) == expected("sliding window", prompt, 20)
 
 
-def test_a_model_whose_rows_disturb_each_other_is_found_out() -> None:
+def test_rows_without_a_mask_can_leave_each_other() -> None:
+    """`generate` gives none where nothing is padded."""
+    tokens, after = torch.arange(2, 8).view(2, 3), torch.tensor([[9]])
+    both, one = (probing.begun(model("grouped queries")) for _ in range(2))
+    both.scores(tokens, 3)
+    one.scores(tokens[1:], 3)
+    row = generator("grouped queries").row(print)
+    both.rows, both.given["attention_mask"] = [row, row], None
+    part = both.part([1])
+    assert part is not None
+    assert torch.allclose(part.scores(after, 1), one.scores(after, 1), atol=1e-5)
+
+
+def test_a_model_whose_rows_disturb_each_other_is_found_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Positions of a row that depend on the longest one beside it."""
 
     class Disturbed(Batch):
@@ -112,7 +127,8 @@ def test_a_model_whose_rows_disturb_each_other_is_found_out() -> None:
 
     tried = model("grouped queries")
     assert probing.joins(tried)
-    assert not probing.joins(tried, lambda: Disturbed(tried, [], appends=True))
+    monkeypatch.setattr(probing, "begun", lambda model: Disturbed(model, [], appends=True))
+    assert not probing.joins(tried)
 
 
 @pytest.mark.parametrize("family", FAMILIES)
@@ -129,7 +145,7 @@ def test_a_model_that_forgets_when_tokens_are_appended_is_found_out(family: str)
     assert torch.allclose(*scores, atol=1e-3) or not probing.appends(model(family))
 
 
-def test_what_no_list_knows_is_found_out_by_trying() -> None:
+def test_what_no_list_knows_is_found_out_by_trying(monkeypatch: pytest.MonkeyPatch) -> None:
     class Forgetful(Batch):
         def scores(self, tokens: torch.Tensor, count: int) -> torch.Tensor:
             begun = self.outputs is not None
@@ -137,7 +153,8 @@ def test_what_no_list_knows_is_found_out_by_trying() -> None:
 
     tried = model("grouped queries")
     assert probing.appends(tried)
-    assert not probing.appends(tried, lambda: Forgetful(tried, [], appends=True))
+    monkeypatch.setattr(probing, "begun", lambda model: Forgetful(model, [], appends=True))
+    assert not probing.appends(tried)
 
 
 def test_kinds_of_rotation_that_depend_on_the_batch() -> None:

@@ -19,11 +19,13 @@ pytest.importorskip("openai")
 import openai
 import torch
 
+from curta.delegate.calculator import Calculator
+from curta.delegate.given_up import is_given_up
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.tools import Answer
-from curta.delegate.tools.tool import is_given_up
-from tests.support.served import NAME, server, until
-from tests.support.tiny_language_models import PushTools, model, tokenizer, tools_tokenizer
+from tests.support.served import NAME, server
+from tests.support.tiny_language_models import Push, PushTools, model, tokenizer, tools_tokenizer
+from tests.support.waiting import until
 
 FAMILY = "grouped queries"
 WEATHER = {
@@ -198,6 +200,33 @@ def test_a_client_that_vanishes_ends_the_call_of_a_tool(served: Any) -> None:
         STEADY.seconds = 0.3
 
 
+class Transformer:
+    """A calculator's backend that takes its time, as the one that the transformer executes may."""
+
+    name = "machine"
+
+    def __init__(self) -> None:
+        self.begun = self.given_up = 0
+
+    def evaluate(self, programs: Any) -> list[Any]:
+        self.begun += 1
+        until(is_given_up)
+        self.given_up += 1
+        return [0 for _ in programs]
+
+
+def test_a_calculation_by_the_transformer_holds_nobody_up_and_can_be_given_up() -> None:
+    backend = Transformer()
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer(), calculator=Calculator(backend))
+    with server(writes=writes, batch=2) as serving:
+        stream = create(serving, stream=True)
+        next(iter(stream))
+        until(lambda: backend.begun == 1)
+        assert create(serving, messages=[{"role": "user", "content": "a"}], max_tokens=1).choices
+        stream.response.close()
+        until(lambda: backend.given_up == 1)
+
+
 def test_a_tool_that_takes_too_long_ends_with_its_request() -> None:
     slow = Steady(60.0)
     writes = CalcGenerator(model(FAMILY), tools_tokenizer(), tools=[slow])
@@ -260,6 +289,86 @@ def test_an_answer_has_the_schema_that_was_asked_for(free: Any) -> None:
     assert choice.message.content.startswith("{")
 
 
+SHAPED = {"type": "json_schema", "json_schema": {"name": "shape", "schema": SHAPE}}
+CALL = '<tool_call>{"name": "%s", "arguments": {"%s": 7}}</tool_call>'
+SAYS = '{"kind":"sum","is_even":true,"digits":[1,3]}'
+
+
+class Wishes(Push):
+    """Scores of a model that would like to write these texts, one in each turn, if it may."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__(window=400)
+        self.texts = texts
+
+    def allowed(self, text: str) -> list[str]:
+        *turns, said = text.split("assistant: ")
+        wish = self.texts[min(len(turns), len(self.texts)) - 1]
+        return [wish[len(said)]] if wish.startswith(said) and said != wish else ["<end>"]
+
+
+def test_beside_an_answer_with_a_schema_a_clients_tool_can_be_called() -> None:
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer())
+    with server(Wishes(CALL % ("weather", "day"), SAYS), writes=writes, batch=1) as serving:
+        given = {"tools": [WEATHER], "response_format": SHAPED}
+        (choice,) = create(serving, **given).choices
+        assert (choice.finish_reason, choice.message.content) == ("tool_calls", None)
+        (call,) = choice.message.tool_calls
+        assert json.loads(call.function.arguments) == {"day": 7}
+        told = {"role": "tool", "tool_call_id": call.id, "content": "sun"}
+        asked = [*CONVERSATION, choice.message.model_dump(exclude_none=True), told]
+        (choice,) = create(serving, messages=asked, **given).choices
+        assert (choice.finish_reason, choice.message.content) == ("stop", SAYS)
+        streamed = list(create(serving, messages=asked, stream=True, **given))
+        assert "".join(each.choices[0].delta.content or "" for each in streamed) == SAYS
+
+
+def test_the_servers_calls_are_no_part_of_an_answer_with_a_schema() -> None:
+    """In a turn of their own, or right before it."""
+    tool = Steady(0)
+    called = CALL % ("steady", "n")
+    for format, wishes in {
+        None: Wishes(f"{called}\n{called}", f"{called} and more", SAYS),
+        "prompted": Wishes(f"<<calc: 6*7>> = 42<<steady: 7>> = n7{SAYS}"),
+    }.items():
+        writes = CalcGenerator(model(FAMILY), tools_tokenizer(), tools=[tool], format=format)
+        with server(wishes, writes=writes, batch=1, most_tokens=400) as serving:
+            given = {"tools": [WEATHER], "response_format": SHAPED, "max_tokens": 300}
+            (choice,) = create(serving, **given).choices
+            assert (choice.finish_reason, choice.message.content) == ("stop", SAYS)
+            found = [each["result"] for each in choice.message.calculations]
+            assert found == (["n7", "n7", "n7"] if format is None else ["42", "n7"])
+
+
+def terse(tokens: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+    """Scores of a model that writes no spaces, of which JSON may have any number, and does not call
+    the calculator.
+    """
+    scores = scores.clone()
+    scores[:, tokenizer().convert_tokens_to_ids([" ", "\n", " = ", "c", "calc"])] -= 100
+    return scores
+
+
+@pytest.mark.parametrize("key", ["name", "kind"])
+def test_every_answer_is_a_call_or_has_the_schema(key: str) -> None:
+    """Whatever the model would like; JSON that begins as a call does, too."""
+    writes = CalcGenerator(model(FAMILY), tools_tokenizer())
+    shape = SHAPE | {"properties": {key: {"enum": ["weather", "sum"]}}, "required": [key]}
+    asked = {"type": "json_schema", "json_schema": {"name": "shape", "schema": shape}}
+    ways = set()
+    given = {"tools": [WEATHER], "response_format": asked, "temperature": 1.0}
+    with server(terse, writes=writes, batch=2) as serving:
+        for seed in range(8):
+            (choice,) = create(serving, seed=seed, **given).choices
+            ways.add(choice.finish_reason)
+            if choice.finish_reason == "stop":
+                assert json.loads(choice.message.content)[key] in ("weather", "sum")
+            elif choice.finish_reason == "tool_calls":
+                names = {call.function.name for call in choice.message.tool_calls}
+                assert (names, choice.message.content) == ({"weather"}, None)
+    assert ways >= {"stop", "tool_calls"}  # some call until there is no room
+
+
 def test_probabilities_of_tokens(free: Any) -> None:
     answer = create(free, logprobs=True, top_logprobs=3, max_tokens=6)
     (choice,) = answer.choices
@@ -300,11 +409,6 @@ def test_probabilities_of_tokens(free: Any) -> None:
             {"tools": [WEATHER], "tool_choice": {"type": "function", "function": {"name": "x"}}},
             "tool_choice",
             "there is no tool 'x'",
-        ),
-        (
-            {"tools": [WEATHER], "response_format": {"type": "json_object"}},
-            "response_format",
-            "not together with tools",
         ),
         ({"response_format": {"type": "json_schema"}}, "response_format", "has a json_schema"),
         (

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import ctypes
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -16,6 +17,7 @@ from curta.delegate.tools import Answer, Bounds, confine
 from curta.delegate.tools.compile import Source, build
 from curta.delegate.tools.strangers import Strangers
 from curta.errors import CurtaError, SourceError, ToolError
+from tests.support.waiting import until
 
 SECRET = "curta-secret-4711"
 
@@ -124,6 +126,25 @@ def test_what_a_command_started_ends_with_it(tmp_path: Path) -> None:
     assert confine.run(["/bin/sh", "-c", script], b"", limits, str(tmp_path)).status is None
     time.sleep(2.5)
     assert not (tmp_path / "late").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux ends a process with its parent")
+def test_a_confined_command_of_a_confined_one_ends_with_it(tmp_path: Path) -> None:
+    """As the compiler of a program of a stranger's: it is a session of its own."""
+    within = "from curta.delegate.tools import confine; "
+    within += "limits = confine.Limits(60, 1 << 30, 1 << 20); "
+    within += f"run = ['/bin/sh', '-c', 'echo $$ > {tmp_path}/process; sleep 60']; "
+    within += f"confine.run(run, b'', limits, {str(tmp_path)!r})"
+    limits = confine.Limits(5, 4 << 30, 1 << 20)
+    command = [sys.executable, "-c", within]
+    environment = {"PYTHONPATH": os.pathsep.join(sys.path)}
+    file = tmp_path / "process"
+
+    def has_begun() -> bool:
+        return file.is_file() and bool(file.read_text())
+
+    assert confine.run(command, b"", limits, str(tmp_path), environment, has_begun).status is None
+    until(lambda: not Path(f"/proc/{file.read_text().strip()}").exists())
 
 
 INLINE = "static inline __attribute__((always_inline)) int "

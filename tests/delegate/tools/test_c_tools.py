@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.tools import Tool, wrapper
 from curta.delegate.tools.program import ProgramTool
 from curta.delegate.tools.signature import Function
-from curta.delegate.tools.tool import GIVEN_UP
 from curta.engine.toolchain import build_library
 from curta.errors import ToolError
 

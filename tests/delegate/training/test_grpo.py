@@ -21,8 +21,8 @@ from trl import GRPOTrainer
 
 from curta.app.command_line import main
 from curta.delegate import models
+from curta.delegate.data.data_set import Mix, build, row, write
 from curta.delegate.data.example import Example
-from curta.delegate.data.mix import Mix, build, row, write
 from curta.delegate.interception.events import CallResult
 from curta.delegate.interception.generator import CalcGenerator, Output
 from curta.delegate.interception.protocol import Protocol

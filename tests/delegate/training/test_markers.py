@@ -16,7 +16,7 @@ import torch
 from safetensors.torch import load_file
 
 from curta.delegate import models
-from curta.delegate.data.mix import Mix, build
+from curta.delegate.data.data_set import Mix, build
 from curta.delegate.interception.generator import CalcGenerator
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markers import Markers, as_tokens, make_room, read_markers

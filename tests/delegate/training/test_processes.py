@@ -19,7 +19,7 @@ import torch
 from safetensors.torch import load_file
 
 from curta.delegate import models
-from curta.delegate.data.mix import Mix, build, read, write
+from curta.delegate.data.data_set import Mix, build, read, write
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.sft import train
 from tests.support.tiny_language_models import chat_tokenizer, model

@@ -17,13 +17,13 @@ import torch
 from accelerate import Accelerator
 from huggingface_hub import ModelCard
 
-from curta.delegate.data.mix import Mix, build
+from curta.delegate.data.data_set import Mix, build
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.training.adapter import in_precision, targets, with_adapter
 from curta.delegate.training.card import card
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import Encoded, batch
-from curta.delegate.training.kept import last_validation
+from curta.delegate.training.run_folder import Metrics
 from curta.delegate.training.sft import Lessons, Report, encode, loss_of, passes, train, update
 from curta.errors import DataError
 from tests.support.tiny_language_models import chat_tokenizer, model
@@ -145,7 +145,7 @@ def test_how_many_are_left_out_is_told(tmp_path: Path) -> None:
 def test_examples_that_are_held_back_are_measured_and_change_nothing(tmp_path: Path) -> None:
     held_back, few = EXAMPLES[:10], EXAMPLES[:4]
     train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "without")
-    assert last_validation(tmp_path / "without") is None
+    assert Metrics(tmp_path / "without").validation is None
     for name, given, steps in (("many", held_back, [8]), ("few", few, [4, 8])):
         out = tmp_path / name
         train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, out, validation=given)
@@ -153,10 +153,10 @@ def test_examples_that_are_held_back_are_measured_and_change_nothing(tmp_path: P
         rows = [json.loads(line) for line in (out / "metrics.jsonl").read_text().splitlines()]
         measured = {row["step"]: row["validation"] for row in rows if "validation" in row}
         assert list(measured) == steps, "at checkpoints only where it is cheap"
-        assert last_validation(out) == measured[8] > 0
+        assert Metrics(out).validation == measured[8] > 0
         # The run is over: nothing is measured again, and what was said can be said again.
         train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, out, validation=given)
-        assert last_validation(out) == measured[8]
+        assert Metrics(out).validation == measured[8]
 
 
 def test_the_loss_is_the_mean_over_tokens_however_they_are_batched() -> None:

@@ -12,7 +12,6 @@ pytest.importorskip("transformers")
 
 from curta.delegate import models
 from curta.delegate.evaluation.figures import Judged
-from curta.delegate.evaluation.record import Answer
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import Verdict
@@ -88,7 +87,7 @@ def test_systems_are_compared_on_the_same_questions(
         4,
         6,
         None,
-        on_progress=lambda one: None,
+        on_progress=lambda *heard: None,
     )
     rows = {(system, suite): (count, share) for system, suite, count, share, _ in done.rows}
     assert {suite for system, suite in rows if system == "untrained"} == {
@@ -97,7 +96,6 @@ def test_systems_are_compared_on_the_same_questions(
     assert rows["adds", NEGATIVES][0] == 4
     assert rows["adds", NEGATIVES][1] < 1  # it fires wherever there are two numbers
     assert all(Path(page).is_file() for page in done.reports)
-    kept: list[Answer] = []
     again = compare(
         systems,
         Asking(4, 4, 2, 2, 4, 2),
@@ -105,6 +103,6 @@ def test_systems_are_compared_on_the_same_questions(
         4,
         6,
         None,
-        on_progress=kept.append,  # type: ignore[arg-type]
+        on_progress=lambda *heard: None,
     )
     assert again.rows == done.rows

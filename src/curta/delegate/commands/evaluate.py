@@ -121,8 +121,8 @@ def run(options: Options) -> int:
             asked,
             kept,
             opened,
-            on_progress=lambda one: progress.show(
-                one.system, one.done, one.total, rate.of(one.system, one.done)
+            on_progress=lambda system, done, total: progress.show(
+                system, done, total, rate.of(system, done)
             ),
         )
     figures = write_report(kept, config, asked, answers)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import sys
 from dataclasses import dataclass, field
 from threading import Thread
 from typing import TYPE_CHECKING
 
+from curta.delegate.addresses import address_of, bound
 from curta.delegate.tools.tool import Bounds, Tool
 from curta.errors import UserError
 from curta.options import option
@@ -54,12 +54,9 @@ def run(options: Options) -> int:
         if not options.http:
             anyio.run(serve_stdio, server)
             return 0
-        with listening(options) as listener:
-            host, port = listener.getsockname()[:2]
-            print(
-                f"listening on http://{f'[{host}]' if ':' in host else host}:{port}{PATH}",
-                flush=True,
-            )
+        with bound(options.host, options.port) as listener:
+            listener.listen()
+            print(f"listening on {address_of(listener)}{PATH}", flush=True)
             serve_http(server, listener, options.host)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
@@ -68,22 +65,13 @@ def run(options: Options) -> int:
 
 def all_tools(options: Options, strangers: Strangers) -> list[Tool]:
     """Those that curta has, and those that are asked for."""
-    from curta.delegate.tools.python import OwnTool
+    from curta.delegate.tools.python import OwnTool, described
     from curta.delegate.tools.words import tools_of
 
-    own = [OwnTool(each) for each in (strangers.run_c, strangers.run_wasm, strangers.verify)]
+    functions = (strangers.run_c, strangers.run_wasm, strangers.verify)
+    own = [OwnTool(*described(each), each) for each in functions]
     further = tools_of(("calc", *options.tool), options.bounds)
     for tool in further:
         if tool.name in {each.name for each in own}:
             raise UserError(f"--tool: {tool.name} is a tool of curta's own; call it something else")
     return [further[0], *own, *further[1:]]
-
-
-def listening(options: Options) -> socket.socket:
-    """A socket that listens."""
-    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
-    try:
-        return socket.create_server((options.host, options.port), family=family)
-    except (OSError, OverflowError) as error:
-        where = f"--host {options.host} --port {options.port}"
-        raise UserError(f"cannot listen on {where}: {error}; choose another") from error

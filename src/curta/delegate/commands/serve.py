@@ -7,6 +7,7 @@ import socket
 import sys
 from dataclasses import dataclass, field
 
+from curta.delegate.addresses import address_of, bound
 from curta.delegate.options import Answering
 from curta.delegate.serving.limits import Limits
 from curta.options import option
@@ -34,7 +35,7 @@ class Options(Answering):
 def run(options: Options) -> int:
     """Listen, load, say where, and answer."""
     from curta.delegate.serving.engine import Engine
-    from curta.delegate.serving.server import Server, bound
+    from curta.delegate.serving.server import Server
 
     name = options.served_name or options.model
     with bound(options.host, options.port) as listener:
@@ -51,8 +52,7 @@ def run(options: Options) -> int:
 
 def greet(listener: socket.socket, places: int, name: str) -> None:
     """Where it listens, and a line to try."""
-    host, port = listener.getsockname()[:2]
-    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    address = address_of(listener)
     print(f"listening on {address}/v1 ({places} at once; Ctrl-C ends it)")
     body = {"model": name, "messages": [{"role": "user", "content": "What is 87 times 24?"}]}
     quoted = json.dumps(body).replace("'", "'\\''")

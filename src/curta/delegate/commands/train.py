@@ -66,18 +66,18 @@ def run(options: Options) -> int:
         raise DataError("--stage grpo goes on with an adapter of the first stage: add --adapter")
     out = folder_of(options.out)
     from curta.delegate import models
-    from curta.delegate.data import mix
-    from curta.delegate.training.kept import last_validation
+    from curta.delegate.data import data_set
+    from curta.delegate.training.run_folder import Metrics
 
     first = os.environ.get("RANK", "0") == "0"  # of the processes that were launched together
     train = fine_tune if options.stage == "sft" else improve_by_rewards
-    examples = mix.read(Path(options.data) / "train.jsonl")
+    examples = data_set.read(Path(options.data) / "train.jsonl")
     # Each process moves it to its own device.
     model, tokenizer = models.load(options.model, device="cpu")
     with Progress(bars=first, lines=first) as progress:
         train(options, progress, model, tokenizer, examples)
     begun_with = options.second_stage.adapter or None
-    loss = None if begun_with else last_validation(out)
+    loss = None if begun_with else Metrics(out).validation
     report = Report(options.out, options.model, begun_with, loss)
     return options.show(report) if first else 0
 
@@ -86,7 +86,7 @@ def fine_tune(
     options: Options, progress: Progress, model: Any, tokenizer: Any, examples: Any
 ) -> None:
     """The first stage: what answers look like."""
-    from curta.delegate.data import mix
+    from curta.delegate.data import data_set
     from curta.delegate.training.sft import train
 
     config, held_back = options.first_stage, Path(options.data) / "valid.jsonl"
@@ -102,7 +102,7 @@ def fine_tune(
         examples,
         config,
         Path(options.out),
-        validation=mix.read(held_back) if held_back.is_file() else [],
+        validation=data_set.read(held_back) if held_back.is_file() else [],
         on_report=lambda report: progress.show("training", report.step, config.steps, str(report)),
         on_encoded=lambda done, total: progress.show("encoding", done, total),
         on_left_out=left_out,

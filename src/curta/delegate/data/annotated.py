@@ -62,17 +62,6 @@ class Converted:
     examples: list[Example] = field(default_factory=list)
     dropped: Counter[str] = field(default_factory=Counter)
 
-    def add(self, convert: Callable[[Mapping[str, Any], int], Example], row: Any, at: int) -> None:
-        """Convert a row, or count why not."""
-        try:
-            self.examples.append(convert(row, at))
-        except DroppedError as reason:
-            self.dropped[str(reason)] += 1
-        except (LookupError, TypeError) as error:
-            raise DataError(
-                f"row {at + 1} of an annotated set has another shape: no {error}"
-            ) from error
-
 
 def shortest(converted: Converted, most: int) -> None:
     """Keep so many examples, those with the shortest answers."""
@@ -86,35 +75,53 @@ def shortest(converted: Converted, most: int) -> None:
         converted.dropped["a longer answer than others"] += left_out
 
 
-def from_gsm8k(rows: Iterable[Mapping[str, Any]]) -> Converted:
+Row = Mapping[str, Any]
+
+
+def from_gsm8k(rows: Iterable[Row]) -> Converted:
     """Rows with `question` and `answer`."""
-    converted = Converted()
-    for at, row in enumerate(rows):
-        converted.add(gsm8k_example, row, at)
-    return converted
+    return converted(rows, gsm8k_example)
 
 
-def from_calc_x(rows: Iterable[Mapping[str, Any]]) -> Converted:
+def from_calc_x(rows: Iterable[Row]) -> Converted:
     """Rows with `question` and `chain`, as all sets of Calc-X have them."""
-    converted = Converted()
+    return converted(rows, calc_x_example)
+
+
+def converted(rows: Iterable[Row], convert: Callable[[Row, int], Example]) -> Converted:
+    """Convert each row, or count why not."""
+    found = Converted()
     for at, row in enumerate(rows):
-        converted.add(calc_x_example, row, at)
-    return converted
+        try:
+            found.examples.append(convert(row, at))
+        except DroppedError as reason:
+            found.dropped[str(reason)] += 1
+        except (LookupError, TypeError) as error:
+            raise DataError(
+                f"row {at + 1} of an annotated set has another shape: no {error}"
+            ) from error
+    return found
 
 
-def gsm8k_example(row: Mapping[str, Any], at: int) -> Example:
+def gsm8k_example(row: Row, at: int) -> Example:
     """One row of GSM8K."""
     reasoning, marker, value = str(row["answer"]).rpartition("####")
     if not marker:
         raise DroppedError("no final answer")
-    value = plain(value)
     written = WORKED.sub(worked, reasoning.strip())
+    return example(row, written, plain(value), "gsm8k", at)
+
+
+def example(row: Row, written: str, value: str, name: str, number: object) -> Example:
+    """A question with the calls in its answer, all of which are needed."""
     if "<<calc:" not in written:
         raise DroppedError("no calculation")
+    if "<gadget" in written or "<output" in written:
+        raise DroppedError("another gadget than the calculator")
     question = str(row["question"]).strip()
     check_calls(question, written, value)
     answer = f"{written}\nThe answer is {value}."
-    return Example(question, answer, value, "gsm8k", f"gsm8k/{at}")
+    return Example(question, answer, value, name, f"{name}/{number}")
 
 
 def worked(match: re.Match[str]) -> str:
@@ -141,23 +148,16 @@ def bare(expression: str) -> str:
     return re.sub("[x×]", "*", plain).replace("÷", "/")
 
 
-def calc_x_example(row: Mapping[str, Any], at: int) -> Example:
+def calc_x_example(row: Row, at: int) -> Example:
     """One row of a set of Calc-X."""
     chain = str(row["chain"])
     result = RESULT.search(chain)
     if result is None:
         raise DroppedError("no final answer")
-    value = plain(result["value"])
     written = GADGET.sub(used, RESULT.sub("", chain))
-    if "<<calc:" not in written:
-        raise DroppedError("no calculation")
-    if "<gadget" in written or "<output" in written:
-        raise DroppedError("another gadget than the calculator")
     written = re.sub(r"[ \t]*\n\s*", "\n", written).strip()
-    question, name = str(row["question"]).strip(), str(row.get("source", "calc-x"))
-    check_calls(question, written, value)
-    answer = f"{written}\nThe answer is {value}."
-    return Example(question, answer, value, name, f"{name}/{row.get('id', at)}")
+    name = str(row.get("source", "calc-x"))
+    return example(row, written, plain(result["value"]), name, row.get("id", at))
 
 
 def check_calls(question: str, written: str, value: str) -> None:
@@ -214,7 +214,7 @@ def plain(text: str) -> str:
     return text.strip().strip("$€£").replace(",", "").rstrip(".%").strip()
 
 
-def read_rows(source: str, split: str = "train") -> Iterator[Mapping[str, Any]]:
+def read_rows(source: str) -> Iterator[Row]:
     """Rows of a file of JSON lines, or of a set on the Hugging Face Hub by its name."""
     if source.endswith((".jsonl", ".json")):
         yield from read_lines(Path(source))
@@ -226,10 +226,10 @@ def read_rows(source: str, split: str = "train") -> Iterator[Mapping[str, Any]]:
             f"{source}: there is no such file (*.jsonl), and to look for it on the Hub takes the "
             "datasets package: pip install datasets"
         ) from None
-    yield from load_dataset(source, split=split)
+    yield from load_dataset(source, split="train")
 
 
-def read_lines(path: Path) -> Iterator[Mapping[str, Any]]:
+def read_lines(path: Path) -> Iterator[Row]:
     """Objects, one in each line, or all of them in one list."""
     try:
         text = path.read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+from curta.delegate.data.data_set import Dataset, counts, leaks
 from curta.delegate.data.example import Example
-from curta.delegate.data.mix import Dataset, counts, leaks
 from curta.delegate.markdown import table
 
 SOURCES = {

@@ -16,7 +16,7 @@ from curta.delegate.evaluation.record import Answer
 from curta.delegate.evaluation.running import source_of
 from curta.delegate.evaluation.suites import MISTAKES, NEGATIVES, Question
 from curta.delegate.evaluation.systems import System, injected
-from curta.delegate.evaluation.taxonomy import Kind, Verdict, kinds, malformed, verdict
+from curta.delegate.evaluation.taxonomy import Kind, Verdict, malformed, verdict
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ class Figures:
 
     def kinds(self, system: str, suite: str) -> Counter[Kind]:
         """What the answers are."""
-        return kinds(one.verdict for one in self.of(system, suite))
+        return Counter(one.verdict.kind for one in self.of(system, suite))
 
     def format(self, system: str) -> Share:
         """Answers that ended, said at last what the answer is, and left no call without result."""
@@ -162,6 +162,16 @@ class Figures:
             if one.question.digits is not None or not with_digits
         )
 
+    def shares(self, system: str) -> dict[str, Share]:
+        """What is counted of every system beside its right answers."""
+        return {
+            "format": self.format(system),
+            "calling": self.calling(system),
+            "valid_calls": self.valid(system),
+            "false_calls": self.false_calls(system),
+            "false_calls_with_digits": self.false_calls(system, with_digits=True),
+        }
+
     def microseconds(self, system: str) -> float | None:
         """What a call takes to be evaluated, the median."""
         taken = sorted(
@@ -187,14 +197,17 @@ class Figures:
             if source_of(later, [earlier]) is None
         ]
         return [
-            compared(suite, first, second, self.rights(first, suite), self.rights(second, suite))
+            self.comparison(suite, first, second)
             for suite in self.computing
             for first, second in pairs
         ]
 
-    def rights(self, system: str, suite: str) -> list[bool]:
-        """Which questions a system answers rightly."""
-        return [one.is_right for one in self.of(system, suite)]
+    def comparison(self, suite: str, first: str, second: str) -> Comparison:
+        """Two systems on one suite: which questions each of them answers rightly."""
+        a, b = ([one.is_right for one in self.of(name, suite)] for name in (first, second))
+        difference = (sum(a) - sum(b)) / len(a)
+        interval = bootstrap_difference(a, b)
+        return Comparison(suite, first, second, difference, interval, mcnemar(a, b))
 
     def agreements(self) -> list[Agreement]:
         """Backends beside each other."""
@@ -231,24 +244,12 @@ class Figures:
                 "accuracy": {
                     suite: row(self.accuracy(system.name, suite)) for suite in self.computing
                 },
-                "format": row(self.format(system.name)),
-                "calling": row(self.calling(system.name)),
-                "valid_calls": row(self.valid(system.name)),
-                "false_calls": row(self.false_calls(system.name)),
-                "false_calls_with_digits": row(self.false_calls(system.name, with_digits=True)),
+                **{name: row(counted) for name, counted in self.shares(system.name).items()},
                 "tokens_per_second": self.speed(system.name),
                 "kinds": {suite: dict(self.kinds(system.name, suite)) for suite in self.suites},
             }
             for system in self.systems
         }
-
-
-def compared(
-    suite: str, first: str, second: str, a: Sequence[bool], b: Sequence[bool]
-) -> Comparison:
-    """Two systems on one suite."""
-    difference = (sum(a) - sum(b)) / len(a)
-    return Comparison(suite, first, second, difference, bootstrap_difference(a, b), mcnemar(a, b))
 
 
 def share(given: Iterable[bool]) -> Share:

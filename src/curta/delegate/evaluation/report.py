@@ -37,8 +37,13 @@ CALL = re.compile(rf"&lt;&lt;calc:(?:[^\n]*?&gt;&gt;(?: = (?:{FAILURE}|{RESULT})
 MISSING = "–"
 
 
-ALWAYS = ("format", "valid calls", "false calls", "with digits")
-"""What is counted of every system beside its right answers."""
+ALWAYS = {
+    "format": "format",
+    "valid_calls": "valid calls",
+    "false_calls": "false calls",
+    "false_calls_with_digits": "with digits",
+}
+"""What a terminal shows of every system beside its right answers, and what it is called there."""
 
 
 def write_report(
@@ -183,19 +188,13 @@ def writing(figures: Figures) -> Html:
     """Format, calls, speed."""
     rows = []
     for one in figures.systems:
-        calls, speed, taken = (
-            one.backend is not None,
-            figures.speed(one.name),
-            figures.microseconds(one.name),
-        )
+        kept, *of_calls = figures.shares(one.name).values()
+        speed, taken = figures.speed(one.name), figures.microseconds(one.name)
         rows.append(
             (
                 one.name,
-                percent(figures.format(one.name)),
-                percent(figures.calling(one.name) if calls else None),
-                percent(figures.valid(one.name) if calls else None),
-                percent(figures.false_calls(one.name) if calls else None),
-                percent(figures.false_calls(one.name, with_digits=True) if calls else None),
+                percent(kept),
+                *(percent(share if one.backend is not None else None) for share in of_calls),
                 f"{speed:,.1f}" if speed else MISSING,
                 f"{taken:,.0f}" if taken is not None else MISSING,
             )
@@ -328,7 +327,7 @@ def plain_rows(figures: Figures) -> list[Mapping[str, str]]:
     rows: list[Mapping[str, str]] = []
     for one in figures.systems:
         speed, shares = figures.speed(one.name), counted(figures, one)
-        names = [*figures.computing, *ALWAYS]
+        names = [*figures.computing, *ALWAYS.values()]
         rows.append(
             {
                 "system": one.name,
@@ -341,11 +340,8 @@ def plain_rows(figures: Figures) -> list[Mapping[str, str]]:
 
 def counted(figures: Figures, system: System) -> dict[str, Share]:
     """Whatever was counted of a system."""
-    name = system.name
-    shares = {suite: figures.accuracy(name, suite) for suite in figures.computing}
-    shares["format"] = figures.format(name)
-    if system.backend is not None:
-        shares["valid calls"] = figures.valid(name)
-        shares["false calls"] = figures.false_calls(name)
-        shares["with digits"] = figures.false_calls(name, with_digits=True)
+    shares = {suite: figures.accuracy(system.name, suite) for suite in figures.computing}
+    for name, share in figures.shares(system.name).items():
+        if name in ALWAYS and (name == "format" or system.backend is not None):
+            shares[ALWAYS[name]] = share
     return {what: share for what, share in shares.items() if share.count}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.evaluation.record import Answer, Config, Folder, answer_of
@@ -22,16 +21,8 @@ Answers = dict[tuple[str, str], Answer]
 """By the names of system and question."""
 
 
-@dataclass(frozen=True)
-class Progress:
-    """How far a system is."""
-
-    system: str
-    done: int
-    total: int
-
-
-Listener = Callable[[Progress], None]
+Listener = Callable[[str, int, int], None]
+"""Hears how many of all questions a system has answered."""
 
 
 def evaluate(
@@ -40,7 +31,7 @@ def evaluate(
     folder: Folder,
     opened: Open,
     *,
-    on_progress: Listener = lambda progress: None,
+    on_progress: Listener = lambda system, done, total: None,
 ) -> Answers:
     """The answers of all systems; those that are in the folder already are not asked for again."""
     folder.begin(config, questions)
@@ -99,7 +90,7 @@ def ask(
             write = write or opened(system)
             keep(folder, answers, generate(system, batch, write))
         done = sum(one == system.name for one, _ in answers)
-        on_progress(Progress(system.name, done, len(questions)))
+        on_progress(system.name, done, len(questions))
 
 
 def generate(system: System, batch: Sequence[Question], write: Writes) -> list[Answer]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from curta.delegate.data import mistakes, mix
+from curta.delegate.data import data_set, mistakes
 from curta.delegate.data.annotated import plain, read_lines
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, example, templates
@@ -141,7 +141,7 @@ def from_folder(folder: Path) -> list[Question]:
             f"--data {folder}: there is no test.jsonl in it; make it with curta delegate data "
             f"--out {folder}, or leave --data out to draw fresh questions"
         )
-    return of_examples(mix.read(file))
+    return of_examples(data_set.read(file))
 
 
 def of_examples(examples: Iterable[Example]) -> list[Question]:
@@ -158,8 +158,9 @@ def of_trained_kinds(sources: Sources) -> list[Question]:
     """Drawn anew from the templates of training."""
     asked: set[str] = set()
     if sources.data is not None:
-        asked = {mix.normal(one.question) for one in mix.read(sources.data / "train.jsonl")}
-    computing = [one for one in templates() if not one.test and one.category != mix.NEGATIVE]
+        trained = data_set.read(sources.data / "train.jsonl")
+        asked = {data_set.normal(one.question) for one in trained}
+    computing = [one for one in templates() if not one.test and one.category != data_set.NEGATIVE]
     lengths = spread(sources.digits or DIGITS, sources.count or DRAWN)
     return [
         Question(f"{TRAINED}/{at}", TRAINED, one.question, one.value, one.category)
@@ -170,8 +171,8 @@ def of_trained_kinds(sources: Sources) -> list[Question]:
 def fresh(digits: tuple[int, int], count: int, *, negatives: int, seed: int = 0) -> list[Question]:
     """Questions drawn anew from the templates for tests, as many of each number of digits."""
     for_tests = [template for template in templates() if template.test]
-    computing = [template for template in for_tests if template.category != mix.NEGATIVE]
-    others = [template for template in for_tests if template.category == mix.NEGATIVE]
+    computing = [template for template in for_tests if template.category != data_set.NEGATIVE]
+    others = [template for template in for_tests if template.category == data_set.NEGATIVE]
     seen: set[str] = set()
     return of_examples(
         [
@@ -223,7 +224,7 @@ def of_length(
     for number in itertools.islice(numbers, TRIES):
         one = example(template, f"evaluation {seed}", number, (length or 1, length or 4))
         digits = Question("", "", one.question, one.value, "").digits
-        if length in (None, digits) and mix.new(one, seen):
+        if length in (None, digits) and data_set.new(one, seen):
             return one
     return None
 

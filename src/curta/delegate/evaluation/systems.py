@@ -11,17 +11,17 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.calculator.backends import NAMES
-from curta.delegate.interception.protocol import Protocol as CallProtocol
+from curta.delegate.interception.protocol import Protocol
 from curta.errors import CalculatorError, DataError
 
 if TYPE_CHECKING:
     from curta.delegate.interception.generator import CalcGenerator, Output, Prompt
 
-NO_CALLS = CallProtocol(most_calls=0)
+NO_CALLS = Protocol(most_calls=0)
 
 GREEDY: dict[str, object] = {
     "do_sample": False,
@@ -113,13 +113,8 @@ def digest(folder: str | None) -> str | None:
     return found.hexdigest()[:16]
 
 
-class Writes(Protocol):
-    """Anything that answers a batch of questions."""
-
-    def __call__(self, questions: Sequence[str]) -> list[Output]:
-        """An answer to each."""
-        ...
-
+Writes = Callable[[Sequence[str]], "list[Output]"]
+"""Answers a batch of questions."""
 
 Open = Callable[[System], Writes]
 """Makes a system ready: this is where models are loaded."""
@@ -166,7 +161,7 @@ def writer(generating: CalcGenerator, max_new_tokens: int) -> Writes:
 
 def injected(calculator: Calculator, expression: str) -> str:
     """What a model is told about an expression."""
-    protocol = CallProtocol()
+    protocol = Protocol()
     try:
         return protocol.answered(calculator.evaluate(expression).text)
     except CalculatorError as error:

@@ -18,8 +18,6 @@ Of questions with nothing to compute:
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -80,8 +78,3 @@ def malformed(question: Question, answer: Answer) -> str:
         if call.failed(question.value):
             return f"the call {call.expression!r} has no result"
     return "" if final_answer(answer.text) is not None else "there is no final answer"
-
-
-def kinds(verdicts: Iterable[Verdict]) -> Counter[Kind]:
-    """How many there are of each."""
-    return Counter(one.kind for one in verdicts)

@@ -141,9 +141,10 @@ class Batch:
         length = None if mask is None else int(mask[kept].sum(dim=-1).max())
         made = self.with_cache(caches.keep(self.cache, list(places), length))
         made.rows = [self.rows[n] for n in places]
-        for name in ROWS_OF.keys() & made.given.keys():
-            value = made.given[name].index_select(ROWS_OF[name], kept)
-            made.given[name] = value if length is None else value[..., -length:]
+        for name, dimension in ROWS_OF.items():
+            if (value := made.given.get(name)) is not None:
+                value = value.index_select(dimension, kept)
+                made.given[name] = value if length is None else value[..., -length:]
         return made
 
     def with_cache(self, cache: Any) -> Batch:

@@ -8,7 +8,7 @@ together. JSON is left to llguidance, which knows schemas.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -86,7 +86,9 @@ class Expressions:
 
 
 class Constraint:
-    """Narrows scores in calls, or in a whole answer (`shape`, in Lark's words)."""
+    """Narrows scores in calls. With a `shape`, in Lark's words, all else that is written has that:
+    a turn is one or several calls, or it is what was asked for, whole.
+    """
 
     def __init__(
         self, tokenizer: Any, format: Format, budget: Budget, shape: str | None = None
@@ -95,39 +97,76 @@ class Constraint:
         self.format = format
         self.budget = replace(budget, characters=min(budget.characters, format.longest or 1))
         self.shape = shape
+        self.size = len(tokenizer)
         self.expressions: dict[str, Expressions] = {}
         self.fragments = Fragments(tokenizer)
 
-    def narrowed(self, scores: torch.Tensor, marker: Marker | None, written: str) -> torch.Tensor:
-        """Scores of tokens that may follow; `written` stands behind the marker, or is all."""
-        allowed = self.allowed(marker, written)
+    def narrowed(
+        self, scores: torch.Tensor, marker: Marker | None, written: str, *, has_called: bool = False
+    ) -> torch.Tensor:
+        """Scores of tokens that may follow. `written` stands behind the marker; or it is what there
+        is of the turn, behind its last call if it has one.
+        """
+        allowed = self.allowed(marker, written, has_called=has_called)
         if allowed is None:
             return scores
         allowed = pad(allowed, (0, len(scores) - len(allowed))).to(scores.device)
         narrow = scores.masked_fill(~allowed, -math.inf)
         return scores if narrow.max() == -math.inf else narrow
 
-    def allowed(self, marker: Marker | None, written: str) -> torch.Tensor | None:
+    def allowed(
+        self, marker: Marker | None, written: str, *, has_called: bool = False
+    ) -> torch.Tensor | None:
         """Whether each token may follow; None if all may."""
-        if marker is None:
-            found = None if self.shape is None else (self.shape, written)
-        else:
-            found = self.format.grammar(marker, written)
+        if marker is not None and (self.shape is None or not marker.open.startswith("{")):
+            return self.in_call(marker, written)
+        ways: list[torch.Tensor | None] = []
+        if marker is not None:  # what was asked for may begin as a call does
+            ways = [self.in_call(marker, written), self.in_shape(marker.open + written)]
+        elif self.shape is not None and has_called:
+            ways = [*self.openings(written.lstrip()), *self.behind_call(written)]
+        elif self.shape is not None:
+            ways = [self.in_shape(written), *self.openings(written)]
+        masks = [pad(each, (0, self.size - len(each))) for each in ways if each is not None]
+        return torch.stack(masks).any(dim=0) if masks else None
+
+    def in_shape(self, written: str) -> torch.Tensor | None:
+        """What goes on with the shape; None if this is no beginning of it."""
+        return grammars(self.tokenizer).allowed(self.shape or "", written, ends=True)
+
+    def openings(self, written: str) -> Iterator[torch.Tensor]:
+        """What goes on with the opening of a call."""
+        for marker in self.format.markers:
+            if marker.open.startswith(written) and marker.open != written:
+                yield self.mask([self.fragments.encode(marker.open[len(written) :])[0]])
+
+    def behind_call(self, written: str) -> Iterator[torch.Tensor]:
+        """The end of a turn behind a call, or a line between two of them."""
+        if not written:
+            yield self.mask([self.tokenizer.eos_token_id, self.fragments.encode("\n")[0]])
+
+    def mask(self, tokens: Sequence[int]) -> torch.Tensor:
+        """These tokens alone."""
+        mask = torch.zeros(self.size, dtype=torch.bool)
+        mask[list(tokens)] = True
+        return mask
+
+    def in_call(self, marker: Marker, written: str) -> torch.Tensor | None:
+        """The same inside of a call."""
+        found = self.format.grammar(marker, written)
         if found is None:
             return None
         grammar, text = found
         guide = grammars(self.tokenizer) if grammar else None
-        if marker is None or (guide and marker.close is None):
-            return guide.allowed(grammar, text, ends=marker is None) if guide else None
+        if guide is not None and marker.close is None:
+            return guide.allowed(grammar, text, ends=self.shape is not None)
         close = marker.close or ""
         if guide is not None:
             return self.guided_to(close, guide, grammar, text)
         if close not in self.expressions:
             self.expressions[close] = Expressions(self.tokenizer, close, self.budget)
         tokens = self.expressions[close].allowed(text)
-        mask = torch.zeros(len(self.tokenizer), dtype=torch.bool)
-        mask[list(tokens)] = True
-        return mask if tokens else None
+        return self.mask(tokens) if tokens else None
 
     def guided_to(
         self, close: str, guide: Grammars, grammar: str, text: str
@@ -137,7 +176,7 @@ class Constraint:
             complete = text[: len(text) - count]
             if not text.endswith(close[:count]) or not guide.is_complete(grammar, complete):
                 continue
-            mask = torch.zeros(len(self.tokenizer), dtype=torch.bool)
+            mask = self.mask([])
             further = None if count else guide.allowed(grammar, text, ends=True)
             if further is not None:  # space
                 mask = further.clone()
@@ -214,16 +253,12 @@ class Spelt:
 
     def __init__(self, tokenizer: Any) -> None:
         self.tokenizer = tokenizer
-        said = TokenText(tokenizer)
-        ahead = tokenizer.encode("0", add_special_tokens=False)
-        told = len(said.decode(ahead))
         special = set(tokenizer.all_special_ids)
-        texts = [said.decode([*ahead, token])[told:] for token in range(len(tokenizer))]
         self.tokens = [
             f"\xff[{token}]".encode("latin-1")
             if token in special or not text or INCOMPLETE in text
             else text.encode()
-            for token, text in enumerate(texts)
+            for token, text in enumerate(texts_of(tokenizer))
         ]
         self.eos_token_id = tokenizer.eos_token_id
         self.bos_token_id = tokenizer.bos_token_id
@@ -245,6 +280,15 @@ class Spelt:
         return found
 
 
+def texts_of(tokenizer: Any) -> Iterator[str]:
+    """What each token says in the middle of a text."""
+    said = TokenText(tokenizer)
+    ahead = tokenizer.encode("0", add_special_tokens=False)
+    told = len(said.decode(ahead))
+    for token in range(len(tokenizer)):
+        yield said.decode([*ahead, token])[told:]
+
+
 def every(branch: Branch) -> Iterator[int]:
     """All tokens of a branch."""
     yield from branch.tokens
@@ -255,12 +299,8 @@ def every(branch: Branch) -> Iterator[int]:
 @lru_cache(maxsize=4)
 def tree(tokenizer: Any, characters: frozenset[str]) -> Branch:
     """All tokens that begin with such a character, by their texts."""
-    said = TokenText(tokenizer)
-    ahead = tokenizer.encode("0", add_special_tokens=False)
-    told = len(said.decode(ahead))
     root = Branch()
-    for token in range(len(tokenizer)):
-        text = said.decode([*ahead, token])[told:]
+    for token, text in enumerate(texts_of(tokenizer)):
         if not text or text[0] not in characters:
             continue
         branch = root

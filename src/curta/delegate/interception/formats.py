@@ -87,35 +87,6 @@ class Format(Interface):
 
 
 @dataclass(frozen=True)
-class Silent:
-    """Nothing is a call."""
-
-    name: str = "no calls"
-    longest: int = 0
-    most_calls: int = 0
-    at_once: bool = True
-    markers: tuple[Marker, ...] = ()
-
-    def with_tools(self, tools: Sequence[Tool]) -> Format:
-        return self
-
-    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
-        return templated(tokenizer, spelt_out(messages, Inline()))
-
-    def opening(self, name: str) -> str:
-        return ""
-
-    def read(self, marker: Marker, body: str) -> list[Call]:
-        return []
-
-    def grammar(self, marker: Marker, written: str) -> tuple[str, str] | None:
-        return None
-
-    def behind(self, outcomes: Sequence[Outcome]) -> str:
-        return ""
-
-
-@dataclass(frozen=True)
 class Inline:
     """Calls within a line. Of tools other than the calculator, the marker has their name, and the
     arguments stand in their order, as JSON: `<<days_in_month: 2024, 2>> = 29`.
@@ -190,6 +161,20 @@ class Inline:
             else self.protocol.answered(each.answer.text)
             for each in outcomes
         )
+
+
+@dataclass(frozen=True)
+class Silent(Inline):
+    """Nothing is a call."""
+
+    name: str = "no calls"
+
+    @property
+    def markers(self) -> tuple[Marker, ...]:
+        return ()
+
+    def prompt(self, tokenizer: Any, messages: Sequence[Message]) -> str:
+        return templated(tokenizer, spelt_out(messages, self))
 
 
 INTRODUCTION = """\

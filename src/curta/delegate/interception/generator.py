@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 
 from curta.delegate.calculator import Budget, Calculator
+from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.interception.calls import CALCULATE, Evaluates
 from curta.delegate.interception.constraint import Constraint
 from curta.delegate.interception.events import (
@@ -26,9 +27,9 @@ from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.pieces import Fragments
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.interception.row import Calling, Row
-from curta.delegate.interception.template import own_format
+from curta.delegate.interception.template import Own, own_format
 from curta.delegate.tools.calculator import CalculatorTool
-from curta.delegate.tools.tool import GIVEN_UP, Tool
+from curta.delegate.tools.tool import Tool
 from curta.errors import UserError
 
 Message = Mapping[str, Any]
@@ -122,26 +123,27 @@ class CalcGenerator:
         tools: Sequence[Tool],
         *,
         asked: frozenset[str] = frozenset(),
-        constrained: bool | None = None,
+        constrained: bool = False,
+        shape: str | None = None,
     ) -> Calling:
-        """How calls of these tools are written and answered; those `asked` by somebody else."""
+        """How calls of these tools are written and answered; those `asked` by somebody else. With a
+        `shape`, a grammar in Lark's words, what is no call has that.
+        """
         budget = getattr(self.calculator, "budget", None) or Budget()
         others = any(tool.name != CALCULATE for tool in tools)
-        format = (self.own if self.own and others else self.format).with_tools(tools)
-        narrow = self.constrained if constrained is None else constrained
+        format = self.own if self.own and others else self.format
+        format = format.with_tools(tools) if tools else Silent()
+        if shape is not None and isinstance(format, Own):
+            format = replace(format, lenient=False)
+        narrow = self.constrained or constrained or shape is not None
         return Calling(
             format,
             {tool.name: tool for tool in tools},
             self.fragments,
-            Constraint(self.tokenizer, format, budget) if narrow else None,
+            Constraint(self.tokenizer, format, budget, shape) if narrow else None,
             asked,
+            hides=shape is not None,
         )
-
-    def shaped(self, grammar: str) -> Calling:
-        """No calls, and a text that has a grammar."""
-        silent = Silent()
-        constraint = Constraint(self.tokenizer, silent, Budget(), grammar)
-        return Calling(silent, {}, self.fragments, constraint)
 
     @property
     def loop(self) -> Loop:
@@ -162,11 +164,7 @@ class CalcGenerator:
         each_has = options.get("num_return_sequences") or 1
         events: list[list[Event]] = [[] for _ in range(len(prompts) * each_has)]
         rows = [self.row(each.append) for each in events]
-        self.model.generate(
-            **self.fitting(prompts),
-            custom_generate=Loop(lambda number: rows[number]),
-            **self.completed(options),
-        )
+        self.write(self.fitting(prompts), rows, options)
         return [
             Output(tuple(joined(each)), row.tokens, row.ended)
             for each, row in zip(events, rows, strict=True)
@@ -186,13 +184,9 @@ class CalcGenerator:
 
         def work() -> None:
             GIVEN_UP.set(unheard)
-            row = self.row(found.put)
+            given = options | {"stopping_criteria": criteria}
             try:
-                self.model.generate(
-                    **self.fitting([prompt]),
-                    custom_generate=Loop(lambda number: row),
-                    **self.completed(options | {"stopping_criteria": criteria}),
-                )
+                self.write(self.fitting([prompt]), [self.row(found.put)], given)
                 found.put(None)
             except BaseException as error:  # raised again where somebody listens
                 found.put(error)
@@ -207,6 +201,17 @@ class CalcGenerator:
         finally:
             unheard.set()
             worker.join()
+
+    def write(
+        self, inputs: dict[str, torch.Tensor], rows: Sequence[Row], options: dict[str, Any]
+    ) -> torch.Tensor:
+        """Have these rows written behind the inputs; the tokens of both."""
+        tokens: torch.Tensor = self.model.generate(
+            **inputs,
+            custom_generate=Loop(lambda number: rows[number]),
+            **self.completed(options),
+        )
+        return tokens
 
     def fitting(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         """The inputs, if the model can go on from there."""

@@ -8,8 +8,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-from typing import Protocol as Interface
+from typing import TYPE_CHECKING, Any
 
 from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.events import (
@@ -20,18 +19,14 @@ from curta.delegate.interception.events import (
     Event,
     TextDelta,
 )
-from curta.delegate.interception.formats import Format, Marker
+from curta.delegate.interception.formats import Format
 from curta.delegate.interception.pieces import Fragments, TokenText
 from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
 from curta.delegate.tools.tool import Tool
 from curta.errors import TokenError
 
-
-class Constrains(Interface):
-    """What may be written inside of a call, or in a whole answer."""
-
-    def narrowed(self, scores: Any, marker: Marker | None, written: str) -> Any:
-        """Scores of the tokens that may follow; `written` stands behind the marker, or is all."""
+if TYPE_CHECKING:
+    from curta.delegate.interception.constraint import Constraint
 
 
 @dataclass(frozen=True)
@@ -39,13 +34,15 @@ class Calling:
     """How calls are written and answered: what rows have in common.
 
     asked: names of tools that somebody else executes: a row ends with a call of one
+    hides: whether no call is shown as text, though its answer may stand right behind it
     """
 
     format: Format
     tools: Mapping[str, Tool]
     fragments: Fragments
-    constraint: Constrains | None = None
+    constraint: Constraint | None = None
     asked: frozenset[str] = frozenset()
+    hides: bool = False
 
 
 class Row:
@@ -68,7 +65,7 @@ class Row:
             calling.format.markers, calling.format.longest, calling.format.most_calls
         )
         self.text = ""
-        """What the model has written."""
+        """What the model has written in this turn, behind its last call."""
         self.ends: frozenset[int] = frozenset()
         """Tokens that end a turn; they are no text."""
         self.waiting: deque[int] = deque()
@@ -109,7 +106,9 @@ class Row:
             return scores
         marker = self.scanner.marker
         written = self.text if marker is None else self.scanner.held
-        return self.calling.constraint.narrowed(scores, marker, written)
+        return self.calling.constraint.narrowed(
+            scores, marker, written, has_called=bool(self.noted)
+        )
 
     def take(self, token: int, room: int) -> list[int]:
         """The tokens that the model has to be fed: the chosen one, and what is put behind it.
@@ -144,7 +143,7 @@ class Row:
                     return self.called(calls, [token], piece, found, room, whole=whole)
                 else:
                     self.note(calls, found.text)
-                    rest = found.rest
+                    self.text = rest = found.rest
         return [token]
 
     def settled(self, outcomes: list[Outcome]) -> list[int]:
@@ -209,6 +208,7 @@ class Row:
             self.said.replace_last(cut)
         self.tell_outcomes(outcomes, text + rest + answer, failure)
         self.said.extend(behind)
+        self.text = ""
         return fed + behind
 
     def encoded(self, answer: str) -> tuple[str, list[int], TokenError | None]:
@@ -249,6 +249,7 @@ class Row:
             self.unanswered(outcomes, "")
             return [token]
         self.said.extend(behind)
+        self.text = ""
         self.tell_outcomes(outcomes, answer, None)
         return behind
 

@@ -35,6 +35,7 @@ class Own:
     close:  behind a call; None if the end of the turn is all there is
     begins: a turn up to a call's arguments, with `NAME` in it
     behind_arguments: what closes a call behind its arguments, `close` included
+    lenient: whether JSON without the marker may be a call, too: small models forget it
     """
 
     tokenizer: Any
@@ -47,6 +48,7 @@ class Own:
     longest: int = 20_000
     most_calls: int = 64
     at_once: bool = False
+    lenient: bool = True
 
     @property
     def name(self) -> str:
@@ -56,9 +58,9 @@ class Own:
     def markers(self) -> tuple[Marker, ...]:
         bare = self.open.startswith("{")
         own = Marker(self.open, self.close, at_start=bare, one_line=False)
-        if not isinstance(self.body, Json):
+        if not isinstance(self.body, Json) or not self.lenient:
             return (own,)
-        # Small models forget the marker: a turn that is JSON, or JSON in a fence.
+        # A turn that is JSON, or JSON in a fence.
         forgotten = Marker(f'{{"{self.body.name}":', None, at_start=True, one_line=False)
         tag = Marker(PYTHON_TAG, None, one_line=False)
         tags = (tag,) if bare and PYTHON_TAG in self.tokenizer.get_vocab() else ()

@@ -29,7 +29,8 @@ import contextlib
 import json
 import logging
 from collections import Counter
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -50,7 +51,7 @@ from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.metrics import Metrics
 from curta.delegate.serving.parameters import Request as Wish
 from curta.delegate.serving.parameters import decoded, read
-from curta.delegate.serving.prompts import Prompts, TokenPrompt
+from curta.delegate.serving.prompts import Prompts
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.shapes import Shape, usage
 from curta.delegate.serving.stops import Piece
@@ -115,22 +116,20 @@ class Api:
         opening = generator.protocol.open if format.at_once else ""
         shape = Shape(chat, self.name, opening)
         answer.begin()
-        if asked.stream:
-            events = answer.events(shape, asked.include_usage)
-            try:
-                first = await unless_gone(request.receive, anext(events))
-            except BaseException:
-                answer.leave()
-                raise
-            if first is None:
-                answer.leave()
-                return Response(status_code=GONE)
-            return EventStream(answer, first, events, limits.time_limit)
+        events = answer.events(shape, asked.include_usage)
+        made = None
         try:
-            made = await unless_gone(request.receive, answer.whole(shape))
+            made = await unless_gone(
+                request.receive, anext(events) if asked.stream else answer.whole(shape)
+            )
         finally:
-            answer.leave()
-        return Response(status_code=GONE) if made is None else JSONResponse(made)
+            if made is None or not asked.stream:
+                answer.leave()
+        if made is None:
+            return Response(status_code=GONE)
+        if asked.stream:
+            return EventStream(answer, made, events, limits.time_limit)
+        return JSONResponse(made)
 
     def wanted(self, asked: Wish) -> tuple[list[Wanted], int]:
         """One for each choice of each prompt, and how many tokens the prompts have."""
@@ -139,30 +138,25 @@ class Api:
         format = None if calling is None else calling.format
         beginning = self.prompts.beginning(begins)
         for number, prompt in enumerate(asked.prompts):
-            tokens: TokenPrompt = (
-                *self.prompts.tokens(prompt, asked.parameter, format),
-                *beginning,
-            )
+            tokens = (*self.prompts.tokens(prompt, asked.parameter, format), *beginning)
             read_tokens += len(tokens)
             most = self.prompts.most_tokens(
                 tokens, asked.most_tokens, self.engine.limits.most_tokens, asked.parameter
             )
+            wanted = Wanted(
+                tokens,
+                most,
+                asked.temperature,
+                asked.top_p,
+                stops=asked.stops,
+                calling=calling,
+                scored=asked.scored,
+                begins=begins,
+                begun_tokens=len(beginning),
+            )
             for choice in range(asked.choices):
                 seed = None if asked.seed is None else f"{asked.seed} {number} {choice}"
-                made.append(
-                    Wanted(
-                        tokens,
-                        most,
-                        asked.temperature,
-                        asked.top_p,
-                        seed,
-                        asked.stops,
-                        calling,
-                        asked.scored,
-                        begins,
-                        len(beginning),
-                    )
-                )
+                made.append(replace(wanted, seed=seed))
         return made, read_tokens
 
     async def models(self, request: Request) -> Response:
@@ -196,15 +190,9 @@ class Api:
 
 def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str]:
     """How an answer calls, if not as all do, and how it has to begin."""
-    if asked.schema is not None:
-        grammar = value_of(
-            {"x-guidance": {"whitespace_flexible": False}} | dict(asked.schema), space=""
-        )
-        if problem := problem_of(generator.tokenizer, grammar):
-            raise RefusedError(f"response_format: {problem}", parameter="response_format")
-        return generator.shaped(grammar), ""
+    shape = None if asked.schema is None else shape_of(generator, asked.schema)
     if not asked.tools:
-        return None, ""
+        return None if shape is None else generator.calling_with((), shape=shape), ""
     if generator.own is None and type(generator.format) is Inline:
         raise RefusedError(
             "tools: the model was taught to call the calculator, and knows no other calls; "
@@ -216,13 +204,22 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
     own = [tool for tool in generator.tools if tool.name not in names]
     must_call = asked.must_call
     calling = generator.calling_with(
-        (*own, *asked.tools), asked=names, constrained=None if must_call is None else True
+        (*own, *asked.tools), asked=names, constrained=must_call is not None, shape=shape
     )
     if must_call is None:
         return calling, ""
     openings = [calling.format.opening(name) for name in ([must_call] if must_call else names)]
     first, last = min(openings), max(openings)
     return calling, first[: common(first, last)]
+
+
+def shape_of(generator: CalcGenerator, schema: Mapping[str, Any]) -> str:
+    """The grammar of JSON that has a schema."""
+    compact = {"x-guidance": {"whitespace_flexible": False}}
+    shape = value_of(compact | dict(schema), space="")
+    if problem := problem_of(generator.tokenizer, shape):
+        raise RefusedError(f"response_format: {problem}", parameter="response_format")
+    return shape
 
 
 class Answer:

@@ -24,6 +24,7 @@ from typing import Any, cast
 
 import torch
 
+from curta.delegate.given_up import GIVEN_UP
 from curta.delegate.interception.batch import Batch, joined
 from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.events import CallRejected, CallResult, Event
@@ -41,7 +42,7 @@ from curta.delegate.serving.refusals import (
 )
 from curta.delegate.serving.writing import Told, Wanted, Writing
 from curta.delegate.tools.calculator import CalculatorTool
-from curta.delegate.tools.tool import GIVEN_UP
+from curta.delegate.tools.tool import Tool
 
 log = logging.getLogger(__name__)
 PATIENCE = 30.0
@@ -58,12 +59,11 @@ class Engine:
         generator: CalcGenerator,
         limits: Limits | None = None,
         *,
-        metrics: Metrics | None = None,
         new_processor: NewProcessor | None = None,
     ) -> None:
         self.generator = generator
         self.limits = limits or Limits()
-        self.metrics = metrics or Metrics()
+        self.metrics = Metrics()
         self.is_batching = probing.joins(generator.model)
         self.appends = probing.appends(generator.model)
         self.new_processor = new_processor or own_processors(generator.model)
@@ -322,7 +322,7 @@ class Engine:
         calls, tools = writing.pending, writing.calling.tools
         if not calls:
             writing.go_on(tokens)
-        elif all(isinstance(tools.get(call.name), CalculatorTool | None) for call in calls):
+        elif all(is_quick(tools.get(call.name)) for call in calls):
             writing.go_on(writing.settled([answered(call, tools) for call in calls]))
         else:
             writing.tools = self.tools.submit(self.called, writing, calls)
@@ -359,6 +359,11 @@ class Engine:
 def writings_of(batch: Batch) -> list[Writing]:
     """A batch's rows: here all of them are of requests."""
     return cast(list[Writing], batch.rows)
+
+
+def is_quick(tool: Tool | None) -> bool:
+    """Whether a call is answered within a moment, whatever it says; no tool, too, is an answer."""
+    return tool is None or (isinstance(tool, CalculatorTool) and tool.is_quick)
 
 
 def outcome(event: CallResult | CallRejected) -> str:

@@ -312,7 +312,7 @@ class Request:
     most_tokens: as asked for; None for as many as there may be
     tools:       that the client executes
     must_call:   a tool, by its name; "" for any
-    schema:      of JSON that the answer has to be
+    schema:      of JSON that the answer has to be, where it is no call
     scored:      how many tokens are told beside each chosen one; None: not that one either
     """
 
@@ -395,11 +395,6 @@ def wished_calls(wished: ChatWished) -> dict[str, Any]:
     if must_call == "" and not tools:
         raise RefusedError("tool_choice: required, but there are no tools", parameter="tool_choice")
     schema = wished.response_format and wished.response_format.schema_asked
-    if schema is not None and tools and choice != "none":
-        raise RefusedError(
-            "response_format: not together with tools; give tool_choice none, or ask twice",
-            parameter="response_format",
-        )
     if wished.top_logprobs is not None and not wished.logprobs:
         raise RefusedError("top_logprobs: only with logprobs: true", parameter="top_logprobs")
     used = () if choice == "none" else tools

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -15,15 +14,13 @@ TOLERANCE = 1e-3
 TOLERANCE_OF_HALVES = 0.1
 """Of scores, relative to the largest one: far above rounding, far below wrong positions."""
 
-NewBatch = Callable[[], Batch]
-
 
 def begun(model: Any) -> Batch:
     """A batch for trying."""
     return Batch(model, [], appends=True)
 
 
-def joins(model: Any, new: NewBatch | None = None) -> bool:
+def joins(model: Any) -> bool:
     """Whether rows can join a batch and leave it: two rows of different lengths say together what
     they say alone.
     """
@@ -31,24 +28,24 @@ def joins(model: Any, new: NewBatch | None = None) -> bool:
     alone, beginnings = [], []
     for row in rows:
         row = row.to(model.device)
-        batch = new() if new else begun(model)
+        batch = begun(model)
         batch.scores(row[:, :-1], row.shape[1] - 1)
         if batch.cache is None:
             raise UserError(f"--model: {model.config.model_type} keeps no cache that can be served")
         beginnings.append(batch)
-        alone.append((new() if new else begun(model)).scores(row, row.shape[1]))
+        alone.append(begun(model).scores(row, row.shape[1]))
     if not caches.can_be_joined(beginnings[0].cache, model.config):
         return False
     last = torch.cat([row[:, -1:] for row in rows]).to(model.device)
     return agree(joined(beginnings).scores(last, 1), torch.cat(alone))
 
 
-def appends(model: Any, new: NewBatch | None = None) -> bool:
+def appends(model: Any) -> bool:
     """Whether several tokens can be appended at once: two of them come to what the row does."""
     if model.config.model_type in ONE_BY_ONE:
         return False
     row = torch.arange(2, 9, device=model.device)[None]
-    batch, whole = (new() if new else begun(model) for _ in range(2))
+    batch, whole = begun(model), begun(model)
     batch.scores(row[:, :-2], row.shape[1] - 2)
     return agree(batch.scores(row[:, -2:], 2), whole.scores(row, row.shape[1]))
 

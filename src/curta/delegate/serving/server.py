@@ -9,7 +9,6 @@ import uvicorn
 
 from curta.delegate.serving.api import application
 from curta.delegate.serving.engine import Engine
-from curta.errors import UserError
 
 FAREWELL = 3
 """Seconds that clients have to take what is left, at the end."""
@@ -34,18 +33,3 @@ class Server(uvicorn.Server):
         """Streams end with an event that says why, and everything is closed."""
         await asyncio.to_thread(self.engine.stop)
         await super().shutdown(sockets)
-
-
-def bound(host: str, port: int) -> socket.socket:
-    """A socket to listen on; port 0 is any that is free."""
-    kind = socket.AF_INET6 if ":" in host else socket.AF_INET
-    made = socket.socket(kind, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        made.bind((host, port))
-    except (OSError, OverflowError) as error:
-        made.close()
-        raise UserError(
-            f"cannot listen on --host {host} --port {port}: {error}; choose another"
-        ) from error
-    return made

@@ -139,14 +139,15 @@ class Writing(Row):
 
     def shown(self, event: Event) -> str:
         """What a client sees of it in the text. Calls in the model's own format are no text, nor
-        are those that the client answers; they are objects.
+        are those that the client answers, or beside an answer with a schema; they are objects.
         """
-        if isinstance(event, TextDelta):
-            return event.text
         calling = self.calling
+        if isinstance(event, TextDelta):  # between the calls of a turn, if there is one already
+            return "" if calling.hides and self.noted else event.text
         if isinstance(event, CallStarted):
             openings = map(calling.format.opening, calling.asked)
-            self.hides = not calling.format.at_once or event.text in openings
+            at_once = calling.format.at_once and not calling.hides
+            self.hides = not at_once or event.text in openings
         if not self.hides:
             return event.text
         if isinstance(event, CallStarted):

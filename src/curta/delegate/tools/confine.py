@@ -105,7 +105,13 @@ def end(process: subprocess.Popen[bytes]) -> None:
 
 
 def confine(limits: Limits, folder: str) -> None:
-    """Limit this process for good."""
+    """Limit this process for good. Where Linux is, it ends with the one that started it, which may
+    be such a process itself, killed at the end of its time.
+    """
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(END_WITH_PARENT, signal.SIGKILL, 0, 0, 0)
     with suppress(ImportError):
         import resource
 
@@ -122,9 +128,11 @@ def confine(limits: Limits, folder: str) -> None:
         see_only((*limits.readable, folder), folder)
 
 
+END_WITH_PARENT, NO_NEW_PRIVILEGES = 1, 38
+"""Of prctl."""
 SYSTEM_CALLS = 444
 """The first of Landlock's three, on every processor: create_ruleset, add_rule, restrict_self."""
-VERSION, NO_NEW_PRIVILEGES = 1, 38
+VERSION = 1
 EXECUTE, READ_FILE, READ_DIRECTORY = 1 << 0, 1 << 2, 1 << 3
 ACCESS = ((1, 13), (2, 14), (3, 15), (5, 16))
 """Since which version how many kinds of access are known."""

@@ -21,7 +21,8 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.stdio import stdio_server
 
 import curta
-from curta.delegate.tools.tool import GIVEN_UP, Answer, Tool
+from curta.delegate.given_up import GIVEN_UP, nobody_waits
+from curta.delegate.tools.tool import Answer, Tool, refused
 
 INSTRUCTIONS = (
     "Exact computation: a calculator, and a transformer that executes C and WebAssembly in a "
@@ -63,7 +64,7 @@ def server_of(tools: Sequence[Tool], at_once: int) -> Server[Any]:
         if tool is None:
             return result_of(Answer("no such tool", error=f"there are: {', '.join(by_name)}"))
         arguments = parameters.arguments or {}
-        return result_of(await call_of(tool, arguments, calls))
+        return result_of(await call_of(tool, arguments, calls, context.request))
 
     return Server(
         "curta",
@@ -74,18 +75,35 @@ def server_of(tools: Sequence[Tool], at_once: int) -> Server[Any]:
     )
 
 
-async def call_of(tool: Tool, arguments: Mapping[str, Any], calls: anyio.CapacityLimiter) -> Answer:
-    """A call in a thread, which ends when its client gives up or goes."""
+async def call_of(
+    tool: Tool, arguments: Mapping[str, Any], calls: anyio.CapacityLimiter, request: Any = None
+) -> Answer:
+    """A call in a thread, which ends when its client gives up or goes.
+
+    By the older protocols a client whose connection is lost may come back for the answer; but not
+    to this server, which keeps none. So the call that came by a request over HTTP ends with it.
+    """
     given_up = Event()
+    found = refused(nobody_waits())
 
     def answer() -> Answer:
         GIVEN_UP.set(given_up)
         return tool.call(arguments)
 
+    async def watch(scope: anyio.CancelScope) -> None:
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        scope.cancel()
+
     try:
-        return await anyio.to_thread.run_sync(answer, limiter=calls, abandon_on_cancel=True)
+        async with anyio.create_task_group() as group:
+            if request is not None:
+                group.start_soon(watch, group.cancel_scope)
+            found = await anyio.to_thread.run_sync(answer, limiter=calls, abandon_on_cancel=True)
+            group.cancel_scope.cancel()
     finally:
         given_up.set()
+    return found
 
 
 def shown(tool: Tool) -> types.Tool:
@@ -112,9 +130,12 @@ def result_of(answer: Answer) -> types.CallToolResult:
 
 
 async def serve_stdio(server: Server[Any]) -> None:
-    """Answer one client, who started this process, until it closes the standard input."""
-    async with stdio_server() as (given, said):
-        await server.run(given, said, server.create_initialization_options())
+    """Answer one client, who started this process, until it closes the standard input, or goes."""
+    try:
+        async with stdio_server() as (given, said):
+            await server.run(given, said, server.create_initialization_options())
+    except* BrokenPipeError:  # it does not read any more
+        pass
 
 
 def serve_http(server: Server[Any], listener: socket.socket, host: str) -> None:

@@ -15,11 +15,18 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from curta.delegate.given_up import check_given_up
 from curta.delegate.tools import wrapper
 from curta.delegate.tools.compile import Source, build
 from curta.delegate.tools.kinds import Arguments, Text
 from curta.delegate.tools.signature import Function, functions_of, kind_of
-from curta.delegate.tools.tool import Answer, Bounds, Tool, answered, is_given_up, refused
+from curta.delegate.tools.tool import (
+    Answer,
+    Bounds,
+    Found,
+    answered,
+    refused,
+)
 from curta.errors import CurtaError, ExitError, LimitError, ToolError, Trap
 from curta.machine import layout
 from curta.machine.conversation import Conversation, ConversationLimits, Figures, Host
@@ -40,9 +47,6 @@ WORDS = {
 """What a trap is to a model; all others are calls of functions that are not there."""
 LETTERS = {"i32": "i", "i64": "q", "f32": "f", "f64": "d"}
 """Types of WebAssembly, as `struct` has them."""
-
-
-Found = dict[str, Tool | ToolError]
 
 
 @cache
@@ -93,8 +97,7 @@ class Execution:
         most = 4 * self.bounds.characters + (1 << 20)
 
         def look(figures: Figures) -> None:
-            if is_given_up():
-                raise LimitError("nobody waits for the call any more")
+            check_given_up()
             if time.monotonic() > ends:
                 raise LimitError(f"the call took more than {self.bounds.seconds:g} s")
             if len(self.stdout) + len(self.stderr) > most:

@@ -21,6 +21,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from curta.delegate.given_up import check_given_up, is_given_up
 from curta.delegate.tools import confine
 from curta.delegate.tools.kinds import (
     Anything,
@@ -35,7 +36,7 @@ from curta.delegate.tools.kinds import (
     Truth,
     Whole,
 )
-from curta.delegate.tools.tool import Answer, Bounds, answered, is_given_up, refused
+from curta.delegate.tools.tool import Answer, Bounds, answered, refused
 from curta.errors import CurtaError, ToolError, UserError
 
 SIMPLE: dict[Any, Kind] = {
@@ -57,17 +58,10 @@ SHORT = 80
 # -- functions ---------------------------------------------
 
 
-@dataclass(frozen=True)
-class Described:
-    """What a function's name, docstring and type hints say."""
-
-    name: str
-    description: str
-    arguments: Arguments
-
-
-def described(function: Callable[..., Any]) -> Described:
-    """What a model has to know of a function; a `UserError` if it does not say enough."""
+def described(function: Callable[..., Any]) -> tuple[str, str, Arguments]:
+    """What a model has to know of a function, by its name, docstring and type hints: what it is
+    called, what it does, what it takes; a `UserError` if it does not say enough.
+    """
     name, hints = function.__name__, get_type_hints(function)
     kinds, optional = dict[str, Kind](), set[str]()
     for parameter in inspect.signature(function).parameters.values():
@@ -84,7 +78,7 @@ def described(function: Callable[..., Any]) -> Described:
     meanings = {match[1]: match[2] for match in map(MEANING.match, lines) if match}
     text = "\n".join(line for line in lines if not MEANING.match(line)).strip()
     own = {parameter: meanings[parameter] for parameter in kinds if parameter in meanings}
-    return Described(name, text, Arguments(kinds, own, frozenset(optional)))
+    return name, text, Arguments(kinds, own, frozenset(optional))
 
 
 MEANING = re.compile(r"\s*(?::param )?(\w+)(?: \([^)]*\))?: +(\S.*)")
@@ -130,28 +124,19 @@ def plain(value: Any) -> Any:
 class OwnTool:
     """A function of curta itself, called here and now."""
 
+    name: str
+    description: str
+    arguments: Arguments
     function: Callable[..., Answer]
     sandboxed: bool = True
-    made_of: Described = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "made_of", described(self.function))
-
-    @property
-    def name(self) -> str:
-        return self.made_of.name
-
-    @property
-    def description(self) -> str:
-        return self.made_of.description
 
     @property
     def parameters(self) -> Mapping[str, Any]:
-        return self.made_of.arguments.schema()
+        return self.arguments.schema()
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
         try:
-            return self.function(**self.made_of.arguments.checked(arguments))
+            return self.function(**self.arguments.checked(arguments))
         except CurtaError as error:
             return refused(error)
 
@@ -198,9 +183,8 @@ def asked(question: Mapping[str, Any], bounds: Bounds, module: str = __name__) -
     environment = dict(os.environ) | {"OPENBLAS_NUM_THREADS": "1", "CURTA_PLACES": "off"}
     folder = str(Path(question.get("path", "")).absolute().parent)
     finished = confine.run(command, given, limits, folder, environment, is_given_up)
-    if finished.status is None and is_given_up():
-        raise ToolError("nobody waits for the call any more", "given up")
     if finished.status is None:
+        check_given_up()
         raise ToolError(f"the call took more than {bounds.seconds:g} s", "took too long")
     if finished.status != 0:
         lines = finished.error.strip().splitlines()
@@ -215,10 +199,10 @@ def asked(question: Mapping[str, Any], bounds: Bounds, module: str = __name__) -
 def answer_to(question: Mapping[str, Any]) -> Any:
     """Describe a function of a file, or call it."""
     function = function_in(question["path"], question["name"])
-    found = described(function)
+    _, description, arguments = described(function)
     if "arguments" not in question:
-        return {"description": found.description, "parameters": found.arguments.schema()}
-    given = found.arguments.checked(question["arguments"])
+        return {"description": description, "parameters": arguments.schema()}
+    given = arguments.checked(question["arguments"])
     try:
         return plain(function(**given))
     except CurtaError:

@@ -9,9 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass
-from threading import Event
 from typing import Any, Protocol
 
 from curta.errors import CurtaError, LimitError, ModuleError, SourceError, ToolError, UserError
@@ -57,16 +55,6 @@ class Bounds:
                 raise UserError(f"--{name} {most}: expected more than 0")
 
 
-GIVEN_UP: ContextVar[Event | None] = ContextVar("GIVEN_UP", default=None)
-"""Set where nobody waits for the answer of the call that is being executed any more."""
-
-
-def is_given_up() -> bool:
-    """Whether the call that is executed here should end."""
-    event = GIVEN_UP.get()
-    return event is not None and event.is_set()
-
-
 BRIEFS = {
     SourceError: "does not compile",
     ModuleError: "not a program that can be run",
@@ -96,6 +84,10 @@ class Tool(Protocol):
 
     def call(self, arguments: Mapping[str, Any]) -> Answer:
         """What it comes to."""
+
+
+Found = dict[str, Tool | ToolError]
+"""The tools of a file by their names, or why something cannot be one."""
 
 
 def refused(error: CurtaError, tokens: int = 0) -> Answer:

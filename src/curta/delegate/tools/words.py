@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from curta.delegate.tools.tool import Bounds, Tool
+from curta.delegate.tools.tool import Bounds, Found, Tool
 from curta.errors import ToolError, UserError
 
 SUFFIXES = ".c .wasm .wat .py"
-Found = dict[str, Tool | ToolError]
 
 
 def tools_of(words: Iterable[str], bounds: Bounds | None = None) -> list[Tool]:

@@ -22,13 +22,13 @@ from safetensors.torch import load_file, save_file
 
 from curta.delegate import models
 from curta.delegate.commands import data, train
-from curta.delegate.data.mix import Mix
+from curta.delegate.data.data_set import Mix
 from curta.delegate.evaluation.comparison import Share
 from curta.delegate.markdown import table
 from curta.delegate.markers import Markers, write_markers
 from curta.delegate.options import SMOLLM2
 from curta.delegate.training.config import TrainingConfig
-from curta.delegate.training.kept import metrics
+from curta.delegate.training.run_folder import Metrics
 
 MIX = Mix(train=5_600, valid=40, test=400, negatives=0.25, arithmetic=0.08, digits=(1, 8))
 SHORTEST_OF_GSM8K = 500
@@ -90,7 +90,7 @@ def save_checkpoint(run: Path) -> None:
 
 def card(place: Path, run: Path, evaluations: Sequence[Path] = ()) -> str:
     """What it is, what it was made of, and how often it is right."""
-    rows = metrics(run)
+    rows = Metrics(run).rows()
     step = torch.load(run / "checkpoint.pt", weights_only=True)["step"]
     settings = json.loads((run / "training.json").read_text("utf-8"))
     ended = "" if step == CONFIG.steps else f", stopped before all {CONFIG.steps:,} were done"

@@ -12,7 +12,7 @@ from typing import Any
 
 from curta.delegate.interception.protocol import Protocol
 from curta.delegate.markdown import table
-from curta.delegate.training.kept import metrics
+from curta.delegate.training.run_folder import Metrics
 from curta.errors import DataError
 
 SEAL = "<!-- as curta wrote it: "
@@ -22,7 +22,7 @@ QUESTION = "3 boxes of 48 apples shared by 9 children?"
 def write_card(folder: Path, model: str, protocol: Protocol) -> None:
     """`README.md`; it replaces the form that PEFT leaves to be filled in."""
     notes = json.loads((folder / "training.json").read_text("utf-8"))
-    text = card(model, protocol, notes, metrics(folder))
+    text = card(model, protocol, notes, Metrics(folder).rows())
     (folder / "README.md").write_text(f"{text}{seal(text)}", encoding="utf-8")
 
 

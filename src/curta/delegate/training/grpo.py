@@ -10,8 +10,6 @@ and random numbers, so a run that was killed goes on where its last checkpoint w
 
 from __future__ import annotations
 
-import dataclasses
-import json
 import math
 import time
 import warnings
@@ -33,10 +31,10 @@ from curta.delegate.models import with_trained_adapter
 from curta.delegate.training.adapter import in_precision
 from curta.delegate.training.card import check_card, write_card
 from curta.delegate.training.config import GrpoConfig
-from curta.delegate.training.kept import note
 from curta.delegate.training.order import batches
 from curta.delegate.training.rewards import JUDGES, Asked, Judge
 from curta.delegate.training.rollouts import Rollout, rollouts
+from curta.delegate.training.run_folder import Metrics, check_loss, note
 from curta.errors import DataError, DivergedError, UserError
 
 try:
@@ -105,7 +103,7 @@ def improve(
             rollout_func=answering(protocol, config),
         )
     trainer.remove_callback(PrinterCallback)
-    trainer.add_callback(Told(config, arguments.world_size, out / "metrics.jsonl", on_report))
+    trainer.add_callback(Told(config, arguments.world_size, Metrics(out), on_report))
     trainer.train(resume_from_checkpoint=last_checkpoint(out / "checkpoints"))
     finished = trainer.accelerator.unwrap_model(trainer.model).eval()
     if trainer.is_world_process_zero():
@@ -237,10 +235,12 @@ def last_checkpoint(folder: Path) -> str | None:
 class Told(TrainerCallback):
     """Notes every update, and tells whoever listens."""
 
-    def __init__(self, config: GrpoConfig, processes: int, file: Path, on_report: Listener) -> None:
+    def __init__(
+        self, config: GrpoConfig, processes: int, metrics: Metrics, on_report: Listener
+    ) -> None:
         self.config = config
         self.answers = config.batch * config.accumulate * config.group * processes
-        self.file = file
+        self.metrics = metrics
         self.on_report = on_report
         self.begun = time.perf_counter()
 
@@ -248,20 +248,14 @@ class Told(TrainerCallback):
         """Forget what came behind the checkpoint."""
         self.begun = time.perf_counter()
         if state.is_world_process_zero:
-            lines = self.file.read_text("utf-8").splitlines() if self.file.is_file() else []
-            kept = "".join(f"{line}\n" for line in lines[: state.global_step])
-            self.file.write_text(kept, encoding="utf-8")
+            self.metrics.keep(state.global_step)
 
     def on_log(self, args: Any, state: Any, control: Any, **given: Any) -> None:
         """One update; the summary at the end of a run is none."""
         logs: dict[str, Any] = given["logs"]
         if "loss" not in logs:
             return
-        if not math.isfinite(logs["loss"]):
-            raise DivergedError(
-                f"the loss is {logs['loss']} at step {state.global_step}: lower learning_rate "
-                f"(it is {self.config.learning_rate})"
-            )
+        check_loss(logs["loss"], state.global_step, self.config)
         now = time.perf_counter()
         written = logs["completions/mean_length"] * self.answers
         rate = written / (now - self.begun)
@@ -274,6 +268,5 @@ class Told(TrainerCallback):
             rate,
         )
         if state.is_world_process_zero:
-            with self.file.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(dataclasses.asdict(report)) + "\n")
+            self.metrics.append(report)
             self.on_report(report)

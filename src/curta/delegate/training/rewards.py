@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from curta.delegate.data.answers import is_right, value
+from curta.delegate.data.data_set import NEGATIVE
 from curta.delegate.data.example import PROTOCOL
-from curta.delegate.data.mix import NEGATIVE
 from curta.delegate.interception.events import CallRejected, CallResult
 
 if TYPE_CHECKING:

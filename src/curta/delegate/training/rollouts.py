@@ -11,7 +11,6 @@ import torch
 
 from curta.delegate.interception.events import Event
 from curta.delegate.interception.generator import CalcGenerator, Output, Prompt, joined
-from curta.delegate.interception.loop import Loop
 from curta.delegate.interception.row import Row
 
 
@@ -55,12 +54,7 @@ def rollouts(
     events: list[list[Event]] = [[] for _ in prompts]
     rows = [RecordedRow(generator.tokenizer, generator.calling, each.append) for each in events]
     with without_dropout(generator.model):
-        written = generator.model.generate(
-            **inputs,
-            custom_generate=Loop(lambda number: rows[number]),
-            eos_token_id=list(ends),
-            **generator.completed(options),
-        )
+        written = generator.write(inputs, rows, options | {"eos_token_id": list(ends)})
     begin = inputs["input_ids"].shape[1]
     found = []
     for number, row in enumerate(rows):

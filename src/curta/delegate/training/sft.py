@@ -26,10 +26,10 @@ from curta.delegate.training.adapter import in_precision, with_adapter
 from curta.delegate.training.card import check_card, write_card
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.encoding import IGNORED, Encoded, Encoder
-from curta.delegate.training.kept import Kept, Report
 from curta.delegate.training.loss import mean_loss
 from curta.delegate.training.order import batches
-from curta.errors import DataError, DivergedError
+from curta.delegate.training.run_folder import Report, RunFolder, check_loss
+from curta.errors import DataError
 
 Listener = Callable[[Report], None]
 Counting = Callable[[int, int], None]
@@ -72,8 +72,8 @@ def train(
         mixed_precision="bf16" if config.precision == "bfloat16" else "no",
         gradient_accumulation_steps=config.accumulate,
     )
-    kept = Kept(out, accelerator)
-    kept.begin(config, model, examples)
+    run = RunFolder(out, accelerator)
+    run.begin(config, model, examples)
     check_card(out)
     tokenizer, markers = with_markers(in_precision(model, config.precision), tokenizer, config)
     lessons = Lessons(
@@ -88,9 +88,9 @@ def train(
         set_seed(config.seed, device_specific=True)
     trained = [one for one in adapted.parameters() if one.requires_grad]
     optimiser = torch.optim.AdamW(trained, lr=config.learning_rate, weight_decay=0.0)
-    step = kept.load(adapted, optimiser)
+    step = run.load(adapted, optimiser)
     adapted, optimiser = accelerator.prepare(adapted, optimiser)
-    learn(adapted, optimiser, lessons, config, kept, step, on_report)
+    learn(adapted, optimiser, lessons, config, run, step, on_report)
     return finished(accelerator, adapted, markers, out)
 
 
@@ -99,12 +99,12 @@ def learn(
     optimiser: Any,
     lessons: Lessons,
     config: TrainingConfig,
-    kept: Kept,
+    run: RunFolder,
     step: int,
     on_report: Listener,
 ) -> None:
     """All updates from a step on, with checkpoints."""
-    accelerator = kept.accelerator
+    accelerator = run.accelerator
     adapted.train()
     for rows in islice(passes(lessons.learned, config, accelerator, step), config.steps - step):
         begun = time.perf_counter()
@@ -112,7 +112,7 @@ def learn(
             group["lr"] = config.learning_rate * config.rate(step)
         loss = update(adapted, optimiser, accelerator, rows, lessons.padding, config)
         step += 1
-        check(loss, step, config)
+        check_loss(loss, step, config)
         count = summed(accelerator, sum(len(one) for part in rows for one in part))
         speed = count / (time.perf_counter() - begun)
         measured = None
@@ -120,10 +120,10 @@ def learn(
             measured = loss_of(adapted, accelerator, lessons, config.batch)
         if accelerator.is_main_process:
             report = Report(step, loss, speed, measured)
-            kept.log(report)
+            run.metrics.append(report)
             on_report(report)
         if is_kept(step, config):
-            kept.save(accelerator.unwrap_model(adapted), optimiser, step)
+            run.save(accelerator.unwrap_model(adapted), optimiser, step)
 
 
 def finished(accelerator: Accelerator, adapted: Any, markers: Markers, out: Path) -> Any:
@@ -156,14 +156,6 @@ def with_markers(model: Any, tokenizer: Any, config: TrainingConfig) -> tuple[An
     tokenizer, markers = as_tokens(tokenizer, config.protocol)
     make_room(model, markers)
     return tokenizer, markers
-
-
-def check(loss: float, step: int, config: TrainingConfig) -> None:
-    """Raise an error if the loss is no number."""
-    if not loss < float("inf"):
-        raise DivergedError(
-            f"the loss is {loss} at step {step}: lower learning_rate (it is {config.learning_rate})"
-        )
 
 
 def encode(

@@ -96,7 +96,7 @@ def run(options: Options) -> int:
     with Progress() as progress:
         done = compare(
             asked, options.asking, out, options.batch, options.max_new_tokens, options.device,
-            on_progress=lambda one: progress.show(one.system, one.done, one.total),
+            on_progress=progress.show,
         )  # fmt: skip
     rows = tuple(Row(*each) for each in done.rows)
     return options.show(Report(rows, done.reports))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from curta.delegate.data import mix
+from curta.delegate.data import data_set
 from curta.delegate.data.example import Example
 from curta.hybrid.unit.config import Drawing
 from curta.hybrid.unit.features import Features, Label, features, label
@@ -88,13 +88,12 @@ def prepare(
 def write_examples(asked: Sequence[Question], folder: Path) -> None:
     """Those with an answer, as `curta delegate train --no-calls` takes them."""
     folder.mkdir(exist_ok=True)
-    lines = [
-        json.dumps(
-            mix.row(Example(one.text, one.value, one.value, one.wording.kind, one.wording.name))
-        )
+    examples = [
+        Example(one.text, one.value, one.value, one.wording.kind, one.wording.name)
         for one in asked
         if one.value is not None
     ]
+    lines = [json.dumps(data_set.row(one)) for one in examples]
     (folder / "train.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 

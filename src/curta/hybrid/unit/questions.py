@@ -15,8 +15,8 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
+from curta.delegate.data.data_set import NEGATIVE
 from curta.delegate.data.draw import NAMES, Draw
-from curta.delegate.data.mix import NEGATIVE
 from curta.delegate.data.templates import example, templates
 from curta.delegate.data.wording import asked
 from curta.hybrid.unit.arithmetic import MOST_DIGITS, Operation, expected

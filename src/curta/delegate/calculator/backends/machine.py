@@ -18,6 +18,7 @@ from curta.delegate.calculator.budget import Budget
 from curta.delegate.calculator.exact import Value
 from curta.delegate.calculator.operations import TABLE
 from curta.delegate.calculator.program import Apply, Program, Step
+from curta.delegate.given_up import check_given_up
 from curta.errors import (
     CalculatorError,
     LimitError,
@@ -84,6 +85,7 @@ class Machine:
                 module(),
                 stdin=written(programs, self.budget).encode(),
                 on_stdout=said.append,
+                on_progress=lambda figures: check_given_up(),
                 max_tokens=wanted if wanted < MOST_TOKENS else None,  # None: all there are
                 keep_trace=False,
             )

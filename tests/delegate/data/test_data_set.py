@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from curta.delegate.data.data_set import Mix, build, counts, leaks, read, write
 from curta.delegate.data.example import Example
-from curta.delegate.data.mix import Mix, build, counts, leaks, read, write
 from curta.errors import DataError
 
 SMALL = Mix(train=400, valid=50, test=100)

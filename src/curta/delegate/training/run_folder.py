@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,8 +17,8 @@ from accelerate import Accelerator
 from accelerate.utils import gather_object
 
 from curta.delegate.data.example import Example
-from curta.delegate.training.config import TrainingConfig
-from curta.errors import DataError
+from curta.delegate.training.config import TrainingConfig, Updates
+from curta.errors import DataError, DivergedError
 
 
 @dataclass(frozen=True)
@@ -76,14 +77,14 @@ def digest(examples: Sequence[Example]) -> str:
     return found.hexdigest()[:16]
 
 
-class Kept:
+class RunFolder:
     """What is written by the first of all processes, and read by all of them."""
 
     def __init__(self, folder: Path, accelerator: Accelerator) -> None:
         self.folder = folder
         self.accelerator = accelerator
         self.config_file = folder / "training.json"
-        self.metrics_file = folder / "metrics.jsonl"
+        self.metrics = Metrics(folder)
         self.checkpoint_file = folder / "checkpoint.pt"
 
     def begin(self, config: TrainingConfig, model: Any, examples: Sequence[Example]) -> None:
@@ -96,7 +97,7 @@ class Kept:
         if not self.checkpoint_file.is_file():
             self.accelerator.wait_for_everyone()
             if self.accelerator.is_main_process:
-                self.metrics_file.unlink(missing_ok=True)
+                self.metrics.keep(0)
             return 0
         from peft import set_peft_model_state_dict
 
@@ -111,8 +112,7 @@ class Kept:
         go_on(held["random"][self.accelerator.process_index])
         step = int(held["step"])
         if self.accelerator.is_main_process:
-            lines = self.metrics_file.read_text("utf-8").splitlines()[:step]
-            self.metrics_file.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+            self.metrics.keep(step)
         return step
 
     def save(self, model: Any, optimiser: Any, step: int) -> None:
@@ -132,25 +132,45 @@ class Kept:
         torch.save(held, partial)
         partial.replace(self.checkpoint_file)
 
-    def log(self, report: Report) -> None:
-        """A line of metrics, of what was measured."""
-        measured = {
-            name: value for name, value in dataclasses.asdict(report).items() if value is not None
-        }
-        with self.metrics_file.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(measured) + "\n")
+
+class Metrics:
+    """What a run has measured: a line for every update."""
+
+    def __init__(self, folder: Path) -> None:
+        self.file = folder / "metrics.jsonl"
+
+    def lines(self) -> list[str]:
+        """All there are."""
+        return self.file.read_text("utf-8").splitlines() if self.file.is_file() else []
+
+    def rows(self) -> list[dict[str, float]]:
+        """What they say."""
+        return [json.loads(line) for line in self.lines()]
+
+    def keep(self, count: int) -> None:
+        """Forget what came behind so many updates."""
+        kept = "".join(f"{line}\n" for line in self.lines()[:count])
+        self.file.write_text(kept, encoding="utf-8")
+
+    def append(self, report: Any) -> None:
+        """One more update: what was measured in it."""
+        row = {name: n for name, n in dataclasses.asdict(report).items() if n is not None}
+        with self.file.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(row) + "\n")
+
+    @property
+    def validation(self) -> float | None:
+        """The loss on the validation examples at the end of a finished run, if there were any."""
+        rows = self.rows()
+        return rows[-1].get("validation") if rows else None
 
 
-def last_validation(folder: Path) -> float | None:
-    """The loss on the validation examples at the end of a finished run, if there were any."""
-    measured = metrics(folder)
-    return measured[-1].get("validation") if measured else None
-
-
-def metrics(folder: Path) -> list[dict[str, float]]:
-    """What was measured at every update."""
-    lines = (folder / "metrics.jsonl").read_text("utf-8").splitlines()
-    return [json.loads(line) for line in lines]
+def check_loss(loss: float, step: int, config: Updates) -> None:
+    """Raise an error if it is no number."""
+    if not math.isfinite(loss):
+        raise DivergedError(
+            f"the loss is {loss} at step {step}: lower learning_rate (it is {config.learning_rate})"
+        )
 
 
 def random_numbers() -> dict[str, torch.Tensor]:
