@@ -16,6 +16,7 @@ from curta.export import llama
 from curta.export.llama import BEGIN, MOST_TOKENS, write_llama
 from curta.gallery import NAMES, PROGRAMS
 from tests.export.test_huggingface import model_of, narrow_model_of
+from tests.support.environments import beside_this_one, run
 from tests.support.slow import some
 
 torch = pytest.importorskip("torch")
@@ -105,6 +106,31 @@ def test_a_wrong_count_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(llama, "SEGMENTS", 1)
     with pytest.raises(CertificateError, match="from a whole number"):
         write_llama(narrow_model_of("parity"), tmp_path)
+
+
+SAME = """
+import torch
+from transformers import LlamaForCausalLM
+from transformer_lens.model_bridge import TransformerBridge
+
+bridge = TransformerBridge.boot_transformers("llama", dtype=torch.float32)
+model = LlamaForCausalLM.from_pretrained("llama").eval()
+ids = torch.tensor([[model.config.bos_token_id, 1, 2, 3, 4, 1]])
+with torch.inference_mode():
+    logits, cache = bridge.run_with_cache(ids)
+    assert torch.equal(logits, model(ids).logits)
+    streams = model(ids, output_hidden_states=True).hidden_states
+for layer in range(bridge.cfg.n_layers - 1):
+    assert torch.equal(cache[f"blocks.{layer}.hook_resid_post"], streams[layer + 1])
+print("same")
+"""
+
+
+@pytest.mark.slow
+def test_transformer_lens_takes_it_for_any_llama(tmp_path: Path) -> None:
+    python = beside_this_one(tmp_path / "lens", "transformer-lens>=4.3")
+    write_llama(narrow_model_of("sort"), tmp_path / "llama")
+    assert run(python, SAME, tmp_path).endswith("same\n")
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
