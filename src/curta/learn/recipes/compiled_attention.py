@@ -42,16 +42,13 @@ KINDS = {
         "a*b, b of one digit", SUMS.with_(task="multiplication(second=1)", steps=3_000), TIMES
     ),
     "products": Kind(
-        "a*b, worked out",
+        "a*b, b of two digits, worked out",
         SUMS.with_(
-            task="multiplication",
+            task="multiplication(second=2)",
             format="revorder",
-            digits=(1, 3),
             model=ModelConfig(width=80, layers=1, heads=10, feedforward=320),
-            steps=8_000,
+            steps=4_000,
             seeds=2,
-            # Rows are as long as the square of that: 2,900 tokens for 30 digits.
-            evaluation=EvaluationConfig(lengths=(3, 9, 30), samples=50, test=500),
         ),
         f"{TIMES} {TOTALS}",
     ),
