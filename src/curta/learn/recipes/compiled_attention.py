@@ -47,7 +47,7 @@ KINDS = {
             task="multiplication(second=2)",
             format="revorder",
             model=ModelConfig(width=80, layers=1, heads=10, feedforward=320),
-            steps=4_000,
+            steps=3_000,
             seeds=2,
         ),
         f"{TIMES} {TOTALS}",
