@@ -42,10 +42,31 @@ from report import print_machine, print_table
 TRAINED, TESTED, LONGER = 1_000, 200, 50
 """Sequences of each kind."""
 MAX_TOKENS = 128
-SIZES = (0.0, 1e-4, 1e-3, 1e-2)
-"""Of noise; without any, it is seen where training drifts by itself."""
-SHOWN = 1e-3
-"""The size of noise whose distances are shown by group."""
+
+
+class Noise(NamedTuple):
+    """How much, on which weights, and the learning rate behind it."""
+
+    size: float
+    everywhere: bool = False
+    learning_rate: float = 1e-5
+
+    def __str__(self) -> str:
+        return f"{self.size:g}{' on all' if self.everywhere else ''}, rate {self.learning_rate:g}"
+
+
+SHOWN = Noise(1e-3)
+"""Whose distances are shown by group."""
+NOISES = (
+    Noise(0),
+    Noise(0, learning_rate=1e-4),
+    Noise(1e-4),
+    SHOWN,
+    Noise(1e-3, learning_rate=1e-4),
+    Noise(1e-3, everywhere=True),
+    Noise(1e-2, learning_rate=1e-4),
+)
+"""Without any, it is seen where training drifts by itself."""
 
 
 class Inputs(NamedTuple):
@@ -80,13 +101,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seeds", type=int, default=3)
     options.add_argument("--steps", type=int, default=WayBack.steps)
-    options.add_argument("--learning-rate", type=float, default=WayBack.learning_rate)
     options.add_argument("--program", choices=INPUTS, help="one of them")
     arguments = options.parse_args()
     torch.set_num_threads(1)
     print_machine(["torch"])
-    how = WayBack(steps=arguments.steps, learning_rate=arguments.learning_rate)
-    print(f"{arguments.seeds} seeds; {how}\n")
+    how = WayBack(steps=arguments.steps)
+    print(
+        f"{arguments.seeds} seeds, {how.steps} steps of {how.batch} sequences, "
+        f"sharpness {how.sharpness:g}\n"
+    )
     for name in [arguments.program] if arguments.program else INPUTS:
         measure(name, how, arguments.seeds)
 
@@ -101,20 +124,15 @@ def measure(name: str, how: WayBack, seeds: int) -> None:
     exact = [right_of(undisturbed, sequences) for sequences in data[1:]]
     title = f"{name}: undisturbed, {exact[0]:.0%} right, {exact[1]:.0%} of longer ones"
     outcomes = {
-        (size, everywhere): [
-            way_back(
-                model, *data,
-                dataclasses.replace(how, size=size, everywhere=everywhere, seed=seed),
-            )
+        noise: [
+            way_back(model, *data, dataclasses.replace(how, **noise._asdict(), seed=seed))
             for seed in range(seeds)
         ]
-        for size in SIZES
-        for everywhere in ((False, True) if size else (False,))
-    }  # fmt: skip
+        for noise in NOISES
+    }
     header = ["noise", "right", "behind", "longer", "behind", "far", "behind", "back"]
-    print_table(title, header, [row(*key, found) for key, found in outcomes.items()])
-    header = ["kind", "noise on those not zero", "behind", "noise on all", "behind"]
-    print_table(f"{name}: far, noise {SHOWN:g}", header, list(by_group(outcomes)))
+    print_table(title, header, [row(noise, found) for noise, found in outcomes.items()])
+    print_table(f"{name}: {SHOWN}", ["far", "before", "behind"], list(by_group(outcomes[SHOWN])))
 
 
 def drawn(name: str, model: Model, seed: int, kind: str) -> Sequences:
@@ -124,9 +142,9 @@ def drawn(name: str, model: Model, seed: int, kind: str) -> Sequences:
     return spoken(model, [PROGRAMS[name].encode(draw(random)) for _ in range(count)])
 
 
-def row(size: float, everywhere: bool, found: Sequence[Outcome]) -> list[str]:
+def row(noise: Noise, found: Sequence[Outcome]) -> list[str]:
     """Of one noise."""
-    cells = [f"{size:g}{' on all' if everywhere else ''}"]
+    cells = [str(noise)]
     for shares in ([one.right for one in found], [one.longer for one in found]):
         cells += [spread([share[when] for share in shares], ".0%") for when in (0, 1)]
     for when in (0, 1):
@@ -134,17 +152,10 @@ def row(size: float, everywhere: bool, found: Sequence[Outcome]) -> list[str]:
     return [*cells, spread([one.back for one in found], ".2f")]
 
 
-def by_group(outcomes: dict[tuple[float, bool], list[Outcome]]) -> Iterator[list[str]]:
-    """Distances of one size of noise by kind of matrix."""
+def by_group(found: Sequence[Outcome]) -> Iterator[list[str]]:
+    """Distances by kind of matrix."""
     for group in (*GROUPS, "all"):
-        yield [
-            group,
-            *(
-                spread([one.distance[when][group] for one in outcomes[SHOWN, everywhere]], ".2g")
-                for everywhere in (False, True)
-                for when in (0, 1)
-            ),
-        ]
+        yield [group, *(spread([one.distance[n][group] for one in found], ".2g") for n in (0, 1))]
 
 
 def spread(values: Sequence[float], form: str) -> str:

@@ -90,7 +90,7 @@ def test_noise_is_of_its_size_and_descent_mends_short_ones(
     parity: tuple[Model, Sequences, Sequences, Sequences],
 ) -> None:
     """The same noise by the same seed; what is zero stays zero, unless noise is everywhere."""
-    how = WayBack(size=1e-2, steps=400, batch=32)
+    how = WayBack(size=1e-2, steps=400, batch=32, learning_rate=1e-4)
     outcome = way_back(*parity, how)
     assert outcome.distance[0]["all"] == pytest.approx(1e-2, rel=0.3)
     assert outcome.right[0] < 0.6 < 0.9 < outcome.right[1]

@@ -1,8 +1,8 @@
 """The way back: a compiled model's weights, disturbed, then trained on examples of what it does.
 
-A compiled transformer is one point among weights of its shape. Would gradient descent find it from
-nearby, and how near does it have to begin? Here the matrices of a compiled model are parameters of a
-dense transformer at a finite temperature, so that they have gradients:
+A compiled transformer is one point among weights of its shape. Would gradient descent find it, and
+how near does it have to begin? Here the matrices of a compiled model are parameters of a dense
+transformer at a finite temperature, so that they have gradients:
 
     scores     query . key, scaled so that one step of score (exp(-1024) as it is compiled) is
                exp(-sharpness)
@@ -61,7 +61,7 @@ class WayBack:
     everywhere: bool = False
     steps: int = 1000
     batch: int = 64
-    learning_rate: float = 1e-4
+    learning_rate: float = 1e-5
     sharpness: float = 8.0
     seed: int = 0
 
