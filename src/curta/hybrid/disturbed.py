@@ -131,8 +131,9 @@ class DenseWeights(nn.Module):
         divisor, modulus, power, offset = self.features.values()
         digits = torch.arange(count)[:, None] // divisor
         wrapped = torch.where(modulus > 0, digits % modulus.clamp(min=1), digits) - offset
-        features = (wrapped**power).to(torch.float64)
-        return features @ self.matrices[key_of("position.weight")].T
+        features: Tensor = (wrapped**power).to(torch.float64)
+        embedded: Tensor = features @ self.matrices[key_of("position.weight")].T
+        return embedded
 
     def attended(self, x: Tensor, layer: int, later: Tensor) -> Tensor:
         """What the heads of a layer add."""
@@ -147,10 +148,12 @@ class DenseWeights(nn.Module):
         )
         scores = (queries @ keys.transpose(2, 3)).masked_fill(later, -torch.inf)
         mixed = (scores.softmax(-1) @ values).transpose(1, 2).flatten(2)
-        return mixed @ output.T
+        added: Tensor = mixed @ output.T
+        return added
 
     def of_layer(self, layer: int, part: str, name: str) -> Tensor:
-        return self.matrices[key_of(f"layers.{layer}.{part}.{name}.weight")]
+        matrix: Tensor = self.matrices[key_of(f"layers.{layer}.{part}.{name}.weight")]
+        return matrix
 
 
 def key_of(name: str) -> str:
