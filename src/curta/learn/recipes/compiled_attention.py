@@ -48,7 +48,7 @@ KINDS = {
             format="revorder",
             model=ModelConfig(width=80, layers=1, heads=10, feedforward=320),
             steps=3_000,
-            seeds=2,
+            seeds=1,
         ),
         f"{TIMES} {TOTALS}",
     ),
