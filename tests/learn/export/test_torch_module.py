@@ -97,7 +97,7 @@ CASES: dict[str, dict[str, object]] = {
 }
 
 
-@pytest.mark.parametrize("name", some(4, CASES))
+@pytest.mark.parametrize("name", some(5, CASES))
 def test_logits_are_the_same(name: str, tmp_path: Path) -> None:
     here = setup(**CASES[name])
     model, rows = trained(here), drawn(here)

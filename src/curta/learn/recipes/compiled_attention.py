@@ -58,7 +58,7 @@ ARMS = {
     "scratch": ("nothing told but indices", "rope"),
     "aligned": ("sight by significance", "aligned(reach=1)"),
     "frozen": ("compiled heads, frozen", "compiled(heads={heads!r})"),
-    "trainable": ("compiled heads, then trained", "compiled(heads={heads!r}, frozen=False)"),
+    "trainable": ("compiled heads as a beginning", "compiled(heads={heads!r}, frozen=False)"),
 }
 """What the same model is told, and by which positions."""
 
