@@ -30,7 +30,7 @@ class Reading(eqx.Module):
     significance: Int[Array, "batch width"]
     """Digits count from 1 at the least significant one of their number; 0 outside of numbers."""
     next_significance: Int[Array, "batch width"]
-    """Behind the prompt: that of the next token, if it is a digit; 0 where that is not known."""
+    """Behind the prompt: that of the next token, if it is a digit."""
     digit: Int[Array, "batch width"]
     """What digits are worth; 0 for other tokens."""
     base: int = eqx.field(static=True)
@@ -103,12 +103,12 @@ def answer_significance(
     in_prompt: Bool[Array, "batch width"],
     language: Language,
 ) -> Int[Array, "batch width"]:
-    """That of the digit at a place of a number of the answer; 0 if it cannot be known yet."""
+    """That of the digit at a place of a number of the answer; the place, if it is not known yet."""
     written = language.format
     if written.answer_reversed:
         return place
     longest = jnp.where(in_prompt, length, 0).max(axis=1)
     width = written.answer_width(language.task, longest)
     if width is None:
-        return jnp.zeros_like(place)
+        return place
     return jnp.asarray(width)[..., None] - place + 1
