@@ -46,5 +46,6 @@ bench:
 	$(BIN)/python bench/interception.py
 	$(BIN)/python bench/hybrid.py
 	$(BIN)/python bench/fit.py
+	$(BIN)/python bench/disturbed.py
 	$(BIN)/python bench/tools.py
 	$(BIN)/python bench/commands.py

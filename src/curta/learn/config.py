@@ -76,6 +76,7 @@ class EvaluationConfig:
     digits:  operand lengths, all operands alike (those of training, where none are given)
     grid:    instead, all pairs of lengths, for tasks with two operands
     stride:  between two lengths that are measured
+    lengths: instead, these lengths
     samples: problems for each choice of lengths
     values:  operands in this range, at least one of them outside of the trained range
     test:    problems drawn as in training, from the test part; and as many from the training part
@@ -88,6 +89,7 @@ class EvaluationConfig:
     digits: tuple[int, int] | None = None
     grid: bool = False
     stride: int = 1
+    lengths: tuple[int, ...] = ()
     samples: int = 200
     values: tuple[int, int] | None = None
     test: int = 1_000
@@ -109,7 +111,7 @@ class EvaluationConfig:
                     f"evaluation {name} = {given[0]}..{given[1]}: a range goes from {least} or "
                     "more upwards"
                 )
-        for name in ("loops", "walks"):
+        for name in ("loops", "walks", "lengths"):
             if any(number < 1 for number in getattr(self, name)):
                 raise ExperimentError(
                     f"evaluation {name} = {getattr(self, name)}: each must be at least 1"

@@ -51,6 +51,7 @@ class Setup:
         places = [self.sampler.places]
         if evaluation.digits is not None:
             places.append(evaluation.digits[1])
+        places.extend(evaluation.lengths)
         if evaluation.values is not None:
             places.append(places_of(evaluation.values[1], self.language.format.base))
         return max(self.sampler.width, self.language.width(operands, max(places)))

@@ -29,6 +29,11 @@ class Reading(eqx.Module):
     """Digits of the token's number, 0 outside of numbers; behind the prompt, digits so far."""
     significance: Int[Array, "batch width"]
     """Digits count from 1 at the least significant one of their number; 0 outside of numbers."""
+    next_significance: Int[Array, "batch width"]
+    """Behind the prompt: that of the next token, if it is a digit."""
+    digit: Int[Array, "batch width"]
+    """What digits are worth; 0 for other tokens."""
+    base: int = eqx.field(static=True)
 
     @property
     def index(self) -> Int[Array, "1 width"]:
@@ -60,7 +65,12 @@ def read(
         place=place,
         number=jnp.cumsum(starts, axis=1),
         number_length=length,
-        significance=significance(place, length, in_prompt, prompt_length, language),
+        significance=significance(place, length, in_prompt, language),
+        next_significance=jnp.maximum(
+            answer_significance(place + 1, length, in_prompt, language), 0
+        ),
+        digit=jnp.where(is_digit, (tokens - first) % language.format.base, 0),
+        base=language.format.base,
     )
 
 
@@ -79,16 +89,26 @@ def significance(
     place: Int[Array, "batch width"],
     length: Int[Array, "batch width"],
     in_prompt: Bool[Array, "batch width"],
-    prompt_length: Int[Array, " batch"],
     language: Language,
 ) -> Int[Array, "batch width"]:
     """Counts from the least significant digit, wherever the format begins."""
-    written = language.format
-    from_end = length - place + 1
-    question = place if written.question_reversed else from_end
-    if written.answer_reversed:
-        answer = place
-    else:
-        width = written.answer_width(language.task, jnp.where(in_prompt, length, 0).max(axis=1))
-        answer = place if width is None else jnp.asarray(width)[..., None] - place + 1
+    question = place if language.format.question_reversed else length - place + 1
+    answer = answer_significance(place, length, in_prompt, language)
     return jnp.where(place > 0, jnp.maximum(jnp.where(in_prompt, question, answer), 0), 0)
+
+
+def answer_significance(
+    place: Int[Array, "batch width"],
+    length: Int[Array, "batch width"],
+    in_prompt: Bool[Array, "batch width"],
+    language: Language,
+) -> Int[Array, "batch width"]:
+    """That of the digit at a place of a number of the answer; the place, if it is not known yet."""
+    written = language.format
+    if written.answer_reversed:
+        return place
+    longest = jnp.where(in_prompt, length, 0).max(axis=1)
+    width = written.answer_width(language.task, longest)
+    if width is None:
+        return place
+    return jnp.asarray(width)[..., None] - place + 1

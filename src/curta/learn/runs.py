@@ -18,6 +18,7 @@ from curta.learn.evaluation.judging import Progress
 from curta.learn.evaluation.measure import evaluate
 from curta.learn.evaluation.problems import Problems
 from curta.learn.evaluation.record import evaluation_key, record
+from curta.learn.evaluation.summary import LEARNED_SHARE, as_json, steps_until
 from curta.learn.evaluation.walks import stepping
 from curta.learn.experiment import EvaluationConfig, Experiment, Setup
 from curta.learn.folder import RunFolder, make, read_object, safe, write
@@ -96,6 +97,7 @@ def measure(
     setup, models = folder.setup, state.model
     found = evaluate(setup, models, config, key=evaluation_key(setup), on_progress=on_progress)
     kept = {"step": int(state.step), **record(setup, models, config, found)}
+    kept["summary"] |= as_json(steps_until(folder.metrics, LEARNED_SHARE))
     write(folder.evaluation_file, json.dumps(kept))
     return kept
 

@@ -22,7 +22,7 @@ from curta.learn.evaluation.judging import Judge, Tally
 from curta.learn.evaluation.measure import Evaluation
 from curta.learn.evaluation.probes import Commuted, can_commute, exchanged, relabelled
 from curta.learn.evaluation.problems import Cell, Problems
-from curta.learn.evaluation.summary import summary
+from curta.learn.evaluation.summary import steps_until, summary
 from curta.learn.experiment import EvaluationConfig, Setup
 from curta.learn.keys import new_key
 from curta.learn.language import Rows
@@ -200,6 +200,18 @@ def test_long_lengths_are_in_doubling_buckets() -> None:
     }  # fmt: skip
 
 
+def test_lengths_can_be_named() -> None:
+    config = EvaluationConfig(lengths=(2, 3, 30))
+    far = Problems(Setup(tiny(evaluation=config)), config)
+    assert [cell.sizes for cell in far.cells] == [(2, 2), (3, 3), (30, 30)]
+    assert [cell.trained for cell in far.cells] == [True, False, False]
+    assert far.setup.longest > 60 > Setup(tiny()).longest
+    with pytest.raises(
+        ExperimentError, match="evaluation lengths = \\(0,\\): each must be at least"
+    ):
+        EvaluationConfig(lengths=(0,))
+
+
 def test_values_outside_of_the_trained_range() -> None:
     rows = problems().outside().rows(np.ones((ROWS, 2), int), "all", key=jax.random.key(3))
     found = [operands(question) for question in texts(problems().setup, rows)]
@@ -370,6 +382,19 @@ def test_the_figures_of_known_counts() -> None:
     assert summary(found, solved=0.95)["solved_seeds"].seeds == (1.0, 0.0)
 
 
+def test_steps_are_counted_until_a_share_is_right() -> None:
+    """Of the seeds that get there, once is enough; and how many do."""
+    lines = [{"step": 50 * (n + 1), "exact": exact} for n, exact in enumerate(zip(
+        (0.5, 0.99, 0.9, 1.0), (0.98, 0.98, 0.995, 0.2), (0.0, 0.1, 0.2, 0.3), strict=True,
+    ))]  # fmt: skip
+    figures = steps_until(lines, 0.99)
+    assert figures["steps@0.99"].seeds == (100, 150)
+    assert figures["reached@0.99"].seeds == (1, 1, 0)
+    assert set(steps_until(lines, 0.999)) == {"steps@0.999", "reached@0.999"}
+    assert set(steps_until(lines[:1], 0.99)) == {"reached@0.99"}
+    assert steps_until([], 0.99) == {}
+
+
 def test_the_run_measured_everything_for_all_seeds_and_loops() -> None:
     evaluation = tiny_run().evaluation
     assert evaluation is not None
@@ -377,6 +402,7 @@ def test_the_run_measured_everything_for_all_seeds_and_loops() -> None:
     assert all(len(cell["exact"]) == 2 for cell in evaluation["cells"])
     untrained = [cell for cell in evaluation["cells"] if not cell["trained"]]
     assert {cell["samples"] for cell in untrained} == {8}
+    assert len(evaluation["summary"]["reached@0.99"]["seeds"]) == 2
     names = ("exact.ood", "exact@3", "exact@1x3", "exact.commuted", "exact.relabelled")
     for name in (*names, "loss.train", "solved_seeds"):
         assert len(evaluation["summary"][name]["seeds"]) == 2

@@ -83,11 +83,21 @@ CASES: dict[str, dict[str, object]] = {
     "t5": {"positions": "t5(buckets=6, furthest=9)"},
     "fire": {"positions": "fire(threshold=5)", "norm": "none"},
     "combined": {"positions": 'combined(first="abacus", second="fire")'},
+    "compiled": {
+        "positions": "compiled(heads='first second origin_first-1 multiplier', others='fire')",
+        "heads": 5,
+        "width": 10,
+    },
+    "compiled_trained": {
+        "positions": "compiled(heads='last last_but_one mark-1 token-1 multiplicand "
+        "origin_second', others='rope', frozen=False, sharpness=1)",
+        "heads": 8,
+    },
     "whole": {"positions": "rope", "format": "whole(places=4)", "layers": 1},
 }
 
 
-@pytest.mark.parametrize("name", some(4, CASES))
+@pytest.mark.parametrize("name", some(5, CASES))
 def test_logits_are_the_same(name: str, tmp_path: Path) -> None:
     here = setup(**CASES[name])
     model, rows = trained(here), drawn(here)

@@ -35,6 +35,8 @@ COMPOSED = (
     'randomised(of="fire", range=64)',
     'randomised(of="sinusoidal", range=64)',
     "learned(offset=5)",
+    "compiled(heads='origin_first origin_second multiplicand-1 multiplier last last_but_one')",
+    "compiled(heads='mark mark-1 token-2 second', others='abacus', frozen=False)",
 )
 
 SCHEMES = (*sorted(catalogue.parts(Positions)), *COMPOSED)
@@ -47,9 +49,12 @@ REFUSED = {
     ("aligned", "reversed_operands"): "first digit is not known",
     ("aligned", "whole"): "a number is one token",
     ("abacus", "whole"): "a number is one token",
+    ("compiled", "plain"): "first digit is not known",
+    ("compiled", "reversed_operands"): "first digit is not known",
+    ("compiled", "whole"): "a number is one token",
     **{
         (name, apart): "do not follow each other"
-        for name in ("abacus", "aligned", "coupled")
+        for name in ("abacus", "aligned", "compiled", "coupled")
         for apart in ("hints", "spaces")
     },
 }
@@ -131,7 +136,10 @@ def test_places_depend_on_the_prompt_and_on_earlier_tokens_only(format_name: str
         both = (None, jax.random.key(3))
         return {
             name: tuple(
-                jnp.broadcast_to(scheme.places(given, key=key), tokens.shape) for key in both
+                jnp.broadcast_to(
+                    scheme.places(given, key=key), (*tokens.shape, *scheme.place_shape)
+                ).reshape(*tokens.shape, -1)
+                for key in both
             )
             for name, scheme in fitting.items()
         }
@@ -140,7 +148,8 @@ def test_places_depend_on_the_prompt_and_on_earlier_tokens_only(format_name: str
     other = places(jnp.where(before, tokens, behind))
     for name in fitting:
         for mine, theirs in zip(one[name], other[name], strict=True):
-            assert (~before | (np.asarray(mine) == np.asarray(theirs))).all(), name
+            same = (np.asarray(mine) == np.asarray(theirs)).all(axis=-1)
+            assert (~before | same).all(), name
 
 
 def test_the_abacus_numbers_digits_in_the_order_in_which_they_are_written() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,8 @@ from curta.learn.evaluation.problems import Problems
 from curta.learn.experiment import Experiment, Setup
 from curta.learn.keys import new_key
 from curta.learn.recipes import Claim, Recipe, recipes
+from curta.learn.report.page import compared
+from curta.learn.runs import RecipeFolder, run_recipe
 from tests.support.slow import some
 
 
@@ -37,7 +40,8 @@ def test_claims_name_an_experiment(name: str) -> None:
 
 FIGURE = re.compile(
     r"(?:(?:exact|loss)(?:\.(?P<suite>train|test|ood|trained|longer)|@(?P<digits>\d+))"
-    r"|walk\.(?P<operation>.)@(?P<walked>\d+))(?:/loops=(?P<loops>\d+))?"
+    r"|walk\.(?P<operation>.)@(?P<walked>\d+)|(?:steps|reached)@0\.99)"
+    r"(?:/loops=(?P<loops>\d+))?"
 )
 
 
@@ -77,6 +81,9 @@ def test_claims_are_of_the_questions_that_their_words_name(name: str) -> None:
     for claim, experiment, figure in measured(recipes()[name]):
         assert not re.search(r"\d digits|kept|trained|longer", claim.what), "asked() says that"
         words = asked(figure, experiment)
+        if figure.startswith(("steps@", "reached@")):
+            assert words == "until 0.99 of the answers in 50 steps of training are right"
+            continue
         if figure.startswith("walk."):
             length = figure.partition("@")[2]
             assert words.startswith(f"{length} digits, step by step, bookkeeping outside")
@@ -128,6 +135,20 @@ def check_mixture(words: str, problems: Problems) -> None:
     assert (found[0], found[-1]) == (ends[0], ends[-1])
     assert ("each length" in words) == (len(found) > 1)
     assert counts.min() > 0.6 * sizes.size / len(found)
+
+
+@pytest.mark.slow
+def test_a_recipe_of_compiled_attention_runs(tmp_path: Path) -> None:
+    """From its experiments to a table of claims, in which what was measured stands."""
+    made = recipes()["compiled_attention"]
+    folder = RecipeFolder.create(tmp_path / "smoke", made, "smoke")
+    run_recipe(folder)
+    cells = {claim.measure: compared(folder.runs, claim)[3] for claim in made.claims}
+    for name in ("sums-frozen", "products-trainable"):
+        assert cells[f"{name}:exact@4"].startswith("0")
+        assert cells[f"{name}:reached@0.99"].startswith("0 [0, ")
+        assert cells[f"{name}:steps@0.99"] == "not measured"
+    assert cells["sums-aligned:exact@4"] == "not in this preset"
 
 
 def test_words_of_a_claim() -> None:

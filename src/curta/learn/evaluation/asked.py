@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from curta.learn import catalogue
 from curta.learn.config import Experiment, Sampling
+from curta.learn.evaluation.problems import lengths_asked
 
 
 def asked(figure: str, experiment: Experiment) -> str:
@@ -11,6 +12,9 @@ def asked(figure: str, experiment: Experiment) -> str:
     figure, _, loops = figure.partition("/loops=")
     behind = f", {loops} loops" if loops else ""
     name, at, length = figure.partition("@")
+    if name in ("steps", "reached"):
+        chunk = experiment.training.chunk
+        return f"until {length} of the answers in {chunk} steps of training are right"
     if name.startswith("walk."):
         return f"{length} digits, step by step, bookkeeping outside of the model{behind}"
     if at:
@@ -59,7 +63,6 @@ def whether_trained(length: int, sampling: Sampling) -> str:
 def longer(experiment: Experiment) -> str:
     """Lengths that were not trained."""
     config, sampling = experiment.evaluation, experiment.sampling
-    low, high = config.digits or sampling.digits
-    asked_for = range(low, high + 1, config.stride)
+    asked_for = lengths_asked(config, sampling.digits)
     lengths = [str(n) for n in asked_for if not sampling.digits[0] <= n <= sampling.digits[1]]
     return f"{', '.join(lengths)} digits, each as heavy, trained on {trained(sampling)}"

@@ -41,9 +41,7 @@ def generate(
         chosen = jnp.where(state.ended, setup.language.alphabet.end, said)
         row = jnp.arange(len(chosen))
         tokens = state.tokens.at[row, state.length].set(chosen, mode="drop")
-        place = jnp.take_along_axis(
-            places.of(tokens), jnp.minimum(state.length, width - 1)[:, None], axis=1
-        )
+        place = places.of(tokens)[row, jnp.minimum(state.length, width - 1)][:, None]
         logits, cache = model.step(chosen[:, None], place, state.length, state.cache)
         length = jnp.where(state.ended, state.length, state.length + 1)
         ended = state.ended | (chosen == setup.language.alphabet.end) | (length >= width)
@@ -59,10 +57,12 @@ class Places:
         self.setup = setup
         self.prompt_length = prompt_length
 
-    def of(self, tokens: Int[Array, "batch width"]) -> Int[Array, "batch width"]:
+    def of(self, tokens: Int[Array, "batch width"]) -> Int[Array, "batch width *kinds"]:
         """Those of every row, also where all rows have the same."""
         reading = read(tokens, self.prompt_length, self.setup.language)
-        return jnp.broadcast_to(self.setup.positions.places(reading), tokens.shape)
+        positions = self.setup.positions
+        shape = (*tokens.shape, *positions.place_shape)
+        return jnp.broadcast_to(positions.places(reading), shape)
 
 
 def prefilled(model: Transformer, rows: Rows, places: Places, loops: int | None) -> Generating:

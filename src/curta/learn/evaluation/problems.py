@@ -36,6 +36,12 @@ class Cell:
     split: Split
 
 
+def lengths_asked(config: EvaluationConfig, trained: tuple[int, int]) -> tuple[int, ...]:
+    """The lengths that are measured; those of training where none are given."""
+    low, high = config.digits or trained
+    return config.lengths or tuple(range(low, high + 1, config.stride))
+
+
 class Problems:
     """The problems of an evaluation, drawn by samplers of their own."""
 
@@ -52,8 +58,7 @@ class Problems:
 
     def all_sizes(self) -> Iterator[Sizes]:
         """All operands alike, or all pairs."""
-        low, high = self.config.digits or self.trained_digits
-        lengths = list(range(low, high + 1, self.config.stride))
+        lengths = lengths_asked(self.config, self.trained_digits)
         most = self.setup.sampler.operand_range[1]
         if self.config.grid and most != 2:
             raise ExperimentError(

@@ -14,6 +14,8 @@
                                          there is: ood, longer, test, train
     exact.commuted, exact.relabelled     probes
     walk.O@N                             operation O on numbers of N digits, step by step
+    steps@0.99, reached@0.99             training until 99% of a chunk's answers are right: how many
+                                         steps the seeds took that got there; the share that did
 
 With another number of loops than that of training, `/loops=K` follows. Means are over seeds.
 """
@@ -21,7 +23,8 @@ With another number of loops than that of training, `/loops=K` follows. Means ar
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +34,7 @@ from curta.learn.evaluation.measure import Evaluation
 from curta.learn.evaluation.problems import Cell
 
 LENGTH_SHARE = 0.95
+LEARNED_SHARE = 0.99
 HARDEST = ("ood", "longer", "test", "train")
 MAIN = ("exact.test", "exact.ood", "exact.trained", "exact.longer", "length@0.95", "loss.test")
 
@@ -52,6 +56,22 @@ def summary(found: Evaluation, solved: float) -> dict[str, Figure]:
         one = cells[0]
         exact = [cell.exact for cell in cells]
         figures[f"walk.{one.operation}@{one.digits}"] = share(exact, one.samples)
+    return figures
+
+
+def steps_until(lines: Sequence[Mapping[str, Any]], share: float) -> dict[str, Figure]:
+    """When so large a share of answers was right for the first time, by the lines of metrics."""
+    if not lines:
+        return {}
+    by_seed = zip(*(line["exact"] for line in lines), strict=True)
+    first = [
+        next((line["step"] for line, one in zip(lines, exact, strict=True) if one >= share), None)
+        for exact in by_seed
+    ]
+    figures = {f"reached@{share}": success([step is not None for step in first])}
+    taken = [float(step) for step in first if step is not None]
+    if taken:
+        figures[f"steps@{share}"] = mean(taken, least=0)
     return figures
 
 

@@ -27,6 +27,10 @@ from torch.nn import functional
 VERSION = 1
 PACKED = 1 << 15
 """A place of a combination of two schemes is first * 2^15 + second."""
+FURTHEST = 1 << 16
+"""In compiled attention, the digit of significance s in number n has the key n * 2^16 + s."""
+PARTS = {"combined": ("first", "second"), "randomised": ("of",), "compiled": ("others",)}
+"""The schemes inside of schemes."""
 
 
 def load(path: str | Path) -> Transformer:
@@ -144,10 +148,11 @@ class Scheme(Arrays):
         super().__init__(arrays)
         self.options, self.model = options, model
         self.name: str = options["name"]
-        inside = {"combined": ("first", "second"), "randomised": ("of",)}.get(self.name, ())
+        inside = PARTS.get(self.name, ())
         self.parts = [Scheme(options[part], under(f"{part}.", arrays), model) for part in inside]
         for name, part in zip(inside, self.parts, strict=True):
             self.add_module(name, part)
+        self.compiled = len(options["heads"]) if self.name == "compiled" else 0
 
     def places(self, tokens: Tensor, prompt_length: int | None) -> Tensor:
         """Where tokens [batch, width] are; integers of that shape."""
@@ -163,7 +168,17 @@ class Scheme(Arrays):
             return self._within_numbers(tokens)
         if self.name in ("coupled", "aligned"):
             return self._significance(tokens, prompt_length)
+        if self.name == "compiled":
+            return self._compiled(tokens, prompt_length, index)
         return index
+
+    def _compiled(self, tokens: Tensor, prompt_length: int | None, index: Tensor) -> Tensor:
+        """Of each token its index, that of what each head fetches, and its place for the others."""
+        reading = Reading(self, tokens, prompt_length, index)
+        nowhere = torch.where(index < reading.prompt_length - 1, index, reading.prompt_length - 1)
+        fetched = [reading.fetched(rule, k) for rule, k in self.options["heads"]]
+        found = [torch.where(target >= 0, target, nowhere) for target in fetched]
+        return torch.stack([index, *found, self.parts[0].places(tokens, prompt_length)], dim=-1)
 
     def _is_digit(self, tokens: Tensor) -> Tensor:
         first: int = self.model["first_digit"]
@@ -209,7 +224,9 @@ class Scheme(Arrays):
     def turn(self, vectors: Tensor, places: Tensor) -> Tensor:
         """Queries or keys [batch, tokens, heads, head width], turned by their place."""
         for part, own in self._split(places):
-            vectors = part.turn(vectors, own)
+            vectors = torch.cat(
+                [vectors[:, :, : self.compiled], part.turn(vectors[:, :, self.compiled :], own)], 2
+            )
         if self.name != "rope":
             return vectors
         half = vectors.shape[-1] // 2
@@ -225,7 +242,8 @@ class Scheme(Arrays):
     def score_bias(self, places: Tensor) -> Tensor | None:
         """What is added to the scores [batch, heads, queries, keys]."""
         if self.parts:
-            return total([part.score_bias(own) for part, own in self._split(places)])
+            bias = total([part.score_bias(own) for part, own in self._split(places)])
+            return self._fetching(bias, places) if self.compiled else bias
         apart = places[:, :, None] - places[:, None, :]
         if self.name == "alibi":
             heads = self.model["model"]["heads"]
@@ -240,6 +258,20 @@ class Scheme(Arrays):
         if self.name == "fire":
             return self._fire(apart, places)
         return None
+
+    def _fetching(self, others: Tensor | None, places: Tensor) -> Tensor:
+        """The first heads see what they fetch, the others what another scheme lets them see."""
+        batch, width = places.shape[:2]
+        fetched = places[..., 1:-1].movedim(-1, 1)[..., None] == places[:, None, None, :, 0]
+        if self.options["frozen"]:
+            compiled = torch.zeros(fetched.shape, device=places.device)
+            compiled = compiled.masked_fill(~fetched, -torch.inf)
+        else:
+            compiled = self["sharpness"][:, None, None] * fetched
+        heads = self.model["model"]["heads"]
+        free = torch.zeros(1, heads, 1, 1, device=places.device) if others is None else others
+        free = free[:, self.compiled :].expand(batch, -1, width, width)
+        return torch.cat([compiled, free], dim=1)
 
     def _bucket(self, distance: Tensor) -> Tensor:
         count, furthest = self.options["buckets"], self.options["furthest"]
@@ -263,7 +295,78 @@ class Scheme(Arrays):
         """The schemes inside this one, each with its places."""
         if self.name == "combined":
             return [(self.parts[0], places // PACKED), (self.parts[1], places % PACKED)]
+        if self.name == "compiled":
+            return [(self.parts[0], places[..., -1])]
         return [(part, places) for part in self.parts]
+
+
+class Reading:
+    """Rows of tokens as the rules of compiled heads see them: digits, and where they stand."""
+
+    def __init__(
+        self, scheme: Scheme, tokens: Tensor, prompt_length: int | None, index: Tensor
+    ) -> None:
+        self.significance = scheme._significance(tokens, prompt_length)
+        assert prompt_length is not None
+        self.prompt_length, self.index = prompt_length, index
+        self.is_digit = scheme._is_digit(tokens)
+        self.base: int = scheme.model["base"]
+        self.digit = torch.where(self.is_digit, tokens.long() - scheme.model["first_digit"], 0)
+        before = functional.pad(self.is_digit[:, :-1], (1, 0))
+        self.number = (self.is_digit & ~before).cumsum(1)
+        self.next_number = self.number + (~self.is_digit).long()
+        self.next_significance = scheme._within_numbers(tokens) + 1
+
+    def fetched(self, rule: str, k: int) -> Tensor:
+        """The last token up to each one whose key is its query; -1 for none."""
+        keys, queries = self.keys_and_queries(rule, k)
+        matches = (keys[:, None] == queries[:, :, None]).tril()
+        return torch.where(matches, self.index[:, None], -1).amax(-1)
+
+    def keys_and_queries(self, rule: str, k: int) -> tuple[Tensor, Tensor]:
+        """What a rule gives each token; keys are never -2, queries never -1."""
+        place, number = self.next_significance + k, self.next_number
+        step = (number - 2).clamp(min=0) // 2
+        ones = torch.ones_like(number)
+        match rule:
+            case "first":
+                return self._digit_of(ones, place)
+            case "second":
+                return self._digit_of(2 * ones, place)
+            case "origin_first":
+                return self._digit_of(ones, self._origin(place))
+            case "origin_second":
+                return self._digit_of(2 * ones, self._origin(place))
+            case "multiplicand":
+                return self._digit_of(ones, place - step)
+            case "multiplier":
+                return self._digit_of(2 * ones, step + 1 + k)
+            case "last":
+                return self._digit_of(number - 1, place)
+            case "last_but_one":
+                return self._digit_of(number - 2, place)
+            case "mark":
+                count = (~self.is_digit).cumsum(1)
+                return torch.where(self.is_digit, -1, count), (count + k).clamp(min=0)
+            case "token":
+                return self.index, torch.where(self.index + k >= 0, self.index + k, -2)
+        raise ValueError(f"{rule}: this file knows no such rule of compiled heads")
+
+    def _digit_of(self, number: Tensor, significance: Tensor) -> tuple[Tensor, Tensor]:
+        """A digit, by its number and its significance there."""
+        keys = torch.where(self.is_digit, self.number * FURTHEST + self.significance, -1)
+        asked = (number >= 1) & (significance >= 1) & (significance < FURTHEST)
+        return keys, torch.where(asked, number * FURTHEST + significance, -2)
+
+    def _origin(self, place: Tensor) -> Tensor:
+        """Where what is carried into a place arises: the last one below that doesn't pass it on."""
+        in_prompt = self.is_digit & (self.index < self.prompt_length)
+        own = in_prompt & ((self.number == 1) | (self.number == 2))
+        columns = torch.zeros(len(place), place.shape[1] + 1, dtype=torch.long, device=place.device)
+        columns.scatter_add_(1, torch.where(own, self.significance, 0), self.digit * own)
+        decides = torch.arange(columns.shape[1], device=place.device)
+        decides = torch.where(columns != self.base - 1, decides, 0).cummax(dim=1).values
+        return decides.gather(1, (place - 1).clamp(0, columns.shape[1] - 1))
 
 
 def frequencies(half: int, base: float, places: Tensor) -> Tensor:
@@ -311,7 +414,7 @@ class Transformer(Arrays):
         """The logits of what follows each of tokens [batch, width]."""
         if places is None:
             places = self.places(tokens, prompt_length)
-        places = places.expand(tokens.shape)
+        places = places.expand(*tokens.shape, *places.shape[2:])
         start = self._embed(tokens, places)
         injected = self.options["injection"]
         state = torch.zeros_like(start) if injected else start

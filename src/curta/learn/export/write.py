@@ -23,13 +23,14 @@ from curta.learn.experiment import Setup
 from curta.learn.files import whole
 from curta.learn.models.transformer import Transformer
 from curta.learn.positions.base import Parameters, Positions
+from curta.learn.positions.compiled import OTHERS, Compiled
 from curta.learn.positions.compose import PREFIXES, Combined, Randomised, own
 
 VERSION = 1
 
 EXPORTED = (
     "none", "sinusoidal", "learned", "abacus", "coupled", "aligned", "rope", "alibi", "t5", "fire",
-    "combined", "randomised",
+    "combined", "randomised", "compiled",
 )  # fmt: skip
 """Position schemes that the PyTorch module knows."""
 
@@ -65,7 +66,7 @@ def arrays(model: Transformer) -> dict[str, np.ndarray]:
 
 
 def position_arrays(positions: Positions, parameters: Parameters) -> dict[str, Any]:
-    """Those of a scheme; `first.`, `second.` and `of.` before those of schemes inside it."""
+    """Those of a scheme; those of schemes inside it have their role before the name: `first.`."""
     if isinstance(positions, Combined):
         inside = zip(("first.", "second."), positions.parts, PREFIXES, strict=True)
         return {
@@ -76,6 +77,10 @@ def position_arrays(positions: Positions, parameters: Parameters) -> dict[str, A
     if isinstance(positions, Randomised):
         inner_arrays = position_arrays(positions.scheme, parameters)
         return {f"of.{inner}": value for inner, value in inner_arrays.items()}
+    if isinstance(positions, Compiled):
+        others = position_arrays(positions.scheme, own(parameters, OTHERS))
+        plain = {name: parameters[name] for name in ("sharpness",) if name in parameters}
+        return plain | {f"others.{inner}": value for inner, value in others.items()}
     return dict(parameters)
 
 
@@ -111,4 +116,7 @@ def scheme(positions: Positions) -> dict[str, Any]:
         options["first"], options["second"] = (scheme(part) for part in positions.parts)
     if isinstance(positions, Randomised):
         options["of"] = scheme(positions.scheme)
+    if isinstance(positions, Compiled):
+        options["heads"] = [list(retrieval) for retrieval in positions.fetching]
+        options["others"] = scheme(positions.scheme)
     return options

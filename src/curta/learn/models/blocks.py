@@ -18,8 +18,8 @@ class Context(eqx.Module):
 
     positions: Positions = eqx.field(static=True)
     parameters: Parameters
-    query_places: Int[Array, "batch queries"]
-    key_places: Int[Array, "batch keys"]
+    query_places: Int[Array, "batch queries *kinds"]
+    key_places: Int[Array, "batch keys *kinds"]
     mask: Bool[Array, "batch queries keys"]
     """Which keys a query may see."""
     slots: Int[Array, "batch queries"] | None = None

@@ -17,7 +17,7 @@ class Cache(eqx.Module):
     """Keys and values of all tokens so far, for each loop and layer; and where they are."""
 
     layers: tuple[tuple[KeysAndValues, ...], ...]
-    places: Int[Array, "batch room"]
+    places: Int[Array, "batch room *kinds"]
 
 
 class Transformer(eqx.Module):
@@ -58,7 +58,7 @@ class Transformer(eqx.Module):
     def __call__(
         self,
         tokens: Int[Array, "batch width"],
-        places: Int[Array, "#batch width"],
+        places: Int[Array, "#batch width *kinds"],
         *,
         key: Array | None = None,
         loops: int | None = None,
@@ -70,7 +70,7 @@ class Transformer(eqx.Module):
     def hidden(
         self,
         tokens: Int[Array, "batch width"],
-        places: Int[Array, "#batch width"],
+        places: Int[Array, "#batch width *kinds"],
         *,
         key: Array | None = None,
         loops: int | None = None,
@@ -144,7 +144,7 @@ class Transformer(eqx.Module):
             return logits.argmax(axis=-1)
         return self.numbers.most_likely(logits)
 
-    def context(self, places: Int[Array, "#batch width"], width: int) -> Context:
+    def context(self, places: Int[Array, "#batch width *kinds"], width: int) -> Context:
         """What the attention of every layer shares, for whole rows."""
         index = jnp.arange(width)
         return Context(
@@ -161,12 +161,13 @@ class Transformer(eqx.Module):
         shape = (batch, room, config.heads, config.features_per_head)
         empty = KeysAndValues(jnp.zeros(shape), jnp.zeros(shape))
         layers = tuple(tuple(empty for _ in self.blocks) for _ in range(loops or config.loops))
-        return Cache(layers, jnp.zeros((batch, room), jnp.int32))
+        places = (batch, room, *self.positions.place_shape)
+        return Cache(layers, jnp.zeros(places, jnp.int32))
 
     def step(
         self,
         tokens: Int[Array, "batch new"],
-        places: Int[Array, "batch new"],
+        places: Int[Array, "batch new *kinds"],
         start: Int[Array, " batch"],
         cache: Cache,
     ) -> tuple[Float[Array, "batch new symbols"], Cache]:

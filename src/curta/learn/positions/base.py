@@ -41,6 +41,11 @@ class Positions:
     of_index: ClassVar[bool] = True
     """Whether places are indices of tokens in the row, rather than places within numbers."""
 
+    @property
+    def place_shape(self) -> tuple[int, ...]:
+        """Of the place of one token: () for a number, (k,) for k numbers."""
+        return ()
+
     def check(self, language: Language) -> None:
         """Raise an `ExperimentError` if the scheme makes no sense for the language."""
 
@@ -48,7 +53,9 @@ class Positions:
         """Trained parameters."""
         return {}
 
-    def places(self, reading: Reading, *, key: Array | None = None) -> Int[Array, "batch width"]:
+    def places(
+        self, reading: Reading, *, key: Array | None = None
+    ) -> Int[Array, "batch width *kinds"]:
         """Where each token is; one row for all if it is the same for all.
 
         There is a key in training only: for offsets that are drawn anew for every row. Behind the
@@ -57,7 +64,7 @@ class Positions:
         return reading.index
 
     def embed(
-        self, parameters: Parameters, places: Int[Array, "batch width"]
+        self, parameters: Parameters, places: Int[Array, "batch width *kinds"]
     ) -> Float[Array, "batch width features"] | None:
         """What is added to the embedding of the tokens."""
         return None
@@ -66,7 +73,7 @@ class Positions:
         self,
         parameters: Parameters,
         vectors: Float[Array, "batch width heads head_width"],
-        places: Int[Array, "batch width"],
+        places: Int[Array, "batch width *kinds"],
     ) -> Float[Array, "batch width heads head_width"]:
         """Queries or keys, turned by their place."""
         return vectors
@@ -74,8 +81,8 @@ class Positions:
     def bias(
         self,
         parameters: Parameters,
-        query_places: Int[Array, "batch queries"],
-        key_places: Int[Array, "batch keys"],
+        query_places: Int[Array, "batch queries *kinds"],
+        key_places: Int[Array, "batch keys *kinds"],
     ) -> Float[Array, "batch heads queries keys"] | None:
         """What is added to the scores."""
         return None
@@ -84,7 +91,9 @@ class Positions:
         """The largest place that there are parameters for; None if there is no limit."""
         return None
 
-    def fit(self, parameters: Parameters, places: Int[Array, "batch width"]) -> Bool[Array, ""]:
+    def fit(
+        self, parameters: Parameters, places: Int[Array, "batch width *kinds"]
+    ) -> Bool[Array, ""]:
         """Whether there are parameters for all of these places."""
         longest = self.longest_place(parameters)
         return jnp.array(True) if longest is None else (places <= longest).all()

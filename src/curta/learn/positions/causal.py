@@ -28,9 +28,10 @@ def check_causal(scheme: Positions, language: Language, rows: Rows) -> None:
 def looks_ahead(scheme: Positions, language: Language, rows: Rows) -> Bool[Array, ""]:
     """Every row once for each of its tokens, with all tokens behind that one changed."""
     count, width = rows.tokens.shape
+    shape = scheme.place_shape
     places = jnp.broadcast_to(
-        scheme.places(read(rows.tokens, rows.prompt_length, language)), (count, width)
-    )
+        scheme.places(read(rows.tokens, rows.prompt_length, language)), (count, width, *shape)
+    ).reshape(count, width, -1)
     index = jnp.arange(width)
     found = jnp.array(False)
     for step in (1, language.alphabet.size // 2 + 1):
@@ -40,7 +41,8 @@ def looks_ahead(scheme: Positions, language: Language, rows: Rows) -> Bool[Array
         changed = scheme.places(
             read(tokens.reshape(-1, width), jnp.repeat(rows.prompt_length, width), language)
         )
-        changed = jnp.broadcast_to(changed, (count * width, width)).reshape(count, width, width)
+        changed = jnp.broadcast_to(changed, (count * width, width, *shape))
+        same = (changed.reshape(count, width, width, -1) == places[:, None]).all(axis=-1)
         kept = (index <= cut) & (cut >= rows.prompt_length[:, None, None] - 1)
-        found |= (kept & (changed != places[:, None])).any()
+        found |= (kept & ~same).any()
     return found

@@ -40,6 +40,12 @@ class Combined(Positions):
                     f"positions combined(first={self.first!r}, second={self.second!r}): a part "
                     "is itself a combination; name two simple schemes"
                 )
+            if part.place_shape:
+                raise ExperimentError(
+                    f"positions combined(first={self.first!r}, second={self.second!r}): tokens "
+                    f"have several places each in {part.name}; write "
+                    f"{part.name}(others=...), or name two simple schemes"
+                )
 
     @cached_property
     def parts(self) -> tuple[Positions, Positions]:

@@ -119,7 +119,11 @@ def comparison(folders: Sequence[RunFolder]) -> Html:
     """Main figures, and exact match at each length, with a column for each run."""
     figures = [folder.figures for folder in folders]
     every = dict.fromkeys(name for given in figures for name in given)
-    names = [n for n in every if n.startswith(("exact.", "exact@", "length@", "solved", "loss."))]
+    names = [
+        n
+        for n in every
+        if n.startswith(("exact.", "exact@", "length@", "solved", "steps@", "reached@", "loss."))
+    ]
     names = [n for n in names if "x" not in n.removeprefix("exact")]
     head = ("figure", *(folder.name for folder in folders))
     return table(head, [(name, *(parts.written(f, name) for f in figures)) for name in names])

@@ -26,7 +26,9 @@ from curta.pages.html import (
     tokens,
 )
 
-MAIN = ("exact.", "loss.", "token.", "perplexity.", "length@", "solved_seeds")
+MAIN = (
+    "exact.", "loss.", "token.", "perplexity.", "length@", "solved_seeds", "steps@", "reached@",
+)  # fmt: skip
 """Figures that are shown at once; the others can be opened."""
 
 POINTS = 400
