@@ -100,6 +100,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert main(["build", "dyck1", "--arithmetic", "float32", "-o", out]) == 0
     said = capsys.readouterr().out
     assert "exact for sequences of up to 2,048 tokens, in float32" in said
+    assert main(["inspect", out, "--verify"]) == 0
     asked = ["build", "dyck1", "--arithmetic", "float32", "--emit", "attribution", "-o", out]
     assert main(asked) == 2
     assert "is of models in float64" in capsys.readouterr().err

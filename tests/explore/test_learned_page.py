@@ -74,4 +74,9 @@ def test_the_command(run: str, tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert (tmp_path / "page.html").stat().st_size < 200_000
     assert main(["explore", run, "-o", str(tmp_path / "none.html")]) == 2
     assert "give one question" in capsys.readouterr().err
+    for flags in (["--invoke", "f"], ["--stdin", "x"], ["--max-tokens", "9"]):
+        assert main(["explore", *flags, "-o", str(tmp_path / "none.html"), run, QUESTION]) == 2
+        assert f"{flags[0]} is for programs that the machine runs" in capsys.readouterr().err
+    graph = ["explore", "-o", str(tmp_path / "none.html"), "--seed", "5", "dyck1", "()"]
+    assert main(graph) == 2
     assert main(["explore", run, "12+", "-o", str(tmp_path / "none.html")]) == 2

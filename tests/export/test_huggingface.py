@@ -65,6 +65,14 @@ def test_models_in_float32(name: str, tmp_path: Path) -> None:
     assert model.dtype == torch.float32
     prompt = plain.encode(PROGRAMS[name].encode(PROGRAMS[name].cases[0].input))
     assert said(model, prompt) == list(plain.generate_ids(prompt, MOST))
+    with torch.autocast("cpu"), pytest.raises(ValueError, match="products are rounded"):
+        said(model, prompt)
+    torch.set_float32_matmul_precision("medium")
+    try:
+        with pytest.raises(ValueError, match="is what is proved"):
+            said(model, prompt)
+    finally:
+        torch.set_float32_matmul_precision("highest")
     with pytest.raises(ValueError, match="exact in float32"):
         said(model.double(), prompt)
 

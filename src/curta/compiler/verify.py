@@ -9,7 +9,8 @@ from curta.errors import FileError
 
 def verify(model: Model) -> None:
     """Raise an error that names the first difference, if there is one."""
-    again = compile(model.graph, model.certificate.max_tokens)
+    certificate = model.certificate
+    again = compile(model.graph, certificate.max_tokens, arithmetic=certificate.arithmetic)
     if again.weights.keys() != model.weights.keys():
         names = sorted(again.weights.keys() ^ model.weights.keys())
         raise FileError(f"the graph compiles to other tensors: {', '.join(names[:4])}")
@@ -20,7 +21,7 @@ def verify(model: Model) -> None:
                 f"tensor {name} is not what the graph compiles to; build the file again (or, if "
                 "another version of curta wrote it, verify with that version)"
             )
-    if again.certificate != model.certificate:
+    if again.certificate != certificate:
         raise FileError("the certificate is not the one that the graph's compilation proves")
     if again.plan != model.plan:
         raise FileError("the plan is not the one that the graph compiles to")

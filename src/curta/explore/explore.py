@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from curta.explore.program import Asked
 
 GRAPH_SUFFIX = ".py"
+OF_PROGRAMS = (
+    *("invoke", "env", "max_tokens", "chapter_tokens", "stdin", "stdin_file", "cflags"),
+    *("max_memory", "extension", "unproved"),
+)
+"""Options that are not for graphs and trained models."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +66,7 @@ def page_of(options: Options) -> str:
     from curta.gallery import PROGRAMS
 
     if first in PROGRAMS or first.endswith(GRAPH_SUFFIX):
+        refuse_options(options, "a graph", "seed")
         from curta.explore.graphs import explored_graph
         from curta.explore.pages import graph_page
 
@@ -77,9 +83,18 @@ def page_of(options: Options) -> str:
     return machine_page(ExploredProgram(asked).data(), engine_module(asked.extensions))
 
 
+def refuse_options(options: Options, what: str, *names: str) -> None:
+    """Those that mean something to programs of the machine only."""
+    from curta.machine import requested
+
+    for flag in requested.given(options, *OF_PROGRAMS, *names):
+        raise UserError(f"{flag} is for programs that the machine runs, not for {what}")
+
+
 def learned(options: Options) -> dict[str, Any]:
     """A trained model, asked something."""
     run, questions = options.program[0], options.arguments
+    refuse_options(options, "a trained model")
     try:
         from curta.learn.commands.shared import keep_compiled_programs, picked_model
         from curta.learn.inside.question import explored_question
@@ -99,8 +114,8 @@ def asked_of(options: Options) -> Asked:
 
     if requested.is_baked(options):
         raise UserError(
-            f"{options.program[0]} is in the weights, and a page has those of the machine for all "
-            "programs; give what was baked"
+            f"{options.program[0]} is a file of weights, and a page makes its own: give the "
+            "program that was baked or built, or the folder of a run of curta learn"
         )
     for flag in requested.given(options, "max_tokens", "chapter_tokens"):
         raise UserError(f"{flag}: a page has one chapter, of up to 33,554,432 tokens; leave it out")

@@ -50,7 +50,7 @@ def explored(
     if len(prompt) + len(said) > MOST_TOKENS:
         raise LimitError(
             f"{title}: a page shows up to {MOST_TOKENS} tokens of a graph, and this run is longer; "
-            "give a shorter input"
+            "give a shorter input, or let the graph stop (stop_after)"
         )
     tokens = engine.encode([*prompt, *said])
     seen = Seen(model, np.asarray(tokens, dtype=np.int64))

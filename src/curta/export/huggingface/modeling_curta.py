@@ -174,9 +174,13 @@ class CurtaModel(CurtaPreTrainedModel):
         output_attentions: bool = False,
         **others: Any,
     ) -> CausalLMOutputWithPast:
-        if self.embed_tokens.weight.dtype != getattr(torch, self.config.proved_dtype):
-            name = self.config.proved_dtype
+        name = self.config.proved_dtype
+        if self.embed_tokens.weight.dtype != getattr(torch, name):
             raise ValueError(f"these weights are proved exact in {name}: dtype=torch.{name}")
+        if torch.is_autocast_enabled(input_ids.device.type):
+            raise ValueError("under torch.autocast products are rounded, and nothing is proved")
+        if name == "float32" and torch.get_float32_matmul_precision() != "highest":
+            raise ValueError("torch.set_float32_matmul_precision('highest') is what is proved")
         if use_cache and past_key_values is None:
             past_key_values = DynamicCache(config=self.config)
         seen = past_key_values.get_seq_length() if past_key_values is not None else 0

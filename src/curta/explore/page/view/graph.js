@@ -185,7 +185,8 @@ function showMatrix() {
     context.fillStyle = style.getPropertyValue("--back");
     context.fillRect(0, 0, side, side);
     for (let row = 0; row < size; row++) {
-        context.fillStyle = row === asker() ? style.getPropertyValue("--here") : style.getPropertyValue("--chip");
+        const isAsking = row === asker(), isSoft = head.kind === "soft";
+        context.fillStyle = style.getPropertyValue(isAsking && !isSoft ? "--here" : "--chip");
         context.fillRect(0, row * cell, (row + 1) * cell, cell);
         context.fillStyle = headColour(graph.head);
         if (head.kind === "mean") {
@@ -198,6 +199,8 @@ function showMatrix() {
                 context.fillRect(column * cell, row * cell, cell, cell);
             });
             context.globalAlpha = 1;
+            context.strokeStyle = style.getPropertyValue("--text");
+            if (isAsking) context.strokeRect(0.5, row * cell + 0.5, (row + 1) * cell - 1, cell - 1);
         } else {
             context.fillRect(head.at[row] * cell, row * cell, cell, cell);
         }
@@ -210,7 +213,7 @@ function showMatrix() {
     canvas.setAttribute("aria-label", `attention of ${name}: ${size} by ${size}`);
     $("h-matrix").textContent = `Attention · ${name}`;
     $("matrix-note").textContent = head.kind === "mean" ? "every row attends to all before it, equally: a mean"
-        : head.kind === "soft" ? "a row for each token that asks; the stronger the colour, the more of its attention"
+        : head.kind === "soft" ? "a row for each token that asks, a column for each that is looked at; the stronger the colour, the more"
         : "a row for each token that asks; softmax gives one position all the weight, exactly";
 }
 
@@ -242,7 +245,7 @@ function showStream() {
             const lives = slot.first <= period && period <= slot.last;
             const value = data.streams[period][from][slot.slot];
             const before = period ? data.streams[period - 1][from][slot.slot] : null;
-            cells.push(el("td", { title: lives ? String(value) : null, class: lives ? (value !== before || period === slot.first ? "changed" : "") : "dead" },
+            cells.push(el("td", { title: lives ? String(value) : null, class: isLearned() ? null : lives ? (value !== before || period === slot.first ? "changed" : "") : "dead" },
                 lives ? short(value) : "·"));
         }
         if (isLearned()) return el("tr", {}, el("th", { scope: "row" }, String(slot.slot)), ...cells);
@@ -254,7 +257,7 @@ function showStream() {
         ...data.early.map(period => el("td", {},
             `${data.vocabulary[period[from][0]]} ${percent(period[from][1])}`))));
     const name = data.vocabulary[data.tokens[from]];
-    $("h-stream").textContent = `Residual stream · token ${from} (${name}), slot by slot, ${isLearned() ? "layer by layer" : "half layer by half layer"}`;
+    $("h-stream").textContent = `Residual stream · token ${from} (${name}), ${isLearned() ? "feature by feature, layer by layer" : "slot by slot, half layer by half layer"}`;
     $("stream").replaceChildren(el("table", { class: "stream" }, el("thead", {}, el("tr", {}, ...head)),
         el("tbody", {}, ...rows)));
 }
