@@ -47,5 +47,6 @@ bench:
 	$(BIN)/python bench/hybrid.py
 	$(BIN)/python bench/fit.py
 	$(BIN)/python bench/disturbed.py
+	$(BIN)/python bench/language.py
 	$(BIN)/python bench/tools.py
 	$(BIN)/python bench/commands.py

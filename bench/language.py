@@ -3,8 +3,9 @@
 Characters of a text that comes with Python (the reference that `help` shows), its last tenth kept
 from training. Three models with the same number of weights, which differ in the width of their
 heads only: 2, 16 and 64. What is measured: the loss while they train; what the model of narrow
-heads loses when it attends to the k best keys only; and the seconds of one more token, by hull
-caches and by softmax over a plain KV cache.
+heads loses when it attends to the k best keys only; the seconds of one more token, by hull caches
+and by softmax over a plain KV cache; and what it is worth as a draft for the model of the widest
+heads: how many of its characters in a row are what the other would have said.
 
 Trained models are kept in the folder and not trained again. All on one core.
 """
@@ -37,6 +38,8 @@ MEASURED = 10
 BEST = (1, 4, 16, 64)
 KEPT = 64
 """Of the caches whose seconds are measured."""
+DRAFTS = (1, 2, 4, 8)
+"""So many characters are proposed at once."""
 LONGEST = 1024
 """Tokens at once when models are evaluated."""
 
@@ -192,7 +195,9 @@ def best_only(model: LanguageModel, kept: Tensor, context: int, most: int) -> It
 
 
 class PlainCache:
-    """Softmax over all keys of a head, kept in one tensor; one more token at a time."""
+    """Softmax over all keys of a head, kept in one tensor; one more token at a time. How long that
+    takes is no matter of what the keys are: those before it are drawn.
+    """
 
     def __init__(self, model: LanguageModel, room: int) -> None:
         self.kept: dict[Attention, list[Tensor]] = {}
@@ -200,18 +205,24 @@ class PlainCache:
         for block in model.blocks:
             attention = block.attention
             shape = (1, attention.heads, room, attention.head_width)
-            self.kept[attention] = [torch.empty(shape), torch.empty(shape)]
+            self.kept[attention] = [torch.randn(shape), torch.randn(shape)]
             attention.attention.forward = self.answering(attention)
+
+    def detach(self) -> None:
+        for attention in self.kept:
+            del attention.attention.forward
 
     def answering(self, attention: Attention) -> Callable[..., Tensor]:
         def answer(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-            first, keys, values = self.used, *self.kept[attention]
-            end = first + query.shape[-2]
+            keys, values = self.kept[attention]
+            first, end = self.used, self.used + query.shape[-2]
             keys[..., first:end, :], values[..., first:end, :] = key, value
-            is_causal = end - first > 1
-            mask = torch.ones(end - first, end, dtype=torch.bool).tril(first) if is_causal else None
+            mask = torch.ones(end - first, end, dtype=torch.bool).tril(first)
             return functional.scaled_dot_product_attention(
-                query, keys[..., :end, :], values[..., :end, :], attn_mask=mask
+                query,
+                keys[..., :end, :],
+                values[..., :end, :],
+                attn_mask=mask if end - first > 1 else None,
             )
 
         return answer
@@ -219,10 +230,15 @@ class PlainCache:
 
 @torch.inference_mode()
 def seconds(
-    known: Text, model: LanguageModel, lengths: list[int], said: int, by_hull: bool
+    known: Text,
+    model: LanguageModel,
+    lengths: list[int],
+    said: int,
+    by_hull: bool,
+    at_once: int = 1,
 ) -> Iterator[list[float]]:
-    """Of one token more behind each length, in milliseconds."""
-    room = lengths[-1] + said * len(lengths)
+    """Of so many tokens more, read at once, behind each length, in milliseconds."""
+    room = lengths[-1] + said * at_once * len(lengths)
     ids = known.learnt.repeat(1 + room // len(known.learnt))[None, :room]
     plain = None if by_hull else PlainCache(model, room)
     hulls = attach(model, mode="topk", k=KEPT) if by_hull else None
@@ -236,21 +252,48 @@ def seconds(
             plain.used = at
 
     def measure() -> Iterator[list[float]]:
+        nonlocal at
         for length in lengths:
-            while at < length:
+            while hulls is not None and at < length:
                 read(min(256, length - at))
+            if plain is not None:
+                at = plain.used = length
             times = []
             for _ in range(said):
                 begun = time.perf_counter()
-                read(1)
+                read(at_once)
                 times.append(1000 * (time.perf_counter() - begun))
             yield times
 
-    if hulls is None:
+    if hulls is not None:
+        with hulls, hulls.stream():
+            yield from measure()
+    if plain is not None:
         yield from measure()
-        return
-    with hulls, hulls.stream():
-        yield from measure()
+        plain.detach()
+
+
+@torch.inference_mode()
+def characters_a_pass(
+    target: LanguageModel, draft: LanguageModel, known: Text, proposed: int, texts: int
+) -> float:
+    """How many characters a pass of the target gives that reads a draft: those that it would have
+    said, too, and one of its own. Behind contexts of what was kept back.
+    """
+    said = passes = 0
+    for start in range(0, texts * CONTEXT, CONTEXT):
+        ids = known.kept[None, start : start + CONTEXT // 2]
+        while ids.shape[1] < CONTEXT - proposed:
+            drafted = ids
+            for _ in range(proposed):
+                following = draft(drafted)[:, -1:].argmax(-1)
+                drafted = torch.cat([drafted, following], 1)
+            wanted = target(drafted)[0, ids.shape[1] - 1 :].argmax(-1)
+            same = (drafted[0, ids.shape[1] :] == wanted[:-1]).cumprod(0)
+            count = int(same.sum()) + 1
+            ids = torch.cat([ids, wanted[None, :count]], 1)
+            said, passes = said + count, passes + 1
+    return said / passes
 
 
 # -- tables ---------------------------------------------------------------------------------------
@@ -279,7 +322,9 @@ def main() -> None:
     )
     show_losses(chosen.out, steps, seeds)
     show_best_only(known, models[2, 0], 1 << 12 if chosen.quick else 1 << 15)
-    show_seconds(known, models, [1000] if chosen.quick else [1000, 10_000, 100_000])
+    lengths = [1000] if chosen.quick else [1000, 10_000, 100_000]
+    show_seconds(known, models, lengths)
+    show_drafts(known, models[WIDTHS[-1], 0], models[2, 0], lengths, 2 if chosen.quick else 30)
 
 
 def show_losses(folder: Path, steps: int, seeds: int) -> None:
@@ -332,6 +377,29 @@ def show_seconds(
             row(f"2, hull caches, {KEPT} best", models[2, 0], True),
             *(row(f"{width}, softmax", models[width, 0], False) for width in WIDTHS),
         ],
+    )
+
+
+def show_drafts(
+    known: Text, target: LanguageModel, draft: LanguageModel, lengths: list[int], texts: int
+) -> None:
+    alone, one = (
+        [median(times) for times in seconds(known, model, lengths, 20, by_hull)]
+        for model, by_hull in ((target, False), (draft, True))
+    )
+    rows = []
+    for proposed in DRAFTS:
+        gained = characters_a_pass(target, draft, known, proposed, texts)
+        passes = seconds(known, target, lengths, 20, False, proposed + 1)
+        costs = [
+            (proposed * drafted + median(times)) / gained
+            for drafted, times in zip(one, passes, strict=True)
+        ]
+        rows.append([str(proposed), f"{gained:.2f}", *(f"{cost:.2f}" for cost in costs)])
+    print_table(
+        "Heads of width 2, by hull caches, as drafts for the widest: milliseconds a character",
+        ["drafted", "characters a pass", *(f"{length:,} before" for length in lengths)],
+        [["none", "1.00", *(f"{cost:.2f}" for cost in alone)], *rows],
     )
 
 
