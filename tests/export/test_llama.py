@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from curta.app.command_line import main
-from curta.compiler import Graph, compile
+from curta.compiler import Graph, at_least, compile
 from curta.engine import load
 from curta.errors import CertificateError, UserError
 from curta.export import llama
@@ -100,6 +100,22 @@ def test_promises_and_lengths_that_a_llama_has_no_place_for(tmp_path: Path) -> N
     named.emit([BEGIN], named.constant(0))
     with pytest.raises(UserError, match="rename it"):
         write_llama(compile(named, 10, arithmetic="float32"), tmp_path)
+
+
+def test_what_would_not_be_exact_is_refused(tmp_path: Path) -> None:
+    fine = Graph(["a", "b"])
+    small = fine.feature("small", {"a": 2.0**-24, "b": 0})
+    seen = fine.lookup(query=fine.position - 1, key=fine.position, value=small, missing="nearest")
+    fine.emit(["a", "b"], fine.gate(seen, seen) * 2.0**48)
+    model = compile(fine, 10, arithmetic="float32")
+    with pytest.raises(CertificateError, match=r"steps of 2\*\*-24 is too fine for a Llama"):
+        write_llama(model, tmp_path)
+    large = Graph(["a", "b"])
+    huge = large.feature("huge", {"a": 2.0**50, "b": 0})
+    seen = large.lookup(query=large.position - 1, key=large.position, value=huge, missing="nearest")
+    large.emit(["a", "b"], at_least(seen * 2.0**-50, 1))
+    with pytest.raises(CertificateError, match="too large"):
+        write_llama(compile(large, 10, arithmetic="float32"), tmp_path)
 
 
 def test_a_wrong_count_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

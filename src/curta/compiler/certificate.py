@@ -156,12 +156,8 @@ def product_bound(slots: Slots, task: Task, name: str) -> Bound:
     ranges = slots.task_graph.circuit.ranges
     condition, value = ranges[operation.condition], ranges[operation.value]
     largest = max(condition.high, 0) * value.magnitude
-    return bound_of(
-        "product",
-        name,
-        (largest, opening[1] + amount[1]),
-        slots.task_graph.circuit.arithmetic,
-    )
+    extent = largest, opening[1] + amount[1]
+    return bound_of("product", name, extent, slots.task_graph.circuit.arithmetic)
 
 
 def bends_bound(slots: Slots, task: Task, name: str) -> Bound:
@@ -228,10 +224,7 @@ def softmax_tokens(layout: Layout) -> int:
         if isinstance(operation, Restore):
             value = circuit.ranges[operation.mean].magnitude
             # n (n + 4) value < 2**(52 + step); (n + 2)**2 = n (n + 4) + 4
-            limit = (
-                power_of_two(circuit.arithmetic.mantissa_bits - 1 + operation.step)
-                / Fraction(value)
-                + 4
-            )
+            bits = circuit.arithmetic.mantissa_bits - 1 + operation.step
+            limit = power_of_two(bits) / Fraction(value) + 4
             most = min(most, isqrt(int(limit)) - 2)
     return max(most, 0)

@@ -14,8 +14,9 @@ a compiled model of float32 one of them, exactly:
                 a constant rounds it, and n - 2 is the position. No compiled head looks at BEGIN
 
 The counting depends on nothing but n: it is tried for every n when a folder is written. So is the
-stream of BEGIN, which is the same in all sequences. Promises have no place in a Llama: nobody
-checks them, nor the length.
+stream of BEGIN, which is the same in all sequences; and of all other tokens the compiled model
+knows how large slots may be, and in which steps. What does not fit is refused. Promises have no
+place in a Llama: nobody checks them, nor the length.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ import safetensors.numpy
 from numpy.typing import NDArray
 
 from curta.compiler import Model
-from curta.compiler.numbers import FLOAT32
+from curta.compiler.numbers import FLOAT32, STEP_OF_ZERO, exact, step_of
+from curta.compiler.weights import HARDNESS_BITS
 from curta.errors import CertificateError, UserError
 from curta.export.folders import ends, tokenizer, write_json
 
@@ -41,9 +43,13 @@ Row = Mapping[int, float]
 BEGIN = "<begin>"
 """The token in front of all others."""
 LARGE = 2.0**48
-HARD = 2.0**30
+HARD_BITS = 30
+HARD = 2.0**HARD_BITS
 APART = 2.0**60
 """So much less is the score of BEGIN than any other."""
+SATURATED = 7
+"""Of multiples of 2**7, SiLU is exactly what relu is."""
+OVERFLOW = 2.0**120
 MOST_TOKENS = 2048
 """That are counted: 1/n is told from 1/(n + 1) with room to spare."""
 SEGMENTS = 16
@@ -290,13 +296,56 @@ def check(layers: Layers, most: int) -> None:
     if not np.array_equal(x[1:, 1 : layers.width], expected[:, 1:]):
         raise CertificateError("what positions add is not computed exactly")
     begin = layers.embedding()[-1:]
-    for layer in layers.layers:
+    largest = 2 * ROUND
+    for number, layer in enumerate(layers.layers, -prelude):
+        if number >= 0:
+            held = Held(model, number, layers.hidden)
+            largest = max(largest, float(held.magnitude.max()))
+            check_layer(layers, layer, held, begin[0])
         value = begin @ layer["value"].T
         begin = fed_forward(layer, np.asarray(begin + value @ layer["output"].T, np.float32))
-    largest = max([float(slot["magnitude"]) for slot in model.plan["slots"]], default=0.0)
-    largest = max(largest, float(np.abs(begin[0, : layers.width]).max()), 2 * ROUND)
-    if not np.isfinite(begin).all() or layers.hidden * largest**2 * 2**25 >= LARGE**2:
+        largest = max(largest, float(np.abs(np.delete(begin, slots.large)).max()))
+    if not layers.hidden * largest**2 * 2**25 < LARGE**2:  # nor where it is no number
         raise CertificateError(f"slots of up to {largest:g} are too large beside a Llama's norms")
+
+
+class Held:
+    """What slots may hold while a layer of the compiled model is computed."""
+
+    def __init__(self, model: Model, number: int, hidden: int) -> None:
+        self.magnitude = np.zeros(hidden)
+        self.step = np.full(hidden, STEP_OF_ZERO)
+        self.magnitude[0], self.step[0] = 1, 0
+        for carrier in model.plan["slots"]:
+            if carrier["first"] <= 2 * number + 1 and carrier["last"] >= 2 * number:
+                slot = carrier["slot"]
+                self.magnitude[slot] = max(self.magnitude[slot], float(carrier["magnitude"]))
+                self.step[slot] = min(self.step[slot], carrier["step"])
+
+    def most(self, matrix: Matrix) -> NDArray[np.float64]:
+        """The largest magnitude of each row's sum."""
+        found: NDArray[np.float64] = np.abs(matrix.astype(np.float64)) @ self.magnitude
+        return found
+
+
+def check_layer(layers: Layers, layer: Mapping[str, Matrix], held: Held, begin: Matrix) -> None:
+    """Gates are multiples of what SiLU is exact for, nothing overflows, and BEGIN is not seen."""
+    for unit, slot in zip(*layer["gate"].nonzero(), strict=True):
+        step = step_of(exact(float(layer["gate"][unit, slot]))) + held.step[slot]
+        if step < SATURATED:
+            raise CertificateError(
+                f"a gate in steps of 2**{step - HARD_BITS} is too fine for a Llama's SiLU; use a "
+                "coarser step"
+            )
+    if (held.most(layer["gate"]) * held.most(layer["up"])).max(initial=0) >= OVERFLOW:
+        raise CertificateError("a product is too large for a Llama's gates; scale the operands")
+    # Scores of other tokens have the arithmetic's bits, and steps of HARDNESS_BITS.
+    asked = held.most(layer["query"]) / layers.head_width**0.5
+    seen = np.abs(begin.astype(np.float64) @ layer["key"].T)
+    seen[layers.places[-1] :: layers.head_width] = 0  # which is what keeps BEGIN apart
+    most = (asked * seen).reshape(layers.heads, -1).sum(axis=1).max()
+    if most + 2.0 ** (FLOAT32.mantissa_bits + HARDNESS_BITS) >= APART / 2:
+        raise CertificateError(f"scores are too large to tell {BEGIN} from all other tokens")
 
 
 # -- the folder -----------------------------------------------------------------------------------

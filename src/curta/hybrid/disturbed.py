@@ -28,10 +28,11 @@ from torch.nn.functional import cross_entropy
 
 from curta.compiler.model import Model
 from curta.compiler.resolve import resolve
+from curta.compiler.weights import HARDNESS_BITS
 from curta.engine.evaluate import GraphSession
 from curta.errors import GraphError
 
-STEP = 1024.0
+STEP = 2.0**HARDNESS_BITS
 """What one step of score is worth as it is compiled."""
 ROUNDING = 2.0**50
 """Weights as large as this round means."""
