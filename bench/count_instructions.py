@@ -16,7 +16,8 @@ from pathlib import Path
 
 import wasmtime
 
-from curta.machine.wasm import decode, encode
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.encode import encode
 from curta.machine.wasm.module import Export, Expression, Global, GlobalType, Instruction
 from curta.machine.wasm.opcodes import MARKERS
 

@@ -110,6 +110,21 @@ def test_what_the_token_alone_does_not_tell_is_found_where_it_was(word: str, bac
     assert said[:30] == outcome(load(model, "evaluate"), [0, 2, 0, 1, 0], 30)[0]
 
 
+def test_of_two_keys_as_near_the_later_one_is_found() -> None:
+    """Also if both were filed by instructions that code for places said one after the other."""
+
+    def results(graph: Graph, words: Words) -> list[Node]:
+        key = words.value
+        found = graph.lookup(query=graph.constant(5), key=key, value=key, missing="nearest")
+        return [graph.constant(4), graph.constant(6), found]
+
+    model = compile(executor(results, 0, 60), 256)
+    with all_are_programs():
+        said, _ = same_outcome(model, [0, 1, 2, 0, 1, 5], 60)
+        assert same_outcome(model, [1, 0, 2, 1, 0, 5], 60)[0] != said
+    assert said[:30] == outcome(load(model, "evaluate"), [0, 1, 2, 0, 1, 5], 30)[0]
+
+
 def test_a_row_that_was_never_filed_delays_nothing() -> None:
     """Only the word that was said last has to be there."""
     model = compile(adder(array=True), 256)

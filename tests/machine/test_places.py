@@ -246,7 +246,7 @@ OUTLIVES = """
 import builtins
 from curta import Machine
 from curta.engine import hot
-from curta.machine.wasm import assemble
+from curta.machine.wasm.text import assemble
 
 instance = Machine().begin(assemble('''(module (func (export "_start") (local i32)
   (local.set 0 (i32.const 100000))

@@ -42,7 +42,7 @@ def run(options: Options) -> int:
     from curta.machine.load import load_program, prove_program
     from curta.machine.run import DEFAULT_LIMITS
     from curta.machine.toolchain import read_program, split_flags
-    from curta.machine.wasm import decode
+    from curta.machine.wasm.decode import decode
 
     if options.json and not options.proof:
         raise UserError("--json: a listing has no figures; give it with --proof")

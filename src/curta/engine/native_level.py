@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import re
 from collections.abc import Generator, Sequence
 from ctypes import c_int32, c_int64, c_void_p
 from functools import cached_property
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 FLAGS = ("-fwrapv", "-lm")
 LARGE = 1_000_000
 """Characters of a source that would take a compiler too long with all of its optimisations."""
+
+UNITS = re.compile(r"^#define UNITS (\d+)$", re.MULTILINE)
 
 
 def written_c(model: Model, **choices: bool) -> str:
@@ -97,7 +100,9 @@ class Library(SimpleNamespace):
 
     def __init__(self, source: str) -> None:
         flags = (*FLAGS, "-O1") if len(source) > LARGE else FLAGS
-        path: Path = build_library(source, name="native", flags=flags)
+        found = UNITS.search(source)
+        units = int(found[1]) if found else 1
+        path: Path = build_library(source, name="native", flags=flags, units=units)
         super().__init__(**load_functions(path, "curta_", SIGNATURES))
         self.source, self.path = source, path
         self.has_places = hasattr(self, "fields")

@@ -44,7 +44,6 @@ BASE_FLAGS = (
     "-fno-fast-math",
     "-fno-sanitize=undefined",  # `zig cc` would otherwise add checks of its own
     "-fPIC",
-    "-shared",
 )
 QUOTED_ERROR_LINES = 12
 
@@ -92,20 +91,21 @@ def compiler_version(compiler: Compiler) -> str:
     return lines[0].strip() if lines else "unknown version"
 
 
-def build_library(source: str, *, name: str, flags: tuple[str, ...] = ()) -> Path:
+def build_library(source: str, *, name: str, flags: tuple[str, ...] = (), units: int = 1) -> Path:
     """The path of a loadable shared library made of `source`, compiled if it is not kept.
 
-    `flags` come after the source file, so `-lm` links where it should.
+    `flags` come after the source file, so `-lm` links where it should. A source of several `units`
+    is compiled once for each, side by side, with UNIT defined as 0, 1 and so on.
     """
     compiler = find_compiler()
-    key = f"{name}-{_key(source, flags, compiler)}"
+    key = f"{name}-{_key(source, (*flags, str(units)), compiler)}"
     path = LIBRARIES.find_file(key, _SUFFIX)
     if path is not None:
         with suppress(OSError):
             ctypes.CDLL(str(path))
             return path
         path.unlink(missing_ok=True)
-    return _compile(source, flags, compiler, key)
+    return _compile(source, flags, units, compiler, key)
 
 
 def zeros_source() -> str:
@@ -217,22 +217,40 @@ def _key(source: str, flags: tuple[str, ...], compiler: Compiler) -> str | None:
     return key_of(compiler.identity.encode(), *(part.encode() for part in parts))
 
 
-def _compile(source: str, flags: tuple[str, ...], compiler: Compiler, key: str) -> Path:
+def _compile(source: str, flags: tuple[str, ...], units: int, compiler: Compiler, key: str) -> Path:
     import tempfile
 
     try:
         LIBRARIES.folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=f".{key}-", dir=LIBRARIES.folder) as folder:
             source_file = Path(folder) / "source.c"
-            built = Path(folder) / f"built{_SUFFIX}"
             source_file.write_text(source, encoding="utf-8")
-            arguments = (*BASE_FLAGS, "-o", str(built), str(source_file), *flags)
-            _run_compiler(compiler, arguments, built)
+            inputs = [source_file]
+            if units > 1:
+                inputs = _objects(compiler, source_file, flags, units)
+            built = Path(folder) / f"built{_SUFFIX}"
+            _run_compiler(compiler, ("-shared", *map(str, inputs), *flags), built)
             final = LIBRARIES.put_file(key, _SUFFIX, built)
     except OSError as error:
         raise unwritable(LIBRARIES.folder, error) from error
     load_library(final)
     return final
+
+
+def _objects(compiler: Compiler, source: Path, flags: tuple[str, ...], units: int) -> list[Path]:
+    """The units of a source, compiled side by side."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    compiled = tuple(flag for flag in flags if not flag.startswith("-l"))
+    objects = [source.with_name(f"unit{unit}.o") for unit in range(units)]
+
+    def compile_unit(unit: int) -> None:
+        arguments = (f"-DUNIT={unit}", "-c", str(source), *compiled)
+        _run_compiler(compiler, arguments, objects[unit])
+
+    with ThreadPoolExecutor(units) as workers:
+        list(workers.map(compile_unit, range(units)))
+    return objects
 
 
 def unwritable(directory: Path, error: OSError) -> ToolchainError:
@@ -244,7 +262,7 @@ def unwritable(directory: Path, error: OSError) -> ToolchainError:
 
 
 def _run_compiler(compiler: Compiler, arguments: tuple[str, ...], built: Path) -> None:
-    finished = _start(compiler, arguments)
+    finished = _start(compiler, (*BASE_FLAGS, "-o", str(built), *arguments))
     if finished.returncode == 0 and built.is_file():
         return
     complaint = (finished.stderr or finished.stdout).strip().splitlines()[:QUOTED_ERROR_LINES]

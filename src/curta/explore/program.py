@@ -36,7 +36,7 @@ from curta.machine.run import LoadOptions, host_segments, program_name
 from curta.machine.toolchain import SOURCE_SUFFIXES, without_custom_sections
 from curta.machine.values import parse_number, to_pattern, to_words, word_count
 from curta.machine.vocabulary import ADDRESS_BYTES, RECORD
-from curta.machine.wasm import decode
+from curta.machine.wasm.decode import decode
 from curta.machine.wasm.module import MAX_PAGES, Function, Module
 from curta.machine.wasm.opcodes import BITS
 

@@ -17,7 +17,6 @@ from curta.machine.loaded import LoadedProgram
 from curta.machine.parts.operations import Extension, Operations
 from curta.machine.stored import with_stores
 from curta.machine.wasm.module import MAX_PAGES, Module
-from curta.machine.wasm.validate import validate
 from curta.store import Shelf, key_of, sources_digest
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def _lower(
     content: bytes, max_memory: int, extensions: Sequence[Extension], stored: bool = False
 ) -> tuple[LoadedProgram, CoreProgram, Module]:
     from curta.machine.lower import LowerOptions, lower
-    from curta.machine.wasm import decode
+    from curta.machine.wasm.decode import decode
 
     module = decode(content)
     check_memory(module, max_memory)
@@ -117,6 +116,8 @@ def check_memory(module: Module, pages: int) -> None:
 
     No limit would help a module that is wrong in itself: that is said first.
     """
+    from curta.machine.wasm.validate import validate
+
     for memory in module.memories:
         if memory.limits.minimum > pages:
             validate(module)

@@ -29,7 +29,7 @@ from curta.machine.prompt import decode_prompt
 from curta.machine.run import MachineLevel
 from curta.machine.talkers import ReferenceTalker
 from curta.machine.vocabulary import ADDRESS_BYTES, FRAME, NEAR, REGISTERS, START
-from curta.machine.wasm import assemble
+from curta.machine.wasm.text import assemble
 
 MODULE = assemble("""(module
   (import "curta" "write" (func $write (param i32 i32)))

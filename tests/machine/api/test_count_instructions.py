@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from bench.count_instructions import executed_by_call
-from curta.machine.wasm import assemble
+from curta.machine.wasm.text import assemble
 
 PROGRAMS = {
     "loop": (

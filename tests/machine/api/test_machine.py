@@ -16,7 +16,7 @@ from curta.machine import load, lower
 from curta.machine.encode import encode
 from curta.machine.ids import names
 from curta.machine.parts.operations import Extension
-from curta.machine.wasm import assemble
+from curta.machine.wasm.text import assemble
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 MACHINE = Machine("reference")

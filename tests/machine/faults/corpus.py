@@ -15,7 +15,9 @@ from random import Random
 from curta.errors import CurtaError
 from curta.machine.toolchain import read_program
 from curta.machine.verify.on_wasmtime import run_on_wasmtime
-from curta.machine.wasm import Module, decode, encode
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.encode import encode
+from curta.machine.wasm.module import Module
 from curta.machine.wasm.text import assemble
 from tests.machine.lower.differences import IntegerCalls, differ_in_nans
 from tests.machine.lower.lower_cases import LOWER_CASES

@@ -13,7 +13,7 @@ from curta.machine.core_program import CoreProgram
 from curta.machine.instructions import WORD, CoreInstruction
 from curta.machine.layout import ARGUMENTS, ENVIRONMENT
 from curta.machine.lower import context
-from curta.machine.wasm import decode
+from curta.machine.wasm.decode import decode
 from curta.machine.wasm.text import assemble
 from tests.machine.faults.code_faults import code_fault
 from tests.machine.faults.corpus import Program, make_cases, make_corpus

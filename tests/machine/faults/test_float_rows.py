@@ -11,7 +11,7 @@ import pytest
 
 from curta.machine.float_words import FLOATS
 from curta.machine.lower import numbers, translate
-from curta.machine.wasm import decode
+from curta.machine.wasm.decode import decode
 from curta.machine.wasm.opcodes import OPCODES
 from curta.machine.wasm.text import assemble
 from tests.machine.faults.corpus import Program

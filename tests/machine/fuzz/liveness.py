@@ -11,14 +11,16 @@ from collections.abc import Iterator
 from dataclasses import replace
 from random import Random
 
-from curta.machine.wasm import FunctionType, Instruction, Module
 from curta.machine.wasm.module import (
     Export,
     Function,
+    FunctionType,
     Global,
     GlobalType,
+    Instruction,
     Limits,
     MemoryType,
+    Module,
 )
 from curta.machine.wasm.opcodes import OPCODES, ValueType
 from tests.machine.fuzz.probes import PAGE, code

@@ -23,7 +23,7 @@ from pathlib import Path
 from random import Random
 
 from curta import Machine
-from curta.machine.wasm import Module
+from curta.machine.wasm.module import Module
 from tests.machine.fuzz.csmith import Programs, compare_program
 from tests.machine.fuzz.idiom_runs import Idioms, LibraryRun
 from tests.machine.fuzz.smith import PROGRAM, compare_smith

@@ -11,7 +11,8 @@ import wasmtime
 
 from curta.machine.core_program import CoreProgram
 from curta.machine.lower import lower
-from curta.machine.wasm import Module, decode
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.module import Module
 from tests.machine.lower.core_run import CoreInstance
 from tests.machine.lower.differences import ENGINE, Difference, Here, Tally, count_proved
 from tests.machine.wasm.oracle import FUEL, Wasmtime, one_nan

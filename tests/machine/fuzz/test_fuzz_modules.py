@@ -16,7 +16,8 @@ import wasmtime
 
 from curta import Machine
 from curta.machine.load import lower_program, prove_program
-from curta.machine.wasm import FunctionType, Module, encode
+from curta.machine.wasm.encode import encode
+from curta.machine.wasm.module import FunctionType, Module
 from tests.machine.fuzz.liveness import RECORDS, livelier
 from tests.machine.fuzz.probes import DIGEST, PAGE, STEP, Ask, first_difference, with_probes
 from tests.machine.fuzz.rounds import seeds

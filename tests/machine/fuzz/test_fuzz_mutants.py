@@ -20,7 +20,10 @@ import wasmtime
 from curta import Machine
 from curta.errors import LimitError, LinkError, ModuleError, Trap, UnsupportedFeatureError
 from curta.machine.load import lower_program
-from curta.machine.wasm import Module, assemble, decode, encode
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.encode import encode
+from curta.machine.wasm.module import Module
+from curta.machine.wasm.text import assemble
 from tests.machine.fuzz.probes import PAGE, PAGES, first_difference, with_probes
 from tests.machine.fuzz.rounds import seeds
 from tests.machine.fuzz.weights_run import WeightsInstance

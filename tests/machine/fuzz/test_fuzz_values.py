@@ -13,8 +13,9 @@ import wasmtime
 
 from curta import Machine
 from curta.machine.load import lower_program
-from curta.machine.wasm import FunctionType, assemble
+from curta.machine.wasm.module import FunctionType
 from curta.machine.wasm.opcodes import OPCODES, ValueType
+from curta.machine.wasm.text import assemble
 from tests.machine.fuzz.rounds import seeds
 from tests.machine.fuzz.weights_run import WeightsInstance
 from tests.machine.lower.test_lower_numeric import NAMES, carrier, operand, result

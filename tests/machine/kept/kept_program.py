@@ -9,7 +9,7 @@ from curta import Machine
 from curta.machine.conversation import Host
 from curta.machine.kept.file import KeptRun, Kind
 from curta.machine.kept.keeping import Ready, play
-from curta.machine.wasm import assemble
+from curta.machine.wasm.text import assemble
 
 REFERENCE = Machine("reference")
 MODULE = assemble("""(module

@@ -12,7 +12,7 @@ from curta.machine.libc import build
 from curta.machine.load import lower_program
 from curta.machine.runtime.build import compiler_version
 from curta.machine.toolchain import Compilation, read_program
-from curta.machine.wasm import decode
+from curta.machine.wasm.decode import decode
 
 
 def program(folder: Path, source: str, *flags: str, name: str = "program.c") -> bytes:

@@ -11,7 +11,7 @@ from curta.machine.layout import host_segments
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.reference import CoreMachine
 from curta.machine.vocabulary import AWAIT, DIGIT, EXIT, READ
-from curta.machine.wasm import Module
+from curta.machine.wasm.module import Module
 
 Outcome = tuple[int, ...] | str
 END_OF_BYTES = 0xFFFF_FFFF

@@ -9,8 +9,10 @@ import wasmtime
 
 from curta.machine import reference
 from curta.machine.instructions import LARGEST_FRAME
-from curta.machine.wasm import assemble, decode, encode, parse_text
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.encode import encode
 from curta.machine.wasm.module import Export, Module
+from curta.machine.wasm.text import assemble, parse_text
 from tests.machine.lower.core_run import CoreInstance
 from tests.machine.lower.lower_cases import LOWER_CASES
 from tests.machine.wasm.oracle import SAME_TRAP, Wasmtime, function_type, make_engine

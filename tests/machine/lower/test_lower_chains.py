@@ -11,7 +11,7 @@ from random import Random
 
 import pytest
 
-from curta.machine.wasm import Module
+from curta.machine.wasm.module import Module
 from tests.machine.lower.differences import Tally, compare
 from tests.machine.wasm.chain_draw import chain_module, draw_arguments
 from tests.machine.wasm.chain_meter import Meter

@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 
-from curta.machine.wasm import parse_text
+from curta.machine.wasm.text import parse_text
 from tests.machine.lower.core_run import CoreInstance
 
 DIVISORS = (

@@ -9,7 +9,8 @@ from curta.machine.encode import encode
 from curta.machine.library import exported_functions, library_module
 from curta.machine.lower import LowerOptions, lower
 from curta.machine.runtime.build import LIBRARIES
-from curta.machine.wasm import parse_text, validate
+from curta.machine.wasm.text import parse_text
+from curta.machine.wasm.validate import validate
 from tests.machine.lower.core_run import CoreInstance, Exit
 
 REFUSED = {

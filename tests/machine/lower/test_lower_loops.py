@@ -13,7 +13,8 @@ import wasmtime
 
 from curta.machine.instructions import CoreInstruction
 from curta.machine.lower import lower
-from curta.machine.wasm import assemble, decode, parse_text
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.text import assemble, parse_text
 from tests.machine.lower.core_run import CoreInstance
 from tests.machine.wasm.oracle import Wasmtime, function_type
 

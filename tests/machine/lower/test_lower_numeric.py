@@ -11,8 +11,9 @@ from random import Random
 
 import pytest
 
-from curta.machine.wasm import encode, parse_text
+from curta.machine.wasm.encode import encode
 from curta.machine.wasm.opcodes import NUMERIC, OPCODES
+from curta.machine.wasm.text import parse_text
 from tests.machine.lower.core_run import CoreInstance
 from tests.machine.wasm.oracle import Wasmtime, function_type, make_engine
 

@@ -11,7 +11,8 @@ import pytest
 import wasmtime
 
 from curta.machine.lower import LowerOptions
-from curta.machine.wasm import decode, encode
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.encode import encode
 from curta.machine.wasm.text import assemble
 from tests.machine.lower.core_run import CoreInstance
 from tests.machine.wasm.oracle import Wasmtime, function_type

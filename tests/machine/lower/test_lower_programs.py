@@ -10,7 +10,7 @@ import wasmtime
 
 from curta.machine.lower import LowerOptions
 from curta.machine.toolchain import FEATURES
-from curta.machine.wasm import decode
+from curta.machine.wasm.decode import decode
 from tests.machine.lower.core_run import CoreInstance, Exit
 from tests.machine.wasm.c_programs import compile_c
 

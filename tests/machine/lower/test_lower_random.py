@@ -10,8 +10,9 @@ import wasmtime
 
 from curta.machine.layout import FIRST_FREE
 from curta.machine.lower import LowerOptions
-from curta.machine.wasm import FunctionType, Instruction, Module, decode, encode
-from curta.machine.wasm.module import Function
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.encode import encode
+from curta.machine.wasm.module import Function, FunctionType, Instruction, Module
 from tests.machine.lower.core_run import CoreInstance
 from tests.machine.wasm.oracle import SAME_TRAP, Wasmtime, function_type, one_nan
 from tests.machine.wasm.random_modules import CONSTANTS, draw_module

@@ -10,7 +10,8 @@ from random import Random
 
 import pytest
 
-from curta.machine.wasm import assemble, decode
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.text import assemble
 from tests.machine.lower.differences import Tally, compare
 
 WORDS = (0, 1, 0xFFFFFFFF, 0x80000001)

@@ -13,8 +13,9 @@ from curta.machine.loaded import LoadedProgram
 from curta.machine.lower import lower
 from curta.machine.proof import prove
 from curta.machine.stored import with_stores
-from curta.machine.wasm import Module, assemble, decode
-from curta.machine.wasm.module import MAX_PAGES
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.module import MAX_PAGES, Module
+from curta.machine.wasm.text import assemble
 from tests.machine.lower.core_run import CoreInstance
 
 EMPTY = """(module (memory 0 5) (table 2 funcref) (elem (i32.const 0) $f)

@@ -7,7 +7,7 @@ from functools import cache
 import z3
 
 from curta.machine.runtime.build import ARITHMETIC, BULK
-from curta.machine.wasm import decode
+from curta.machine.wasm.decode import decode
 from curta.machine.wasm.module import Module
 from tests.machine.theorems.proving import SECONDS, prove
 from tests.machine.theorems.specifications import Meaning, meaning

@@ -16,7 +16,8 @@ from curta.errors import SourceError, TextFormatError, ToolchainError, UserError
 from curta.machine import toolchain
 from curta.machine.libc.build import PIECES
 from curta.machine.toolchain import Watcher, dependencies, read_program, split_flags
-from curta.machine.wasm import decode, validate
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.validate import validate
 
 HELLO = """\
 #include <assert.h>

@@ -13,7 +13,7 @@ from curta.machine.verify.jobs import (
     VerificationPlan,
     complete_chapters,
 )
-from curta.machine.wasm import assemble
+from curta.machine.wasm.text import assemble
 
 REFERENCE = Machine("reference")
 MODULE = assemble("""(module

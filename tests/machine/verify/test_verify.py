@@ -46,7 +46,7 @@ from curta.machine.verify.on_wasmtime import (
     unknown_to_wasmtime,
 )
 from curta.machine.vocabulary import TOKENS
-from curta.machine.wasm import assemble
+from curta.machine.wasm.text import assemble
 from curta.machine.weights import load_machine
 
 Capture = pytest.CaptureFixture[str]

@@ -12,16 +12,18 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
-from curta.machine.wasm import FunctionType, Instruction, Module
 from curta.machine.wasm.module import (
     Data,
     Element,
     Export,
     Function,
+    FunctionType,
     Global,
     GlobalType,
+    Instruction,
     Limits,
     MemoryType,
+    Module,
     TableType,
 )
 from curta.machine.wasm.opcodes import OPCODES, ValueType

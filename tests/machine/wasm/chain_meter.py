@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from curta.machine.wasm import FunctionType, Instruction, Module
+from curta.machine.wasm.module import FunctionType, Instruction, Module
 from curta.machine.wasm.opcodes import OPCODES, ValueType
 from tests.machine.wasm.chain_table import Item, Pair, Slot, items, pairs
 

@@ -7,8 +7,14 @@ from collections.abc import Iterator
 from random import Random
 from typing import Any
 
-from curta.machine.wasm import Instruction, Module
-from curta.machine.wasm.module import BlockType, FunctionType, GlobalType, Limits
+from curta.machine.wasm.module import (
+    BlockType,
+    FunctionType,
+    GlobalType,
+    Instruction,
+    Limits,
+    Module,
+)
 from curta.machine.wasm.opcodes import OPCODES, VALUE_TYPE_CODES, Immediates, Opcode
 
 _BYTES = (0, 1, 2, 3, 0x0B, 0x10, 0x20, 0x3F, 0x40, 0x60, 0x6F, 0x70, 0x7B, 0x7C, 0x7F, 0x80, 0xFC)

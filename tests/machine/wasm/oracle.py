@@ -12,9 +12,10 @@ from collections.abc import Callable, Sequence
 import wasmtime
 
 from curta.errors import ModuleError, UnsupportedFeatureError
-from curta.machine.wasm import Module, decode, validate
+from curta.machine.wasm.decode import decode
 from curta.machine.wasm.floats import F32, F64, Format, is_nan
-from curta.machine.wasm.module import FunctionType
+from curta.machine.wasm.module import FunctionType, Module
+from curta.machine.wasm.validate import validate
 
 Outcome = tuple[int, ...] | str
 """Results, or the reason of a trap."""

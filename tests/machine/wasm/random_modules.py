@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 from hypothesis import strategies as st
 
-from curta.machine.wasm import Instruction, Module
 from curta.machine.wasm.module import (
     BlockType,
     Data,
@@ -25,8 +24,10 @@ from curta.machine.wasm.module import (
     Global,
     GlobalType,
     Import,
+    Instruction,
     Limits,
     MemoryType,
+    Module,
     TableType,
 )
 from curta.machine.wasm.opcodes import NUMERIC, OPCODES, VALUE_TYPE_CODES, Opcode, ValueType

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from curta.machine.wasm import assemble, decode, encode, parse_text
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.encode import encode
+from curta.machine.wasm.text import assemble, parse_text
 from tests.machine.wasm.oracle import (
     SAME_TRAP,
     Wasmtime,

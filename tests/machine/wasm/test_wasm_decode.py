@@ -8,8 +8,11 @@ from __future__ import annotations
 import pytest
 
 from curta.errors import InvalidModuleError, MalformedModuleError, UnsupportedFeatureError
-from curta.machine.wasm import FunctionType, assemble, decode, encode, validate
-from curta.machine.wasm.module import Data, Element
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.encode import encode
+from curta.machine.wasm.module import Data, Element, FunctionType
+from curta.machine.wasm.text import assemble
+from curta.machine.wasm.validate import validate
 from tests.machine.wasm.oracle import Outcome, Wasmtime, make_engine
 
 HEADER = "00 61 73 6d 01 00 00 00"

@@ -9,7 +9,10 @@ from random import Random
 import pytest
 import wasmtime
 
-from curta.machine.wasm import Module, assemble, decode, encode
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.encode import encode
+from curta.machine.wasm.module import Module
+from curta.machine.wasm.text import assemble
 from tests.machine.wasm.c_programs import compile_freestanding, compile_hosted
 from tests.machine.wasm.mutants import mutate_bytes, mutate_module
 from tests.machine.wasm.oracle import make_engine, verdict, wasmtime_accepts

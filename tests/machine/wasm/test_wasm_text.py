@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from curta.errors import TextFormatError, UnsupportedFeatureError
-from curta.machine.wasm import assemble, parse_text
+from curta.machine.wasm.text import assemble, parse_text
 
 REFUSED = {
     "open": ("(module\n (func)", "expected `)`", 2, 8),

@@ -5,7 +5,10 @@ from __future__ import annotations
 import pytest
 
 from curta.errors import InvalidModuleError
-from curta.machine.wasm import Branch, assemble, decode, parse_text, validate
+from curta.machine.wasm.decode import decode
+from curta.machine.wasm.text import assemble, parse_text
+from curta.machine.wasm.validate import validate
+from curta.machine.wasm.validate_code import Branch
 from tests.machine.wasm.oracle import make_engine, wasmtime_accepts
 
 INVALID = {

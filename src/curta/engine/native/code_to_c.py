@@ -41,6 +41,8 @@ class CodeWriter(ValuesWriter):
         super().__init__(routine.pool, expressions)
         self.routine = routine
         self.totals = routine.totals
+        self.here = "position"
+        """Where the token is that a step takes in."""
         self.if_exhausted = ""
         """What a function of many steps does if there was no memory for a row."""
 
@@ -141,7 +143,7 @@ class CodeWriter(ValuesWriter):
                 lines.append(f"filed{act.rows} = store{act.rows}(s, (uint64_t)({key}));")
             if rows.kind in ("paged", "hashed"):
                 lines.append(self.if_exhausted)
-            mark = "position = position" if rows.kind == "nearest" else "filed = 1"
+            mark = f"position = {self.here}" if rows.kind == "nearest" else "filed = 1"
             lines.append(f"{row}{mark};")
         for name, total in act.members:
             member = rows.members[name]

@@ -1,6 +1,8 @@
 /* The functions that a library has. Before them stand step and is_stop; and run, take and what
    belongs to them, if the model executes programs. */
 
+#if !defined UNIT || UNIT == 0
+
 #ifdef PLACES
 /* The same as curta_generate, a token at a time; where the run was before each goes to `places`. */
 int64_t curta_follow(State *s, int32_t first, int32_t *said, int64_t *places, int64_t count) {
@@ -129,4 +131,5 @@ int32_t curta_broken(const State *s, int64_t *value, int32_t *step) {
 void curta_stream(const State *s, double *stream) {
     memcpy(stream, s->stream, sizeof(double) * STREAM_SIZE);
 }
+#endif
 #endif

@@ -1,16 +1,16 @@
 """C for the instructions of a program: what is done at a place, by its selector.
 
 A *template* is what the steps of an instruction do at all places with the same selector; what it
-needs to know of the place has names (`place`, `field0`, ...). All templates together are the
-function `run`, which looks the fields up. The C of one program (`kit.py`) is made of the same text,
-with a copy for each hot place, whose fields are constants. Some lines tell how:
+needs to know of the place has names (`place`, `field0`, ...). All templates together, in a few
+functions that look the fields up, are `run`. The C of one program (`kit.py`) is made of the same
+text, with a copy for each hot place, whose fields are constants. Some lines tell how:
 
     //@if NUMBER field3   what follows, up to its //@end, is for places whose field 3 is at least
                           that, and what follows the //@end for others
     //@may NUMBER ...     what follows up to its //@end says a token of one of those classes
     //@say NUMBER         what follows up to its //@end says a token of that class
-    ARRIVE(number);       the place that comes next; left if there is no code, or room is short
-    GO;                   on to that place
+    ARRIVE(number);       the place that comes next
+    GO;                   on to that place, if there is code for it, and room
 """
 
 from __future__ import annotations
@@ -46,6 +46,7 @@ from curta.engine.native.values import (
 class PlacesWriter(CodeWriter):
     def __init__(self, places: Places, stops: list[int], expressions: Expressions) -> None:
         super().__init__(places.routine, expressions)
+        self.here = "position + (next - said)"
         self.places = places
         self.stops = frozenset(stops)
         self.parameters = [
@@ -66,7 +67,6 @@ class PlacesWriter(CodeWriter):
     def begin(self) -> list[str]:
         """Takes in the token that is there, up to the border."""
         places = self.places
-        owners = [rows.number for rows in self.routine.rows if not rows.by_position]
         lines = [
             f"    if (count <= {MOST_TOKENS}) return 0;",
             "    const int64_t position = s->position;",
@@ -75,10 +75,9 @@ class PlacesWriter(CodeWriter):
             "    int64_t digit = 0, to = 0;",
             f"    int32_t *next = said, *const end = said + count - {MOST_TOKENS} - 1;",
             "    (void)digit, (void)track;",
-            *self.arrays(),
             *(f"    int64_t total{n} = s->total{n};" for n in self.totals),
             *(f"    int64_t before{n} = total{n};" for n in places.uncounted),
-            *(f"    Row{o} *filed{o} = 0;\n    (void)filed{o};" for o in owners),
+            *self.rows(),
             "    switch (class_of[token]) {",
         ]
         for number in places.ending:
@@ -90,6 +89,14 @@ class PlacesWriter(CodeWriter):
             lines += self.needed(after, [target := after.sum(places.query)], scope)
             lines += [f"to = {self.expressions.text(target, 0, scope)};", "break; }"]
         return [*lines, "    default: return 0;", "    }", "if (!is_here(s, to)) goto give_up;"]
+
+    def rows(self) -> list[str]:
+        """Where rows are, and where one is filed."""
+        filed = [rows.number for rows in self.routine.rows if not rows.by_position]
+        return [
+            *self.arrays(),
+            *(f"    Row{n} *filed{n} = 0;\n    (void)filed{n};" for n in filed),
+        ]
 
     def leave(self) -> list[str]:
         """Leaves: a step that was begun is left to the general code."""

@@ -11,7 +11,7 @@ What is between `/// name` and `///` is read by others: see kit.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from curta.compiler.numbers import Number
@@ -27,11 +27,16 @@ from curta.engine.native.routine import Routine
 from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.tables import array_to_c
 
+UNITS = 3
+LARGE = 1_000_000
+"""Characters of templates from which on a compiler is given them in units, side by side."""
+
 MACROS = f"""\
 #define PLACES
 enum {{ LONGEST = {MOST_TOKENS} }}; /* tokens of an instruction */
-#define ARRIVE(place) to = (place); if (s->exhausted || next > end || !is_here(s, to)) goto leave
+#define ARRIVE(place) to = (place)
 #define GO goto dispatch
+enum {{ ELSEWHERE, GIVES_UP, LEAVES }};
 """
 
 
@@ -47,8 +52,11 @@ class RunWriter(CodeWriter):
         templates = self.written()
         if not templates:
             raise NotWorthItError
-        run = self.run(templates)
-        others = [*self.step(), *self.ready(), *self.take(), *self.enquiries(list(templates))]
+        others = [*self.step(), *self.ready(), *self.take(), *self.where()]
+        units = units_of(templates, len("".join(others)))
+        code = [*self.known(list(templates)), *self.frame_of_units(len(units))]
+        code += [line for unit in enumerate(units) for line in self.unit(*unit)]
+        code += within(0, [*others, *self.run(len(units))])
         given = [] if self.intake is None else self.intake.classes
         return "\n".join(
             [
@@ -58,8 +66,7 @@ class RunWriter(CodeWriter):
                 *section("facts", [f"/* {json.dumps(self.facts())} */"]),
                 class_tables(self.routine, given, "given_"),
                 MACROS,
-                *others,
-                *run,
+                *code,
             ]
         )
 
@@ -81,27 +88,75 @@ class RunWriter(CodeWriter):
             "selector": list(places.fields).index(names[0]),
         }
 
-    def run(self, templates: dict[Number, str]) -> list[str]:
-        names = "".join(f", field{n} = fields[{n}]" for n in range(len(self.places.fields)))
-        selector = self.facts()["selector"]
+    # -- what is said -------------------------------------------------------------------------
+
+    def run(self, units: int) -> list[str]:
+        kept = list(self.kept())
+        calls = [f"if (!how) how = unit{number}(s, &run);" for number in range(units)]
+        return [
+            "static int64_t run(State *s, int32_t first, int32_t *said, int64_t count) {",
+            *section("begin", self.templates.begin()),
+            f"Run run = {{said, next, end, {', '.join(kept)}}};",
+            "int how = ELSEWHERE;",
+            f"while (!how) {{ {' '.join(calls)} }}",
+            "next = run.next;",
+            *(f"{name} = run.{name};" for name in kept),
+            "if (how == LEAVES) goto leave;",
+            *section("leave", self.templates.leave()),
+        ]
+
+    def kept(self) -> Iterator[str]:
+        """What is passed on from one template to the next."""
+        yield "to"
+        yield from (f"total{n}" for n in self.totals)
+        yield from (f"before{n}" for n in self.places.uncounted)
+
+    def frame_of_units(self, units: int) -> list[str]:
+        shared = ["#define SHARED static"]
+        if units > 1:
+            hidden = '#define SHARED __attribute__((visibility("hidden")))'
+            shared = [f"#define UNITS {units}", "#ifdef UNIT", hidden, "#else", *shared, "#endif"]
+        members = f"int32_t *said, *next, *end; int64_t {', '.join(self.kept())};"
+        return [
+            *shared,
+            f"typedef struct {{ {members} }} Run;",
+            *(f"SHARED int unit{number}(State *s, Run *run);" for number in range(units)),
+        ]
+
+    def unit(self, number: int, templates: dict[Number, str]) -> list[str]:
+        """What is done at places with these templates, one after the other."""
+        kept = list(self.kept())
+        fields = "".join(f", field{n} = fields[{n}]" for n in range(len(self.places.fields)))
         cases = [
             line
             for value, text in templates.items()
             for line in (f"case {value}:", *section(f"template{value}", ["{", text, "}"]))
         ]
-        return [
-            "static int64_t run(State *s, int32_t first, int32_t *said, int64_t count) {",
-            *section("begin", self.templates.begin()),
+        lines = [
+            f"SHARED int unit{number}(State *s, Run *run) {{",
+            "int how = ELSEWHERE;",
+            "const int64_t position = s->position;",
+            "int32_t token, *const said = run->said, *next = run->next, *const end = run->end;",
+            "(void)token, (void)said, (void)position;",
+            *(f"int64_t {name} = run->{name};" for name in kept),
+            *self.templates.rows(),
             "dispatch: {",
+            "if (s->exhausted || next > end || !is_here(s, to)) goto give_up;",
             "int64_t fields[FIELDS];",
             "fields_of(s, to, fields);",
-            f"const int64_t place = to{names};",
-            f"switch (field{selector}) {{",
+            f"const int64_t place = to{fields};",
+            f"switch (field{self.facts()['selector']}) {{",
             *cases,
-            "default: goto give_up;",
+            "default: goto out;",
             "} }",
-            *section("leave", self.templates.leave()),
+            "give_up: how = GIVES_UP; goto out;",
+            "leave: how = LEAVES;",
+            "out: run->next = next;",
+            *(f"run->{name} = {name};" for name in kept),
+            "return how;",
+            "}\n",
         ]
+        return within(number, lines)
 
     # -- prompts ------------------------------------------------------------------------------
 
@@ -162,8 +217,7 @@ class RunWriter(CodeWriter):
 
     # -- where a run is -----------------------------------------------------------------------
 
-    def enquiries(self, selectors: Sequence[Number]) -> list[str]:
-        """Functions that say where a run is, and what is known of a place."""
+    def where(self) -> list[str]:
         places, case, scope = self.places, Case(self.pool, Facts()), Scope()
         lines = self.needed(case, [places.query], scope)
         return [
@@ -175,7 +229,12 @@ class RunWriter(CodeWriter):
             *lines,
             f"return {self.expressions.text(places.query, 0, scope)};",
             "}\n",
-            f"enum {{ FIELDS = {len(places.fields)} }};",
+        ]
+
+    def known(self, selectors: Sequence[Number]) -> list[str]:
+        """Functions that say what is known of a place."""
+        return [
+            f"enum {{ FIELDS = {len(self.places.fields)} }};",
             "INLINE void fields_of(State *s, int64_t place, int64_t *fields) {",
             "(void)s;",
             *self.arrays(),
@@ -211,6 +270,25 @@ class RunWriter(CodeWriter):
                 f"return {' && '.join(tests)};",
             ]
         return ["INLINE int is_here(State *s, int64_t place) {", "(void)s;", *lines, "}\n"]
+
+
+def units_of(templates: dict[Number, str], before: int) -> list[dict[Number, str]]:
+    """The templates in units of one length, the short ones first: a run that changes between short
+    ones and long ones has more to do in these than in changing. The first is that much longer.
+    """
+    size = before + sum(map(len, templates.values()))
+    units = UNITS if size > LARGE else 1
+    found = [dict[Number, str]() for _ in range(units)]
+    length = before
+    for value, text in sorted(templates.items(), key=lambda one: len(one[1])):
+        length += len(text)
+        found[min((length - 1) * units // size, units - 1)][value] = text
+    return found
+
+
+def within(unit: int, lines: list[str]) -> list[str]:
+    """What a compiler sees if it is given all, or this unit."""
+    return [f"#if !defined UNIT || UNIT == {unit}", *lines, "#endif"]
 
 
 def section(name: str, lines: Iterable[str]) -> list[str]:
