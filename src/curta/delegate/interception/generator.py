@@ -213,6 +213,12 @@ class CalcGenerator:
         )
         return tokens
 
+    def asked(self, question: str) -> Prompt:
+        """A question in words as a prompt: a message, or a line to a model without a chat."""
+        if getattr(self.tokenizer, "chat_template", None) is None:
+            return f"{question}\n"
+        return [{"role": "user", "content": question}]
+
     def fitting(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         """The inputs, if the model can go on from there."""
         made = self.inputs(prompts)

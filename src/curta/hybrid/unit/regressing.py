@@ -154,12 +154,7 @@ class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
         return super().layers_read() | {self.layer}
 
     def operands(
-        self,
-        decided: Decision,
-        spans: Sequence[Span],
-        streams: dict[int, Tensor],
-        row: int,
-        last: int,
+        self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
     ) -> tuple[Number, Number]:
         """Not those of the text."""
-        return self.regressor.numbers(streams[self.layer][row, last])
+        return self.regressor.numbers(read[self.layer])

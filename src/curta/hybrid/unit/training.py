@@ -10,7 +10,7 @@ validation are as few as asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -28,7 +28,7 @@ from curta.hybrid.unit.router import (
     SECOND,
     Decision,
     Layers,
-    Reading,
+    Readings,
     Router,
 )
 
@@ -37,22 +37,18 @@ from curta.hybrid.unit.router import (
 class Examples:
     """Texts as a router sees them, and what it should say."""
 
-    readings: list[Reading]
+    readings: Readings
     labels: Sequence[Label]
 
-    def systems(self, router: Router) -> list[tuple[Tensor, Tensor]]:
+    def systems(self, router: Router) -> list[tuple[Tensor, Tensor, nn.Linear]]:
         """What each map is given and should give; parts count where there is an operation."""
         of_text, of_numbers = router.inputs(self.readings)
         operations = torch.tensor([each.operation for each in self.labels])
-        rows: list[Tensor] = []
-        parts: list[int] = []
-        for row, each in zip(of_numbers, self.labels, strict=True):
-            if each.operation:
-                rows.append(row[: len(each.parts)])
-                parts += each.parts
+        parts = torch.tensor([part for each in self.labels for part in each.parts])
+        asking = (operations > 0).repeat_interleave(torch.tensor(self.readings.counts))
         return [
-            (of_text, one_hot(operations, len(OPERATIONS)).float()),
-            (torch.cat(rows), one_hot(torch.tensor(parts), 4).float()),
+            (of_text, one_hot(operations, len(OPERATIONS)).float(), router.operation),
+            (of_numbers[asking], one_hot(parts[asking], 4).float(), router.part),
         ]
 
 
@@ -71,9 +67,7 @@ def trained(examples: Examples, width: int, penalty: float) -> Router:
     """One router."""
     router = Router(width)
     router.standardise(examples.readings)
-    for (given, wanted), into in zip(
-        examples.systems(router), (router.operation, router.part), strict=True
-    ):
+    for given, wanted, into in examples.systems(router):
         solved(given, wanted, penalty, into)
     return router.eval()
 
@@ -81,8 +75,10 @@ def trained(examples: Examples, width: int, penalty: float) -> Router:
 @torch.no_grad()
 def error(router: Router, examples: Examples) -> float:
     """The squared error of both maps, on average."""
-    maps = zip(examples.systems(router), (router.operation, router.part), strict=True)
-    return sum(float(((into(given) - wanted) ** 2).sum(1).mean()) for (given, wanted), into in maps)
+    return sum(
+        float(((into(given) - wanted) ** 2).sum(1).mean())
+        for given, wanted, into in examples.systems(router)
+    )
 
 
 def pairs(layers: Sequence[int]) -> list[Layers]:
@@ -123,28 +119,26 @@ class Trained:
 
 
 def train(
-    training: tuple[Features, Sequence[Label]], validation: tuple[Features, Sequence[Label]],
-    config: RouterTraining, *, tried: Sequence[Layers] | None = None,
-    on_tried: Callable[[Layers, float], None] = lambda pair, error: None,
-) -> Trained:  # fmt: skip
+    training: tuple[Features, Sequence[Label]],
+    validation: tuple[Features, Sequence[Label]],
+    config: RouterTraining,
+) -> Trained:
     """Choose layers and penalty, then a threshold."""
-    width, errors = training[0].text.shape[-1], {}
-    best: tuple[float, Router, Layers, Examples] | None = None
-    for pair in tried or pairs(training[0].layers):
+    width = training[0].text.shape[-1]
+    tried: dict[tuple[Layers, int], tuple[float, Router]] = {}
+    for pair in pairs(training[0].layers):
         ours, others = (
             Examples(kept.readings(pair), labels) for kept, labels in (training, validation)
         )
         for penalty in config.penalties:
             router = trained(ours, width, penalty)
-            errors[pair, penalty] = found = error(router, others)
-            on_tried(pair, found)
-            if best is None or found < best[0]:
-                best = found, router, pair, others
-    assert best is not None
-    _, router, layers, others = best
-    decisions = router.decide(others.readings, -math.inf)
-    limit = threshold(decisions, others.labels, config.false_routes)
-    right, false = judged(router.decide(others.readings, limit), others.labels)
+            tried[pair, penalty] = error(router, others), router
+    errors = {choice: found for choice, (found, _) in tried.items()}
+    layers, penalty = min(errors, key=errors.__getitem__)
+    router, labels = tried[layers, penalty][1], validation[1]
+    readings = validation[0].readings(layers)
+    limit = threshold(router.decide(readings, -math.inf), labels, config.false_routes)
+    right, false = judged(router.decide(readings, limit), labels)
     return Trained(router, layers, limit, errors, right, false)
 
 
