@@ -27,13 +27,13 @@ from curta.delegate.calculator import Calculator
 from curta.delegate.evaluation.systems import generator
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.hybrid import HybridModel, Module
+from curta.hybrid.hearing import Hearing
 from curta.hybrid.unit.arithmetic import Arithmetic, Operation
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.unit.numbers import Number
 from curta.hybrid.unit.questions import integer
 from curta.hybrid.unit.router import Layers, Router
 from curta.hybrid.unit.saved import Settings
-from curta.hybrid.writing import Hearing
 from report import print_machine, print_table, spread
 
 TEXTS = {
@@ -101,7 +101,7 @@ def cost_of_calls(joint: HybridModel, rounds: int) -> None:
         module = joint.compiled[name]
 
         def heard(module: Module = module, given: dict[str, str] = arguments) -> Hearing:
-            hearing = Hearing(module.name, lambda event: None)
+            hearing = Hearing(module.name)
             module.heard(hearing).call(given)
             hearing.joint(joint.vocabulary)
             return hearing

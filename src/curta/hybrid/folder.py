@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,25 +37,6 @@ from curta.hybrid.unit.model import UnitModel
 
 FORMAT = 1
 ABOUT, PROGRAMS, UNIT = "hybrid.json", "modules", "unit"
-
-
-@dataclass(frozen=True)
-class Kept:
-    """All but the calculator, which every hybrid model has."""
-
-    folder: Path
-    modules: list[Module]
-    protocol: Protocol | None
-    writing: dict[str, Any] = field(default_factory=dict)
-
-    def language_model(self, device: str | None) -> tuple[Any, Any]:
-        """It and its tokenizer."""
-        base, tokenizer = models.load(str(self.folder), device=device)
-        base.calculator_protocol = self.protocol
-        if saved.is_unit(self.folder / UNIT):
-            router, settings = saved.read(self.folder / UNIT)
-            base = UnitModel(base, tokenizer, router.to(base.device), settings)
-        return base, tokenizer
 
 
 def is_hybrid(folder: Path) -> bool:
@@ -101,8 +81,8 @@ def about(tool: GalleryTool | ProgramTool | MainTool) -> dict[str, Any]:
     return made | {"kind": "c", "function": dataclasses.asdict(tool.written)}
 
 
-def read(folder: Path) -> Kept:
-    """The inverse."""
+def read(folder: Path, device: str | None) -> tuple[Any, Any, list[Module], dict[str, Any]]:
+    """Language model, tokenizer, modules without the calculator, and how calls are written."""
     try:
         made = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if made["format"] != FORMAT:
@@ -113,7 +93,12 @@ def read(folder: Path) -> Kept:
         modules = [Module(tool_of(folder, each)) for each in made["modules"]]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(f"{folder} holds no hybrid model that can be read ({error})") from error
-    return Kept(folder, modules, protocol, made["writing"])
+    base, tokenizer = models.load(str(folder), device=device)
+    base.calculator_protocol = protocol
+    if saved.is_unit(folder / UNIT):
+        router, settings = saved.read(folder / UNIT)
+        base = UnitModel(base, tokenizer, router.to(base.device), settings)
+    return base, tokenizer, modules, made["writing"]
 
 
 def tool_of(folder: Path, about: Mapping[str, Any]) -> Any:

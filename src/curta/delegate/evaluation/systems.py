@@ -103,12 +103,12 @@ def named(option: str, given: str) -> tuple[str, str]:
     return name, folder
 
 
-def digest(folder: str | None) -> str | None:
-    """Of an adapter's weights."""
+def digest(folder: str | None, weights: str = "adapter_model.*") -> str | None:
+    """Of weights in a folder: an adapter's, or those of files with other names."""
     if folder is None:
         return None
     found = hashlib.sha256()
-    for file in sorted(Path(folder).glob("adapter_model.*")):
+    for file in sorted(Path(folder).glob(weights)):
         found.update(file.read_bytes())
     return found.hexdigest()[:16]
 

@@ -8,30 +8,36 @@ them a question is of decides its luck, so intervals here come from drawing *wor
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from curta.delegate.data.example import PROTOCOL
-from curta.delegate.evaluation.comparison import Share
+from curta.delegate.evaluation.comparison import bootstrap_share
 from curta.delegate.evaluation.figures import Figures, Judged
 from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.report import write_report
 from curta.delegate.evaluation.running import Listener, evaluate
 from curta.delegate.evaluation.suites import NEGATIVES, Question
-from curta.delegate.evaluation.systems import Open, System, Writes, generator, opener, writer
+from curta.delegate.evaluation.systems import (
+    Open,
+    System,
+    Writes,
+    digest,
+    generator,
+    opener,
+    writer,
+)
 from curta.delegate.interception.events import CallResult, CallStarted, TextDelta
 from curta.delegate.interception.generator import Output
 from curta.errors import DataError
 from curta.hybrid.unit import questions as drawn
 from curta.hybrid.unit.config import Asking
 from curta.hybrid.unit.model import Routes, UnitModel
+from curta.hybrid.unit.numbers import numbers_in
 from curta.hybrid.unit.regressing import RegressingUnit, is_regressing
 from curta.hybrid.unit.router import Route
-from curta.hybrid.unit.saved import WEIGHTS, is_unit
+from curta.hybrid.unit.saved import is_unit
 
 SUITES: dict[str, tuple[drawn.Split, drawn.Kind]] = {
     "seen": ("train", "wordings"),
@@ -72,8 +78,7 @@ def unit(folder: str, model: str, origin: str | None) -> System:
     """A unit as one of the systems, `FOLDER` or `NAME=FOLDER`."""
     name, equals, place = folder.partition("=")
     name, place = (name, place) if equals else ("unit", folder)
-    weights = (Path(place) / WEIGHTS).read_bytes()
-    return System(name, model, place, None, hashlib.sha256(weights).hexdigest()[:16], origin)
+    return System(name, model, place, None, digest(place, "*.safetensors"), origin)
 
 
 def opened(max_new_tokens: int, device: str | None = None, *, answering: bool = True) -> Open:
@@ -108,29 +113,19 @@ def unit_writer(model: UnitModel, max_new_tokens: int) -> Writes:
 
 def routed(output: Output, route: Route) -> Output:
     """An answer with what was computed as a call."""
-    value = drawn.numbers(route.result)[0].value
+    value = numbers_in(route.result)[0].number.value
     call = CallResult("", route.expression, value, route.result, True, route.microseconds)
     return replace(
         output, events=(CallStarted(PROTOCOL.open), call, TextDelta("\n"), *output.events)
     )
 
 
-def interval(judged: Sequence[Judged], *, draws: int = 2_000, seed: int = 0) -> tuple[float, float]:
-    """The 95% interval of a share of right answers, wordings drawn again with replacement.
-
-    Where all wordings do equally well or badly, drawing shows nothing: then it is Wilson's, of as
-    many questions as there are wordings.
-    """
+def interval(judged: Sequence[Judged]) -> tuple[float, float]:
+    """The 95% interval of a share of right answers, wordings drawn again."""
     groups: dict[str, list[bool]] = {}
     for one in judged:
         groups.setdefault(wording_of(one.question), []).append(one.is_right)
-    right = np.array([sum(group) for group in groups.values()])
-    count = np.array([len(group) for group in groups.values()])
-    if right.sum() in (0, count.sum()):
-        return Share(len(groups) if right.sum() else 0, len(groups)).interval
-    rows = np.random.default_rng(seed).integers(len(groups), size=(draws, len(groups)))
-    shares = np.sort(right[rows].sum(1) / count[rows].sum(1))
-    return float(shares[int(0.025 * draws)]), float(shares[int(0.975 * draws) - 1])
+    return bootstrap_share(list(groups.values()))
 
 
 def compare(

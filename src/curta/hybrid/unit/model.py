@@ -114,7 +114,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         with listening(self.base, self.layers_read() if asks else ()) as streams:
             output = self.base(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
         if asks:
-            last = [max(at for at, counts in enumerate(row) if counts) for row in mask]
+            last = [max((at for at, it in enumerate(row) if it), default=0) for row in mask]
             routes = self.routes(streams, spans, last)
             pending = self.waiting(routes, output.logits.device)
             self.say(output.logits, pending, [len(mask[0]) - at for at in last])
@@ -162,7 +162,7 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
     # -- the unit -----------------------------------------------------------------------------
 
     def numbers(self, ids: list[int], mask: list[int]) -> list[Span]:
-        """Where they are among the tokens of a row: the last of them, and none if there is one."""
+        """Where they are among the tokens of a row: the last ones of many, none of one alone."""
         at = [place for place, counts in enumerate(mask) if counts]
         own = [ids[place] for place in at]
         if len(numbers_in(self.tokenizer.decode(own))) < 2:

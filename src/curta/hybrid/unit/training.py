@@ -33,23 +33,18 @@ from curta.hybrid.unit.router import (
 )
 
 
-@dataclass(frozen=True)
-class Examples:
-    """Texts as a router sees them, and what it should say."""
-
-    readings: Readings
-    labels: Sequence[Label]
-
-    def systems(self, router: Router) -> list[tuple[Tensor, Tensor, nn.Linear]]:
-        """What each map is given and should give; parts count where there is an operation."""
-        of_text, of_numbers = router.inputs(self.readings)
-        operations = torch.tensor([each.operation for each in self.labels])
-        parts = torch.tensor([part for each in self.labels for part in each.parts])
-        asking = (operations > 0).repeat_interleave(torch.tensor(self.readings.counts))
-        return [
-            (of_text, one_hot(operations, len(OPERATIONS)).float(), router.operation),
-            (of_numbers[asking], one_hot(parts[asking], 4).float(), router.part),
-        ]
+def systems(
+    router: Router, readings: Readings, labels: Sequence[Label]
+) -> list[tuple[Tensor, Tensor, nn.Linear]]:
+    """What each map is given and should give; parts count where there is an operation."""
+    of_text, of_numbers = router.inputs(readings)
+    operations = torch.tensor([each.operation for each in labels])
+    parts = torch.tensor([part for each in labels for part in each.parts])
+    asking = (operations > 0).repeat_interleave(torch.tensor(readings.counts))
+    return [
+        (of_text, one_hot(operations, len(OPERATIONS)).float(), router.operation),
+        (of_numbers[asking], one_hot(parts[asking], 4).float(), router.part),
+    ]
 
 
 @torch.no_grad()
@@ -63,21 +58,21 @@ def solved(given: Tensor, wanted: Tensor, penalty: float, into: nn.Linear) -> No
     into.bias.copy_(weights[-1])
 
 
-def trained(examples: Examples, width: int, penalty: float) -> Router:
+def trained(readings: Readings, labels: Sequence[Label], penalty: float) -> Router:
     """One router."""
-    router = Router(width)
-    router.standardise(examples.readings)
-    for given, wanted, into in examples.systems(router):
+    router = Router(readings.text.shape[1])
+    router.standardise(readings)
+    for given, wanted, into in systems(router, readings, labels):
         solved(given, wanted, penalty, into)
     return router.eval()
 
 
 @torch.no_grad()
-def error(router: Router, examples: Examples) -> float:
+def error(router: Router, readings: Readings, labels: Sequence[Label]) -> float:
     """The squared error of both maps, on average."""
     return sum(
         float(((into(given) - wanted) ** 2).sum(1).mean())
-        for given, wanted, into in examples.systems(router)
+        for given, wanted, into in systems(router, readings, labels)
     )
 
 
@@ -124,15 +119,12 @@ def train(
     config: RouterTraining,
 ) -> Trained:
     """Choose layers and penalty, then a threshold."""
-    width = training[0].text.shape[-1]
     tried: dict[tuple[Layers, int], tuple[float, Router]] = {}
     for pair in pairs(training[0].layers):
-        ours, others = (
-            Examples(kept.readings(pair), labels) for kept, labels in (training, validation)
-        )
+        ours, others = ((kept.readings(pair), labels) for kept, labels in (training, validation))
         for penalty in config.penalties:
-            router = trained(ours, width, penalty)
-            tried[pair, penalty] = error(router, others), router
+            router = trained(*ours, penalty)
+            tried[pair, penalty] = error(router, *others), router
     errors = {choice: found for choice, (found, _) in tried.items()}
     layers, penalty = min(errors, key=errors.__getitem__)
     router, labels = tried[layers, penalty][1], validation[1]
