@@ -49,30 +49,27 @@ def write(
 ) -> None:
     """Modules and their weights; the language model is there already."""
     (folder / PROGRAMS).mkdir(parents=True, exist_ok=True)
-    described = []
-    for module in modules:
-        tool, place = module.tool, folder / PROGRAMS / module.name
-        if isinstance(tool, GalleryTool):
-            tool.engine.model.save(place.with_suffix(".safetensors"))
-        elif not isinstance(tool, CalculatorTool):
-            place.with_suffix(".wasm").write_bytes(tool.module)
-        if not isinstance(tool, CalculatorTool):
-            described.append(about(tool))
     made = {
         "format": FORMAT,
         "machine": computer().identity,
         "protocol": None if protocol is None else dataclasses.asdict(protocol),
         "writing": {name: value for name, value in writing.items() if name != "protocol"},
-        "modules": described,
+        "modules": [
+            kept(each.tool, folder / PROGRAMS / each.name)
+            for each in modules
+            if not isinstance(each.tool, CalculatorTool)
+        ],
     }
     (folder / ABOUT).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
-def about(tool: GalleryTool | ProgramTool | MainTool) -> dict[str, Any]:
-    """A module in JSON."""
+def kept(tool: GalleryTool | ProgramTool | MainTool, place: Path) -> dict[str, Any]:
+    """A module in JSON; its weights or its program in a file."""
     made: dict[str, Any] = {"name": tool.name, "description": tool.description}
     if isinstance(tool, GalleryTool):
+        tool.engine.model.save(place.with_suffix(".safetensors"))
         return made | {"kind": "gallery"}
+    place.with_suffix(".wasm").write_bytes(tool.module)
     made |= {"bounds": dataclasses.asdict(tool.bounds)}
     if isinstance(tool, MainTool):
         return made | {"kind": "main"}
@@ -96,8 +93,7 @@ def read(folder: Path, device: str | None) -> tuple[Any, Any, list[Module], dict
     base, tokenizer = models.load(str(folder), device=device)
     base.calculator_protocol = protocol
     if saved.is_unit(folder / UNIT):
-        router, settings = saved.read(folder / UNIT)
-        base = UnitModel(base, tokenizer, router.to(base.device), settings)
+        base = UnitModel(base, tokenizer, *saved.read(folder / UNIT))
     return base, tokenizer, modules, made["writing"]
 
 

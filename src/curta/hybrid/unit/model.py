@@ -51,16 +51,19 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
     _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
 
     def __init__(
-        self, base: Any, tokenizer: Any, router: Router | None = None,
-        settings: Settings | None = None, arithmetic: Arithmetic | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        base: Any,
+        tokenizer: Any,
+        router: Router | None = None,
+        settings: Settings | None = None,
+    ) -> None:
         super().__init__(base.config)
         self.base = base.requires_grad_(False)
         self.generation_config = base.generation_config
-        self.router = router
+        self.router = router.to(base.device) if router else None
         self.settings = settings or Settings()
         self.tokenizer = tokenizer
-        self.arithmetic = arithmetic or Arithmetic()
+        self.arithmetic = Arithmetic()
         self.fragments = Fragments(tokenizer)
 
     # -- loading and saving -------------------------------------------------------------------
@@ -78,10 +81,8 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         router, settings = read(folder) if folder else (None, Settings())
         base_name = settings.base if alone else str(name)
         base, tokenizer = models.load(base_name, device=device)
-        if router is not None:
-            if router.width != base.config.get_text_config().hidden_size:
-                raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
-            router = router.to(base.device)
+        if router and router.width != base.config.get_text_config().hidden_size:
+            raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
         return cls(base, tokenizer, router, settings)
 
     def save_pretrained(self, save_directory: str | Path, **options: Any) -> None:  # type: ignore[override]
