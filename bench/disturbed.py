@@ -1,6 +1,6 @@
 """The way back to compiled weights. Run: python bench/disturbed.py [--seeds 3] [--program addition]
 
-A compiled program as a dense transformer at a finite temperature (`curta.hybrid.disturbed`). Its
+A compiled program as the PyTorch module of its export, at a finite temperature (`way_back.py`). Its
 weights are disturbed by Gaussian noise, in proportion to the root mean square of each matrix, on
 the weights that are not zero or on all of them; then all of them are trained on 1,000 short inputs
 of the program, with what it says. For each size of noise, means over seeds, smallest and largest:
@@ -27,7 +27,8 @@ import torch
 from curta.compiler import compile
 from curta.compiler.model import Model
 from curta.gallery import PROGRAMS
-from curta.hybrid.disturbed import (
+from report import print_machine, print_table
+from way_back import (
     GROUPS,
     DenseWeights,
     Outcome,
@@ -37,7 +38,6 @@ from curta.hybrid.disturbed import (
     spoken,
     way_back,
 )
-from report import print_machine, print_table
 
 TRAINED, TESTED, LONGER = 1_000, 200, 50
 """Sequences of each kind."""

@@ -197,23 +197,17 @@ def right_of(soft: SoftProgram, walkers: Unknowns, batches: Sequence[Batch]) -> 
 def answered(soft: SoftProgram, walkers: Unknowns, batch: Batch) -> Tensor:
     """Which examples are right, [walker, example]."""
     sequence = soft.start(walkers.by_token(), EXACT)
-    count, blanks = len(walkers.tokens), walkers.distributions()
-    prompts = one_hot(batch.prompts.clamp(min=0), count).to(torch.float64)
+    tokens = walkers.distributions()
     shape = (walkers.seeds, len(batch.prompts))
-    logits = prompts.new_zeros(1)
-    for place in range(batch.prompts.shape[1]):
-        token = prompts[None, :, place]
-        for number, distribution in enumerate(blanks):
-            blank = (batch.prompts[:, place] == -1 - number)[:, None]
-            token = torch.where(blank, distribution, token)
-        logits = sequence.feed(token)
+    for ids in batch.prompts.T:
+        logits = sequence.feed(tokens[:, ids])
     right = torch.ones(shape, dtype=torch.bool)
     for place in range(batch.said.shape[1]):
         said = logits.argmax(-1).expand(shape)
         wanted = batch.said[:, place]
         right &= (said == wanted) | (wanted < 0)
         if place + 1 < batch.said.shape[1]:
-            logits = sequence.feed(one_hot(said, count).to(torch.float64))
+            logits = sequence.feed(one_hot(said, len(walkers.tokens)).to(torch.float64))
     return right
 
 

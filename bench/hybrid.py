@@ -24,17 +24,16 @@ import torch
 
 from curta.delegate import models
 from curta.delegate.calculator import Calculator
+from curta.delegate.evaluation.systems import generator
 from curta.delegate.tools.calculator import CalculatorTool
 from curta.hybrid import HybridModel, Module
+from curta.hybrid.hearing import Hearing
 from curta.hybrid.unit.arithmetic import Arithmetic, Operation
-from curta.hybrid.unit.evaluation import padded
-from curta.hybrid.unit.features import prompt
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.unit.numbers import Number
 from curta.hybrid.unit.questions import integer
 from curta.hybrid.unit.router import Layers, Router
 from curta.hybrid.unit.saved import Settings
-from curta.hybrid.writing import Hearing
 from report import print_machine, print_table, spread
 
 TEXTS = {
@@ -68,11 +67,7 @@ def cost_of_the_loop(joint: HybridModel, rounds: int, tokens: int) -> None:
     """Text without calls, by both; and what both parts say in a second."""
     rows = []
     for name, text in TEXTS.items():
-        ids, mask = padded([prompt(joint.tokenizer, text)], joint.base.device)
-        given: dict[str, Any] = {
-            "input_ids": ids, "attention_mask": mask, "do_sample": False,
-            "min_new_tokens": tokens, "max_new_tokens": tokens,
-        }  # fmt: skip
+        given = forced(joint.base, joint.tokenizer, text, tokens)
         base, ours = taken(
             [lambda g=given: joint.base.generate(**g), lambda g=given: joint.generate(**g)], rounds
         )
@@ -81,6 +76,13 @@ def cost_of_the_loop(joint: HybridModel, rounds: int, tokens: int) -> None:
                   spread([tokens / each for each in ours], 1), spread(ratios, 3)]]  # fmt: skip
     header = ["text", "alone, tok/s", "joint, tok/s", "ratio of times"]
     print_table(f"The loop: {tokens} tokens behind a prompt", header, rows)
+
+
+def forced(model: Any, tokenizer: Any, text: str, tokens: int) -> dict[str, Any]:
+    """What `generate` is given to write so many tokens behind a text."""
+    asking = generator(model, tokenizer, None)
+    length = {"min_new_tokens": tokens, "max_new_tokens": tokens}
+    return {**asking.inputs([asking.asked(text)]), **length, "do_sample": False}
 
 
 PUZZLE = "53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79"
@@ -99,7 +101,7 @@ def cost_of_calls(joint: HybridModel, rounds: int) -> None:
         module = joint.compiled[name]
 
         def heard(module: Module = module, given: dict[str, str] = arguments) -> Hearing:
-            hearing = Hearing(module.name, lambda event: None)
+            hearing = Hearing(module.name)
             module.heard(hearing).call(given)
             hearing.joint(joint.vocabulary)
             return hearing
@@ -137,11 +139,7 @@ def cost_where_nothing_fires(model: UnitModel, rounds: int, tokens: int) -> None
     """The same text by both."""
     rows = []
     for name, text in TEXTS.items():
-        ids, mask = padded([prompt(model.tokenizer, text)], model.device)
-        given: dict[str, Any] = {
-            "input_ids": ids, "attention_mask": mask, "do_sample": False,
-            "min_new_tokens": tokens, "max_new_tokens": tokens,
-        }  # fmt: skip
+        given = forced(model, model.tokenizer, text, tokens)
         base, unit = taken(
             [lambda g=given: model.base.generate(**g), lambda g=given: model.generate(**g)], rounds
         )

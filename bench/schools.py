@@ -32,8 +32,8 @@ from curta.delegate import CalcGenerator, models
 from curta.delegate.data.answers import is_right
 from curta.delegate.evaluation.suites import TRAINED, Sources, questions
 from curta.hybrid import Module
+from curta.hybrid.hearing import Hearing
 from curta.hybrid.modules import modules_of
-from curta.hybrid.writing import Hearing
 from curta.intervals import wilson
 from report import print_machine, print_table
 
@@ -193,7 +193,7 @@ def compiled() -> Asks:
         module = modules.get(problem.what)
         if module is None:
             return None
-        hearing = Hearing(module.name, lambda event: None)
+        hearing = Hearing(module.name)
         begun = time.process_time()
         answer = module.heard(hearing).call(arguments(problem))
         spent = time.process_time() - begun

@@ -66,7 +66,7 @@ def test_ask_has_a_unit_answer(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["hybrid", "ask", "--unit", "times", "12.5 of 4"]) == 0
     assert capsys.readouterr().out == "50\n"
     assert main(["hybrid", "ask", "--unit", "nowhere", "7 8"]) == 2
-    assert "make one with curta hybrid train" in capsys.readouterr().err
+    assert "holds no unit: train one with curta hybrid train" in capsys.readouterr().err
 
 
 def test_a_module_is_asked_and_what_it_said_is_verified(

@@ -22,8 +22,8 @@ from transformers import LogitsProcessorList
 from curta.delegate.interception.events import CallRejected, CallResult, TextDelta
 from curta.errors import CurtaError, FileError, TokenError, UserError, VerifyError
 from curta.hybrid import HybridModel, Module, Transcript
+from curta.hybrid.hearing import ModuleSaid
 from curta.hybrid.vocabulary import JointVocabulary
-from curta.hybrid.writing import ModuleSaid
 from curta.machine import conversation
 from curta.machine.ids import START_ID
 from curta.machine.verify.chapters import spoken_by_machine

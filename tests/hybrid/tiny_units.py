@@ -7,14 +7,13 @@ from typing import Any
 
 import torch
 
-from curta.hybrid.unit.arithmetic import Arithmetic, Operation
+from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.unit.router import OPERATIONS, Layers, Router
 from curta.hybrid.unit.saved import Settings
 from tests.support import tiny_language_models as tiny
 
 BASE = "grouped queries"
-ARITHMETIC = Arithmetic()
 
 
 def router(operation: Operation | None, seed: int = 0) -> Router:
@@ -37,7 +36,7 @@ def unit(operation: Operation | None, tokenizer: Any = None) -> UnitModel:
     """A model with such a router."""
     settings = Settings(base=BASE, layers=Layers(text=2, numbers=1), threshold=0.5)
     tokenizer = tokenizer or tiny.tokenizer()
-    return UnitModel(base(), tokenizer, router(operation), settings, ARITHMETIC).eval()
+    return UnitModel(base(), tokenizer, router(operation), settings).eval()
 
 
 def batch(texts: list[str], side: str = "left", tokenizer: Any = None) -> dict[str, torch.Tensor]:

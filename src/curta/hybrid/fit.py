@@ -117,7 +117,7 @@ class Fit:
 def fit(
     problem: Problem,
     config: FitConfig | None = None,
-    on_step: Callable[[int, float], object] | None = None,
+    on_step: Callable[[int, float], object] = lambda step, loss: None,
 ) -> Fit:
     """Fit the holes and blanks; `on_step` is told the step, and the least loss of a seed."""
     problem.check()
@@ -140,14 +140,13 @@ def fit(
             assert parameter.grad is not None
             parameter.grad.nan_to_num_(0.0, 0.0, 0.0)
         optimiser.step()
-        if on_step is not None:
-            on_step(step + 1, float(losses.detach().min()))
+        on_step(step + 1, float(losses.detach().min()))
     return Fit(tuple(sorted(unknowns.solutions(), key=lambda one: -one.right)))
 
 
 class Batch(NamedTuple):
-    """Examples of one shape: ids [example, place], negative ones are blanks; -1 in what is said is
-    a token that nobody tells.
+    """Examples of one shape: ids [example, place], those of blanks behind those of tokens; -1 in
+    what is said is a token that nobody tells.
     """
 
     prompts: Tensor
@@ -159,7 +158,7 @@ class Batch(NamedTuple):
 
 def groups(problem: Problem, graph: Graph) -> list[Batch]:
     """The examples, by the lengths of their parts."""
-    ids = {**graph.tokens, **{name: -1 - k for k, name in enumerate(problem.blanks)}}
+    ids = {name: number for number, name in enumerate([*graph.tokens, *problem.blanks])}
 
     def shape(example: Example) -> tuple[int, int]:
         return len(example.prompt), len(example.said)
@@ -179,54 +178,53 @@ class Unknowns:
 
     def __init__(self, problem: Problem, seeds: int, seed: int) -> None:
         self.problem, self.seeds = problem, seeds
-        graph = problem.build()
-        self.tokens = graph.tokens
+        self.tokens = problem.build().tokens
         generator = torch.Generator().manual_seed(seed)
-        self.numbers = {
-            name: (
-                hole.low
-                + (hole.high - hole.low)
-                * torch.rand(
-                    seeds, 1, len(hole.tokens) or 1, generator=generator, dtype=torch.float64
-                )
-            ).requires_grad_()
-            for name, hole in problem.holes.items()
-        }
-        self.leanings = {
-            name: (
-                0.5 * torch.randn(seeds, 1, len(may), generator=generator, dtype=torch.float64)
-            ).requires_grad_()
-            for name, may in problem.blanks.items()
-        }
+        self.numbers: dict[str, Tensor] = {}
+        self.leanings: dict[str, Tensor] = {}
+        for name, hole in problem.holes.items():
+            shape = seeds, 1, len(hole.tokens) or 1
+            share = torch.rand(shape, generator=generator, dtype=torch.float64)
+            self.numbers[name] = (hole.low + (hole.high - hole.low) * share).requires_grad_()
+        for name, may in problem.blanks.items():
+            leaning = torch.randn((seeds, 1, len(may)), generator=generator, dtype=torch.float64)
+            self.leanings[name] = (0.5 * leaning).requires_grad_()
         self.parameters = [*self.numbers.values(), *self.leanings.values()]
 
     def by_token(self) -> Numbers:
         """The numbers of holes as a soft program reads them."""
+        holes = self.problem.holes
         return {
-            name: spread(value, [self.tokens[t] for t in self.problem.holes[name].tokens], self)
+            name: self.spread(value, holes[name].tokens) if holes[name].tokens else value
             for name, value in self.numbers.items()
         }
 
-    def distributions(self) -> list[Tensor]:
-        """What each blank is likely to be, [seed, 1, token]."""
-        return [
-            spread(value.softmax(-1), [self.tokens[t] for t in self.problem.blanks[name]], self)
+    def distributions(self) -> Tensor:
+        """What tokens are, and what blanks are likely to be, [seed, token or blank, token]."""
+        tokens = torch.eye(len(self.tokens), dtype=torch.float64)[None]
+        blanks = [
+            self.spread(value.softmax(-1), self.problem.blanks[name])
             for name, value in self.leanings.items()
         ]
+        return torch.cat([tokens.expand(self.seeds, -1, -1), *blanks], 1) if blanks else tokens
+
+    def spread(self, value: Tensor, tokens: Sequence[str]) -> Tensor:
+        """Numbers of some tokens as numbers of all."""
+        everything = value.new_zeros(*value.shape[:-1], len(self.tokens))
+        return everything.index_copy(-1, torch.tensor([self.tokens[t] for t in tokens]), value)
 
     def solutions(self) -> list[Solution]:
         """Rounded, and measured by the exact program."""
-        found: dict[tuple[object, ...], Solution] = {}
+        holes, blanks = self.problem.holes, self.problem.blanks
+        found: dict[object, Solution] = {}
         solutions = []
         for seed in range(self.seeds):
             numbers = {
-                name: tuple(
-                    rounded(x, self.problem.holes[name].step) for x in value[seed, 0].tolist()
-                )
+                name: tuple(rounded(x, holes[name].step) for x in value[seed, 0].tolist())
                 for name, value in self.numbers.items()
             }
             tokens = {
-                name: self.problem.blanks[name][int(value[seed, 0].argmax())]
+                name: blanks[name][int(value[seed, 0].argmax())]
                 for name, value in self.leanings.items()
             }
             key = (*numbers.values(), *tokens.values())
@@ -237,14 +235,6 @@ class Unknowns:
         return solutions
 
 
-def spread(value: Tensor, ids: Sequence[int], unknowns: Unknowns) -> Tensor:
-    """Numbers of some tokens as numbers of all; one number stays one."""
-    if not ids:
-        return value
-    everything = value.new_zeros(*value.shape[:-1], len(unknowns.tokens))
-    return everything.index_copy(-1, torch.tensor(ids), value)
-
-
 def rounded(x: float, step: Fraction) -> Number:
     return simplify(round(Fraction(x) / step) * step)
 
@@ -252,29 +242,17 @@ def rounded(x: float, step: Fraction) -> Number:
 def loss_of(soft: SoftProgram, unknowns: Unknowns, batch: Batch, temperature: float) -> Tensor:
     """Of every seed: the mean cross-entropy of the tokens that the examples tell."""
     sequence = soft.start(unknowns.by_token(), temperature)
-    blanks = unknowns.distributions()
-    count = len(unknowns.tokens)
-    prompts = one_hot(batch.prompts.clamp(min=0), count).to(torch.float64)
-    logits = prompts.new_zeros(1)
-    for place in range(batch.prompts.shape[1]):
-        token = prompts[None, :, place]
-        for number, distribution in enumerate(blanks):
-            blank = (batch.prompts[:, place] == -1 - number)[:, None]
-            if blank.any():
-                token = torch.where(blank, distribution, token)
-        logits = sequence.feed(token)
+    tokens = unknowns.distributions()
+    for ids in batch.prompts.T:
+        logits = sequence.feed(tokens[:, ids])
     losses: list[Tensor] = []
-    for place in range(batch.said.shape[1]):
-        wanted = batch.said[:, place]
+    for place, wanted in enumerate(batch.said.T, 1):
         told = wanted >= 0
-        likely = logits.log_softmax(-1).expand(unknowns.seeds, len(wanted), count)
+        likely = logits.log_softmax(-1).expand(unknowns.seeds, len(wanted), -1)
         if told.any():
-            right = likely[:, told].gather(
-                -1, wanted[told][None, :, None].expand(unknowns.seeds, -1, 1)
-            )
-            losses.append(-right.clamp(min=-1e3).mean(dim=(1, 2)))
-        if place + 1 < batch.said.shape[1]:
-            known = one_hot(wanted.clamp(min=0), count).to(torch.float64)
+            losses.append(-likely[:, told, wanted[told]].clamp(min=-1e3).mean(1))
+        if place < batch.said.shape[1]:
+            known = one_hot(wanted.clamp(min=0), likely.shape[-1]).to(torch.float64)
             logits = sequence.feed(torch.where(told[:, None], known, likely.exp()))
     return torch.stack(losses).mean(0)
 

@@ -13,7 +13,6 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,25 +39,6 @@ FORMAT = 1
 ABOUT, PROGRAMS, UNIT = "hybrid.json", "modules", "unit"
 
 
-@dataclass(frozen=True)
-class Kept:
-    """All but the calculator, which every hybrid model has."""
-
-    folder: Path
-    modules: list[Module]
-    protocol: Protocol | None
-    writing: dict[str, Any] = field(default_factory=dict)
-
-    def language_model(self, device: str | None) -> tuple[Any, Any]:
-        """It and its tokenizer."""
-        base, tokenizer = models.load(str(self.folder), device=device)
-        base.calculator_protocol = self.protocol
-        if saved.is_unit(self.folder / UNIT):
-            router, settings = saved.read(self.folder / UNIT)
-            base = UnitModel(base, tokenizer, router.to(base.device), settings)
-        return base, tokenizer
-
-
 def is_hybrid(folder: Path) -> bool:
     """Whether a hybrid model is kept there."""
     return (folder / ABOUT).is_file()
@@ -69,30 +49,27 @@ def write(
 ) -> None:
     """Modules and their weights; the language model is there already."""
     (folder / PROGRAMS).mkdir(parents=True, exist_ok=True)
-    described = []
-    for module in modules:
-        tool, place = module.tool, folder / PROGRAMS / module.name
-        if isinstance(tool, GalleryTool):
-            tool.engine.model.save(place.with_suffix(".safetensors"))
-        elif not isinstance(tool, CalculatorTool):
-            place.with_suffix(".wasm").write_bytes(tool.module)
-        if not isinstance(tool, CalculatorTool):
-            described.append(about(tool))
     made = {
         "format": FORMAT,
         "machine": computer().identity,
         "protocol": None if protocol is None else dataclasses.asdict(protocol),
         "writing": {name: value for name, value in writing.items() if name != "protocol"},
-        "modules": described,
+        "modules": [
+            kept(each.tool, folder / PROGRAMS / each.name)
+            for each in modules
+            if not isinstance(each.tool, CalculatorTool)
+        ],
     }
     (folder / ABOUT).write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 
 
-def about(tool: GalleryTool | ProgramTool | MainTool) -> dict[str, Any]:
-    """A module in JSON."""
+def kept(tool: GalleryTool | ProgramTool | MainTool, place: Path) -> dict[str, Any]:
+    """A module in JSON; its weights or its program in a file."""
     made: dict[str, Any] = {"name": tool.name, "description": tool.description}
     if isinstance(tool, GalleryTool):
+        tool.engine.model.save(place.with_suffix(".safetensors"))
         return made | {"kind": "gallery"}
+    place.with_suffix(".wasm").write_bytes(tool.module)
     made |= {"bounds": dataclasses.asdict(tool.bounds)}
     if isinstance(tool, MainTool):
         return made | {"kind": "main"}
@@ -101,8 +78,8 @@ def about(tool: GalleryTool | ProgramTool | MainTool) -> dict[str, Any]:
     return made | {"kind": "c", "function": dataclasses.asdict(tool.written)}
 
 
-def read(folder: Path) -> Kept:
-    """The inverse."""
+def read(folder: Path, device: str | None) -> tuple[Any, Any, list[Module], dict[str, Any]]:
+    """Language model, tokenizer, modules without the calculator, and how calls are written."""
     try:
         made = json.loads((folder / ABOUT).read_text(encoding="utf-8"))
         if made["format"] != FORMAT:
@@ -113,7 +90,11 @@ def read(folder: Path) -> Kept:
         modules = [Module(tool_of(folder, each)) for each in made["modules"]]
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise DataError(f"{folder} holds no hybrid model that can be read ({error})") from error
-    return Kept(folder, modules, protocol, made["writing"])
+    base, tokenizer = models.load(str(folder), device=device)
+    base.calculator_protocol = protocol
+    if saved.is_unit(folder / UNIT):
+        base = UnitModel(base, tokenizer, *saved.read(folder / UNIT))
+    return base, tokenizer, modules, made["writing"]
 
 
 def tool_of(folder: Path, about: Mapping[str, Any]) -> Any:

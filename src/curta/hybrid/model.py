@@ -13,7 +13,7 @@ cache, modules' with theirs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,16 +26,16 @@ from transformers.modeling_outputs import CausalLMOutput
 from curta.delegate import models
 from curta.delegate.interception.events import Event
 from curta.delegate.interception.generator import Prompt, ignore
-from curta.delegate.interception.loop import Loop
 from curta.engine.plain import Plain
 from curta.errors import UserError
 from curta.hybrid import folder
+from curta.hybrid.hearing import ModuleSaid
 from curta.hybrid.modules import Module, modules_of
 from curta.hybrid.transcript import Transcript
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.verify import Verified, verify
 from curta.hybrid.vocabulary import JointVocabulary
-from curta.hybrid.writing import Forced, JointRow, ModuleSaid, Writer
+from curta.hybrid.writing import JointRow, Writer
 
 
 class Stream(Iterator[Event | ModuleSaid]):
@@ -101,9 +101,8 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
         unit:    a typed unit that was trained for it; such a model has no adapter
         """
         if folder.is_hybrid(Path(name)):
-            kept = folder.read(Path(name))
-            base, tokenizer = kept.language_model(device)
-            return cls(base, tokenizer, [*kept.modules, *modules], **kept.writing | writing)
+            base, tokenizer, kept, how = folder.read(Path(name), device)
+            return cls(base, tokenizer, [*kept, *modules], **how | writing)
         if unit is not None:
             base = UnitModel.from_pretrained(name, unit=unit, device=device)
             return cls(base, base.tokenizer, modules, **writing)
@@ -156,7 +155,7 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
             given = ids[own.to(ids.device)][None].to(self.base.device)
             logits[own, : vocabulary.language] = self.base(input_ids=given).logits[0].double().cpu()
         for one in vocabulary.contexts(stream):
-            block = vocabulary.block(one.module)
+            block = vocabulary.blocks[one.module]
             engine = self.compiled[one.module].at("plain")
             assert isinstance(engine, Plain)
             given = torch.from_numpy(vocabulary.own(one, stream).astype(np.int64))[None]
@@ -171,38 +170,32 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
     ) -> Tensor:
         """Prompts, and the streams behind them, filled up on the right."""
         mask = torch.ones_like(input_ids) if attention_mask is None else attention_mask
-        rows = self.rows(input_ids, mask, options)
+        rows = self.rows({"input_ids": input_ids, "attention_mask": mask}, options)
         each = len(rows) // len(input_ids)
         prompts = input_ids.cpu().repeat_interleave(each, dim=0)
-        streams = [torch.from_numpy(row.ids) for row in rows]
         made = torch.nn.utils.rnn.pad_sequence(
-            [torch.cat(both) for both in zip(prompts, streams, strict=True)],
+            [torch.cat([a, torch.from_numpy(b.ids)]) for a, b in zip(prompts, rows, strict=True)],
             batch_first=True,
             padding_value=self.tokenizer.pad_token_id or 0,
         )
         return made.to(input_ids.device)
 
-    def rows(self, input_ids: Tensor, mask: Tensor, options: dict[str, Any]) -> list[JointRow]:
+    def rows(self, inputs: dict[str, Tensor], options: dict[str, Any]) -> list[JointRow]:
         """What is written behind each prompt, so many times as is asked for."""
-        rows: list[JointRow] = []
-
-        def new_row(number: int) -> JointRow:
-            rows.append(self.writer.row(ignore))
-            return rows[-1]
-
-        given = {"input_ids": input_ids, "attention_mask": mask}
-        self.base.generate(**given, custom_generate=Loop(new_row), **self.writer.completed(options))
+        count = len(inputs["input_ids"]) * (options.get("num_return_sequences") or 1)
+        rows = [self.writer.row(ignore) for _ in range(count)]
+        self.writer.write(inputs, rows, options)
         return rows
 
     def write(self, prompts: Sequence[Prompt], **options: Any) -> list[Transcript]:
         """Answers to several prompts at once."""
         inputs = self.writer.fitting([self.as_messages(prompt) for prompt in prompts])
-        rows = self.rows(inputs["input_ids"], inputs["attention_mask"], options)
-        each, masks = len(rows) // len(prompts), inputs["attention_mask"].bool()
-        return [
-            self.transcript(row, inputs["input_ids"][n // each][masks[n // each]], options)
-            for n, row in enumerate(rows)
-        ]
+        rows = self.rows(inputs, options)
+        given = [
+            ids[mask.bool()] for ids, mask in zip(*inputs.values(), strict=True)
+            for _ in range(len(rows) // len(prompts))
+        ]  # fmt: skip
+        return [self.transcript(*both) for both in zip(rows, given, strict=True)]
 
     def stream(self, prompt: Prompt, *, call: str = "", **options: Any) -> Stream:
         """One answer, event by event: text, a module's tokens, text.
@@ -211,15 +204,17 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
               would not call by itself
         """
         messages = self.as_messages(prompt)
-        ids = self.writer.fitting([messages])["input_ids"]
-        forced = self.called(call) if call else []
-        if forced:
-            others = options.get("logits_processor") or ()
-            options["logits_processor"] = [*others, Forced(ids.shape[1], forced)]
+        (ids,) = self.writer.fitting([messages])["input_ids"]
+        given = self.called(call) if call else []
+        rows: list[JointRow] = []
+
+        def new_row(tell: Callable[[Any], None]) -> JointRow:
+            rows.append(JointRow(self.writer, tell, given))
+            return rows[0]
 
         def events() -> Iterator[Event | ModuleSaid]:
-            yield from self.writer.stream(messages, **options)
-            stream.transcript = self.transcript(self.writer.newest, ids[0], options, len(forced))
+            yield from self.writer.stream(messages, new_row=new_row, **options)
+            stream.transcript = self.transcript(rows[0], ids)
 
         stream = Stream(events())
         return stream
@@ -256,17 +251,15 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
             raise UserError(f"a call of {len(arguments):,} characters: {format.longest} at most")
         return list(self.writer.fragments.encode(f"{opening} {arguments}{end}"))
 
-    def transcript(
-        self, row: JointRow, prompt: Tensor, options: dict[str, Any], given: int = 0
-    ) -> Transcript:
+    def transcript(self, row: JointRow, prompt: Tensor) -> Transcript:
         """What a row has become."""
         return Transcript(
             prompt.cpu().numpy().astype(np.int64),
             row.ids,
             np.array(row.choices, dtype=np.int64),
-            min(given, len(row.choices)),
+            min(len(row.given), len(row.choices)),
             row.room,
-            likeliest=takes_likeliest(self.base.generation_config, options),
+            row.likeliest,
             modules=tuple(self.compiled),
             text=self.text_of(row),
         )
@@ -282,22 +275,3 @@ class HybridModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-
     def verify(self, transcript: Transcript, **how: Any) -> Verified:
         """Whether every token is the one that has to be there; `curta.hybrid.verify` says how."""
         return verify(self, transcript, **how)
-
-
-SHAPES = (
-    "repetition_penalty", "no_repeat_ngram_size", "bad_words_ids", "suppress_tokens",
-    "begin_suppress_tokens", "min_length", "min_new_tokens", "sequence_bias", "forced_bos_token_id",
-    "forced_eos_token_id", "exponential_decay_length_penalty", "guidance_scale",
-    "watermarking_config", "prefix_allowed_tokens_fn",
-)  # fmt: skip
-"""What makes `generate` choose otherwise than by the best logit."""
-NEUTRAL = (None, 0, 1.0)
-
-
-def takes_likeliest(config: Any, options: dict[str, Any]) -> bool:
-    """Whether nothing but the best logit decides."""
-    others = [one for one in options.get("logits_processor") or () if type(one) is not Forced]
-    shaped = [
-        name for name in SHAPES if options.get(name, getattr(config, name, None)) not in NEUTRAL
-    ]
-    return not (options.get("do_sample") or others or shaped)

@@ -36,14 +36,10 @@ class Joint:
     def joint_model(self) -> HybridModel:
         """The model, loaded, with its modules."""
         from curta.hybrid.model import HybridModel
-        from curta.hybrid.unit.saved import is_unit, read
+        from curta.hybrid.unit.saved import read
 
         name = self.model or SMOLLM2
         if self.unit is not None:
-            if not is_unit(Path(self.unit)):
-                raise DataError(
-                    f"--unit {self.unit}: no unit is there; make one with curta hybrid train"
-                )
             if self.adapter is not None:
                 raise DataError("--unit, --adapter: a unit is for a model without adapter")
             name = self.model or read(Path(self.unit))[1].base

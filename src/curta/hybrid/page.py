@@ -44,16 +44,13 @@ def page_of(model: HybridModel, transcript: Transcript, verdict: str = "") -> st
 
 def parts(model: HybridModel, transcript: Transcript, again: Again) -> Iterator[dict[str, Any]]:
     """Stretches of the language model's tokens, and contexts, in their order."""
-    ids, vocabulary = transcript.ids, model.vocabulary
-    at, begun = 0, 0
-    for context, (module, opening, said) in zip(
-        vocabulary.contexts(ids), again.contexts, strict=True
-    ):
-        own = ids[begun : context.begin - 1].tolist()
-        yield {"tokens": spoken(model, transcript, again, own, at)}
-        at, begun = at + len(own), context.end
+    contexts, begun = model.vocabulary.contexts(transcript.ids), 0
+    own = spoken(model, transcript, again)
+    for context, (module, opening, said) in zip(contexts, again.contexts, strict=True):
+        yield {"tokens": list(islice(own, context.begin - 1 - begun))}
         yield {"module": about(module, opening, said)}
-    yield {"tokens": spoken(model, transcript, again, ids[begun:].tolist(), at)}
+        begun = context.end
+    yield {"tokens": list(own)}
 
 
 def texts(model: HybridModel, tokens: list[int]) -> list[str]:
@@ -61,22 +58,21 @@ def texts(model: HybridModel, tokens: list[int]) -> list[str]:
     return [str(model.tokenizer.decode([token])) for token in tokens]
 
 
-def spoken(
-    model: HybridModel, transcript: Transcript, again: Again, tokens: list[int], at: int
-) -> list[dict[str, Any]]:
-    """Tokens of the language model's, from the `at`th of the answer on."""
-    made = []
-    for number, text in enumerate(texts(model, tokens), at):
-        chooser = again.choosers[number]
-        who = "answer" if chooser < 0 else "given" if chooser < transcript.given else "chosen"
-        one: dict[str, Any] = {"text": text, "who": who}
-        if who == "chosen":
-            shares = again.logits[len(transcript.prompt) - 1 + number].float().softmax(-1)
+def spoken(model: HybridModel, transcript: Transcript, again: Again) -> Iterator[dict[str, Any]]:
+    """The language model's tokens behind the prompt."""
+    own = transcript.ids[model.vocabulary.is_language(transcript.ids)]
+    tokens = zip(texts(model, own.tolist()), again.choosers, strict=True)
+    for at, (text, chooser) in enumerate(tokens, len(transcript.prompt) - 1):
+        if chooser < 0:
+            yield {"text": text, "who": "answer"}
+        elif chooser < transcript.given:
+            yield {"text": text, "who": "given"}
+        else:
+            shares = again.logits[at].float().softmax(-1)
             best = torch.topk(shares, min(OTHERS, len(shares)))
             names = texts(model, best.indices.tolist())
-            one["others"] = list(zip(names, best.values.tolist(), strict=True))
-        made.append(one)
-    return made
+            others = list(zip(names, best.values.tolist(), strict=True))
+            yield {"text": text, "who": "chosen", "others": others}
 
 
 def about(module: Module, opening: Ids, said: Ids) -> dict[str, Any]:

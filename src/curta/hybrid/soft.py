@@ -19,6 +19,7 @@ Nodes that are declared and not defined are *holes*: numbers that come from outs
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from graphlib import CycleError, TopologicalSorter
 
 import torch
 from torch import Tensor
@@ -56,26 +57,21 @@ def holes(graph: Graph) -> dict[str, int]:
 
 
 def evaluation_order(graph: Graph) -> list[int]:
-    """All nodes that matter, operands first. Cycles are found when the program is compiled."""
-    order: dict[int, None] = {}
-    stack = list(reversed(roots(graph)))
-    opened: set[int] = set()
-    while stack:
-        index = stack[-1]
-        before = (
-            (graph.definitions[index],)
-            if index in graph.definitions
-            else operands(graph.operations[index])
-        )
-        missing = [i for i in before if i not in order]
-        if index in opened and missing:
-            raise GraphError(f"{graph.name_of(index)} depends on itself at the same position")
-        opened.add(index)
-        if missing:
-            stack += missing
-        else:
-            order[stack.pop()] = None
-    return list(order)
+    """All nodes that matter, operands first."""
+    before: dict[int, tuple[int, ...]] = {}
+    waiting = roots(graph)
+    while waiting:
+        index = waiting.pop()
+        if index not in before:
+            defined = graph.definitions.get(index)
+            own = operands(graph.operations[index]) if defined is None else (defined,)
+            before[index] = own
+            waiting += own
+    try:
+        return list(TopologicalSorter(before).static_order())
+    except CycleError as error:
+        name = graph.name_of(error.args[1][0])
+        raise GraphError(f"{name} depends on itself at the same position") from error
 
 
 class SoftProgram:

@@ -17,6 +17,7 @@ from curta.errors import FileError
 from curta.hybrid.vocabulary import JointIds
 
 FORMAT = "1"
+TENSORS = ("prompt", "ids", "choices")
 
 
 @dataclass(frozen=True)
@@ -44,12 +45,10 @@ class Transcript:
 
     def save(self, path: str | Path) -> None:
         """Write it to a file."""
-        about = {
-            "format": FORMAT, "given": self.given, "room": self.room, "likeliest": self.likeliest,
-            "modules": self.modules, "text": self.text,
-        }  # fmt: skip
-        tensors = {"prompt": self.prompt, "ids": self.ids, "choices": self.choices}
-        save_file(tensors, str(path), {"curta_transcript": json.dumps(about)})
+        about = dict(vars(self))
+        tensors = {name: about.pop(name) for name in TENSORS}
+        written = json.dumps({"format": FORMAT} | about)
+        save_file(tensors, str(path), {"curta_transcript": written})
 
     @classmethod
     def load(cls, path: str | Path) -> Transcript:
@@ -57,7 +56,7 @@ class Transcript:
         try:
             with safe_open(str(path), "numpy") as file:
                 about = json.loads((file.metadata() or {})["curta_transcript"])
-                tensors = {name: file.get_tensor(name) for name in ("prompt", "ids", "choices")}
+                tensors = {name: file.get_tensor(name) for name in TENSORS}
         except (OSError, SafetensorError, KeyError, ValueError) as error:
             raise FileError(f"{path} is no transcript ({error})") from error
         if about.pop("format") != FORMAT:

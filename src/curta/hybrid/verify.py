@@ -15,7 +15,7 @@ rest of such a transcript is verified.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -27,11 +27,12 @@ from curta.delegate.interception.loop import ends
 from curta.engine.base import Engine, Ids
 from curta.engine.replay import replay
 from curta.errors import UserError, VerifyError
-from curta.hybrid.modules import Module, Recorded
+from curta.hybrid.hearing import Hearing, Recorded
+from curta.hybrid.modules import Module
 from curta.hybrid.transcript import Transcript
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.vocabulary import JointIds
-from curta.hybrid.writing import Hearing, JointRow
+from curta.hybrid.writing import JointRow
 from curta.machine.ledger import new_ledger
 from curta.machine.opening import restore, split_opening
 from curta.machine.request import ReplayLevel
@@ -40,7 +41,6 @@ from curta.machine.verify.chapters import ChapterPart, Parts, check_part
 from curta.machine.verify.jobs import SOFTMAX_TOKENS, part_length
 
 if TYPE_CHECKING:
-    from curta.delegate.tools.tool import Tool
     from curta.hybrid.model import HybridModel
 
 CLOSE = {torch.float32: 1e-3, torch.float64: 1e-9}
@@ -86,14 +86,13 @@ class RecordedRow(JointRow):
 
     def __init__(self, *given: Any) -> None:
         super().__init__(*given)
-        self.calls: list[tuple[Hearing, Recorded]] = []
+        self.calls: list[Hearing] = []
 
-    def tool(self, module: Module, hearing: Hearing) -> Tool:
-        done = sum(len(hearing.contexts) for hearing, _ in self.calls)
+    def hearing(self, module: Module) -> Hearing:
+        done = sum(len(each.contexts) for each in self.calls)
         own = takewhile(lambda one: one[0] == module.name, self.contexts[done:])
-        recorded = Recorded(ids for _, ids in own)
-        self.calls.append((hearing, recorded))
-        return module.heard(hearing, recorded)
+        self.calls.append(Hearing(module.name, self.tell, Recorded(ids for _, ids in own)))
+        return self.calls[-1]
 
 
 def verify(
@@ -102,7 +101,7 @@ def verify(
     *,
     level: ReplayLevel | None = None,
     tokens: int | None = None,
-    on_progress: Progress | None = None,
+    on_progress: Progress = lambda share: None,
 ) -> Verified:
     """A `VerifyError` says what differs first.
 
@@ -115,21 +114,18 @@ def verify(
             f"one has {', '.join(model.compiled)}"
         )
     again = written_again(model, transcript)
-    compiled = said = 0
-    levels: dict[str, str] = {}
     total = sum(len(ids) for *_, ids in again.contexts) or 1
-    done = 0.0
+    compiled = said = done = 0
+    levels: dict[str, str] = {}
     for module, opening, ids in again.contexts:
         chosen = level or ("plain" if len(opening) + len(ids) <= SOFTMAX_TOKENS else "hull")
         levels[module.name] = chosen
-        share = len(ids) / total
 
-        def tell(part: float, done: float = done, share: float = share) -> None:
-            if on_progress is not None:
-                on_progress(done + part * share)
+        def tell(part: float, done: int = done, size: int = len(ids)) -> None:
+            on_progress((done + part * size) / total)
 
         compared, own = compare(module, module.at(chosen), opening, ids, tokens, tell)
-        compiled, said, done = compiled + compared, said + own, done + share
+        compiled, said, done = compiled + compared, said + own, done + len(ids)
     return Verified(again.compared, again.ties, compiled, said, levels)
 
 
@@ -157,22 +153,20 @@ def written_again(model: HybridModel, transcript: Transcript) -> Again:
     vocabulary, ids = model.vocabulary, transcript.ids
     own = ids[vocabulary.is_language(ids)]
     logits = language_logits(model, transcript.prompt, own)
-    writer = model.writer
-    row = RecordedRow(writer.tokenizer, writer.calling, ignore, vocabulary, model.compiled)
+    row = RecordedRow(model.writer, ignore)
     row.ends = ends(model.base.generation_config)
     row.contexts = [(one.module, vocabulary.own(one, ids)) for one in vocabulary.contexts(ids)]
     at, ties, choosers = 0, 0, list[int]()
     for number, choice in enumerate(transcript.choices.tolist()):
         if number >= transcript.given and transcript.likeliest:
             ties += compare_choice(model, row, logits[len(transcript.prompt) - 1 + at], choice, at)
-        row.behind_call = []
         fed = row.take(choice, transcript.room - at)
-        answer = 0 if row.is_full else len(row.behind_call)
+        answer = len(row.answer)
         choosers += [number] * (len(fed) - answer) + [-1] * answer
         at += len(fed)
-        for hearing, recorded in row.calls:
-            if recorded.failure is not None:
-                raise VerifyError(f"{hearing.module}: {recorded.failure}")
+        for hearing in row.calls:
+            if hearing.recorded is not None and hearing.recorded.failure is not None:
+                raise VerifyError(f"{hearing.module}: {hearing.recorded.failure}")
     if not np.array_equal(row.ids, ids):
         where = first_difference(row.ids, ids)
         raise VerifyError(
@@ -183,7 +177,7 @@ def written_again(model: HybridModel, transcript: Transcript) -> Again:
     compared = len(transcript.choices) - transcript.given if transcript.likeliest else 0
     found = [
         (model.compiled[hearing.module], opening, np.concatenate([NOTHING, *said]))
-        for hearing, _ in row.calls
+        for hearing in row.calls
         for opening, said in hearing.contexts
     ]
     return Again(compared, ties, found, logits, choosers)
@@ -238,21 +232,18 @@ def compare(
     cut = Parts(program, ledger, 1, 0, opening, length, parts.append)
     cut.take(said)
     cut.finish()
-    compared = spoken = 0
+    compared = 0
     for part in parts:
-        left = None if tokens is None else tokens - compared
-        spoken += len(part.said)
-        if left is not None and left <= 0:
+        most = part.said if tokens is None else part.said[: tokens - compared]
+        if not len(most):
             continue
-        if left is not None and left < len(part.said):
-            part = ChapterPart(part.chapter, part.first, part.opening, part.said[:left])
         try:
-            check_part(engine, program, part)
+            check_part(engine, program, replace(part, said=most))
         except VerifyError as error:
             raise VerifyError(f"{module.name}: {error}") from None
-        compared += len(part.said)
+        compared += len(most)
         tell(compared / max(len(said), 1))
-    return compared, spoken
+    return compared, sum(len(part.said) for part in parts)
 
 
 def compare_all(module: Module, engine: Engine, opening: Ids, said: Ids, tell: Progress) -> None:
@@ -290,6 +281,3 @@ def named(model: HybridModel, ids: Any, at: int) -> str:
         return repr(model.tokenizer.decode([number]))
     module = next(m for m in model.compiled.values() if m.weights == whose)
     return module.engine.vocabulary[number]
-
-
-__all__ = ["Verified", "verify"]

@@ -48,36 +48,36 @@ class JointVocabulary:
     """
     language: how many tokens the language model has
     modules:  by name, the tokens that hand over
-    blocks:   by the names of their weights
-    weights:  of each module, which ones
+    blocks:   by the names of modules, their weights
     """
 
     language: int
     modules: Mapping[str, int]
     blocks: Mapping[str, Block]
-    weights: Mapping[str, str]
 
     @classmethod
     def of(cls, language: int, modules: Sequence[tuple[str, str, int]]) -> JointVocabulary:
         """Of modules' names, the names of their weights, and how many tokens these have."""
         end, hands, blocks = language, dict[str, int](), dict[str, Block]()
+        known: dict[str, Block] = {}
         for name, weights, size in modules:
-            if weights not in blocks:
-                blocks[weights] = Block(weights, end, size)
+            if weights not in known:
+                known[weights] = Block(weights, end, size)
                 end += size
-            hands[name] = end
+            hands[name], blocks[name] = end, known[weights]
             end += 1
-        return cls(language, hands, blocks, {name: weights for name, weights, _ in modules})
+        return cls(language, hands, blocks)
 
     def __len__(self) -> int:
-        sizes = sum(block.size for block in self.blocks.values())
-        return self.language + sizes + len(self.modules)
+        return (
+            self.language + sum(each.size for each in set(self.blocks.values())) + len(self.modules)
+        )
 
     @cached_property
     def starts(self) -> list[tuple[int, str, bool]]:
         """Where each range of tokens begins: whose they are, and whether they hand over."""
-        ranges = [(block.first, block.weights, False) for block in self.blocks.values()]
-        return sorted([(0, "", False), *ranges, *((n, m, True) for m, n in self.modules.items())])
+        blocks = {(block.first, block.weights, False) for block in self.blocks.values()}
+        return sorted([(0, "", False), *blocks, *((n, m, True) for m, n in self.modules.items())])
 
     def place(self, token: int) -> tuple[str, int, bool]:
         """Whose token it is ("" is the language model), its number there, whether it hands over."""
@@ -86,13 +86,9 @@ class JointVocabulary:
         first, whose, hands = self.starts[bisect_right(self.starts, (token, "~", True)) - 1]
         return whose, token - first, hands
 
-    def block(self, module: str) -> Block:
-        """The weights of a module."""
-        return self.blocks[self.weights[module]]
-
     def context(self, module: str, ids: npt.NDArray[np.int32]) -> JointIds:
         """Tokens of a module's weights, behind the one that hands over."""
-        first = self.block(module).first
+        first = self.blocks[module].first
         return np.concatenate([[self.modules[module]], ids.astype(np.int64) + first])
 
     def contexts(self, ids: JointIds) -> Iterator[Context]:
@@ -105,7 +101,7 @@ class JointVocabulary:
             if not hands[begin]:
                 continue
             name = names[int(ids[begin])]
-            block = self.block(name)
+            block = self.blocks[name]
             own = ids[begin + 1 : end] - block.first
             if np.any((own < 0) | (own >= block.size)):
                 raise TokenError(f"behind the token that hands over to {name} are others' tokens")
@@ -117,7 +113,7 @@ class JointVocabulary:
 
     def own(self, context: Context, ids: JointIds) -> npt.NDArray[np.int32]:
         """The tokens of a context as its weights count them."""
-        first = self.block(context.module).first
+        first = self.blocks[context.module].first
         return (ids[context.begin : context.end] - first).astype(np.int32)
 
     def is_language(self, ids: JointIds) -> npt.NDArray[np.bool_]:

@@ -11,13 +11,21 @@ pytest.importorskip("transformers")
 
 
 from curta.delegate import models
+from curta.delegate.evaluation.comparison import Share
 from curta.delegate.evaluation.figures import Judged
 from curta.delegate.evaluation.suites import NEGATIVES, Question
 from curta.delegate.evaluation.systems import System
 from curta.delegate.evaluation.taxonomy import Verdict
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.config import Asking
-from curta.hybrid.unit.evaluation import asked, compare, interval, unit, wording_of, writer
+from curta.hybrid.unit.evaluation import (
+    asked,
+    compare,
+    interval,
+    unit,
+    unit_writer,
+    wording_of,
+)
 from curta.intervals import wilson
 from tests.hybrid import tiny_units
 from tests.support import tiny_language_models as tiny
@@ -59,15 +67,15 @@ def test_questions_of_a_wording_belong_together() -> None:
 
 def test_what_is_computed_is_recorded_as_a_call_that_is_not_in_the_text() -> None:
     model = tiny_units.unit(Operation.ADDITION, tiny.chat_tokenizer())
-    first, second = writer(model, 12)(["7 8", "nothing"])
+    first, second = unit_writer(model, 12)(["7 8", "nothing"])
     assert {call.expression for call in first.calls} <= {"7 + 8", "8 + 7"}
     assert len(first.calls) == 1
     assert first.events[-1].text.strip() == "15"
     assert first.ended
     assert not second.calls
-    routed, silent = writer(model, 0)(["7 8", "nothing"])
+    routed, silent = unit_writer(model, 1)(["7 8", "nothing"])
     assert [len(one.calls) for one in (routed, silent)] == [1, 0]
-    assert routed.tokens == 0
+    assert routed.tokens == 1
 
 
 def test_systems_are_compared_on_the_same_questions(
@@ -80,29 +88,24 @@ def test_systems_are_compared_on_the_same_questions(
         System("untrained", "tiny", backend=None),
         unit(f"adds={tmp_path / 'adds'}", "tiny", None),
     ]
-    done = compare(
-        systems,
-        Asking(4, 4, 2, 2, 4, 2),
-        tmp_path / "out",
-        4,
-        6,
-        None,
-        on_progress=lambda *heard: None,
-    )
-    rows = {(system, suite): (count, share) for system, suite, count, share, _ in done.rows}
-    assert {suite for system, suite in rows if system == "untrained"} == {
+
+    def shares() -> dict[tuple[str, str], Share]:
+        found = compare(
+            systems, Asking(4, 4, 2, 2, 4, 2), tmp_path / "out", 4, 6, None,
+            on_progress=lambda *heard: None,
+        )  # fmt: skip
+        assert all(page.is_file() for page in found)
+        return {
+            (system.name, suite): figures.accuracy(system.name, suite)
+            for figures in found.values()
+            for system in figures.systems
+            for suite in figures.suites
+        }
+
+    done = shares()
+    assert {suite for system, suite in done if system == "untrained"} == {
         "seen", "held out", "stories seen", "stories held out",
     }  # fmt: skip
-    assert rows["adds", NEGATIVES][0] == 4
-    assert rows["adds", NEGATIVES][1] < 1  # it fires wherever there are two numbers
-    assert all(Path(page).is_file() for page in done.reports)
-    again = compare(
-        systems,
-        Asking(4, 4, 2, 2, 4, 2),
-        tmp_path / "out",
-        4,
-        6,
-        None,
-        on_progress=lambda *heard: None,
-    )
-    assert again.rows == done.rows
+    assert done["adds", NEGATIVES].count == 4
+    assert done["adds", NEGATIVES].value < 1  # it fires wherever there are two numbers
+    assert shares() == done

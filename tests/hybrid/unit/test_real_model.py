@@ -11,9 +11,9 @@ pytest.importorskip("transformers")
 import torch
 
 from curta.delegate import models
+from curta.delegate.evaluation.systems import generator
 from curta.hybrid.unit.arithmetic import Operation
-from curta.hybrid.unit.evaluation import padded, writer
-from curta.hybrid.unit.features import prompt
+from curta.hybrid.unit.evaluation import unit_writer
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.unit.router import OPERATIONS, Layers, Router
 from curta.hybrid.unit.saved import NEVER, Settings
@@ -41,24 +41,27 @@ def unit(loaded: Any, threshold: float) -> UnitModel:
     return UnitModel(base, tokenizer, router, Settings(layers=Layers(30, 1), threshold=threshold))
 
 
+def inputs(model: UnitModel, texts: list[str]) -> dict[str, torch.Tensor]:
+    """What is asked, as tokens."""
+    asking = generator(model, model.tokenizer, None)
+    return asking.inputs([asking.asked(text) for text in texts])
+
+
 def test_where_nothing_fires_logits_are_those_of_the_model_bit_for_bit(loaded: Any) -> None:
     model = unit(loaded, NEVER)
-    ids, mask = padded([prompt(model.tokenizer, text) for text in TEXTS], model.device)
+    given = inputs(model, TEXTS)
     with torch.no_grad():
-        ours = model(input_ids=ids, attention_mask=mask).logits
-        theirs = model.base(input_ids=ids, attention_mask=mask).logits
+        ours, theirs = model(**given).logits, model.base(**given).logits
     assert torch.equal(ours, theirs)
 
 
 def test_products_are_said_digit_by_digit_in_a_batch(loaded: Any) -> None:
     model = unit(loaded, 0.5)
-    first, silent, last = writer(model, 32)(TEXTS)
+    first, silent, last = unit_writer(model, 32)(TEXTS)
     assert first.events[-1].text.strip() == "-50000"
     assert last.events[-1].text.strip() == "24691357802469135780"
     assert not silent.calls
-    ids, mask = padded([prompt(model.tokenizer, TEXTS[1])], model.device)
-    alone = model.base.generate(
-        input_ids=ids, attention_mask=mask, do_sample=False, max_new_tokens=8
-    )
-    said = model.tokenizer.decode(alone[0, ids.shape[1] :])
+    given = inputs(model, TEXTS[1:2])
+    alone = model.base.generate(**given, do_sample=False, max_new_tokens=8)
+    said = model.tokenizer.decode(alone[0, given["input_ids"].shape[1] :])
     assert silent.text.startswith(said)

@@ -12,10 +12,11 @@ pytest.importorskip("transformers")
 
 import torch
 
+from curta.delegate.evaluation.systems import generator
 from curta.hybrid.unit import regressing
 from curta.hybrid.unit.arithmetic import Operation, expected
 from curta.hybrid.unit.config import RouterTraining
-from curta.hybrid.unit.features import Features, features, label, prompt
+from curta.hybrid.unit.features import Features, features, label
 from curta.hybrid.unit.model import listening
 from curta.hybrid.unit.numbers import Number, numbers_in, numbers_of_tokens, pieces_of
 from curta.hybrid.unit.questions import KINDS, Question, questions, wordings
@@ -84,8 +85,9 @@ def test_features_are_the_stream_of_a_pass_of_its_own() -> None:
     read = features(base(), tokens, texts, (1, 2), batch=3)
     assert read.counts == (2, 1, 0, 3)
     numbers = read.numbers.split(list(read.counts))
+    asking = generator(base(), tokens, None)
     for at, text in enumerate(texts):
-        ids = prompt(tokens, text)
+        ids = asking.encoded(asking.asked(text))
         with torch.no_grad(), listening(base(), (1, 2)) as streams:
             base()(input_ids=torch.tensor([ids]))
         spans = numbers_of_tokens(pieces_of(tokens, ids))

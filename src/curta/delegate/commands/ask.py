@@ -39,11 +39,9 @@ def run(options: Options) -> int:
     if not question.strip():
         raise DataError("there is no question")
     generator = options.generator()
-    chats = getattr(generator.tokenizer, "chat_template", None) is not None
-    prompt = [{"role": "user", "content": question}] if chats else f"{question}\n"
     put = coloured() if sys.stdout.isatty() else plain
     at_once = generator.calling.format.at_once
-    for event in generator.stream(prompt, max_new_tokens=options.max_new_tokens):
+    for event in generator.stream(generator.asked(question), max_new_tokens=options.max_new_tokens):
         put(event, shown(event, at_once=at_once))
     print()
     return 0

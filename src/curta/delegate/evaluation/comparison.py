@@ -32,6 +32,22 @@ class Share:
         return f"{self.value:.1%} [{low:.1%}, {high:.1%}]"
 
 
+def bootstrap_share(
+    groups: Sequence[Sequence[bool]], *, draws: int = 2_000, seed: int = 0
+) -> tuple[float, float]:
+    """The 95% interval of a share of right answers, groups of questions drawn again.
+
+    Where all groups do equally well or badly, drawing shows nothing: then it is Wilson's, of as
+    many questions as there are groups.
+    """
+    right, count = (np.array(list(map(of, groups))) for of in (sum, len))
+    if right.sum() in (0, count.sum()):
+        return wilson(len(groups) if right.sum() else 0, len(groups))
+    rows = np.random.default_rng(seed).integers(len(groups), size=(draws, len(groups)))
+    shares = np.sort(right[rows].sum(1) / count[rows].sum(1))
+    return float(shares[int(0.025 * draws)]), float(shares[int(0.975 * draws) - 1])
+
+
 def mcnemar(first: Sequence[bool], second: Sequence[bool]) -> float:
     """The probability of a difference like this if both were equally good; exact, two-sided.
 

@@ -19,7 +19,7 @@ from curta.delegate.interception.protocol import Protocol
 from curta.errors import CalculatorError, DataError
 
 if TYPE_CHECKING:
-    from curta.delegate.interception.generator import CalcGenerator, Output, Prompt
+    from curta.delegate.interception.generator import CalcGenerator, Output
 
 NO_CALLS = Protocol(most_calls=0)
 
@@ -103,12 +103,12 @@ def named(option: str, given: str) -> tuple[str, str]:
     return name, folder
 
 
-def digest(folder: str | None) -> str | None:
-    """Of an adapter's weights."""
+def digest(folder: str | None, weights: str = "adapter_model.*") -> str | None:
+    """Of weights in a folder: an adapter's, or those of files with other names."""
     if folder is None:
         return None
     found = hashlib.sha256()
-    for file in sorted(Path(folder).glob("adapter_model.*")):
+    for file in sorted(Path(folder).glob(weights)):
         found.update(file.read_bytes())
     return found.hexdigest()[:16]
 
@@ -146,15 +146,12 @@ def generator(model: object, tokenizer: object, backend: str | None) -> CalcGene
     return CalcGenerator(model, tokenizer, calculator=Calculator(backend))
 
 
-def writer(generating: CalcGenerator, max_new_tokens: int) -> Writes:
+def writer(generating: CalcGenerator, max_new_tokens: int, **options: object) -> Writes:
     """Answers by the most likely tokens, asked as the model was trained."""
-    chats = getattr(generating.tokenizer, "chat_template", None) is not None
 
     def write(questions: Sequence[str]) -> list[Output]:
-        prompts: list[Prompt] = [
-            [{"role": "user", "content": text}] if chats else f"{text}\n" for text in questions
-        ]
-        return generating.generate(prompts, max_new_tokens=max_new_tokens, **GREEDY)
+        prompts = [generating.asked(text) for text in questions]
+        return generating.generate(prompts, max_new_tokens=max_new_tokens, **GREEDY, **options)
 
     return write
 

@@ -170,8 +170,16 @@ class CalcGenerator:
             for each, row in zip(events, rows, strict=True)
         ]
 
-    def stream(self, prompt: Prompt, **options: Any) -> Iterator[Event]:
-        """One prompt, event by event; the model stops where nobody listens any more."""
+    def stream(
+        self,
+        prompt: Prompt,
+        *,
+        new_row: Callable[[Callable[[Event], None]], Row] | None = None,
+        **options: Any,
+    ) -> Iterator[Event]:
+        """One prompt, event by event; the model stops where nobody listens any more. `new_row`
+        makes an answer that has not begun.
+        """
         from transformers import StoppingCriteriaList
 
         if (options.get("num_return_sequences") or 1) != 1:
@@ -186,7 +194,8 @@ class CalcGenerator:
             GIVEN_UP.set(unheard)
             given = options | {"stopping_criteria": criteria}
             try:
-                self.write(self.fitting([prompt]), [self.row(found.put)], given)
+                row = (new_row or self.row)(found.put)
+                self.write(self.fitting([prompt]), [row], given)
                 found.put(None)
             except BaseException as error:  # raised again where somebody listens
                 found.put(error)
@@ -212,6 +221,12 @@ class CalcGenerator:
             **self.completed(options),
         )
         return tokens
+
+    def asked(self, question: str) -> Prompt:
+        """A question in words as a prompt: a message, or a line to a model without a chat."""
+        if getattr(self.tokenizer, "chat_template", None) is None:
+            return f"{question}\n"
+        return [{"role": "user", "content": question}]
 
     def fitting(self, prompts: Sequence[Prompt]) -> dict[str, torch.Tensor]:
         """The inputs, if the model can go on from there."""

@@ -46,6 +46,7 @@ class Loop:
         rows = [self.new_row(number) for number in range(len(input_ids))]
         for number, row in enumerate(rows):
             row.number, row.ends = number, ends(generation_config)
+            row.likeliest = not (generation_config.do_sample or logits_processor)
         outputs = model._prefill(input_ids, generation_config, model_kwargs)
         begun = Batch(
             model,

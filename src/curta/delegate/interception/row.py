@@ -68,6 +68,8 @@ class Row:
         """What the model has written in this turn, behind its last call."""
         self.ends: frozenset[int] = frozenset()
         """Tokens that end a turn; they are no text."""
+        self.likeliest = False
+        """Whether the model's scores alone decide, as they are."""
         self.waiting: deque[int] = deque()
         """What the model is still to be fed; it chooses only where there is nothing."""
         self.tokens = 0

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from curta.errors import DataError
@@ -11,8 +12,8 @@ from curta.hybrid.options import Joint
 from curta.options import option, word
 
 if TYPE_CHECKING:
+    from curta.hybrid.hearing import ModuleSaid
     from curta.hybrid.model import HybridModel
-    from curta.hybrid.writing import ModuleSaid
 
 
 @dataclass(frozen=True)
@@ -42,53 +43,36 @@ def run(options: Options) -> int:
         raise DataError("there is no question")
     if options.max_new_tokens < 1:
         raise DataError(f"--max-new-tokens {options.max_new_tokens}: at least 1")
-    from curta.hybrid.writing import ModuleSaid
+    from curta.hybrid.hearing import ModuleSaid
 
     model = options.joint_model()
     stream = model.stream(question, call=options.call, max_new_tokens=options.max_new_tokens)
-    heard = Heard(model, options.show)
+    heard: list[ModuleSaid] = []
     for event in stream:
         if isinstance(event, ModuleSaid):
-            heard.take(event)
+            heard.append(event)
             continue
-        heard.tell()
+        if heard:
+            print(told(model, heard, options.show), file=sys.stderr, flush=True)
+            heard.clear()
         print(event.text, end="", flush=True)
     print()
     assert stream.transcript is not None
     if options.keep is not None:
         stream.transcript.save(options.keep)
-        told = f"kept in {options.keep}: curta hybrid verify {options.keep}, with the same --module"
-        print(told, file=sys.stderr)
+        kept = f"kept in {options.keep}: curta hybrid verify {options.keep}, with the same --module"
+        print(kept, file=sys.stderr)
     return 0
 
 
-@dataclass
-class Heard:
-    """What a module says in one call, in a line."""
-
-    model: HybridModel
-    show: int
-    module: str = ""
-    opening: int = 0
-    said: int = 0
-    names: list[str] = field(default_factory=list)
-
-    def take(self, event: ModuleSaid) -> None:
-        """More of it."""
-        self.module = event.module
-        if event.opens:
-            self.opening += len(event.ids)
-            return
-        self.said += len(event.ids)
-        left = max(self.show - len(self.names), 0)
-        vocabulary = self.model.compiled[event.module].engine.vocabulary
-        self.names += [vocabulary[token] for token in event.ids[:left].tolist()]
-
-    def tell(self) -> None:
-        """The call is over."""
-        if not self.module:
-            return
-        shown = " ".join(self.names) + (" ..." if self.said > len(self.names) else "")
-        told = f"\n[{self.module}: {self.said:,} tokens behind {self.opening:,} that open; {shown}]"
-        print(told, file=sys.stderr, flush=True)
-        self.module, self.opening, self.said, self.names = "", 0, 0, []
+def told(model: HybridModel, heard: Sequence[ModuleSaid], show: int) -> str:
+    """What a module said in one call, in a line."""
+    name = heard[0].module
+    opening, said = (
+        [token for event in heard if event.opens is opens for token in event.ids.tolist()]
+        for opens in (True, False)
+    )
+    vocabulary = model.compiled[name].engine.vocabulary
+    shown = " ".join(vocabulary[token] for token in said[:show])
+    more = " ..." if len(said) > show else ""
+    return f"\n[{name}: {len(said):,} tokens behind {len(opening):,} that open; {shown}{more}]"

@@ -83,7 +83,7 @@ def run(options: Options) -> int:
     out = folder_of(options.out)
     from curta.delegate import models
     from curta.delegate.evaluation.systems import System, systems
-    from curta.hybrid.unit.evaluation import compare, unit
+    from curta.hybrid.unit.evaluation import compare, interval, unit
 
     origin = models.origin(options.model)
     others: tuple[System, ...] = ()
@@ -94,9 +94,15 @@ def run(options: Options) -> int:
         )  # fmt: skip
     asked = (*others, *(unit(each, options.model, origin) for each in options.unit))
     with Progress() as progress:
-        done = compare(
+        found = compare(
             asked, options.asking, out, options.batch, options.max_new_tokens, options.device,
             on_progress=progress.show,
         )  # fmt: skip
-    rows = tuple(Row(*each) for each in done.rows)
-    return options.show(Report(rows, done.reports))
+    rows = tuple(
+        Row(system.name, suite, share.count, share.value, interval(figures.of(system.name, suite)))
+        for figures in found.values()
+        for system in figures.systems
+        for suite in figures.suites
+        for share in [figures.accuracy(system.name, suite)]
+    )
+    return options.show(Report(rows, tuple(map(str, found))))

@@ -60,22 +60,26 @@ class Report:
 def run(options: Options) -> int:
     """Read the stream, train, and say where the unit is."""
     out = folder_of(options.out)
-    from curta.hybrid.unit import preparing, regressing
-    from curta.hybrid.unit.saved import write
+    from curta.delegate import models
+    from curta.hybrid.unit import regressing
+    from curta.hybrid.unit.features import label, prepare
+    from curta.hybrid.unit.saved import Settings, write
     from curta.hybrid.unit.training import train
 
+    origin = models.origin(options.model)
     with Progress() as progress:
-        kept = preparing.prepare(
-            options.model, options.drawing, out, options.device, on_progress=progress.show
+        parts = prepare(
+            options.model, origin, options.drawing, out, options.device, on_progress=progress.show
         )
-        trained = train(kept.training.labelled, kept.validation.labelled, options.training)
-    settings = kept.settings(trained.layers, trained.threshold)
+        training, validation = ((read, [label(one) for one in asked]) for read, asked in parts)
+        trained = train(training, validation, options.training)
+    layers = trained.layers
+    settings = Settings(options.model, origin, layers, trained.threshold)
     write(out, trained.router, settings)
     if options.regressing:
-        found = regressing.train(kept.training.asked, kept.validation.asked)
+        found = regressing.train(*parts)
         write(out / "regressing", trained.router, settings)
         regressing.save(found, out / "regressing")
-    layers = trained.layers
     report = Report(
         options.out, trained.router.weights, layers.text, layers.numbers, trained.threshold,
         trained.right, trained.false,

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from enum import Enum
 from fractions import Fraction
+from functools import cache
 
 from curta.engine import Engine, Level, load
 from curta.engine.model_cache import compile_cached
@@ -49,11 +50,10 @@ class Operation(Enum):
 
 
 class Arithmetic:
-    """The compiled programs, made ready when they are first asked."""
+    """The compiled programs, and what is done around them."""
 
     def __init__(self, level: Level = "native") -> None:
         self.level = level
-        self.engines: dict[Operation, Engine] = {}
 
     def compute(self, operation: Operation, a: Number, b: Number, places: int | None = None) -> str:
         """The result in decimal; what its decimals are is said above."""
@@ -105,15 +105,14 @@ class Arithmetic:
         """What the compiled program says about two natural numbers."""
         program = PROGRAMS[operation.program]
         prompt = program.encode(f"{first} {operation.value} {second}")
-        return program.decode(self.engine(operation).generate(prompt))
+        return program.decode(engine(operation, self.level).generate(prompt))
 
-    def engine(self, operation: Operation) -> Engine:
-        """Its program, compiled now or earlier."""
-        if operation not in self.engines:
-            program = PROGRAMS[operation.program]
-            model = compile_cached(program.build(), program.max_tokens)
-            self.engines[operation] = load(model, self.level)
-        return self.engines[operation]
+
+@cache
+def engine(operation: Operation, level: Level) -> Engine:
+    """A compiled program, made ready when it is first asked."""
+    program = PROGRAMS[operation.program]
+    return load(compile_cached(program.build(), program.max_tokens), level)
 
 
 def expected(operation: Operation, a: Number, b: Number, places: int | None = None) -> str:

@@ -8,33 +8,36 @@ them a question is of decides its luck, so intervals here come from drawing *wor
 
 from __future__ import annotations
 
-import hashlib
-import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-import torch
 
 from curta.delegate.data.example import PROTOCOL
-from curta.delegate.evaluation.comparison import Share
-from curta.delegate.evaluation.figures import Judged
+from curta.delegate.evaluation.comparison import bootstrap_share
+from curta.delegate.evaluation.figures import Figures, Judged
 from curta.delegate.evaluation.record import Config, Folder
 from curta.delegate.evaluation.report import write_report
 from curta.delegate.evaluation.running import Listener, evaluate
 from curta.delegate.evaluation.suites import NEGATIVES, Question
-from curta.delegate.evaluation.systems import GREEDY, Open, System, Writes, opener
-from curta.delegate.interception.events import CallResult, CallStarted, Event, TextDelta
+from curta.delegate.evaluation.systems import (
+    Open,
+    System,
+    Writes,
+    digest,
+    generator,
+    opener,
+    writer,
+)
+from curta.delegate.interception.events import CallResult, CallStarted, TextDelta
 from curta.delegate.interception.generator import Output
 from curta.errors import DataError
 from curta.hybrid.unit import questions as drawn
 from curta.hybrid.unit.config import Asking
-from curta.hybrid.unit.features import prompt
 from curta.hybrid.unit.model import Routes, UnitModel
+from curta.hybrid.unit.numbers import numbers_in
 from curta.hybrid.unit.regressing import RegressingUnit, is_regressing
-from curta.hybrid.unit.saved import WEIGHTS, is_unit
+from curta.hybrid.unit.router import Route
+from curta.hybrid.unit.saved import is_unit
 
 SUITES: dict[str, tuple[drawn.Split, drawn.Kind]] = {
     "seen": ("train", "wordings"),
@@ -75,12 +78,11 @@ def unit(folder: str, model: str, origin: str | None) -> System:
     """A unit as one of the systems, `FOLDER` or `NAME=FOLDER`."""
     name, equals, place = folder.partition("=")
     name, place = (name, place) if equals else ("unit", folder)
-    weights = (Path(place) / WEIGHTS).read_bytes()
-    return System(name, model, place, None, hashlib.sha256(weights).hexdigest()[:16], origin)
+    return System(name, model, place, None, digest(place, "*.safetensors"), origin)
 
 
 def opened(max_new_tokens: int, device: str | None = None, *, answering: bool = True) -> Open:
-    """Opens units, whose answers may not be asked for; all other systems as `delegate` does."""
+    """Opens units, which may be asked for their routes only; all other systems as `delegate`."""
     others = opener(max_new_tokens, device)
 
     def open_system(system: System) -> Writes:
@@ -89,101 +91,55 @@ def opened(max_new_tokens: int, device: str | None = None, *, answering: bool = 
         assert system.adapter is not None
         kind = RegressingUnit if is_regressing(Path(system.adapter)) else UnitModel
         model = kind.from_pretrained(system.model, unit=system.adapter, device=device)
-        return writer(model, max_new_tokens if answering else 0)
+        return unit_writer(model, max_new_tokens if answering else 1)
 
     return open_system
 
 
-def writer(model: UnitModel, max_new_tokens: int) -> Writes:
-    """Answers by the most likely tokens. With no new tokens it only says what would be routed."""
+def unit_writer(model: UnitModel, max_new_tokens: int) -> Writes:
+    """Answers as `delegate` has them written, behind what was computed and not said."""
+    generating = generator(model, model.tokenizer, None)
 
     def write(questions: Sequence[str]) -> list[Output]:
-        rows = [prompt(model.tokenizer, text) for text in questions]
-        ids, mask = padded(rows, model.device)
         routes: Routes = []
-        begun = time.perf_counter()
-        if max_new_tokens == 0:
-            with torch.no_grad():
-                model(input_ids=ids, attention_mask=mask, logits_to_keep=1, on_routes=routes.extend)
-            said = ids[:, :0]
-        else:
-            given: dict[str, Any] = dict(GREEDY) | {"max_new_tokens": max_new_tokens}
-            whole = model.generate(
-                input_ids=ids, attention_mask=mask, on_routes=routes.extend, **given
-            )
-            said = whole[:, ids.shape[1] :]
-        microseconds = (time.perf_counter() - begun) * 1e6 / len(questions)
-        routes = routes or [None] * len(questions)
+        outputs = writer(generating, max_new_tokens, on_routes=routes.extend)(questions)
         return [
-            output(model, row, route, microseconds)
-            for row, route in zip(said.tolist(), routes, strict=True)
+            output if route is None else routed(output, route)
+            for output, route in zip(outputs, routes or [None] * len(outputs), strict=True)
         ]
 
     return write
 
 
-def padded(
-    rows: Sequence[Sequence[int]], device: torch.device
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """Token ids and mask, padded on the left."""
-    most = max(map(len, rows))
-    ids = torch.tensor([[0] * (most - len(row)) + [*row] for row in rows], device=device)
-    mask = torch.tensor([[0] * (most - len(row)) + [1] * len(row) for row in rows], device=device)
-    return ids, mask
+def routed(output: Output, route: Route) -> Output:
+    """An answer with what was computed as a call."""
+    value = numbers_in(route.result)[0].number.value
+    call = CallResult("", route.expression, value, route.result, True, route.microseconds)
+    return replace(
+        output, events=(CallStarted(PROTOCOL.open), call, TextDelta("\n"), *output.events)
+    )
 
 
-def output(model: UnitModel, tokens: list[int], route: Any, microseconds: float) -> Output:
-    """What was said, behind what was computed and not said."""
-    ends = model.ends
-    length = next((at for at, token in enumerate(tokens) if token in ends), len(tokens))
-    text: str = model.tokenizer.decode(tokens[:length], skip_special_tokens=False)
-    events: list[Event] = []
-    if route is not None:
-        value = drawn.numbers(route.result)[0].value
-        events = [
-            CallStarted(PROTOCOL.open),
-            CallResult("", route.expression, value, route.result, True, microseconds),
-        ]
-    events.append(TextDelta(f"\n{text}" if route and text else text))
-    return Output(tuple(events), min(len(tokens), length + 1), length < len(tokens))
-
-
-def interval(judged: Sequence[Judged], *, draws: int = 2_000, seed: int = 0) -> tuple[float, float]:
-    """The 95% interval of a share of right answers, wordings drawn again with replacement.
-
-    Where all wordings do equally well or badly, drawing shows nothing: then it is Wilson's, of as
-    many questions as there are wordings.
-    """
+def interval(judged: Sequence[Judged]) -> tuple[float, float]:
+    """The 95% interval of a share of right answers, wordings drawn again."""
     groups: dict[str, list[bool]] = {}
     for one in judged:
         groups.setdefault(wording_of(one.question), []).append(one.is_right)
-    right = np.array([sum(group) for group in groups.values()])
-    count = np.array([len(group) for group in groups.values()])
-    if right.sum() in (0, count.sum()):
-        return Share(len(groups) if right.sum() else 0, len(groups)).interval
-    rows = np.random.default_rng(seed).integers(len(groups), size=(draws, len(groups)))
-    shares = np.sort(right[rows].sum(1) / count[rows].sum(1))
-    return float(shares[int(0.025 * draws)]), float(shares[int(0.975 * draws) - 1])
-
-
-@dataclass(frozen=True)
-class Compared:
-    """Rows are system, suite, count, share of right answers, interval; and the pages."""
-
-    rows: tuple[tuple[str, str, int, float, tuple[float, float]], ...]
-    reports: tuple[str, ...]
+    return bootstrap_share(list(groups.values()))
 
 
 def compare(
     systems: Sequence[System], asking: Asking, folder: Path, batch: int, max_new_tokens: int,
     device: str | None, *, on_progress: Listener,
-) -> Compared:  # fmt: skip
-    """Questions are asked of all systems, other texts of those that compute something."""
+) -> dict[Path, Figures]:  # fmt: skip
+    """Questions are asked of all systems, other texts of those that compute something; what came of
+    it, by the page that shows it.
+    """
     if not systems:
         raise DataError("there is nobody to ask: give --unit, --adapter, --inline or --untrained")
     texts = {NEGATIVES: asking.texts, "beyond": asking.beyond}
     computing = [each for each in systems if each.backend or is_unit(Path(each.adapter or ""))]
-    rows, reports = [], []
+    found: dict[Path, Figures] = {}
     for name, those, counts in (
         ("questions", systems, asking.questions), ("texts", computing, texts)
     ):  # fmt: skip
@@ -194,11 +150,5 @@ def compare(
         kept = Folder(folder / name)
         opens = opened(max_new_tokens, device, answering=name == "questions")
         answers = evaluate(config, questions, kept, opens, on_progress=on_progress)
-        figures = write_report(kept, config, questions, answers)
-        reports.append(str(kept.report_file))
-        for system in those:
-            for suite in figures.suites:
-                judged = figures.of(system.name, suite)
-                share = figures.accuracy(system.name, suite)
-                rows.append((system.name, suite, share.count, share.value, interval(judged)))
-    return Compared(tuple(rows), tuple(reports))
+        found[kept.report_file] = write_report(kept, config, questions, answers)
+    return found

@@ -14,6 +14,7 @@ came, bit for bit.**
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -23,11 +24,12 @@ import torch
 from torch import Tensor
 from transformers import GenerationMixin, PreTrainedModel
 
+from curta.delegate import models
 from curta.delegate.interception.pieces import Fragments
 from curta.errors import UndefinedError, UserError
 from curta.hybrid.unit.arithmetic import MOST_PLACES, Arithmetic
 from curta.hybrid.unit.numbers import Number, Span, numbers_in, numbers_of_tokens, pieces_of
-from curta.hybrid.unit.router import MOST_NUMBERS, Decision, Reading, Route, Router, beside
+from curta.hybrid.unit.router import MOST_NUMBERS, Decision, Readings, Route, Router, beside
 from curta.hybrid.unit.saved import Settings, is_unit, read, write
 
 MARGIN = 30.0
@@ -49,16 +51,19 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
     _supports_sdpa = _supports_flash_attn = _supports_flex_attn = _supports_attention_backend = True
 
     def __init__(
-        self, base: Any, tokenizer: Any, router: Router | None = None,
-        settings: Settings | None = None, arithmetic: Arithmetic | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        base: Any,
+        tokenizer: Any,
+        router: Router | None = None,
+        settings: Settings | None = None,
+    ) -> None:
         super().__init__(base.config)
         self.base = base.requires_grad_(False)
         self.generation_config = base.generation_config
-        self.router = router
+        self.router = router.to(base.device) if router else None
         self.settings = settings or Settings()
         self.tokenizer = tokenizer
-        self.arithmetic = arithmetic or Arithmetic()
+        self.arithmetic = Arithmetic()
         self.fragments = Fragments(tokenizer)
 
     # -- loading and saving -------------------------------------------------------------------
@@ -71,17 +76,13 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
 
         Without a unit nothing fires: that is how training begins.
         """
-        from curta.delegate import models
-
         alone = unit is None and is_unit(Path(name))
         folder = Path(name) if alone else Path(unit) if unit else None
         router, settings = read(folder) if folder else (None, Settings())
         base_name = settings.base if alone else str(name)
         base, tokenizer = models.load(base_name, device=device)
-        if router is not None:
-            if router.width != base.config.get_text_config().hidden_size:
-                raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
-            router = router.to(base.device)
+        if router and router.width != base.config.get_text_config().hidden_size:
+            raise UserError(f"{folder}: this unit is for {settings.base}, not for {base_name}")
         return cls(base, tokenizer, router, settings)
 
     def save_pretrained(self, save_directory: str | Path, **options: Any) -> None:  # type: ignore[override]
@@ -108,15 +109,16 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         """
         spans: list[list[Span]] = []
         if pending is None and input_ids is not None and self.router is not None:
-            spans = self.numbers(input_ids, attention_mask)
-        asks = any(len(found) >= 2 for found in spans)
+            mask = counting(input_ids, attention_mask)
+            spans = [self.numbers(*row) for row in zip(input_ids.tolist(), mask, strict=True)]
+        asks = any(spans)
         with listening(self.base, self.layers_read() if asks else ()) as streams:
             output = self.base(input_ids=input_ids, attention_mask=attention_mask, **kwargs)
-        if asks and input_ids is not None:
-            last = last_tokens(input_ids, attention_mask)
+        if asks:
+            last = [max((at for at, it in enumerate(row) if it), default=0) for row in mask]
             routes = self.routes(streams, spans, last)
-            pending = self.waiting(routes, input_ids.device)
-            self.say(output.logits, pending, [input_ids.shape[1] - at for at in last])
+            pending = self.waiting(routes, output.logits.device)
+            self.say(output.logits, pending, [len(mask[0]) - at for at in last])
             if on_routes is not None:
                 on_routes(routes)
         elif pending is None:
@@ -160,21 +162,15 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
 
     # -- the unit -----------------------------------------------------------------------------
 
-    def numbers(self, input_ids: Tensor, attention_mask: Tensor | None) -> list[list[Span]]:
-        """Of each row, where they are among its tokens."""
-        return [
-            self.numbers_of_row(ids, mask)
-            for ids, mask in zip(input_ids.tolist(), masks(input_ids, attention_mask), strict=True)
-        ]
-
-    def numbers_of_row(self, ids: list[int], mask: list[int]) -> list[Span]:
-        """The last of them, if they are many."""
+    def numbers(self, ids: list[int], mask: list[int]) -> list[Span]:
+        """Where they are among the tokens of a row: the last ones of many, none of one alone."""
         at = [place for place, counts in enumerate(mask) if counts]
         own = [ids[place] for place in at]
-        if len(own) < 2 or len(numbers_in(self.tokenizer.decode(own))) < 2:
+        if len(numbers_in(self.tokenizer.decode(own))) < 2:
             return []
         found = numbers_of_tokens(pieces_of(self.tokenizer, own))[-MOST_NUMBERS:]
-        return [Span(span.number, at[span.begin], at[span.end - 1] + 1) for span in found]
+        spans = [Span(span.number, at[span.begin], at[span.end - 1] + 1) for span in found]
+        return spans if len(spans) > 1 else []
 
     def layers_read(self) -> set[int]:
         """Behind which blocks the stream is read."""
@@ -186,48 +182,49 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         """What is computed in each row, and what comes out."""
         assert self.router is not None
         layers = self.settings.layers
-        asking = [row for row, found in enumerate(spans) if len(found) >= 2]
-        readings = [
-            Reading(
-                streams[layers.text][row, last[row]],
-                streams[layers.numbers][
-                    row, [beside(span, last[row]) for span in spans[row]]
-                ].flatten(1),
-            )
+        asking = [row for row, found in enumerate(spans) if found]
+        numbers = [
+            streams[layers.numbers][row, [beside(span, last[row]) for span in spans[row]]]
             for row in asking
         ]
+        readings = Readings(
+            streams[layers.text][asking, [last[row] for row in asking]],
+            torch.cat(numbers).flatten(1),
+            [len(spans[row]) for row in asking],
+        )
         found: Routes = [None] * len(spans)
         decisions = self.router.decide(readings, self.settings.threshold)
         for row, decided in zip(asking, decisions, strict=True):
-            if decided.operation is not None:
-                given = self.operands(decided, spans[row], streams, row, last[row])
-                found[row] = self.computed(decided, given, spans[row])
+            read = {layer: stream[row, last[row]] for layer, stream in streams.items()}
+            found[row] = self.computed(decided, spans[row], read)
         return found
 
+    def computed(
+        self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
+    ) -> Route | None:
+        """The result of a decision; nothing if there is none, as of 1 / 0."""
+        if decided.operation is None:
+            return None
+        begun = time.perf_counter()
+        first, second = self.operands(decided, spans, read)
+        places = None if decided.places is None else decimals(spans[decided.places])
+        try:
+            result = self.arithmetic.compute(decided.operation, first, second, places)
+        except UndefinedError:
+            return None
+        microseconds = (time.perf_counter() - begun) * 1e6
+        return Route(decided.operation, first, second, places, result, microseconds)
+
     def operands(
-        self,
-        decided: Decision,
-        spans: Sequence[Span],
-        streams: dict[int, Tensor],
-        row: int,
-        last: int,
+        self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
     ) -> tuple[Number, Number]:
-        """The numbers that stand where the router says."""
+        """The numbers that stand where the router says.
+
+        read: the stream at the last token of the row, behind the layers that are read
+        """
         assert decided.operands is not None
         first, second = decided.operands
         return spans[first].number, spans[second].number
-
-    def computed(
-        self, decided: Decision, operands: tuple[Number, Number], spans: Sequence[Span]
-    ) -> Route | None:
-        """The result of a decision; nothing if there is none, as of 1 / 0."""
-        assert decided.operation is not None
-        places = None if decided.places is None else decimals(spans[decided.places])
-        try:
-            result = self.arithmetic.compute(decided.operation, *operands, places)
-        except UndefinedError:
-            return None
-        return Route(decided.operation, *operands, places, result)
 
     def waiting(self, routes: Routes, device: torch.device) -> Tensor:
         """The tokens of all results, each with the one that ends an answer."""
@@ -238,14 +235,10 @@ class UnitModel(PreTrainedModel, GenerationMixin):  # type: ignore[no-untyped-ca
         )
 
     def tokens(self, result: str) -> list[int]:
-        """Those that say exactly this text, and the end."""
-        return [*self.fragments.encode(result), *self.ends[:1]]
-
-    @property
-    def ends(self) -> list[int]:
-        """The tokens that end an answer."""
-        end = self.generation_config.eos_token_id
-        return end if isinstance(end, list) else [] if end is None else [end]
+        """Those that say exactly this text, and one that ends an answer."""
+        ends = self.generation_config.eos_token_id
+        end = ends[0] if isinstance(ends, list) else ends
+        return [*self.fragments.encode(result), *([] if end is None else [end])]
 
     def say(self, logits: Tensor, pending: Tensor, from_end: Sequence[int]) -> None:
         """Put what is to be said next before all else, at the last token of each row."""
@@ -260,18 +253,12 @@ def decimals(span: Span) -> int:
     return min(int(span.number.digits), MOST_PLACES)
 
 
-def masks(input_ids: Tensor, attention_mask: Tensor | None) -> list[list[int]]:
+def counting(input_ids: Tensor, attention_mask: Tensor | None) -> list[list[int]]:
     """Which tokens of a pass count; a mask that covers the cache, too, ends with them."""
     if attention_mask is None or attention_mask.dim() != 2:
         return torch.ones_like(input_ids).tolist()
     rows: list[list[int]] = attention_mask[:, -input_ids.shape[1] :].tolist()
     return rows
-
-
-def last_tokens(input_ids: Tensor, attention_mask: Tensor | None) -> list[int]:
-    """The place of each row's last token that counts."""
-    rows = masks(input_ids, attention_mask)
-    return [len(row) - 1 - row[::-1].index(1) if 1 in row else len(row) - 1 for row in rows]
 
 
 @contextmanager

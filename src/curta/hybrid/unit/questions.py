@@ -20,7 +20,7 @@ from curta.delegate.data.draw import NAMES, Draw
 from curta.delegate.data.templates import example, templates
 from curta.delegate.data.wording import asked
 from curta.hybrid.unit.arithmetic import MOST_DIGITS, Operation, expected
-from curta.hybrid.unit.numbers import Number, Span, numbers_in
+from curta.hybrid.unit.numbers import Span, numbers_in
 
 Split = Literal["train", "valid", "test"]
 Kind = Literal["wordings", "problems", "others", "beyond"]
@@ -31,6 +31,9 @@ THINGS = (
     "stamps", "marbles", "stickers", "postcards", "shells", "buttons", "pens", "coins", "apples",
     "books", "candles", "balloons", "pencils", "cups", "lemons", "tickets", "bricks", "beads",
 )  # fmt: skip
+FILES: tuple[Kind, ...] = ("wordings", "problems", "others")
+NO_OPERATION: dict[str, Kind] = {"?": "others", "!": "beyond"}
+"""What lines are that begin with these marks."""
 SPLIT_SEED = 22
 
 
@@ -69,7 +72,7 @@ class Question:
 @cache
 def wordings() -> tuple[Wording, ...]:
     """All lines, those of `delegate` behind them; each belongs to one split."""
-    found = [each for file in ("wordings", "problems", "others") for each in wordings_of(file)]
+    found = [each for file in FILES for each in wordings_of(file)]
     for number, template in enumerate(templates()):
         first = example(template, 0, 0, (1, 4))
         nothing = template.category == NEGATIVE
@@ -80,26 +83,16 @@ def wordings() -> tuple[Wording, ...]:
     return tuple(found)
 
 
-def wordings_of(file: str) -> Iterator[Wording]:
+def wordings_of(file: Kind) -> Iterator[Wording]:
     """The lines of a file, each kind of them split by itself."""
     text = (files(__package__) / "texts" / f"{file}.txt").read_text(encoding="utf-8")
     lines = [line.partition(" ") for line in text.splitlines() if not line.startswith("#")]
     for mark in dict.fromkeys(mark for mark, _, _ in lines):
         own = [words for other, _, words in lines if other == mark]
+        operation = None if mark in NO_OPERATION else Operation(mark[0])
         for number, split in enumerate(splits(len(own), f"{SPLIT_SEED} {file} {mark}")):
-            name = f"{file} {mark} {number}"
-            yield Wording(name, kind_of(file, mark), split, operation_of(mark), own[number],
-                          mark.endswith("m"))  # fmt: skip
-
-
-def kind_of(file: str, mark: str) -> Kind:
-    if mark in "?!":
-        return "beyond" if mark == "!" else "others"
-    return "wordings" if file == "wordings" else "problems"
-
-
-def operation_of(mark: str) -> Operation | None:
-    return None if mark in "?!" else Operation(mark[0])
+            name, kind = f"{file} {mark} {number}", NO_OPERATION.get(mark, file)
+            yield Wording(name, kind, split, operation, own[number], mark.endswith("m"))
 
 
 def splits(count: int, seed: str) -> list[Split]:
@@ -137,9 +130,10 @@ def question(wording: Wording, drawn: random.Random) -> Question:
     while True:
         a, b = operands(wording, drawn)
         places = drawn.randint(1, 8) if "{n}" in polite else None
-        if wording.operation is Operation.DIVISION and is_tiny(*numbers(a, b)):
+        first, second = (numbers_in(text)[0].number for text in (a, b))
+        is_tiny = abs(first.value * 10**5) < abs(second.value)  # written with an exponent
+        if wording.operation is Operation.DIVISION and is_tiny:
             continue
-        first, second = numbers(a, b)
         value = expected(wording.operation, first, second, places)
         fields = Fields(drawn)
         fields.update(a=f"\0a{a}\1", b=f"\0b{b}\1", n=f"\0n{places}\1")
@@ -241,16 +235,3 @@ def number_text(drawn: random.Random, *, zero: bool = True) -> str:
     elif zero and drawn.random() < 0.01:
         text = "0"
     return f"-{text}" if drawn.random() < 0.12 else text
-
-
-def numbers(*written: str) -> list[Number]:
-    """What they are when they stand alone."""
-    return [numbers_in(text)[0].number for text in written]
-
-
-def is_tiny(a: Number, b: Number) -> bool:
-    """Whether a quotient is so small that it would be written with an exponent."""
-    return abs(a.value * 10**5) < abs(b.value)
-
-
-__all__ = ["KINDS", "Number", "Question", "Wording", "question", "questions", "wordings"]

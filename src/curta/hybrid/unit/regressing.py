@@ -10,7 +10,6 @@ where the digits come from. It is here to be compared with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -19,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from curta.hybrid.unit.arithmetic import MOST_DIGITS
-from curta.hybrid.unit.features import Features
+from curta.hybrid.unit.features import Features, Part
 from curta.hybrid.unit.model import UnitModel
 from curta.hybrid.unit.numbers import Number, Span
 from curta.hybrid.unit.questions import Question
@@ -33,15 +32,20 @@ FILE = "regressor.safetensors"
 
 
 class Regressor(nn.Module):
-    """Two layers, from the stream at the last token to the digits of both operands."""
+    """Two layers, from the stream at the last token to the digits of both operands.
+
+    layer: behind which block the stream is read
+    """
 
     mean: Tensor
     scale: Tensor
+    layer: Tensor
 
-    def __init__(self, width: int, hidden: int = 40) -> None:
+    def __init__(self, width: int, layer: int = 0, hidden: int = 40) -> None:
         super().__init__()
         self.register_buffer("mean", torch.zeros(width))
         self.register_buffer("scale", torch.ones(width))
+        self.register_buffer("layer", torch.tensor(layer))
         self.network = nn.Sequential(
             nn.Linear(width, hidden), nn.GELU(), nn.Linear(hidden, 2 * SLOTS * 10)
         )
@@ -72,29 +76,17 @@ def number(said: Sequence[int]) -> Number:
     return Number(digits.lstrip("0") or "0", BEHIND, said[0] == 1)
 
 
-@dataclass(frozen=True)
-class Regressed:
-    """A trained one, which layer it reads, and the share of digits that it says rightly."""
-
-    regressor: Regressor
-    layer: int
-    right: float
-
-
-def train(
-    training: tuple[Features, Sequence[Question]], validation: tuple[Features, Sequence[Question]],
-    *, epochs: int = 60, seed: int = 0,
-) -> Regressed:  # fmt: skip
+def train(training: Part, validation: Part, *, epochs: int = 60, seed: int = 0) -> Regressor:
     """One for each layer; the one that says most digits of validation rightly."""
-    found = []
+    found: list[tuple[float, Regressor]] = []
     for layer in training[0].layers:
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(seed)
-            regressor = fitted(*pairs(*training, layer), epochs)
+            regressor = fitted(*pairs(*training, layer), layer, epochs)
         text, digits = pairs(*validation, layer)
         right = (regressor(text).argmax(-1) == digits).float().mean().item()
-        found.append(Regressed(regressor, layer, right))
-    return max(found, key=lambda each: each.right)
+        found.append((right, regressor))
+    return max(found, key=lambda each: each[0])[1]
 
 
 def pairs(features: Features, questions: Sequence[Question], layer: int) -> tuple[Tensor, Tensor]:
@@ -104,9 +96,9 @@ def pairs(features: Features, questions: Sequence[Question], layer: int) -> tupl
     return features.text[at, features.layers.index(layer)].float(), torch.tensor(digits)
 
 
-def fitted(text: Tensor, digits: Tensor, epochs: int) -> Regressor:
+def fitted(text: Tensor, digits: Tensor, layer: int, epochs: int) -> Regressor:
     """Gradient descent on the cross entropy of all digits."""
-    regressor = Regressor(text.shape[1])
+    regressor = Regressor(text.shape[1], layer)
     regressor.mean.copy_(text.mean(0))
     regressor.scale.copy_(1 / (text.std(0) + 1e-3))
     optimiser = torch.optim.AdamW(regressor.parameters(), 3e-3, weight_decay=0.05)
@@ -119,10 +111,9 @@ def fitted(text: Tensor, digits: Tensor, epochs: int) -> Regressor:
     return regressor.eval()
 
 
-def save(regressed: Regressed, folder: Path) -> None:
+def save(regressor: Regressor, folder: Path) -> None:
     """Beside the router that is in the folder."""
-    weights = regressed.regressor.state_dict() | {"layer": torch.tensor(regressed.layer)}
-    save_file({name: value.contiguous() for name, value in weights.items()}, folder / FILE)
+    save_file(regressor.state_dict(), folder / FILE)
 
 
 def is_regressing(folder: Path) -> bool:
@@ -134,7 +125,6 @@ class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
     """A unit whose operands are what a regressor says."""
 
     regressor: Regressor
-    layer: int
 
     @classmethod
     def from_pretrained(  # type: ignore[override]
@@ -144,22 +134,16 @@ class RegressingUnit(UnitModel):  # type: ignore[no-untyped-call]
         model = super().from_pretrained(name, unit=unit, device=device)
         assert isinstance(model, RegressingUnit)
         weights = load_file(Path(unit) / FILE)
-        model.layer = int(weights.pop("layer"))
         model.regressor = Regressor(len(weights["mean"]))
         model.regressor.load_state_dict(weights)
         model.regressor.to(model.device)
         return model
 
     def layers_read(self) -> set[int]:
-        return super().layers_read() | {self.layer}
+        return super().layers_read() | {int(self.regressor.layer)}
 
     def operands(
-        self,
-        decided: Decision,
-        spans: Sequence[Span],
-        streams: dict[int, Tensor],
-        row: int,
-        last: int,
+        self, decided: Decision, spans: Sequence[Span], read: dict[int, Tensor]
     ) -> tuple[Number, Number]:
         """Not those of the text."""
-        return self.regressor.numbers(streams[self.layer][row, last])
+        return self.regressor.numbers(read[int(self.regressor.layer)])

@@ -21,7 +21,6 @@ from itertools import permutations
 
 import torch
 from torch import Tensor, nn
-from torch.nn.functional import pad
 
 from curta.hybrid.unit.arithmetic import Operation
 from curta.hybrid.unit.numbers import Number, Span
@@ -50,15 +49,17 @@ class Layers:
 
 
 @dataclass(frozen=True)
-class Reading:
-    """What a router is given of one text.
+class Readings:
+    """What a router is given of some texts; what belongs to numbers is text by text.
 
-    text:    [width]
+    text:    [texts, width]
     numbers: [numbers, 2 * width]: at its last token, and behind it
+    counts:  how many numbers each text has
     """
 
     text: Tensor
     numbers: Tensor
+    counts: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,8 @@ class Decision:
 class Route:
     """What is computed instead of the model's own answer.
 
-    result: in decimal
+    result:       in decimal
+    microseconds: that it took
     """
 
     operation: Operation
@@ -89,6 +91,7 @@ class Route:
     second: Number
     places: int | None
     result: str
+    microseconds: float
 
     @property
     def expression(self) -> str:
@@ -122,55 +125,40 @@ class Router(nn.Module):
         """How many are trained, or measured in training."""
         return sum(each.numel() for each in self.state_dict().values())
 
-    def standardise(self, readings: Sequence[Reading]) -> None:
+    def standardise(self, readings: Readings) -> None:
         """Measure mean and deviation."""
-        for name, rows in (
-            ("text", torch.stack([each.text for each in readings])),
-            ("number", torch.cat([each.numbers for each in readings])),
-        ):
+        for name, rows in (("text", readings.text), ("number", readings.numbers)):
             getattr(self, f"{name}_mean").copy_(rows.float().mean(0))
             getattr(self, f"{name}_scale").copy_(1 / (rows.float().std(0) + 1e-3))
 
-    def inputs(self, readings: Sequence[Reading]) -> tuple[Tensor, Tensor]:
-        """What A is given [batch, 5 * width], and B [batch, numbers, 4 * width + ORDER]."""
-        text, numbers, order = batch(readings)
-        text = (text - self.text_mean) * self.text_scale
-        numbers = (numbers - self.number_mean) * self.number_scale
-        first, last = (torch.einsum("bnf,bn->bf", numbers, order[..., at]) for at in (0, 1))
-        beside = text[:, None].expand(-1, order.shape[1], -1)
-        turned = beside * (order[..., :1] - order[..., 1:2])
+    def inputs(self, readings: Readings) -> tuple[Tensor, Tensor]:
+        """What A is given [texts, 5 * width], and B [numbers, 4 * width + ORDER]."""
+        text = (readings.text.float() - self.text_mean) * self.text_scale
+        numbers = (readings.numbers.float() - self.number_mean) * self.number_scale
+        counts = torch.tensor(readings.counts, device=text.device)
+        owner = torch.arange(len(counts), device=text.device).repeat_interleave(counts)
+        order = torch.cat([standing(count) for count in readings.counts]).to(text.device)
+        first, last = (
+            numbers.new_zeros(len(text), numbers.shape[1]).index_add(0, owner, numbers * is_it)
+            for is_it in (order[:, :1], order[:, 1:2])
+        )
+        turned = text[owner] * (order[:, :1] - order[:, 1:2])
         return (
-            torch.cat([text, first, last], dim=-1),
-            torch.cat([beside, turned, numbers, order], dim=-1),
+            torch.cat([text, first, last], dim=1),
+            torch.cat([text[owner], turned, numbers, order], dim=1),
         )
 
-    def forward(self, readings: Sequence[Reading]) -> tuple[Tensor, list[Tensor]]:
-        """Scores of operations [batch, 5], and of parts [numbers, 4] of each text."""
+    def forward(self, readings: Readings) -> tuple[Tensor, Tensor]:
+        """Scores of operations [texts, 5], and of parts [numbers, 4]."""
         of_text, of_numbers = self.inputs(readings)
-        parts = self.part(of_numbers)
-        return self.operation(of_text), [
-            row[: len(each.numbers)] for row, each in zip(parts, readings, strict=True)
-        ]
+        return self.operation(of_text), self.part(of_numbers)
 
     @torch.no_grad()
-    def decide(self, readings: Sequence[Reading], threshold: float) -> list[Decision]:
+    def decide(self, readings: Readings, threshold: float) -> list[Decision]:
         """What is to be done about each text."""
-        operations, parts = self(readings)
-        return [
-            decision(row.cpu(), part.cpu(), threshold)
-            for row, part in zip(operations, parts, strict=True)
-        ]
-
-
-def batch(readings: Sequence[Reading]) -> tuple[Tensor, Tensor, Tensor]:
-    """Readings in one tensor each; those with fewer numbers have zeros behind them."""
-    most = max(len(each.numbers) for each in readings)
-    rows = [pad(each.numbers.float(), (0, 0, 0, most - len(each.numbers))) for each in readings]
-    places = [
-        pad(order(len(each.numbers)), (0, 0, 0, most - len(each.numbers))) for each in readings
-    ]
-    text = torch.stack([each.text.float() for each in readings])
-    return text, torch.stack(rows), torch.stack(places).to(text.device)
+        operations, parts = (scores.cpu() for scores in self(readings))
+        own = parts.split(list(readings.counts))
+        return [decision(*both, threshold) for both in zip(operations, own, strict=True)]
 
 
 def beside(span: Span, last: int) -> tuple[int, int]:
@@ -178,7 +166,7 @@ def beside(span: Span, last: int) -> tuple[int, int]:
     return span.end - 1, min(span.end, last)
 
 
-def order(count: int) -> Tensor:
+def standing(count: int) -> Tensor:
     """Of each of so many numbers: is it the first, the last, one between; are there only two."""
     first, last = torch.zeros(count), torch.zeros(count)
     first[:1], last[-1:] = 1, 1
@@ -189,18 +177,15 @@ def order(count: int) -> Tensor:
 def decision(operations: Tensor, parts: Tensor, threshold: float) -> Decision:
     """From scores: the best pair of operands, if it fires at all."""
     certainty = 1 - operations[0].item()
-    count = len(parts)
-    if count < 2 or certainty < threshold:
+    if len(parts) < 2 or certainty < threshold:
         return Decision(None, certainty=certainty)
     operation = OPERATIONS[1 + int(operations[1:].argmax())]
-    rest = parts[:, NONE]
+    scores = parts - parts[:, NONE, None]
     first, second = max(
-        permutations(range(count), 2),
-        key=lambda pair: float(
-            parts[pair[0], FIRST] - rest[pair[0]] + parts[pair[1], SECOND] - rest[pair[1]]
-        ),
+        permutations(range(len(parts)), 2),
+        key=lambda pair: float(scores[pair[0], FIRST] + scores[pair[1], SECOND]),
     )
-    left = [at for at in range(count) if at not in (first, second)]
+    left = [at for at in range(len(parts)) if at not in (first, second)]
     places = max(left, key=lambda at: float(parts[at, PLACES]), default=None)
     if operation is not Operation.DIVISION or places is None or parts[places].argmax() != PLACES:
         places = None

@@ -10,7 +10,7 @@ validation are as few as asked for.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -28,32 +28,23 @@ from curta.hybrid.unit.router import (
     SECOND,
     Decision,
     Layers,
-    Reading,
+    Readings,
     Router,
 )
 
 
-@dataclass(frozen=True)
-class Examples:
-    """Texts as a router sees them, and what it should say."""
-
-    readings: list[Reading]
-    labels: Sequence[Label]
-
-    def systems(self, router: Router) -> list[tuple[Tensor, Tensor]]:
-        """What each map is given and should give; parts count where there is an operation."""
-        of_text, of_numbers = router.inputs(self.readings)
-        operations = torch.tensor([each.operation for each in self.labels])
-        rows: list[Tensor] = []
-        parts: list[int] = []
-        for row, each in zip(of_numbers, self.labels, strict=True):
-            if each.operation:
-                rows.append(row[: len(each.parts)])
-                parts += each.parts
-        return [
-            (of_text, one_hot(operations, len(OPERATIONS)).float()),
-            (torch.cat(rows), one_hot(torch.tensor(parts), 4).float()),
-        ]
+def systems(
+    router: Router, readings: Readings, labels: Sequence[Label]
+) -> list[tuple[Tensor, Tensor, nn.Linear]]:
+    """What each map is given and should give; parts count where there is an operation."""
+    of_text, of_numbers = router.inputs(readings)
+    operations = torch.tensor([each.operation for each in labels])
+    parts = torch.tensor([part for each in labels for part in each.parts])
+    asking = (operations > 0).repeat_interleave(torch.tensor(readings.counts))
+    return [
+        (of_text, one_hot(operations, len(OPERATIONS)).float(), router.operation),
+        (of_numbers[asking], one_hot(parts[asking], 4).float(), router.part),
+    ]
 
 
 @torch.no_grad()
@@ -67,22 +58,22 @@ def solved(given: Tensor, wanted: Tensor, penalty: float, into: nn.Linear) -> No
     into.bias.copy_(weights[-1])
 
 
-def trained(examples: Examples, width: int, penalty: float) -> Router:
+def trained(readings: Readings, labels: Sequence[Label], penalty: float) -> Router:
     """One router."""
-    router = Router(width)
-    router.standardise(examples.readings)
-    for (given, wanted), into in zip(
-        examples.systems(router), (router.operation, router.part), strict=True
-    ):
+    router = Router(readings.text.shape[1])
+    router.standardise(readings)
+    for given, wanted, into in systems(router, readings, labels):
         solved(given, wanted, penalty, into)
     return router.eval()
 
 
 @torch.no_grad()
-def error(router: Router, examples: Examples) -> float:
+def error(router: Router, readings: Readings, labels: Sequence[Label]) -> float:
     """The squared error of both maps, on average."""
-    maps = zip(examples.systems(router), (router.operation, router.part), strict=True)
-    return sum(float(((into(given) - wanted) ** 2).sum(1).mean()) for (given, wanted), into in maps)
+    return sum(
+        float(((into(given) - wanted) ** 2).sum(1).mean())
+        for given, wanted, into in systems(router, readings, labels)
+    )
 
 
 def pairs(layers: Sequence[int]) -> list[Layers]:
@@ -123,28 +114,23 @@ class Trained:
 
 
 def train(
-    training: tuple[Features, Sequence[Label]], validation: tuple[Features, Sequence[Label]],
-    config: RouterTraining, *, tried: Sequence[Layers] | None = None,
-    on_tried: Callable[[Layers, float], None] = lambda pair, error: None,
-) -> Trained:  # fmt: skip
+    training: tuple[Features, Sequence[Label]],
+    validation: tuple[Features, Sequence[Label]],
+    config: RouterTraining,
+) -> Trained:
     """Choose layers and penalty, then a threshold."""
-    width, errors = training[0].text.shape[-1], {}
-    best: tuple[float, Router, Layers, Examples] | None = None
-    for pair in tried or pairs(training[0].layers):
-        ours, others = (
-            Examples(kept.readings(pair), labels) for kept, labels in (training, validation)
-        )
+    tried: dict[tuple[Layers, int], tuple[float, Router]] = {}
+    for pair in pairs(training[0].layers):
+        ours, others = ((kept.readings(pair), labels) for kept, labels in (training, validation))
         for penalty in config.penalties:
-            router = trained(ours, width, penalty)
-            errors[pair, penalty] = found = error(router, others)
-            on_tried(pair, found)
-            if best is None or found < best[0]:
-                best = found, router, pair, others
-    assert best is not None
-    _, router, layers, others = best
-    decisions = router.decide(others.readings, -math.inf)
-    limit = threshold(decisions, others.labels, config.false_routes)
-    right, false = judged(router.decide(others.readings, limit), others.labels)
+            router = trained(*ours, penalty)
+            tried[pair, penalty] = error(router, *others), router
+    errors = {choice: found for choice, (found, _) in tried.items()}
+    layers, penalty = min(errors, key=errors.__getitem__)
+    router, labels = tried[layers, penalty][1], validation[1]
+    readings = validation[0].readings(layers)
+    limit = threshold(router.decide(readings, -math.inf), labels, config.false_routes)
+    right, false = judged(router.decide(readings, limit), labels)
     return Trained(router, layers, limit, errors, right, false)
 
 

@@ -1,8 +1,8 @@
 """The way back: a compiled model's weights, disturbed, then trained on examples of what it does.
 
 A compiled transformer is one point among weights of its shape. Would gradient descent find it, and
-how near does it have to begin? Here the matrices of a compiled model are parameters of a dense
-transformer at a finite temperature, so that they have gradients:
+how near does it have to begin? Here its weights are those of the PyTorch module that `curta build
+--emit hf` writes, at a finite temperature, so that they have gradients:
 
     scores     query . key, scaled so that one step of score (exp(-1024) as it is compiled) is
                exp(-sharpness)
@@ -18,7 +18,7 @@ Programs with means are refused: 1.5 * 2^52, which rounds their sums, leaves no 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -31,6 +31,9 @@ from curta.compiler.resolve import resolve
 from curta.compiler.weights import HARDNESS_BITS
 from curta.engine.evaluate import GraphSession
 from curta.errors import GraphError
+from curta.export.folders import PARTS, WHOLE, configuration, renamed
+from curta.export.huggingface.configuration_curta import CurtaConfig
+from curta.export.huggingface.modeling_curta import CurtaForCausalLM
 
 STEP = 2.0**HARDNESS_BITS
 """What one step of score is worth as it is compiled."""
@@ -91,80 +94,46 @@ class Outcome(NamedTuple):
     """In training, the mean of each tenth."""
 
 
-class DenseWeights(nn.Module):
-    """A compiled model as an ordinary transformer whose weights can be trained."""
+class DenseWeights:
+    """A compiled model as a PyTorch module whose `matrices`, by their compiled names, are trained.
+
+    What the module has in place of matrices without weights stays zero.
+    """
 
     def __init__(self, model: Model, sharpness: float) -> None:
-        super().__init__()
-        given = {name: torch.tensor(value) for name, value in model.weights.items()}
-        matrices = {name: value for name, value in given.items() if name.endswith(".weight")}
-        if any((abs(value) >= ROUNDING).any() for value in matrices.values()):
+        compiled = {n: torch.tensor(w) for n, w in model.weights.items() if n.endswith(".weight")}
+        if any((abs(value) >= ROUNDING).any() for value in compiled.values()):
             raise GraphError(
                 "this program computes means, which are rounded by weights of 1.5 * 2^52: noise "
                 "that is relative to those leaves nothing; choose one without means"
             )
-        self.layers = len(model.plan["layers"])
-        self.matrices = nn.ParameterDict()
-        for name, value in matrices.items():
-            scale = {"query": sharpness / STEP, "unembedding": sharpness}.get(group_of(name), 1.0)
-            self.matrices[key_of(name)] = nn.Parameter(value.to(torch.float64) * scale)
-        self.widths = [int(given[f"layers.{n}.attention.head_width"]) for n in range(self.layers)]
-        self.features = {
-            name: given[f"position.{name}"] for name in ("divisor", "modulus", "power", "offset")
+        tensors, sizes = renamed(model)
+        config = CurtaConfig(**configuration(model, sizes) | {"promises": []})
+        self.module = CurtaForCausalLM(config).double().requires_grad_(False)
+        self.module.load_state_dict({name: torch.tensor(each) for name, each in tensors.items()})
+        names = WHOLE | {
+            f"layers.{n}.{part}.weight": f"model.layers.{n}.{name}.weight"
+            for n in range(len(model.plan["layers"]))
+            for part, name in PARTS.items()
         }
+        self.matrices = {
+            name: self.module.get_parameter(names[name])
+            for name, value in compiled.items()
+            if value.numel()
+        }
+        scales = {"query": sharpness / STEP, "unembedding": sharpness}
+        for name, value in self.matrices.items():
+            value.mul_(scales.get(group_of(name), 1.0)).requires_grad_()
 
-    def forward(self, tokens: Tensor) -> Tensor:
-        """The logits of what follows each of tokens [sequence, position]."""
-        x = self.matrices[key_of("embedding.weight")][tokens] + self.positions(tokens.shape[1])
-        later = torch.ones(tokens.shape[1], tokens.shape[1], dtype=torch.bool).triu(1)
-        for layer in range(self.layers):
-            x = x + self.attended(x, layer, later)
-            gate, expand, contract = (
-                self.of_layer(layer, "feed_forward", name)
-                for name in ("gate", "expand", "contract")
-            )
-            x = x + ((x @ gate.T).relu() * (x @ expand.T)) @ contract.T
-        logits: Tensor = x @ self.matrices[key_of("unembedding.weight")].T
+    def __call__(self, tokens: Tensor) -> Tensor:
+        """The logits of what follows each of tokens [sequence, position]; the best one is 0."""
+        logits: Tensor = self.module(tokens, use_cache=False).logits
         return logits
-
-    def positions(self, count: int) -> Tensor:
-        """The positional embedding, as the engine's transformer has it."""
-        divisor, modulus, power, offset = self.features.values()
-        digits = torch.arange(count)[:, None] // divisor
-        wrapped = torch.where(modulus > 0, digits % modulus.clamp(min=1), digits) - offset
-        features: Tensor = (wrapped**power).to(torch.float64)
-        embedded: Tensor = features @ self.matrices[key_of("position.weight")].T
-        return embedded
-
-    def attended(self, x: Tensor, layer: int, later: Tensor) -> Tensor:
-        """What the heads of a layer add."""
-        query, key, value, output = (
-            self.of_layer(layer, "attention", name) for name in ("query", "key", "value", "output")
-        )
-        if not len(query):
-            return torch.zeros_like(x)
-        heads = (*x.shape[:2], -1, self.widths[layer])
-        queries, keys, values = (
-            (x @ matrix.T).view(heads).transpose(1, 2) for matrix in (query, key, value)
-        )
-        scores = (queries @ keys.transpose(2, 3)).masked_fill(later, -torch.inf)
-        mixed = (scores.softmax(-1) @ values).transpose(1, 2).flatten(2)
-        added: Tensor = mixed @ output.T
-        return added
-
-    def of_layer(self, layer: int, part: str, name: str) -> Tensor:
-        matrix: Tensor = self.matrices[key_of(f"layers.{layer}.{part}.{name}.weight")]
-        return matrix
-
-
-def key_of(name: str) -> str:
-    """The name of a matrix where dots cannot be."""
-    return name.removesuffix(".weight").replace(".", "/")
 
 
 def group_of(name: str) -> str:
     """Which of GROUPS a matrix belongs to."""
-    return name.removesuffix(".weight").replace("/", ".").rpartition(".")[2]
+    return name.removesuffix(".weight").rpartition(".")[2]
 
 
 def spoken(model: Model, prompts: Sequence[Sequence[str]], most: int = 200) -> Sequences:
@@ -212,12 +181,12 @@ def way_back(
     )
 
 
+@torch.no_grad()
 def disturb(weights: DenseWeights, how: WayBack, generator: torch.Generator) -> None:
     """Add noise to every matrix, in proportion to its own weights."""
-    with torch.no_grad():
-        for value in weights.matrices.values():
-            noise = torch.randn(value.shape, generator=generator, dtype=value.dtype)
-            value += how.size * scale_of(value) * noise * (1 if how.everywhere else value != 0)
+    for value in weights.matrices.values():
+        noise = torch.randn(value.shape, generator=generator, dtype=value.dtype)
+        value += how.size * scale_of(value) * noise * (1 if how.everywhere else value != 0)
 
 
 def scale_of(value: Tensor) -> float:
@@ -230,16 +199,17 @@ def train(
     weights: DenseWeights, sequences: Sequences, how: WayBack, generator: torch.Generator
 ) -> tuple[float, ...]:
     """Adam on the tokens that the program says, each behind the right ones before it."""
-    matrices = [value for value in weights.matrices.values() if value.numel()]
+    matrices = list(weights.matrices.values())
     groups = [{"params": [one], "lr": how.learning_rate * scale_of(one)} for one in matrices]
     optimiser = torch.optim.Adam(groups)
     cooled = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, max(how.steps, 1))
     losses = []
     for _ in range(how.steps):
         rows = torch.randint(len(sequences.tokens), (how.batch,), generator=generator)
-        loss = loss_of(weights, Sequences(sequences.tokens[rows], sequences.targets[rows]))
+        logits = weights(sequences.tokens[rows]).flatten(0, 1)
+        loss = cross_entropy(logits, sequences.targets[rows].flatten(), ignore_index=UNKNOWN)
         optimiser.zero_grad()
-        loss.backward()  # type: ignore[no-untyped-call]
+        loss.backward()
         nn.utils.clip_grad_norm_(matrices, 1.0)
         optimiser.step()
         cooled.step()
@@ -247,11 +217,6 @@ def train(
     tenth = max(len(losses) // 10, 1)
     tenths = (losses[first : first + tenth] for first in range(0, len(losses), tenth))
     return tuple(sum(part) / len(part) for part in tenths)
-
-
-def loss_of(weights: DenseWeights, sequences: Sequences) -> Tensor:
-    logits = weights(sequences.tokens)
-    return cross_entropy(logits.flatten(0, 1), sequences.targets.flatten(), ignore_index=UNKNOWN)
 
 
 @torch.no_grad()
@@ -263,7 +228,7 @@ def right_of(weights: DenseWeights, sequences: Sequences) -> float:
 
 
 def measured(
-    weights: DenseWeights, goal: dict[str, Tensor], tested: Sequences, longer: Sequences
+    weights: DenseWeights, goal: Mapping[str, Tensor], tested: Sequences, longer: Sequences
 ) -> tuple[float, float, dict[str, float]]:
     """What it says rightly of both, and its distance from the compiled weights by group."""
     far = dict.fromkeys((*GROUPS, "all"), 0.0)
@@ -278,7 +243,9 @@ def measured(
     return right_of(weights, tested), right_of(weights, longer), distance
 
 
-def along(moved: dict[str, Tensor], wanted: dict[str, Tensor], goal: dict[str, Tensor]) -> float:
+def along(
+    moved: Mapping[str, Tensor], wanted: Mapping[str, Tensor], goal: Mapping[str, Tensor]
+) -> float:
     """(moved . wanted) / |wanted|^2, every matrix by its own scale."""
     product = sum(float((moved[n] * wanted[n]).sum()) / scale_of(goal[n]) ** 2 for n in moved)
     length = sum(float(wanted[n].square().sum()) / scale_of(goal[n]) ** 2 for n in moved)
