@@ -18,7 +18,6 @@ from curta.engine.hull import Backend
 from curta.engine.hull.reference import hard_maximum
 from curta.engine.hull_level import HullLevel, KeyBlocks, LayerMaps, attended, layer_matrices
 from curta.engine.model_cache import compile_cached
-from curta.engine.replay import replay
 from curta.errors import HullError, RegionError
 from curta.gallery import PROGRAMS
 from tests.support.slow import draws
@@ -183,7 +182,7 @@ def test_a_broken_promise_comes_after_what_was_said_before_it(level: Level) -> N
     graph.score("low", count)
     graph.score("high", 1)
     engine = load(compile(graph, max_tokens=64), level)
-    blocks = replay(engine, np.array([0, 1, 0, 1, 0, 1, 0], dtype=np.int32))
+    blocks = engine.replay(np.array([0, 1, 0, 1, 0, 1, 0], dtype=np.int32))
     assert len(next(blocks)) == 5
     with pytest.raises(RegionError, match="position 5: count is 3, promised"):
         next(blocks)
