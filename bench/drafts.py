@@ -14,7 +14,6 @@ from collections.abc import Callable
 import numpy as np
 
 from curta.engine.plain import use_threads
-from curta.engine.replay import replay
 from curta.engine.speculative import Speculative
 from curta.machine.weights import load_machine
 from replay import softmax_runs
@@ -59,7 +58,7 @@ def rate(tokens: int, work: Callable[[], None]) -> float:
 
 
 def all_of(engine: Speculative, ids: np.ndarray) -> None:
-    for _ in replay(engine.softmax, ids):
+    for _ in engine.softmax.replay(ids):
         pass
 
 
@@ -80,7 +79,7 @@ def one_by_one(engine: Speculative, ids: np.ndarray) -> float:
 
 def given(engine: Speculative, ids: np.ndarray) -> int:
     """How many tokens there are up to the last that the program did not say itself."""
-    said = np.concatenate(list(replay(engine.drafts, ids)))
+    said = np.concatenate(list(engine.drafts.replay(ids)))
     return int(np.flatnonzero(said[:-1] != ids[1:])[-1]) + 2
 
 

@@ -28,7 +28,6 @@ import numpy as np
 from curta.engine.base import Engine
 from curta.engine.hull import Backend
 from curta.engine.hull_level import HullLevel
-from curta.engine.replay import replay
 from curta.machine.machine import Machine
 from curta.machine.weights import load_machine
 from report import print_machine, print_table, spread
@@ -159,7 +158,7 @@ def blocks(engine: Engine, ids: np.ndarray, backend: Backend) -> Iterator[np.nda
     if isinstance(engine, HullLevel):
         yield from HullLevel(engine.model, backend).replay(ids, np.ones(len(ids), dtype=np.bool_))
     else:
-        yield from replay(engine, ids)
+        yield from engine.replay(ids)
 
 
 def resident(name: str) -> int:

@@ -11,7 +11,6 @@ from curta.compiler import Graph, Model, Node, compile
 from curta.compiler.derived import count_reached
 from curta.compiler.numbers import ceil_log2
 from curta.engine import load
-from curta.engine.replay import replay
 from curta.errors import CertificateError
 from tests.support.agreement import agreed, carrying, said_by
 
@@ -156,7 +155,7 @@ def test_the_most_recent_of_many_with_the_longest_memory() -> None:
     expected = said_by("evaluate", model, prompt)
     assert expected[-2:] == [3, 0]
     assert expected == said_by("native", model, prompt)
-    assert expected == np.concatenate([*replay(load(model, "plain"), prompt)]).tolist()
+    assert expected == np.concatenate([*load(model, "plain").replay(prompt)]).tolist()
 
 
 # -- keys that are positions -------------------------------------------------------------------

@@ -16,11 +16,8 @@ from curta.compiler import Graph, compile
 from curta.engine import Level, load
 from curta.engine.hull import Backend
 from curta.engine.hull.reference import hard_maximum
-from curta.engine.hull_filed import FiledKeys
-from curta.engine.hull_level import HullLevel
-from curta.engine.hull_maps import NativeMaps, NumpyMaps, layer_matrices
+from curta.engine.hull_level import HullLevel, KeyBlocks, LayerMaps, attended, layer_matrices
 from curta.engine.model_cache import compile_cached
-from curta.engine.replay import replay
 from curta.errors import HullError, RegionError
 from curta.gallery import PROGRAMS
 from tests.support.slow import draws
@@ -59,7 +56,7 @@ def test_filed_keys_find_the_arg_max(
     queries = hardness * np.column_stack([asked, np.ones(len(asked))])
     values = np.arange(len(keys), dtype=float)[:, None]
 
-    head = FiledKeys(2, 1, backend)
+    head = KeyBlocks(2, 1, [[0]], backend)
     half = len(keys) // 2
     found = np.concatenate(
         [head.steps(queries[b], keys[b], values[b]) for b in (slice(half), slice(half, None))]
@@ -77,7 +74,7 @@ def test_a_key_that_is_asked_for_may_lose(backend: Backend, more: float) -> None
     """Half a step away, another key has more than the quarter that the distance costs."""
     keys = np.array([[2.0, 0.0, -1.0], [3.0, 0.0, -2.25 + more], [8.0, 0.0, -16.0]])
     queries = np.array([[1.0, 0.0, 1.0]] * 3)
-    found = FiledKeys(2, 1, backend).steps(queries, keys, np.array([[10.0], [20.0], [30.0]]))
+    found = KeyBlocks(2, 1, [[0]], backend).steps(queries, keys, np.array([[10.0], [20.0], [30.0]]))
     assert found[:, 0].tolist() == ([10.0] * 3 if more < 0.25 else [10.0, 20.0, 20.0])
 
 
@@ -90,12 +87,12 @@ def test_many_keys_and_a_query_without_hardness(backend: Backend) -> None:
     keys = np.column_stack([2 * digits, last])
     queries = 64 * np.column_stack([asked, np.ones(3_000)])
     values = rng.integers(0, 9, (3_000, 2)).astype(float)
-    found = FiledKeys(3, 2, backend).steps(queries, keys, values)
+    found = KeyBlocks(3, 2, [[0, 1]], backend).steps(queries, keys, values)
     scores = np.where(np.tri(3_000, dtype=bool), queries @ keys.T, -np.inf)
     latest = len(keys) - 1 - scores[:, ::-1].argmax(axis=1)
     np.testing.assert_array_equal(found, values[latest])
 
-    head = FiledKeys(3, 2, backend)
+    head = KeyBlocks(3, 2, [[0, 1]], backend)
     queries[7, 3] = 0.0
     with pytest.raises(HullError, match="last component that is not positive"):
         head.steps(queries, keys, values)
@@ -140,14 +137,12 @@ def test_heads_with_the_same_keys_share_a_hull(
     assert (len(blocks.memories[2]), len(engine.model.plan["layers"][2]["heads"])) == (1, 3)
     x = np.random.default_rng(seed).integers(-9, 9, (engine.model.plan["width"], len(sizes)))
     x = x * np.array(sizes)
-    padded = np.zeros((len(x), blocks.maps.columns(len(sizes))))
-    padded[:, : len(sizes)] = x
-    found = blocks.attend(2, blocks.maps.layers[2], padded, len(sizes))
-    expected = layer_matrices(engine.model, 2)["output"] @ attended(engine, 2, x)
-    np.testing.assert_array_equal(found[:, : len(sizes)], expected)
+    found = attended(blocks.memories[2], engine.maps[2], x)
+    expected = layer_matrices(engine.model, 2)["output"] @ by_definition(engine, 2, x)
+    np.testing.assert_array_equal(found, expected)
 
 
-def attended(engine: HullLevel, number: int, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
+def by_definition(engine: HullLevel, number: int, x: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """What 2D heads find, head by head, by comparing all scores as exact numbers."""
     plan, matrices = engine.model.plan["layers"][number], layer_matrices(engine.model, number)
     queries, keys, values = (matrices[part] @ x for part in ("query", "key", "value"))
@@ -167,17 +162,15 @@ def attended(engine: HullLevel, number: int, x: npt.NDArray[Any]) -> npt.NDArray
 def test_the_maps_are_the_matrices() -> None:
     model = compile_cached(PROGRAMS["subleq"].build(), PROGRAMS["subleq"].max_tokens)
     x = np.random.default_rng(2).integers(-50, 50, (model.plan["width"], 64)).astype(float)
-    for maps in (NativeMaps(model), NumpyMaps(model)):
-        for number, layer in enumerate(maps.layers):
-            matrices = layer_matrices(model, number)
-            asked = [matrices[part] @ x for part in ("query", "key", "value")]
-            np.testing.assert_array_equal(layer.ask(x), np.concatenate(asked))
-            changed = x.copy()
-            layer.add_gates(changed)
-            hidden = np.maximum(matrices["gate"] @ x, 0) * (matrices["expand"] @ x)
-            np.testing.assert_array_equal(changed, x + matrices["contract"] @ hidden)
-        logits = np.asarray(model.weights["unembedding.weight"]) @ x
-        assert maps.arg_max(x).tolist() == logits.argmax(axis=0).tolist()
+    for number in range(len(model.plan["layers"])):
+        matrices = layer_matrices(model, number)
+        maps = LayerMaps(matrices)
+        asked = [matrices[part] @ x for part in ("query", "key", "value")]
+        np.testing.assert_array_equal(maps.asking @ x, np.concatenate(asked))
+        changed = x.copy()
+        maps.add_gates(changed)
+        hidden = np.maximum(matrices["gate"] @ x, 0) * (matrices["expand"] @ x)
+        np.testing.assert_array_equal(changed, x + matrices["contract"] @ hidden)
 
 
 @pytest.mark.parametrize("level", ["plain", "hull"])
@@ -189,7 +182,7 @@ def test_a_broken_promise_comes_after_what_was_said_before_it(level: Level) -> N
     graph.score("low", count)
     graph.score("high", 1)
     engine = load(compile(graph, max_tokens=64), level)
-    blocks = replay(engine, np.array([0, 1, 0, 1, 0, 1, 0], dtype=np.int32))
+    blocks = engine.replay(np.array([0, 1, 0, 1, 0, 1, 0], dtype=np.int32))
     assert len(next(blocks)) == 5
     with pytest.raises(RegionError, match="position 5: count is 3, promised"):
         next(blocks)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from typing import ClassVar
@@ -24,6 +24,8 @@ from curta.errors import ProgramError, RegionError, TokenError
 Ids = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 Residuals = npt.NDArray[np.float64]
+OnProgress = Callable[[float], object]
+"""Told which share of the work is done."""
 NOT_ASKED = -1
 """Stands for what is said where nobody asks: in sequences that are known already."""
 
@@ -124,9 +126,9 @@ class Engine(ABC):
     def session(self) -> Session:
         """A new, empty sequence."""
 
-    def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        """A new sequence is read that is known: see engine.replay."""
-        return self.session().read(ids, asked)
+    def reader(self) -> Session:
+        """A new sequence that is only read."""
+        return self.session()
 
     @property
     def max_tokens(self) -> int:
@@ -162,6 +164,25 @@ class Engine(ABC):
         end = self._end(len(ids), max_new_tokens)
         overrun = max_new_tokens is None or end > self.max_tokens
         return self._chunks(ids, min(end, self.max_tokens), overrun)
+
+    def replay(
+        self, ids: Ids, asked: Mask | None = None, on_progress: OnProgress | None = None
+    ) -> Generator[Ids, None, None]:
+        """Read a sequence that is known: what is said after every position, as many at a time as
+        the level reads at once; NOT_ASKED after those that are not `asked`.
+
+        A position that breaks a promise is an error, after what was said before it.
+        """
+        ids, done = self.check_ids(ids), 0
+        if len(ids) > self.max_tokens:
+            raise self.too_long()
+        for said in self.reader().read(
+            ids, np.ones(len(ids), np.bool_) if asked is None else asked
+        ):
+            done += len(said)
+            if on_progress is not None:
+                on_progress(done / len(ids))
+            yield said
 
     def encode(self, tokens: Iterable[str]) -> list[int]:
         """Token names as ids."""

@@ -4,17 +4,18 @@ Everything is computed from the model's weights: queries, keys and values are pr
 residual stream with the matrices, and every head answers with the arg-max of query . key over all
 earlier positions, the latest of equals.
 
-| heads               | the arg-max                                            |
-|---------------------|--------------------------------------------------------|
-| one digit (2D)      | `HullCache`                                            |
-| several digits      | `FiledKeys`: one key for all that share their digits   |
-| means               | a running sum and a count                              |
+| heads               | the arg-max                                                   |
+|---------------------|---------------------------------------------------------------|
+| one digit (2D)      | a hull                                                        |
+| several digits      | one entry for all keys that share their digits (hull/filed.c) |
+| means               | a running sum and a count                                     |
 
-2D heads whose keys are made by equal weights share one hull, with one column for all values that
+Heads whose keys are made by equal weights share one memory, with one column for all values that
 are made by equal weights: look-ups by position keep all their keys, and models have dozens of them.
 
 A sequence that is known is read in blocks; one that is continued, in blocks of one. The residual
-stream of a block is an array [slot, position], and maps go through it row by row (`hull_maps`).
+stream of a block is an array [slot, position]. Almost all weights are zero: matrices are kept
+without their zeros.
 """
 
 from __future__ import annotations
@@ -26,33 +27,68 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
+from scipy.sparse import csr_array
 
 from curta.compiler.model import Model
 from curta.engine.base import Ids
 from curta.engine.blocks import BlockEngine, BlockSession
-from curta.engine.hull import Backend, HullCache
-from curta.engine.hull_filed import FiledKeys
-from curta.engine.hull_maps import LayerMaps, NumpyMaps, layer_matrices, new_maps
+from curta.engine.hull import Backend
+from curta.engine.hull.native import new_implementation
+from curta.engine.hull.scan import Make
+from curta.errors import HullError
 
 Matrix = npt.NDArray[np.float64]
+LOGIT_COLUMNS = 64
+"""Positions whose logits are computed at once."""
 
 
 class HullLevel(BlockEngine):
     """The weights without their zeros, attention in caches."""
 
     level: ClassVar[str] = "hull"
-    block = 1024  # a multiple of the tiles that the C code works on
+    block = 1024
 
     def __init__(self, model: Model, backend: Backend = "auto") -> None:
         super().__init__(model)
         self.backend = backend
 
     @cached_property
-    def maps(self) -> NumpyMaps:
-        return new_maps(self.model, self.backend)
+    def maps(self) -> list[LayerMaps]:
+        layers = range(len(self.model.plan["layers"]))
+        return [LayerMaps(layer_matrices(self.model, number)) for number in layers]
+
+    @cached_property
+    def unembedding(self) -> csr_array:
+        return csr_array(self.model.weights["unembedding.weight"].astype(np.float64))
 
     def session(self) -> HullSession:
         return HullSession(self)
+
+
+def layer_matrices(model: Model, number: int) -> dict[str, Matrix]:
+    names = [f"attention.{part}" for part in ("query", "key", "value", "output")]
+    names += [f"feed_forward.{part}" for part in ("gate", "expand", "contract")]
+    return {
+        name.partition(".")[2]: model.weights[f"layers.{number}.{name}.weight"].astype(np.float64)
+        for name in names
+    }
+
+
+class LayerMaps:
+    """What a layer does besides attending."""
+
+    def __init__(self, matrices: dict[str, Matrix]) -> None:
+        self.asking, self.output, self.units, self.contract = (
+            csr_array(np.concatenate([matrices[part] for part in parts]))
+            for parts in (("query", "key", "value"), ("output",), ("gate", "expand"), ("contract",))
+        )
+
+    def add_gates(self, x: Matrix) -> None:
+        """x += contract @ (relu(gate @ x) * (expand @ x)), in place."""
+        gate, expand = np.split(self.units @ x, 2)
+        np.maximum(gate, 0.0, out=gate)
+        gate *= expand
+        x += self.contract @ gate
 
 
 class HullSession(BlockSession):
@@ -62,31 +98,29 @@ class HullSession(BlockSession):
 
     def __init__(self, engine: HullLevel) -> None:
         super().__init__(engine)
-        self.maps = engine.maps
         self.memories = [
-            new_memories(engine.model, number, engine.backend)
-            for number in range(len(self.maps.layers))
+            new_memories(engine.model, number, engine.backend) for number in range(len(engine.maps))
         ]
         self.stream: Matrix
 
     def half_layers(self, ids: Ids) -> Iterator[Matrix]:
         """Views of [slot, position], the same array again and again."""
-        count = len(ids)
-        x = np.zeros((self.engine.model.plan["width"], self.maps.columns(count)))
-        x[:, :count] = self.embed(ids).T
-        self.stream = x[:, :count]
-        yield self.stream.T
-        for number, maps in enumerate(self.maps.layers):
-            if self.memories[number]:
-                x += self.attend(number, maps, x, count)
-            yield self.stream.T
+        self.stream = x = np.ascontiguousarray(self.embed(ids).T)
+        yield x.T
+        for memories, maps in zip(self.memories, self.engine.maps, strict=True):
+            if memories:
+                x += attended(memories, maps, x)
+            yield x.T
             maps.add_gates(x)
-            yield self.stream.T
+            yield x.T
 
     def choose(self, places: npt.NDArray[np.int64]) -> Ids:
-        ends = np.zeros((len(self.stream), self.maps.columns(len(places))))
-        ends[:, : len(places)] = self.stream[:, places]
-        return self.maps.arg_max(ends)[: len(places)]
+        """The tokens with the highest logits, the first of equals."""
+        said = [
+            (self.engine.unembedding @ self.stream[:, some]).argmax(axis=0)
+            for some in np.split(places, range(LOGIT_COLUMNS, len(places), LOGIT_COLUMNS))
+        ]
+        return np.concatenate(said).astype(np.int32)
 
     def embed(self, tokens: Ids) -> Matrix:
         model = self.engine.model
@@ -94,29 +128,60 @@ class HullSession(BlockSession):
         embedded = model.weights["embedding.weight"][tokens] + model.positional(positions)
         return np.asarray(embedded, np.float64)
 
-    def attend(self, number: int, maps: LayerMaps, x: Matrix, count: int) -> Matrix:
-        """All heads of a layer, side by side."""
-        asked = maps.ask(x)
-        found = np.zeros((len(asked) // 3, asked.shape[1]))
-        for memory in self.memories[number]:
-            found[memory.found, :count] = memory.blocks.steps(
-                rows(asked, memory.queries, count),
-                rows(asked, memory.keys, count),
-                rows(asked, memory.values, count),
-            ).T
-        return maps.output(found)
+
+def attended(memories: list[Memory], maps: LayerMaps, x: Matrix) -> Matrix:
+    """All heads of a layer, side by side."""
+    asked = maps.asking @ x
+    found = np.zeros((len(asked) // 3, x.shape[1]))
+    for memory in memories:
+        steps = (
+            np.ascontiguousarray(asked[rows].T)
+            for rows in (memory.queries, memory.keys, memory.values)
+        )
+        found[memory.found] = memory.blocks.steps(*steps).T
+    mixed: Matrix = maps.output @ found
+    return mixed
 
 
-def rows(block: Matrix, used: list[int], count: int) -> Matrix:
-    """Some rows of [row, position], as an array [position, row]."""
-    return np.ascontiguousarray(block[used, :count].T)
-
-
-class HeadBlocks(Protocol):
+class Blocks(Protocol):
     """What heads with the same keys remember of the sequence, asked for a block of positions."""
 
     def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
         """File every position's values under its key; what the heads' queries find."""
+
+
+class MeanBlocks:
+    """Equal scores everywhere: the mean of all values, of which some `columns` are read."""
+
+    def __init__(self, width: int, columns: list[int]) -> None:
+        self.total = np.zeros(width)
+        self.count = 0
+        self.columns = columns
+
+    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
+        totals = np.cumsum(np.concatenate([self.total[None], values]), axis=0)[1:]
+        counts = np.arange(self.count + 1, self.count + 1 + len(values))
+        self.total, self.count = totals[-1], int(counts[-1])
+        means: Matrix = totals / counts[:, None]
+        return means[:, self.columns]
+
+
+class KeyBlocks:
+    """A cache, plane or of keys that are filed by digits. Head i reads the values `columns[i]`."""
+
+    def __init__(self, digits: int, width: int, columns: list[list[int]], backend: Backend) -> None:
+        self.cache = new_implementation(backend, Make(digits + 1, width, filed=digits > 1))
+        self.digits, self.columns = digits, columns
+
+    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
+        last = queries[:, self.digits :: self.digits + 1]
+        if self.digits > 1 and not (last > 0.0).all():
+            raise HullError(
+                f"a query has {last[~(last > 0.0)][0]}, a last component that is not positive; the "
+                "compiler makes no such heads"
+            )
+        arrays = {"keys": keys, "values": values, "queries": queries}
+        return self.cache.steps(arrays, self.columns).values
 
 
 class Memory(NamedTuple):
@@ -128,18 +193,23 @@ class Memory(NamedTuple):
     keys: list[int]
     values: list[int]
     found: list[int]
-    blocks: HeadBlocks
+    blocks: Blocks
 
 
 def new_memories(model: Model, number: int, backend: Backend) -> list[Memory]:
-    """The memories of a layer: 2D heads share one if the weights that make their keys are equal."""
+    """The memories of a layer: heads share one if the weights that make their keys are equal."""
     plan, matrices = model.plan["layers"][number], layer_matrices(model, number)
-    sharing: dict[bytes | int, list[int]] = {}
+    sharing: dict[bytes, list[int]] = {}
     for place, head in enumerate(plan["heads"]):
         first = place * plan["head_width"]
-        weights = matrices["key"][first : first + own_width(head)].tobytes()
-        sharing.setdefault(weights if is_plane(head) else place, []).append(place)
+        weights = matrices["key"][first : first + own_width(head)]
+        sharing.setdefault(weights.tobytes(), []).append(place)
     return [new_memory(plan, places, matrices["value"], backend) for places in sharing.values()]
+
+
+def own_width(head: dict[str, Any]) -> int:
+    """The components of query and key that a head uses; the rest are zeros. Means use none."""
+    return 0 if head["kind"] == "mean" else len(head["key"]) + 1
 
 
 def new_memory(
@@ -147,61 +217,18 @@ def new_memory(
 ) -> Memory:
     """What several heads file is filed once: values that are made by equal weights are equal."""
     heads = [(plan["heads"][place], place * plan["head_width"]) for place in places]
-    asked = [first + i for head, first in heads for i in range(own_width(head))]
+    width = own_width(heads[0][0])
+    asked = [first + i for _, first in heads for i in range(width)]
     found = [[first + i for i in range(len(head["values"]))] for head, first in heads]
     flat = list(chain.from_iterable(found))
-    head = heads[0][0]
-    keys = [len(weights) + row for row in asked[: own_width(head)]]
-    if not is_plane(head):
-        filed = [2 * len(weights) + row for row in flat]
-        return Memory(asked, keys, filed, flat, new_blocks(head, backend))
     row_of = {weights[row].tobytes(): row for row in flat}
     column_of = {content: column for column, content in enumerate(row_of)}
     columns = [[column_of[weights[row].tobytes()] for row in read] for read in found]
+    keys = [len(weights) + row for row in asked[:width]]
     filed = [2 * len(weights) + row for row in row_of.values()]
-    return Memory(asked, keys, filed, flat, PlaneBlocks(len(row_of), columns, backend))
-
-
-def own_width(head: dict[str, Any]) -> int:
-    """The components of query and key that a head uses; the rest are zeros."""
-    return 2 if head["kind"] == "mean" else len(head["key"]) + 1
-
-
-def is_plane(head: dict[str, Any]) -> bool:
-    """Has it keys, of one digit?"""
-    return head["kind"] != "mean" and len(head["key"]) == 1
-
-
-def new_blocks(head: dict[str, Any], backend: Backend) -> HeadBlocks:
-    if head["kind"] == "mean":
-        return MeanBlocks(len(head["values"]))
-    return FiledKeys(len(head["key"]), len(head["values"]), backend)
-
-
-class MeanBlocks:
-    """Equal scores everywhere: the mean of all values."""
-
-    def __init__(self, width: int) -> None:
-        self.total = np.zeros(width)
-        self.count = 0
-
-    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
-        totals = np.cumsum(np.concatenate([self.total[None], values]), axis=0)[1:]
-        counts = np.arange(self.count + 1, self.count + 1 + len(values))
-        self.total, self.count = totals[-1], int(counts[-1])
-        means: Matrix = totals / counts[:, None]
-        return means
-
-
-class PlaneBlocks:
-    """2D heads: the hull of their keys. Head i reads the values `columns[i]`."""
-
-    def __init__(self, width: int, columns: list[list[int]], backend: Backend) -> None:
-        self.hull = HullCache(width, ties="latest", backend=backend)
-        self.columns = columns
-
-    def steps(self, queries: Matrix, keys: Matrix, values: Matrix) -> Matrix:
-        if len(keys) == len(self.columns) == 1:  # one step of one head has a quicker way
-            step = (part[0].tolist() for part in (keys, values, queries))
-            return np.array(self.hull.insert_and_query(*step))[None, self.columns[0]]
-        return self.hull.insert_and_query_heads(keys, values, queries, self.columns)
+    blocks: Blocks = (
+        KeyBlocks(width - 1, len(row_of), columns, backend)
+        if width
+        else MeanBlocks(len(row_of), list(chain.from_iterable(columns)))
+    )
+    return Memory(asked, keys, filed, flat, blocks)

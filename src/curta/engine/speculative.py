@@ -7,13 +7,12 @@ said another token, the sequence stops with an error that names both.
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import ClassVar
 
 import numpy as np
 
 from curta.compiler.model import Model
-from curta.engine.base import Engine, Ids, Mask, Session
+from curta.engine.base import Engine, Ids, Session
 from curta.engine.native_level import Native
 from curta.engine.plain import Plain
 from curta.errors import ProgramError, VerifyError
@@ -37,8 +36,8 @@ class Speculative(Engine):
     def session(self) -> SpeculativeSession:
         return SpeculativeSession(self)
 
-    def replay(self, ids: Ids, asked: Mask) -> Generator[Ids, None, None]:
-        return self.softmax.replay(ids, asked)
+    def reader(self) -> Session:
+        return self.softmax.session()
 
 
 class SpeculativeSession(Session):

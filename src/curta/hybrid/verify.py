@@ -25,7 +25,6 @@ import torch
 from curta.delegate.interception.generator import ignore
 from curta.delegate.interception.loop import ends
 from curta.engine.base import Engine, Ids
-from curta.engine.replay import replay
 from curta.errors import UserError, VerifyError
 from curta.hybrid.hearing import Hearing, Recorded
 from curta.hybrid.modules import Module
@@ -250,7 +249,7 @@ def compare_all(module: Module, engine: Engine, opening: Ids, said: Ids, tell: P
     """A context in which nobody but the weights speaks behind the opening."""
     ids, at = np.concatenate([opening, said]), 1
     asked = np.arange(1, len(ids)) >= len(opening)
-    for block in replay(engine, ids[:-1], asked, tell):
+    for block in engine.replay(ids[:-1], asked, tell):
         given = ids[at : at + len(block)]
         wrong = np.flatnonzero((block != given) & asked[at - 1 : at - 1 + len(block)])
         if len(wrong):

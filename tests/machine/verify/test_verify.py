@@ -18,7 +18,6 @@ from curta.app.command_line import main
 from curta.engine import Engine, Level, load
 from curta.engine.base import NOT_ASKED
 from curta.engine.model_cache import compile_cached
-from curta.engine.replay import replay
 from curta.errors import UserError, VerifyError
 from curta.gallery import PROGRAMS
 from curta.machine.extensions.byte_swap import BYTE_SWAP
@@ -148,12 +147,12 @@ def test_blocks_say_what_a_session_says(level: Level, name: str) -> None:
     prompt = engine.encode(program.encode(program.cases[0].input))
     ids = np.array([*prompt, *engine.run(prompt, 300)], dtype=np.int32)
     session = engine.session()
-    said = np.concatenate(list(replay(engine, ids)))
+    said = np.concatenate(list(engine.replay(ids)))
     expected = [session.feed(token) for token in ids.tolist()]
     assert said.tolist() == expected
 
     asked = np.arange(len(ids)) % 3 == 1
-    said = np.concatenate(list(replay(engine, ids, asked)))
+    said = np.concatenate(list(engine.replay(ids, asked)))
     assert said.tolist() == np.where(asked, expected, NOT_ASKED).tolist()
 
 

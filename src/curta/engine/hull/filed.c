@@ -1,5 +1,19 @@
-/* Keys of several digits, one entry for all that share their digits: hull_filed.py says what is computed
- * here, and why it is the arg-max. An entry is a record, with the key in a table beside it.
+/* Keys of several digits, one entry for all that share their digits.
+ *
+ * A head of n digits has keys (2k, p) and queries (hq, h): n digits k and q, the hardness h > 0, and a
+ * last component p that is the model's own, about recency - |k|^2. A score is h (2 q . k + p). Two facts
+ * about these numbers, whatever they stand for, save most of the scores:
+ *
+ * Of keys with the same digits the one with the largest p scores highest under every query, so each
+ * group of them is one entry, the latest of equals: a record, with the key in a table beside it.
+ *
+ * 2 q . k + p = |q|^2 - |q - k|^2 + (p + |k|^2). If all k are whole numbers, h is a power of two, and an
+ * entry's k is q, then the entry loses nothing to the distance and every other one at least 1. So it
+ * wins if its excess p + |k|^2 is less than 1 below the largest that any key ever had: compared with
+ * 1/2, which leaves more than rounding needs.
+ *
+ * Where the second one does not apply, all entries are compared. Queries that find no equal key tend to
+ * be asked again and again, so the last one's answer is kept up to date.
  */
 typedef struct {
     int digits;

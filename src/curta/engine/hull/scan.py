@@ -38,7 +38,7 @@ class Make(NamedTuple):
     k: int = 1
     scale: float = 0.0
     filed: bool = False
-    """Entries by digits, as hull_filed.py says."""
+    """Entries by digits, as filed.c says."""
 
 
 class ScannedCache:

@@ -79,7 +79,6 @@ def check_part(
     """Teacher forcing: a VerifyError names the first token that the level would not have said. How
     many the machine said, all of them compared.
     """
-    from curta.engine.replay import replay
 
     ids, prompt = np.concatenate([part.opening, part.said]), len(part.opening)
     if len(ids) > engine.max_tokens:
@@ -90,7 +89,7 @@ def check_part(
         )
     spoken = spoken_by_machine(ids, prompt)
     at = 1  # the place of the token that comes next
-    with closing(replay(engine, ids[:-1], spoken[1:], on_progress)) as blocks:
+    with closing(engine.replay(ids[:-1], spoken[1:], on_progress)) as blocks:
         for said in blocks:
             given = ids[at : at + len(said)]
             wrong = np.flatnonzero((said != given) & spoken[at : at + len(said)])
