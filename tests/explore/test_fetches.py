@@ -58,7 +58,9 @@ def test_slots_hold_what_softmax_makes_of_them(twice: tuple[Any, list[int], Seen
             exact[slot["first"] : slot["last"] + 1, slot["slot"]] = False
     assert exact.mean() > 0.999
     found = 0
-    for position in [0, first // 2, *range(first - 2, len(tokens)), first + 9]:
+    end = len(tokens) - 1
+    among_words_of_the_host = [at for start in range(first, first + 12) for at in (start, end)]
+    for position in [0, first // 2, *range(first - 2, end), *among_words_of_the_host]:
         values = page.evaluate(f"ask('streams', {{ position: {position} }}).then(Array.from)")
         shown = np.array(values, dtype=float).reshape(exact.shape)
         there = exact & ~np.isnan(shown)

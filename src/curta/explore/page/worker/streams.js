@@ -1,10 +1,14 @@
 "use strict";
 /* The residual stream of a token. It is nowhere but in a forward pass, so an engine says the run again
-   up to the token, and looks at one step. It stays where it is, for tokens behind that. */
+   up to the token, and looks at one step. It stays where it is, for tokens behind that; who goes back
+   goes on going back, so then it looks at some tokens before that, too. */
+
+const BACK = 32;
 
 class Streams {
     constructor(run) {
         this.run = run;
+        this.fetches = new Fetches(run);
         const [section] = WebAssembly.Module.customSections(run.module, "slots");
         this.known = section ? JSON.parse(new TextDecoder().decode(section)) : null;
     }
@@ -18,17 +22,33 @@ class Streams {
         this.size = width * periods.length;
         this.stream = this.engine.malloc(8 * this.size);
         this.position = 0; // how many tokens were taken
+        this.seen = new Map();
+        this.given = this.run.given;
     }
 
     /* What every slot holds in every period at a token, one period behind the other. */
     at(position) {
-        if (!this.engine || this.given !== this.run.given || position < this.position) this.begin();
-        this.given = this.run.given;
+        const isOther = this.given !== this.run.given;
+        if (isOther || !this.seen.has(position)) {
+            const isBack = !isOther && position < this.position;
+            if (isOther || isBack) this.begin();
+            this.go(isBack ? Math.max(0, position - BACK) : position);
+            while (this.position <= position) this.look();
+        }
+        return this.seen.get(position);
+    }
+
+    look() {
+        const position = this.position++;
+        this.engine.curta_look(this.state, this.token(position), this.stream);
+        const stream = new Float64Array(this.engine.memory.buffer, this.stream, this.size).slice();
+        this.seen.set(position, stream);
+        if (this.seen.size > 2 * BACK) this.seen.delete(this.seen.keys().next().value);
+    }
+
+    go(position) {
         this.take(Math.min(position, this.run.promptLength));
         while (this.position < position) this.generate(position);
-        this.engine.curta_look(this.state, this.token(position), this.stream);
-        this.position++;
-        return new Float64Array(this.engine.memory.buffer, this.stream, this.size).slice();
     }
 
     token(position) {
@@ -50,10 +70,11 @@ class Streams {
     /* Say tokens, up to a position or to where the host spoke; what it said is taken. */
     generate(end) {
         const { run } = this, token = this.token(this.position);
-        if (run.isStop[token]) {
-            let behind = this.position + 1;
-            while (behind < end && isMore(run.tokens[behind], run.known)) behind++;
-            this.take(Math.min(end, behind + 1));
+        const isStop = run.isStop[token];
+        if (isStop || this.fetches.givenBy(this.position)) {
+            let last = this.position + isStop;
+            while (last < end && isMore(run.tokens[last], run.known)) last++;
+            this.take(Math.min(end, last + 1));
             return;
         }
         const count = Math.min(CHUNK, end - this.position + 1);
