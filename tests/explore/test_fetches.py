@@ -1,4 +1,4 @@
-"""What the page says of heads beside what softmax does: the forward pass of docs/model-file.md."""
+"""What the page says of heads and slots beside what softmax does (docs/model-file.md)."""
 
 from __future__ import annotations
 
@@ -31,18 +31,53 @@ MODULE = r"""
 """
 
 
-@pytest.mark.slow
-def test_heads_are_where_softmax_has_them(opened: Callable[..., Any], folder: Path) -> None:
-    """Positions and margins of what sources, memory and the program are fetched from; and by how
-    much the arg-max is ahead of the runner-up.
-    """
+@pytest.fixture(scope="module")
+def twice(opened: Callable[..., Any], folder: Path) -> tuple[Any, list[int], Seen]:
+    """A page, the tokens of its run, and a forward pass over them."""
     (folder / "twice.wat").write_text(MODULE)
     asked = Asked((str(folder / "twice.wat"),), ("19999900",), invoke="twice")
     (folder / "twice.html").write_text(machine_page(ExploredProgram(asked).data(), engine_module()))
     page = opened(folder / "twice.html")
     tokens = page.evaluate("ask('tokens', { first: 0, count: page.figures.length })")
+    return page, tokens, Seen(machine_model(), np.array(tokens))
+
+
+@pytest.mark.slow
+def test_slots_hold_what_softmax_makes_of_them(twice: tuple[Any, list[int], Seen]) -> None:
+    """Every slot in every period, forward and back, to the bit; but for means, which are rounded,
+    and for heads that find no key.
+    """
+    page, tokens, seen = twice
     first = page.evaluate("page.figures.promptLength")
-    seen = Seen(machine_model(), np.array(tokens))
+    slots = {slot["slot"] for slot in page.evaluate("ask('slots')")["slots"]}
+    expected = np.array(seen.streams)
+    assert slots == set(range(1, expected.shape[2]))  # that of the constant has no name
+    exact = np.ones((len(expected), expected.shape[2]), dtype=bool)
+    for slot in seen.plan["slots"]:
+        if slot["members"][0]["kind"] == "Mean":
+            exact[slot["first"] : slot["last"] + 1, slot["slot"]] = False
+    assert exact.mean() > 0.999
+    found = 0
+    end = len(tokens) - 1
+    among_words_of_the_host = [at for start in range(first, first + 12) for at in (start, end)]
+    for position in [0, first // 2, *range(first - 2, end), *among_words_of_the_host]:
+        values = page.evaluate(f"ask('streams', {{ position: {position} }}).then(Array.from)")
+        shown = np.array(values, dtype=float).reshape(exact.shape)
+        there = exact & ~np.isnan(shown)
+        np.testing.assert_array_equal(shown[there], expected[:, position][there])
+        np.testing.assert_allclose(shown[~exact], expected[:, position][~exact], atol=1e-12)
+        found += int(there.sum())
+    assert found > 0.9 * (len(tokens) - first) * exact.size
+    assert not page.wrong
+
+
+@pytest.mark.slow
+def test_heads_are_where_softmax_has_them(twice: tuple[Any, list[int], Seen]) -> None:
+    """Positions and margins of what sources, memory and the program are fetched from; and by how
+    much the arg-max is ahead of the runner-up.
+    """
+    page, tokens, seen = twice
+    first = page.evaluate("page.figures.promptLength")
     heads: dict[str, dict[str, Any]] = {}
     for head in seen.heads():
         heads.setdefault(head["name"], head)  # of two with one name, that of this instruction

@@ -49,6 +49,9 @@ def test_axe_has_no_complaints(
         page.click("#tab-registers")
         page.click("#tab-playground")
         assert complaints(page) == []
+        page.click("#tab-slots")
+        page.wait_for_selector("#slots-table td.changed")
+        assert complaints(page) == []
     page.click("#theme")
     assert page.evaluate("document.documentElement.dataset.theme") != scheme
     assert not page.wrong

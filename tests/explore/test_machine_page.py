@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -204,6 +205,45 @@ def test_what_is_said_of_a_token(page: Any) -> None:
     page.click("#token table button.link >> nth=0")
     page.wait_for_function("page.view.inPrompt")
     page.wait_for_function("$('token').textContent.includes('part of the prompt')")
+
+
+def test_slots_hold_what_was_fetched(page: Any) -> None:
+    """Forward and back, and before anything was said."""
+    known = page.evaluate("ask('slots')")
+    (source,) = (one for one in known["slots"] if one["name"] == "source a" and one["first"] % 2)
+    place = known["width"] * source["last"] + source["slot"]
+    start, end = page.evaluate("[page.figures.promptLength, page.figures.length]")
+    compared = 0
+    for position in [*range(end - 40, end), *range(start + 80, start - 9, -1), *range(9, 12)]:
+        token = page.evaluate(f"ask('token', {{ position: {position} }})")
+        asked = f"ask('streams', {{ position: {position - 1} }})"
+        held = page.evaluate(f"{asked}.then(values => values[{place}])")
+        for one in token["fetched"]:
+            if one["head"] == "source a" and one["at"] is not None:
+                assert held == one["value"], position
+                compared += 1
+    assert compared > 30
+
+
+def test_slots_are_found_by_layer_and_by_name(page: Any) -> None:
+    page.click("#tab-slots")
+    go(page, page.evaluate("page.figures.promptLength") + 300)
+    page.wait_for_selector("#slots-table td.changed")
+    assert f"comes token {page.evaluate('count(page.position)')}." in page.inner_text("#slots")
+    page.fill("#slots-layer", "8")
+    assert page.inner_text("#slots-number").startswith("layer 7: ")
+    names = page.locator("#slots-table thead th").all_inner_texts()
+    assert names == ["slot", "what", "lives", "attn 7", "ff 7"]
+    page.fill("#slots-wanted", "source a")
+    rows = page.locator(
+        "#slots-table tbody tr", has=page.locator("th", has_text=re.compile("^source a$"))
+    )
+    assert rows.first.locator("td.dead").count() == 2
+    rows.first.locator("button").click()
+    assert rows.first.locator("td.dead").count() == 0
+    assert rows.first.locator("td.changed").count() == 1
+    page.fill("#slots-wanted", "")
+    page.click("#tab-token")
 
 
 def test_search_finds_values_and_addresses(page: Any, explored: ExploredProgram) -> None:

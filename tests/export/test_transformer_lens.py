@@ -1,18 +1,23 @@
-"""A folder for transformers, opened by TransformerLens in an environment of its own."""
+"""A folder for transformers, opened by TransformerLens: here, where it is installed, and in an
+environment of its own.
+"""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from curta.engine import load
 from curta.engine.model_cache import compile_cached
 from curta.export import write_huggingface
 from curta.gallery import PROGRAMS
 from tests.support.environments import beside_this_one, run
 
-pytestmark = pytest.mark.slow
+torch = pytest.importorskip("torch")
+
 NAMES = ("addition", "multiplication", "dyck1", "sort_records")
 PAGE = Path(__file__).parents[2] / "docs" / "exports.md"
 
@@ -79,6 +84,25 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+def test_a_small_program_is_opened_here(tmp_path: Path) -> None:
+    pytest.importorskip("transformer_lens", reason="TransformerLens is not installed")
+    from curta.export.transformer_lens import bridge
+
+    program = PROGRAMS["dyck1"]
+    compiled = compile_cached(program.build(), program.max_tokens)
+    write_huggingface(compiled, tmp_path)
+    engine = load(compiled, "plain")
+    prompt = engine.encode(program.encode("(()())"))
+    ids = [*prompt, *engine.generate_ids(prompt, 2)]
+    logits, cache = bridge(str(tmp_path)).run_with_cache(torch.tensor([ids]))
+    assert logits[0, len(prompt) - 1 : -1].argmax(-1).tolist() == ids[len(prompt) :]
+    streams = engine.residuals(ids)
+    for layer in range(len(compiled.plan["layers"])):
+        stream = cache[f"blocks.{layer}.hook_resid_post"][0].numpy()
+        np.testing.assert_array_equal(stream, streams[:, 2 * layer + 2])
+
+
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_logits_streams_and_patterns_are_those_of_the_folder(
     name: str, python: Path, folder: Path
@@ -90,10 +114,12 @@ def test_logits_streams_and_patterns_are_those_of_the_folder(
     assert run(python, code, folder).endswith("same\n")
 
 
+@pytest.mark.slow
 def test_interventions_reach_what_comes_after(python: Path, folder: Path) -> None:
     assert run(python, PATCHED, folder).endswith("patched\n")
 
 
+@pytest.mark.slow
 def test_the_page_says_what_happens(python: Path, folder: Path) -> None:
     """The code of the page prints what its comments say."""
     (code,) = re.findall(

@@ -37,6 +37,12 @@ def main() -> None:
             page.wait_for_selector("body[data-run=done]", timeout=300_000)
             page.wait_for_timeout(3000)
             page.screenshot(path=ROOT / "docs" / name)
+            if name == "explorer.png":
+                page.click("#tab-slots")
+                page.fill("#slots-layer", "20")
+                page.wait_for_selector("#slots-table td.changed")
+                page.fill("#slots-wanted", "source")
+                page.locator("#look-panel").screenshot(path=ROOT / "docs" / "explorer-slots.png")
         browser.close()
 
 

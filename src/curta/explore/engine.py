@@ -1,16 +1,19 @@
 """The machine's engine for a page: the C made of its weights, compiled to WebAssembly.
 
-The same C as at the native level, and so the same tokens. Compiling it takes a minute or more, so
-that of the machine without extensions comes with curta (`python -m curta.explore.engine` makes it
-anew), found under a digest of the C; others are made when they are needed, and kept.
+The same C as at the native level, and so the same tokens; beside it C that looks at the residual
+stream of one step, and in a section of its own what slots that has. Compiling it takes a minute or
+more, so that of the machine without extensions comes with curta (`python -m curta.explore.engine`
+makes it anew), found under a digest of what it is made of; others are made when they are needed,
+and kept.
 """
 
 from __future__ import annotations
 
+import json
 import lzma
 import subprocess
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -18,9 +21,11 @@ from curta.engine.model_cache import NATIVE
 from curta.engine.native_level import Native
 from curta.engine.toolchain import find_zig, zig_environment
 from curta.errors import CompilerNotFoundError, ToolchainError
+from curta.explore.slots import residual_stream
 from curta.machine.parts.operations import Extension
-from curta.machine.weights import load_machine, native_key
-from curta.store import Shelf, key_of
+from curta.machine.wasm.encode import custom_section
+from curta.machine.weights import load_machine, machine_model, native_key, with_facts
+from curta.store import Shelf, key_of, sources_digest
 
 PROGRAMS = Shelf("programs")
 """As of all that is compiled to WebAssembly."""
@@ -33,42 +38,60 @@ FLAGS = (
     *("-std=c11", "-O2", "-g0", "-fwrapv", "-ffp-contract=off", "-fno-sanitize=undefined"),
     "-fvisibility=hidden",
     *("-Wl,--strip-all", "-Wl,--export=malloc"),
-    *(f"-Wl,--export=curta_{name}" for name in FUNCTIONS),
 )
+SECTION = "slots"
+BESIDE = ("engine/native/look_to_c.py", "engine/native/streams_to_c.py", "explore/allocator.c")
+"""What C is made by, or is, that stands beside the machine's."""
 QUOTED_LINES = 12
 
 
 def engine_module(extensions: Sequence[Extension] = ()) -> bytes:
     """The engine as a WebAssembly module."""
-    source = source_for_page(machine_source(extensions))
-    key = key_of(b"", source.encode(), "\0".join(FLAGS).encode())
+    native = native_machine(extensions)
+    key = engine_key(native)
     packaged = Path(__file__).parent / f"{key}.xz"
     if packaged.is_file():
         return lzma.decompress(packaged.read_bytes())
     kept = PROGRAMS.read(key)
     if kept is None:
-        kept = compiled(source)
+        kept = made(native, extensions)
         PROGRAMS.keep(key, kept)
     return kept
 
 
-def machine_source(extensions: Sequence[Extension] = ()) -> str:
-    """The C of the machine, as the native level has it."""
+def native_machine(extensions: Sequence[Extension] = ()) -> bytes:
+    """The machine's C as the native level has it, behind facts that tell weights apart."""
     kept = NATIVE.read(native_key(extensions))
     if kept is not None:
-        return kept.decode().partition("\n")[2]
+        return kept
     engine = load_machine("native", extensions)
     assert isinstance(engine, Native)
-    return str(engine.library.source)
+    return with_facts(engine.model, engine.library.source)
 
 
-def source_for_page(source: str) -> str:
-    """The C behind an allocator that a page can do with."""
-    return (resources.files("curta.explore") / "allocator.c").read_text(encoding="utf-8") + source
+def engine_key(native: bytes) -> str | None:
+    """Changes whenever anything does that the module is made of."""
+    return key_of(sources_digest(*BESIDE), native, " ".join(FLAGS).encode())
 
 
-def compiled(source: str) -> bytes:
-    """The C as WebAssembly, by zig."""
+def made(native: bytes, extensions: Sequence[Extension] = ()) -> bytes:
+    """The module, which looks at streams if it can; only then it has slots."""
+    from curta.engine.native.look_to_c import look_to_c
+
+    source = native.decode().partition("\n")[2]
+    allocator = (resources.files("curta.explore") / "allocator.c").read_text(encoding="utf-8")
+    files = {"engine.c": allocator + source}
+    model = machine_model(extensions)
+    look = look_to_c(model, source)
+    if look is None:
+        return compiled(files, FUNCTIONS)
+    slots = json.dumps(residual_stream(model.plan)).encode()
+    module = compiled({**files, "look.c": look}, (*FUNCTIONS, "look"))
+    return module + custom_section(SECTION, slots)
+
+
+def compiled(files: Mapping[str, str], functions: Sequence[str]) -> bytes:
+    """Files of C as WebAssembly, by zig."""
     zig = find_zig()
     if zig is None:
         raise CompilerNotFoundError(
@@ -76,10 +99,13 @@ def compiled(source: str) -> bytes:
             "pip install ziglang"
         )
     with tempfile.TemporaryDirectory(prefix="curta-") as folder:
-        file, output = Path(folder) / "engine.c", Path(folder) / "engine.wasm"
-        file.write_text(source, encoding="utf-8")
+        output = Path(folder) / "engine.wasm"
+        for name, source in files.items():
+            (Path(folder) / name).write_text(source, encoding="utf-8")
+        exports = [f"-Wl,--export=curta_{name}" for name in functions]
         finished = subprocess.run(
-            [zig.executable, "cc", *FLAGS, str(file), "-o", str(output)],
+            [zig.executable, "cc", *FLAGS, *exports, *files, "-o", str(output)],
+            cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
@@ -96,10 +122,10 @@ def compiled(source: str) -> bytes:
 def main() -> int:
     """Make the file that comes with curta anew."""
     folder = Path(__file__).parent
-    source = source_for_page(machine_source())
-    key = key_of(b"", source.encode(), "\0".join(FLAGS).encode())
+    native = native_machine()
+    key = engine_key(native)
     if not (folder / f"{key}.xz").is_file():
-        module = PROGRAMS.read(key) or compiled(source)
+        module = PROGRAMS.read(key) or made(native)
         for old in folder.glob("*.xz"):
             old.unlink()
         (folder / f"{key}.xz").write_bytes(lzma.compress(module, preset=9))

@@ -118,7 +118,7 @@ def asked_of(options: Options) -> Asked:
             "program that was baked or built, or the folder of a run of curta learn"
         )
     for flag in requested.given(options, "max_tokens", "chapter_tokens"):
-        raise UserError(f"{flag}: a page has one chapter, of up to 33,554,432 tokens; leave it out")
+        raise UserError(f"{flag}: a page has one chapter, of up to 66,977,792 tokens; leave it out")
     extensions = requested.extensions_of(options.extension)
     return Asked(
         options.program,

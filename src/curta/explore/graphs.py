@@ -17,6 +17,7 @@ from curta.compiler import Model, compile
 from curta.engine import load
 from curta.engine.model_cache import compile_cached
 from curta.errors import LimitError, UserError
+from curta.explore.slots import residual_stream
 from curta.gallery import PROGRAMS
 from curta.gallery.own import own_graph
 
@@ -64,30 +65,12 @@ def explored(
         "vocabulary": model.vocabulary,
         "tokens": [int(token) for token in tokens],
         "given": len(prompt),
-        "width": plan["width"],
+        **residual_stream(plan),
         "heads": list(seen.heads()),
-        "periods": list(periods(len(plan["layers"]))),
         "streams": [[shown(row) for row in period] for period in seen.streams],
-        "slots": [
-            {
-                "slot": slot["slot"],
-                "name": slot["name"],
-                "first": slot["first"],
-                "last": slot["last"],
-                "owners": [member["kind"] for member in slot["members"]],
-            }
-            for slot in plan["slots"]
-        ],
         "units": [layer["units"] for layer in plan["layers"]],
         "scores": list(seen.best()),
     }
-
-
-def periods(layers: int) -> Iterator[str]:
-    """Behind what there is a residual stream."""
-    yield "embedding"
-    for layer in range(layers):
-        yield from (f"attention {layer}", f"feed-forward {layer}")
 
 
 class Seen:

@@ -9,8 +9,10 @@ import json
 from importlib import resources
 from typing import Any
 
-WORKER = ("worker/follow.js", "worker/run.js", "worker/fetches.js", "worker/answers.js")
-MACHINE = ("dom", "load", "app", "scrubber", "code", "state", "token", "controls")
+WORKER = ("follow", "run", "fetches", "streams", "answers", "worker")
+MACHINE = ("dom", "load", "app", "scrubber", "code", "state", "residual", "token", "controls")
+GRAPH = ("dom", "load", "residual", "graph")
+STREAM = ("dom", "load", "stream")
 STRICT = '"use strict";\n'
 
 
@@ -20,8 +22,9 @@ def part(name: str) -> str:
     return folder.joinpath(name).read_text(encoding="utf-8")
 
 
-def scripts(names: tuple[str, ...]) -> str:
-    return STRICT + "\n".join(part(name).removeprefix(STRICT) for name in names)
+def scripts(folder: str, names: tuple[str, ...]) -> str:
+    """Files of a folder, one behind the other."""
+    return STRICT + "\n".join(part(f"{folder}/{name}.js").removeprefix(STRICT) for name in names)
 
 
 def packed(content: bytes) -> str:
@@ -39,23 +42,23 @@ def machine_page(data: dict[str, Any], engine: bytes) -> str:
         data,
         "machine",
         part("machine.html"),
-        scripts(tuple(f"view/{name}.js" for name in MACHINE)) + "\nstart();\n",
+        scripts("view", MACHINE) + "\nstart();\n",
         [
             carried("engine", packed(engine)),
-            carried("worker", scripts((*WORKER, "worker/worker.js"))),
+            carried("worker", scripts("worker", WORKER)),
         ],
     )
 
 
 def graph_page(data: dict[str, Any]) -> str:
     """A run of a small model."""
-    script = scripts(("view/dom.js", "view/load.js", "view/graph.js")) + "\nstartGraph();\n"
+    script = scripts("view", GRAPH) + "\nstartGraph();\n"
     return page(data, "graph", part("graph.html"), script, [])
 
 
 def stream_page(data: dict[str, Any]) -> str:
     """What a language model wrote, and modules between."""
-    script = scripts(("view/dom.js", "view/load.js", "view/stream.js")) + "\nstartStream();\n"
+    script = scripts("view", STREAM) + "\nstartStream();\n"
     return page(data, "stream", part("stream.html"), script, [])
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from curta.compiler import Model, compile
 from curta.compiler.compile import OnPass
+from curta.compiler.model import model_digest
 from curta.engine import LEVELS, Engine, Level, load, model_cache
 from curta.engine.model_cache import NATIVE, cached_model
 from curta.engine.native_level import Library, Native
@@ -81,11 +82,12 @@ def load_weights(
 
 
 def with_facts(model: Model, source: str) -> bytes:
-    """The C source of a model, behind the few facts that a session asks for."""
+    """The C source of a model, behind the few facts that are asked for without the model."""
     facts = {
         "max_tokens": model.certificate.max_tokens,
         "stops": sorted(model.plan["stops"]),
         "identity": model.identity,
+        "digest": model_digest(model),
     }
     return f"//{json.dumps(facts)}\n{source}".encode()
 

@@ -47,14 +47,14 @@ def model_to_c(model: Model, *, residuals: bool = False, specialise: bool = True
     """
     with deep_recursion():
         routine = weights_to_routine(model, streams=residuals)
-        parts = [title(model), *sequence(model, routine)]
+        parts = [title(model), *sequence(model, routine, sum(map(len, routine.streams)))]
         parts += steps(model, routine, specialise=specialise)
         return "\n".join([*parts, runtime("entry.c")])
 
 
-def sequence(model: Model, routine: Routine) -> list[str]:
+def sequence(model: Model, routine: Routine, stream_size: int = 0) -> list[str]:
     """What is kept of a sequence, and how."""
-    parts = [zeros_source(), runtime("prelude.c"), *columns(routine), state(routine)]
+    parts = [zeros_source(), runtime("prelude.c"), *columns(routine), state(routine, stream_size)]
     parts += [runtime("memory.c"), *functions_of_tables(routine)]
     return [*parts, is_stop(model.plan["stops"])]
 
@@ -110,17 +110,16 @@ def columns(routine: Routine) -> Iterator[str]:
             yield f"{array_to_c(f'column{value}', entries)} /* {comment(entry.name)} */"
 
 
-def state(routine: Routine) -> str:
-    """What is kept of a sequence."""
+def state(routine: Routine, stream_size: int = 0) -> str:
+    """What is kept of a sequence; with as many numbers, the latest residual stream too."""
     tables = tables_of(routine).values()
     totals = "".join(
         f"    int64_t total{v}; /* {comment(routine.pool.entries[v].name)} */\n"
         for v in routine.totals
     )
     rows = "".join(table.state for table in tables)
-    size = sum(map(len, routine.streams))
-    defined = f"#define STREAM_SIZE {size}\n" if size else ""
-    stream = "    double stream[STREAM_SIZE];\n" if size else ""
+    defined = f"#define STREAM_SIZE {stream_size}\n" if stream_size else ""
+    stream = "    double stream[STREAM_SIZE];\n" if stream_size else ""
     paged = sum(8 * pages(table.rows) for table in tables if table.rows.kind == "paged")
     return (
         "".join(table.types for table in tables)

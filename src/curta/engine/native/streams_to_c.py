@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from curta.compiler.numbers import power_of_two
 from curta.engine.native.case import Case
 from curta.engine.native.code_to_c import CodeWriter
@@ -11,11 +13,24 @@ from curta.engine.native.values import FetchedKey, FetchedValue, Held, Mean, Pro
 
 class StreamsWriter(CodeWriter):
     def before_choice(self, case: Case, scope: Scope) -> list[str]:
-        """Every slot in every period, as the float64 that the transformer would hold."""
-        lines = list[str]()
-        for place, total in enumerate(t for slots in self.routine.streams for t in slots):
-            lines += self.needed(case, [self.without_mean(total)], scope)
-            lines.append(f"s->stream[{place}] = {self.as_double(total, scope)};")
+        return ["double *const stream = s->stream;", *self.reported(case, scope)]
+
+    def reported(self, case: Case, scope: Scope) -> list[str]:
+        """Every slot in every period, as the float64 that the transformer would hold: what no head
+        and no unit wrote to is what it was.
+        """
+        lines, width = list[str](), len(self.routine.streams[0])
+        before: Sequence[Sum | None] = [None] * width
+        for period, slots in enumerate(self.routine.streams):
+            first = period * width
+            if period:
+                earlier = f"stream + {first - width}, sizeof(double) * {width}"
+                lines.append(f"memcpy(stream + {first}, {earlier});")
+            for slot, total in enumerate(slots):
+                if total != before[slot]:
+                    lines += self.needed(case, [self.without_mean(total)], scope)
+                    lines.append(f"stream[{first + slot}] = {self.as_double(total, scope)};")
+            before = slots
         return lines
 
     def without_mean(self, total: Sum) -> Sum:

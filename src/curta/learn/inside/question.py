@@ -61,7 +61,7 @@ def explored_question(
         "periods": ["embedding", *(f"layer {layer}" for layer in range(len(attention)))],
         "streams": [[shown(row) for row in period] for period in streams],
         "slots": [
-            {"slot": n, "name": f"feature {n}", "first": 0, "last": len(attention), "owners": []}
+            {"slot": n, "name": f"feature {n}", "first": 0, "last": len(attention), "owners": ""}
             for n in range(streams.shape[-1])
         ],
         "early": [[likeliest(row)[0] for row in logits[0, :count]] for logits in early],

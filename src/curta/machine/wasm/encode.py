@@ -52,6 +52,11 @@ def encode(module: Module) -> bytes:
     return b"".join(parts)
 
 
+def custom_section(name: str, content: bytes) -> bytes:
+    """A section that means nothing to WebAssembly, to be put behind a module."""
+    return b"\0" + _sized(_name(name) + content)
+
+
 def _sections(module: Module) -> dict[str, bytes | None]:
     """The contents of the sections in their order; None for those that are left out."""
     return {

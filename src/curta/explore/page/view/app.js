@@ -84,9 +84,14 @@ function show(view) {
     showMemory(view.memory);
     showOutput();
     if (!page.isPlaying) {
-        showToken();
+        showLook();
         if (page.selected) showValueNow();
     }
+}
+
+function showLook() {
+    showToken();
+    showSlots();
 }
 
 function showWhere() {
@@ -146,6 +151,7 @@ async function progress(figures) {
     $("scrubber").setAttribute("aria-valuemax", String(figures.length - 1));
     if (isFirst) {
         page.prompt = await ask("tokens", { first: 0, count: figures.promptLength });
+        if (!slotsShown.known) await prepareSlots();
         const wanted = linked() ?? figures.promptLength;
         page.later = wanted < figures.length || figures.isDone ? null : wanted;
         await go(wanted);
@@ -214,14 +220,14 @@ function prepare(program) {
     const hasSource = program.sources.length > 0;
     $("source-panel").hidden = !hasSource;
     $("grid").classList.toggle("no-source", !hasSource);
-    page.chooseLook = tabs($("look-panel"), { token: "Token", value: "Value" }, "token");
+    page.chooseLook = tabs($("look-panel"), { token: "Token", slots: "Slots", value: "Value" }, "token");
     page.chooseState = tabs($("registers-panel"),
         { variables: "Variables", registers: "Registers", stack: "Calls" },
         hasSource ? "variables" : "registers");
     page.chooseOutput = tabs($("output-panel"),
         { output: "Output", playground: "Playground" }, "output");
     for (const id of ["look-panel", "registers-panel", "output-panel"])
-        $(id).addEventListener("shown", () => page.view && id === "look-panel" && showToken());
+        $(id).addEventListener("shown", () => page.view && id === "look-panel" && showLook());
     prepareMemory(program);
     window.addEventListener("hashchange", () => linked() !== null && go(linked()));
     window.addEventListener("resize", drawScrubber);

@@ -232,7 +232,8 @@ function showHelp() {
             "and the instruction that it belongs to: in C, in WebAssembly, in core instructions, in tokens. ",
             "The same weights as everywhere said them, here, in this page."),
         el("p", {}, "Click a value to see its past and who wrote it; double-click to go there. Click a line's ",
-            "number for a breakpoint, double-click a line to run to it. A link to a token is in the address bar."),
+            "number for a breakpoint, double-click a line to run to it. A link to a token is in the address bar. ",
+            "Slots are the residual stream behind which a token was said, by name, layer by layer."),
         el("table", {}, el("tbody", {}, ...keys.map(([key, text]) => el("tr", {},
             el("td", {}, ...key.split(" ").flatMap(one => [el("kbd", {}, one), " "])), el("td", {}, text))))),
         el("button", { class: "primary", onclick: () => dialog.close() }, "Close"));

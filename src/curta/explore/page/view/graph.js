@@ -235,41 +235,19 @@ function showScores() {
 }
 
 function showStream() {
-    const { data } = graph, from = asker(), periods = data.streams.length;
-    const head = (isLearned() ? ["feature"] : ["slot", "what", "lives"]).map(text => el("th", { scope: "col" }, text));
-    for (let period = 0; period < periods; period++)
-        head.push(el("th", { scope: "col" }, data.periods[period].replace("attention", "attn").replace("feed-forward", "ff")));
-    const rows = data.slots.map(slot => {
-        const cells = [];
-        for (let period = 0; period < periods; period++) {
-            const lives = slot.first <= period && period <= slot.last;
-            const value = data.streams[period][from][slot.slot];
-            const before = period ? data.streams[period - 1][from][slot.slot] : null;
-            cells.push(el("td", { title: lives ? String(value) : null, class: isLearned() ? null : lives ? (value !== before || period === slot.first ? "changed" : "") : "dead" },
-                lives ? short(value) : "·"));
-        }
-        if (isLearned()) return el("tr", {}, el("th", { scope: "row" }, String(slot.slot)), ...cells);
-        return el("tr", {}, el("td", { class: "quiet" }, String(slot.slot)),
-            el("th", { scope: "row", title: slot.owners.join(", ") }, slot.name),
-            el("td", { class: "quiet" }, `${slot.first}–${slot.last}`), ...cells);
-    });
-    if (isLearned()) rows.unshift(el("tr", {}, el("th", { scope: "row" }, "read out here"),
+    const { data } = graph, from = asker(), shown = data.periods.map((_, period) => period);
+    const table = residualTable(data, shown, (period, slot) => data.streams[period][from][slot], !isLearned());
+    if (isLearned()) table.tBodies[0].prepend(el("tr", {}, el("th", { scope: "row" }, "read out here"),
         ...data.early.map(period => el("td", {},
             `${data.vocabulary[period[from][0]]} ${percent(period[from][1])}`))));
     const name = data.vocabulary[data.tokens[from]];
     $("h-stream").textContent = `Residual stream · token ${from} (${name}), ${isLearned() ? "feature by feature, layer by layer" : "slot by slot, half layer by half layer"}`;
-    $("stream").replaceChildren(el("table", { class: "stream" }, el("thead", {}, el("tr", {}, ...head)),
-        el("tbody", {}, ...rows)));
+    $("stream").replaceChildren(table);
 }
 
 /* Of a trained model, not of a compiled one: its heads share their attention. */
 function isLearned() {
     return graph.data.heads.some(head => head.kind === "soft");
-}
-
-/* Constants that round are long. */
-function short(value) {
-    return Math.abs(value) < 1e9 ? value.toLocaleString("en") : value.toExponential(3);
 }
 
 function graphHelp() {

@@ -135,6 +135,68 @@ function ruleOf({ said }) {
         `${said.second}, ${big(said.secondScore)}: `, el("strong", {}, `ahead by ${big(said.margin)}`), ".");
 }
 
+/* -- its residual stream -------------------------------------------------------------------- */
+
+const slotsShown = { known: null, layer: 1, wanted: "", asked: 0, values: null };
+
+/* What is there once; an engine that cannot look at streams has no slots. */
+async function prepareSlots() {
+    const known = await ask("slots");
+    $("tab-slots").hidden = !known;
+    if (!known) return;
+    const layer = el("input", { id: "slots-layer", type: "range", min: 0, max: (known.periods.length - 1) / 2,
+        value: slotsShown.layer, oninput: () => chooseLayer(Number(layer.value)) });
+    const wanted = el("input", { id: "slots-wanted", placeholder: "all names", spellcheck: "false", oninput: () => {
+        slotsShown.wanted = wanted.value.trim();
+        drawSlots();
+    } });
+    slotsShown.known = known;
+    $("slots").replaceChildren(el("p", { class: "lead", id: "slots-title" }),
+        el("div", { class: "choices" },
+            el("label", {}, el("span", { id: "slots-number" }), layer),
+            el("label", {}, "slots that are called", wanted)),
+        el("div", { id: "slots-table" }));
+}
+
+function chooseLayer(layer) {
+    slotsShown.layer = layer;
+    $("slots-layer").value = layer;
+    drawSlots();
+}
+
+/* That of the token before: what was said behind it is the one that is selected. */
+async function showSlots() {
+    if ($("slots").hidden || !slotsShown.known) return;
+    const mine = ++slotsShown.asked, position = Math.max(0, page.position - 1);
+    $("slots-title").textContent = `the run is said again up to token ${count(position)} …`;
+    const [values, [id]] = await Promise.all([
+        ask("streams", { position }), ask("tokens", { first: position, count: 1 })]);
+    if (mine !== slotsShown.asked) return;
+    slotsShown.values = values;
+    $("slots-title").textContent = `The residual stream of token ${count(position)} (${tokenName(id)}); behind it comes token ${
+        count(page.position)}.`;
+    drawSlots();
+}
+
+/* The embedding (0), or a layer: behind its heads, and behind its feed-forward part. Of slots that are
+   wanted by name, all. */
+function drawSlots() {
+    const { known, values, layer, wanted } = slotsShown;
+    if (!values) return;
+    const shown = layer ? [2 * layer - 1, 2 * layer] : [0], last = shown[shown.length - 1];
+    const isShown = slot => slot.first <= last && shown[0] <= slot.last;
+    const slots = known.slots.filter(slot => wanted ? slot.name.includes(wanted) : isShown(slot));
+    const table = residualTable({ ...known, slots }, shown, (period, slot) => values[period * known.width + slot]);
+    [...table.tBodies[0].rows].forEach((row, n) => {
+        const slot = slots[n];
+        if (!isShown(slot)) row.cells[2].replaceChildren(el("button", { class: "link",
+            title: "to the layer in which it begins", onclick: () => chooseLayer((slot.first + 1) >> 1) },
+        `${slot.first}–${slot.last}`));
+    });
+    $("slots-number").textContent = `${layer ? `layer ${layer - 1}` : "embedding"}: ${count(slots.length)} slots`;
+    $("slots-table").replaceChildren(table);
+}
+
 /* -- a value -------------------------------------------------------------------------------- */
 
 let valueAsked = 0;

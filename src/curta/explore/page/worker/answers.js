@@ -7,6 +7,7 @@ class Answers {
     constructor(run) {
         this.run = run;
         this.registersOf = framesOf(run.program);
+        this.looking = new Streams(run);
     }
 
     /* Everything that panels show of a position. */
@@ -274,6 +275,14 @@ class Answers {
 
     token({ position }) {
         return new Fetches(this.run).of(position);
+    }
+
+    slots() {
+        return this.looking.known;
+    }
+
+    streams({ position }) {
+        return this.looking.at(position);
     }
 
     overview() {

@@ -2,7 +2,8 @@
 /* A run: the engine says tokens, which are kept two bytes each; what they have filed is kept at
    checkpoints, and found again from the nearest one. */
 
-const CHUNK = 1 << 16, PIECE = 256, MOST_TOKENS = 1 << 25, MOST_CHECKPOINTS = 128;
+const CHUNK = 1 << 16, PIECE = 256, MOST_CHECKPOINTS = 128;
+const MOST_TOKENS = (1 << 26) - 2 * CHUNK; // and a chunk more, and the host's words
 const MOST_COPIED = 1 << 28, END_OF_INPUT = 0xFFFFFFFF;
 
 class Run {
