@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import zip_longest
 
 from curta.compiler.numbers import Number
 from curta.engine.native.bits import Cut
@@ -150,9 +151,14 @@ class PlacesWriter(CodeWriter):
         shape = self.pool.definition(act.on.terms[0][0]) if len(act.on.terms) == 1 else None
         if not isinstance(shape, Parameter) or shape not in self.parameters or act.on.added:
             return super().divide(case, act, scope)
+        bodies = [
+            (low, self.block(block, scope.inner()))
+            for (low, _), block in sorted(act.branches, key=lambda b: b[0], reverse=True)
+        ]
         lines = list[str]()
-        for (low, _), block in sorted(act.branches, key=lambda b: b[0], reverse=True):
-            body = self.block(block, scope.inner())
+        for (low, body), (_, next_body) in zip_longest(bodies, bodies[1:], fillvalue=(0, [])):
+            if body == next_body:
+                continue  # the field tells nothing apart
             least = integer(low)
             lines += [f"//@if {least} {shape.name}", f"if ({shape.name} >= {least}) {{", *body]
             lines += ["}", "//@end"]
