@@ -68,11 +68,13 @@ def run(options: Options) -> int:
 def told(model: HybridModel, heard: Sequence[ModuleSaid], show: int) -> str:
     """What a module said in one call, in a line."""
     name = heard[0].module
-    opening, said = (
-        [token for event in heard if event.opens is opens for token in event.ids.tolist()]
-        for opens in (True, False)
-    )
+    opening = sum(len(event.ids) for event in heard if event.opens)
+    said = sum(len(event.ids) for event in heard if not event.opens)
+    first = list[int]()
+    for event in heard:
+        if not event.opens and len(first) < show:
+            first += event.ids[: show - len(first)].tolist()
     vocabulary = model.compiled[name].engine.vocabulary
-    shown = " ".join(vocabulary[token] for token in said[:show])
-    more = " ..." if len(said) > show else ""
-    return f"\n[{name}: {len(said):,} tokens behind {len(opening):,} that open; {shown}{more}]"
+    shown = " ".join(vocabulary[token] for token in first)
+    more = " ..." if said > len(first) else ""
+    return f"\n[{name}: {said:,} tokens behind {opening:,} that open; {shown}{more}]"

@@ -66,7 +66,9 @@ function showSource() {
             onclick: () => toggleLine(file, line),
         }, String(line)) : el("span", { class: "number none" }, String(line)),
         el("code", {
-            title: can ? "double-click: run to here" : "no code: optimised out, or none needed",
+            title: isHere && !current.exact
+                ? "the instruction is of no line; this is the last line before it in this call"
+                : can ? "double-click: run to here" : "no code: optimised out, or none needed",
             class: can ? "" : "uncoded", ondblclick: () => can && walk("line", false,
                 { line: lineKey(file, line) }),
         }, ...coloured(lines[n])));

@@ -202,9 +202,10 @@ function playAgain(program) {
         return;
     }
     if (program.parameters.some(type => type !== "i32") || args.length !== program.parameters.length ||
-        !args.every(word => /^-?\d+$/.test(word))) {
+        !args.every(word => /^-?\d+$/.test(word) && Number(word) >= -(2 ** 31) && Number(word) < 2 ** 32)) {
+        $("play-figures").textContent = "";
         say(`${program.invoked} takes ${program.parameters.length} numbers (${program.parameters.join(" ")}); ` +
-            "in the page those of 32 bits can be changed");
+            "in the page those of 32 bits can be changed, from -2^31 to 2^32 - 1");
         return;
     }
     const words = program.words.slice(0, program.words.length - args.length);

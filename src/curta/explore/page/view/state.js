@@ -258,7 +258,7 @@ function showOutput() {
     const read = el("p", { class: "quiet" }, program.invoked ? "" :
         `input read: ${Math.min(view.reads, program.input.length)} of ${program.input.length} bytes`);
     const marks = el("pre", { onclick: event => jumpToOutput(event, said.length + rest.length) },
-        el("span", { class: "said" }, said), el("span", { class: "mark", "aria-hidden": "true" }),
+        el("span", { class: "before" }, said), el("span", { class: "mark", "aria-hidden": "true" }),
         el("span", { class: "later" }, rest));
     box.replaceChildren(marks, read);
     if (!at.length) marks.replaceChildren(el("span", { class: "quiet" }, program.invoked
@@ -284,7 +284,7 @@ function jumpToOutput(event, length) {
     const { at, bytes } = page.overview.output;
     if (!range || length !== bytes.length) return;
     const isLater = range.startContainer.parentElement.className === "later";
-    const said = event.currentTarget.querySelector(".said").textContent.length;
+    const said = event.currentTarget.querySelector(".before").textContent.length;
     const n = Math.min(at.length - 1, range.startOffset + (isLater ? said : 0));
     if (n >= 0) go(at[n]);
 }

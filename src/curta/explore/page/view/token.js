@@ -173,8 +173,8 @@ async function showSlots() {
         ask("streams", { position }), ask("tokens", { first: position, count: 1 })]);
     if (mine !== slotsShown.asked) return;
     slotsShown.values = values;
-    $("slots-title").textContent = `The residual stream of token ${count(position)} (${tokenName(id)}); behind it comes token ${
-        count(page.position)}.`;
+    const after = page.position ? `; behind it comes token ${count(page.position)}` : "";
+    $("slots-title").textContent = `The residual stream of token ${count(position)} (${tokenName(id)})${after}.`;
     drawSlots();
 }
 
