@@ -9,8 +9,9 @@ text, with a copy for each hot place, whose fields are constants. Some lines tel
                           that, and what follows the //@end for others
     //@may NUMBER ...     what follows up to its //@end says a token of one of those classes
     //@say NUMBER         what follows up to its //@end says a token of that class
-    ARRIVE(number);       the place that comes next
-    GO;                   on to that place, if there is code for it, and room
+    ARRIVE(number);       the place that comes next; before anything is filed, code for hot places
+                          leaves if it has none for that place, or if room is short
+    GO;                   on to that place; code for all programs leaves only here
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ from curta.engine.native.selector import NotWorthItError
 from curta.engine.native.tables import array_to_c
 
 UNITS = 3
-LARGE = 1_000_000
-"""Characters of templates from which on a compiler is given them in units, side by side."""
+LONG = 1_000_000
+"""Characters of code from which on a compiler is given it in units, side by side."""
 
 MACROS = f"""\
 #define PLACES
@@ -98,7 +98,11 @@ class RunWriter(CodeWriter):
             *section("begin", self.templates.begin()),
             f"Run run = {{said, next, end, {', '.join(kept)}}};",
             "int how = ELSEWHERE;",
-            f"while (!how) {{ {' '.join(calls)} }}",
+            "while (!how) {",
+            "const int32_t *const before = run.next;",
+            *calls,
+            "if (!how && run.next == before) how = GIVES_UP;",
+            "}",
             "next = run.next;",
             *(f"{name} = run.{name};" for name in kept),
             "if (how == LEAVES) goto leave;",
@@ -277,7 +281,7 @@ def units_of(templates: dict[Number, str], before: int) -> list[dict[Number, str
     ones and long ones has more to do in these than in changing. The first is that much longer.
     """
     size = before + sum(map(len, templates.values()))
-    units = UNITS if size > LARGE else 1
+    units = UNITS if size > LONG else 1
     found = [dict[Number, str]() for _ in range(units)]
     length = before
     for value, text in sorted(templates.items(), key=lambda one: len(one[1])):
