@@ -278,7 +278,8 @@ class RunWriter(CodeWriter):
 
 def units_of(templates: dict[Number, str], before: int) -> list[dict[Number, str]]:
     """The templates in units of one length, the short ones first: a run that changes between short
-    ones and long ones has more to do in these than in changing. The first is that much longer.
+    ones and long ones has more to do in these than in changing. The first has what is written
+    `before` them besides, and so much less of them.
     """
     size = before + sum(map(len, templates.values()))
     units = UNITS if size > LONG else 1
