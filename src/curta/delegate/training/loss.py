@@ -51,12 +51,16 @@ def first_learned(one: Encoded) -> int:
 
 
 def can_share(model: Any, accelerator: Accelerator) -> bool:
-    """Whether a cache can hold the beginning: one process, attention to all that was before."""
+    """Whether a cache can hold the beginning: one process, attention to all that was before.
+
+    On a GPU two passes take longer than one with more tokens.
+    """
     config = accelerator.unwrap_model(model).config
     kinds = set(getattr(config, "layer_types", None) or ())
     windowed = getattr(config, "sliding_window", None)
     plain = config.model_type == "llama" and not kinds - {"full_attention"} and not windowed
-    return plain and accelerator.num_processes == 1
+    alone = accelerator.num_processes == 1 and accelerator.device.type != "cuda"
+    return plain and alone
 
 
 def read_once(model: Any, tokens: torch.Tensor, count: int) -> Any:

@@ -11,8 +11,11 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +42,9 @@ CHEAP = 4
 """Checkpoints measure the validation loss if so many times more examples were trained since the
 last: an example that is only read takes a third of its training, so a twelfth of the time at most.
 """
+
+CHUNK = 2_000
+"""Examples that a process encodes at a time."""
 
 
 @dataclass(frozen=True)
@@ -90,8 +96,17 @@ def train(
     optimiser = torch.optim.AdamW(trained, lr=config.learning_rate, weight_decay=0.0)
     step = run.load(adapted, optimiser)
     adapted, optimiser = accelerator.prepare(adapted, optimiser)
+    if accelerator.device.type == "cuda":
+        compile_blocks(adapted)
     learn(adapted, optimiser, lessons, config, run, step, on_report)
     return finished(accelerator, adapted, markers, out)
+
+
+def compile_blocks(adapted: Any) -> None:
+    """Compile what is there many times; a small model's updates are mostly starting kernels."""
+    layers = getattr(adapted.get_base_model().get_decoder(), "layers", ())
+    for layer in layers:
+        layer.compile(dynamic=True)
 
 
 def learn(
@@ -165,18 +180,46 @@ def encode(
     on_encoded: Counting = lambda done, total: None,
 ) -> list[Encoded]:
     """All examples that are short enough with calls and without, whichever is learned."""
-    encoder, other = (
+    found = []
+    for done, one in enumerate(over_cores(examples, tokenizer, config), start=1):
+        if one is not None:
+            found.append(one)
+        on_encoded(done, len(examples))
+    return found
+
+
+def over_cores(
+    examples: Sequence[Example], tokenizer: Any, config: TrainingConfig
+) -> Iterator[Encoded | None]:
+    """Each example as `short_enough` has it, by several processes if there are many."""
+    if len(examples) < 2 * CHUNK:
+        yield from short_enough(tokenizer, config, examples)
+        return
+    parts = [examples[at : at + CHUNK] for at in range(0, len(examples), CHUNK)]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        yield from chain.from_iterable(pool.map(partial(listed, tokenizer, config), parts))
+
+
+def listed(*given: Any) -> list[Encoded | None]:
+    """What a process sends back."""
+    return list(short_enough(*given))
+
+
+def short_enough(
+    tokenizer: Any, config: TrainingConfig, examples: Sequence[Example]
+) -> Iterator[Encoded | None]:
+    """Each example in the form that is learned; nothing for one that is too long in either."""
+    learned, other = (
         Encoder(tokenizer, calls=calls, longest=config.longest, protocol=config.protocol)
         for calls in (config.calls, not config.calls)
     )
-    found = []
-    for done, example in enumerate(examples, start=1):
-        one, written_otherwise = encoder(example), other(example)
-        if one is not None and written_otherwise is not None:
+    for example in examples:
+        one, written_otherwise = learned(example), other(example)
+        if one is None or written_otherwise is None:
+            yield None
+        else:
             longer = max(len(one), len(written_otherwise))
-            found.append(dataclasses.replace(one, ordered_by=longer))
-        on_encoded(done, len(examples))
-    return found
+            yield dataclasses.replace(one, ordered_by=longer)
 
 
 def enough(encoded: list[Encoded], count: int, config: TrainingConfig) -> list[Encoded]:
