@@ -16,7 +16,7 @@ from curta.delegate.data.templates.engine import Template, read
 
 FILES = (
     "arithmetic", "dates_and_times", "finance", "science", "strings", "units", "word_problems",
-    "stories", "everyday", "negatives",
+    "stories", "everyday", "technical", "negatives",
 )  # fmt: skip
 """The order of categories; questions with nothing to compute are the last."""
 
