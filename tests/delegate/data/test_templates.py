@@ -11,15 +11,17 @@ from curta.delegate.data.templates import Template, example, templates
 CALCULATOR = Calculator()
 ALL = list(templates())
 COUNT = 60
+TRAINED_ALONE = {"everyday", "technical"}
+"""Categories with many kinds for training; the tests of the others ask what these teach."""
 
 
 def examples(template: Template, digits: tuple[int, int] = (1, 4)) -> list:
     return [example(template, 0, number, digits) for number in range(COUNT)]
 
 
-def test_names_are_different_and_every_category_has_both_halves() -> None:
+def test_names_are_different_and_most_categories_have_both_halves() -> None:
     assert len({each.name for each in ALL}) == len(ALL)
-    for category in {each.category for each in ALL}:
+    for category in {each.category for each in ALL} - TRAINED_ALONE:
         halves = {each.test for each in ALL if each.category == category}
         assert halves == {True, False}, category
 

@@ -16,7 +16,7 @@ from curta.delegate.data.templates.engine import Template, read
 
 FILES = (
     "arithmetic", "dates_and_times", "finance", "science", "strings", "units", "word_problems",
-    "stories", "numbers_untouched", "negatives",
+    "stories", "everyday", "technical", "numbers_untouched", "negatives",
 )  # fmt: skip
 """The order of categories; questions with nothing to compute are the last."""
 
