@@ -18,7 +18,7 @@ from typing import Any
 
 from curta.delegate.data import mistakes
 from curta.delegate.data.example import Example
-from curta.delegate.data.templates import Template, example, templates
+from curta.delegate.data.templates import Template, composed, example, templates
 from curta.delegate.data.templates import mistakes as templates_of_mistakes
 from curta.errors import DataError
 
@@ -38,6 +38,8 @@ class Mix:
     arithmetic: the share of bare calculations
     mistakes:   the share of calls that fail and are written again, and of questions that have no
                 answer; 0.04 is a good one
+    composed:   the share, of all other questions, of those whose structure is drawn as well, which
+                are then 0.3 of those with something to compute
     digits:     how long numbers are that may be of any length, fewest and most
     seed:       the same seed makes the same set
     """
@@ -48,6 +50,7 @@ class Mix:
     negatives: float = 0.25
     arithmetic: float = 0.15
     mistakes: float = 0.0
+    composed: float = 0.375
     digits: tuple[int, int] = (1, 4)
     seed: int = 0
 
@@ -61,6 +64,8 @@ class Mix:
                 f"negatives = {self.negatives}, arithmetic = {self.arithmetic} and mistakes = "
                 f"{self.mistakes}: shares of at least 0 that add up to no more than 1"
             )
+        if not 0 <= self.composed <= 1:
+            raise DataError(f"composed = {self.composed}: a share, from 0 to 1")
         low, high = self.digits
         if not 1 <= low <= high <= 15:
             raise DataError(f"digits = {low}..{high}: from 1 to 15, upwards")
@@ -142,12 +147,13 @@ def drawn(
 
 
 def shares(mix: Mix, among: Sequence[Template]) -> dict[str, tuple[float, list[Template]]]:
-    """Four kinds of templates: negatives, bare arithmetic, mistakes, all others."""
+    """Five kinds of templates: negatives, bare arithmetic, mistakes, composed ones, all others."""
     kinds: dict[str, tuple[float, list[Template]]] = {
         NEGATIVE: (mix.negatives, []),
         "arithmetic": (mix.arithmetic, []),
         mistakes.CATEGORY: (mix.mistakes, []),
-        "stories": (mix.stories, []),
+        composed.CATEGORY: (mix.stories * mix.composed, []),
+        "stories": (mix.stories * (1 - mix.composed), []),
     }
     for template in among:
         kind = template.category if template.category in kinds else "stories"
