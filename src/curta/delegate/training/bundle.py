@@ -30,11 +30,14 @@ from curta.delegate.options import SMOLLM2
 from curta.delegate.training.config import TrainingConfig
 from curta.delegate.training.run_folder import Metrics
 
-MIX = Mix(train=5_600, valid=40, test=400, negatives=0.25, arithmetic=0.08, digits=(1, 8))
-SHORTEST_OF_GSM8K = 500
+MIX = Mix(
+    train=240_000, valid=400, test=400, negatives=0.25, arithmetic=0.06, composed=0.45,
+    digits=(1, 8),
+)  # fmt: skip
+SHORTEST_OF_GSM8K = 5_000
 CONFIG = TrainingConfig(
-    steps=2_200, batch=4, learning_rate=8e-4, warmup=60, last_blocks=20, rank=16, alpha=32,
-    longest=220, checkpoint=100,
+    steps=3_000, batch=256, learning_rate=2e-3, warmup=100, last_blocks=0, rank=16, alpha=32,
+    longest=320, precision="bfloat16", checkpoint=500,
 )  # fmt: skip
 WEIGHTS = "adapter_model.safetensors"
 
