@@ -35,13 +35,15 @@ def test_the_card_is_that_of_the_weights() -> None:
 def test_it_is_what_the_committed_settings_make() -> None:
     settings = json.loads((PLACE / "adapter_config.json").read_text("utf-8"))
     assert settings["base_model_name_or_path"] == SMOLLM2
-    assert (settings["r"], settings["lora_alpha"]) == (bundle.CONFIG.rank, bundle.CONFIG.alpha)
+    assert settings["r"] == bundle.CONFIG.rank
+    assert settings["lora_alpha"] == bundle.CONFIG.alpha * bundle.STRENGTH
     assert models.plain_settings(PLACE) == settings  # so it is merged without PEFT
     held = load_file(PLACE / bundle.WEIGHTS)
     assert {one.dtype for one in held.values()} == {torch.bfloat16}
     layers = {name.partition(".lora_")[0] for name in held}
-    assert len(layers) == len(settings["target_modules"]) == len(held) / 2
-    assert {int(name.split(".")[4]) for name in layers} == set(range(10, 30))
+    assert len(layers) == len(held) / 2
+    assert {name.rpartition(".")[2] for name in layers} == set(settings["target_modules"])
+    assert {int(name.split(".")[4]) for name in layers} == set(range(30))
 
 
 def test_the_command_makes_data_and_trains_by_its_settings(
