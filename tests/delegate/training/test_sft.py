@@ -15,10 +15,12 @@ pytest.importorskip("peft")
 
 import torch
 from accelerate import Accelerator
+from accelerate.state import AcceleratorState
 from huggingface_hub import ModelCard
 
 from curta.delegate.data.data_set import Mix, build
 from curta.delegate.interception.protocol import Protocol
+from curta.delegate.training import sft
 from curta.delegate.training.adapter import in_precision, targets, with_adapter
 from curta.delegate.training.card import card
 from curta.delegate.training.config import TrainingConfig
@@ -111,6 +113,26 @@ def test_everything_is_counted_while_it_is_encoded() -> None:
     heard: list[tuple[int, int]] = []
     encode(EXAMPLES, chat_tokenizer(), CONFIG, lambda done, total: heard.append((done, total)))
     assert heard == [(number, len(EXAMPLES)) for number in range(1, len(EXAMPLES) + 1)]
+
+
+@pytest.mark.slow
+def test_many_examples_are_encoded_by_several_processes(monkeypatch: pytest.MonkeyPatch) -> None:
+    alone = encode(EXAMPLES, chat_tokenizer(), CONFIG)
+    monkeypatch.setattr(sft, "CHUNK", len(EXAMPLES) // 3)
+    assert encode(EXAMPLES, chat_tokenizer(), CONFIG) == alone
+
+
+@pytest.mark.gpu
+@pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no GPU")
+def test_a_gpu_compiles_the_blocks_and_learns_what_a_processor_learns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "gpu")
+    monkeypatch.setenv("ACCELERATE_USE_CPU", "true")
+    AcceleratorState._reset_state(reset_partial_state=True)
+    train(fresh(), chat_tokenizer(), EXAMPLES, CONFIG, tmp_path / "cpu")
+    gpu, cpu = ([one["loss"] for one in Metrics(tmp_path / at).rows()] for at in ("gpu", "cpu"))
+    assert gpu == pytest.approx(cpu, rel=1e-2)
 
 
 def test_both_forms_of_an_adapter_learn_the_same_examples_in_the_same_order() -> None:
