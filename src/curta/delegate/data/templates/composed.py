@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib.resources import files
+from typing import Any
 
 from curta.delegate.data import wording
 from curta.delegate.data.draw import NAMES, Draw
@@ -194,7 +195,7 @@ def first(story: Story, who: str, other: str) -> None:
 
 def compared(story: Story, other: str) -> None:
     """Somebody else's amount, by the one before."""
-    draw, more = story.draw, dict[str, object]()
+    draw, more = story.draw, dict[str, Any]()
     how = draw.choose(*COMPARED)
     if how in ("more", "is fewer"):
         k = story.number(2)
@@ -246,7 +247,8 @@ def changed(story: Story) -> None:
         return
     n = story.amount
     if how == "less":
-        k = some = story.below()
+        k = story.below()
+        some = str(k)
     else:
         k = story.part(PARTS)
         if 100 % k:
