@@ -65,7 +65,8 @@ def load(name: str, *, adapter: Path | None = None, device: str | None = None) -
     # What is kept with an adapter: a name that others can load it by.
     model.name_or_path = model.config.name_or_path = name
     model.weights_origin = origin_of(name, model.config)
-    return on_device(model, device or default_device()).eval(), tokenizer
+    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    return on_device(model, device).eval(), tokenizer
 
 
 def chosen_adapter(name: str, given: str | None) -> Path | None:
@@ -233,11 +234,6 @@ def without_renaming() -> Iterator[None]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*is_gradient_checkpointing", FutureWarning)
         yield
-
-
-def default_device() -> str:
-    """A GPU if there is one."""
-    return "cuda" if torch.cuda.is_available() else "cpu"
 
 
 def packaged(name: str) -> Path | None:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from curta.delegate.interception.events import CallRejected, CallStarted, TextDelta
 from curta.delegate.interception.formats import Inline
 from curta.delegate.interception.protocol import Protocol
-from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
+from curta.delegate.interception.scanner import Closed, Found, Scanner
 from curta.errors import UserError
 
 PROTOCOL = Protocol(longest=20)
@@ -39,8 +40,8 @@ def merged(found: list[Found]) -> list[Found]:
     """Text in a row as one, and calls without what came behind them."""
     result: list[Found] = []
     for each in found:
-        if isinstance(each, Text) and result and isinstance(result[-1], Text):
-            result[-1] = Text(result[-1].text + each.text)
+        if isinstance(each, TextDelta) and result and isinstance(result[-1], TextDelta):
+            result[-1] = TextDelta(result[-1].text + each.text)
         else:
             result.append(
                 Closed(each.marker, each.body, each.text, "") if isinstance(each, Closed) else each
@@ -78,16 +79,16 @@ def test_text_is_held_only_while_it_could_open_a_call(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("a<<calc: 1+2>>b", [Text("a"), Opened("<<calc:"), call("1+2"), Text("b")]),
-        ("<<calc:>>", [Opened("<<calc:"), Closed(*MARKERS, "", ">>", "")]),
-        ("<<calc: 1", [Opened("<<calc:"), Abandoned(" 1")]),
-        ("<<calc: 1\n>>", [Opened("<<calc:"), Abandoned(" 1"), Text("\n>>")]),
-        ("<<calc: <<calc: 1>>", [Opened("<<calc:"), call("<<calc: 1")]),
-        ("<<<calc: 1>>>", [Text("<"), Opened("<<calc:"), call("1"), Text(">")]),
-        ("<<calculate: 1>>", [Text("<<calculate: 1>>")]),
+        ("a<<calc: 1+2>>b", [TextDelta("a"), CallStarted("<<calc:"), call("1+2"), TextDelta("b")]),
+        ("<<calc:>>", [CallStarted("<<calc:"), Closed(*MARKERS, "", ">>", "")]),
+        ("<<calc: 1", [CallStarted("<<calc:"), CallRejected(" 1", "1")]),
+        ("<<calc: 1\n>>", [CallStarted("<<calc:"), CallRejected(" 1", "1"), TextDelta("\n>>")]),
+        ("<<calc: <<calc: 1>>", [CallStarted("<<calc:"), call("<<calc: 1")]),
+        ("<<<calc: 1>>>", [TextDelta("<"), CallStarted("<<calc:"), call("1"), TextDelta(">")]),
+        ("<<calculate: 1>>", [TextDelta("<<calculate: 1>>")]),
         (
             "<<calc:" + "1" * 30 + ">>",
-            [Opened("<<calc:"), Abandoned("1" * 22), Text("1" * 8 + ">>")],
+            [CallStarted("<<calc:"), CallRejected("1" * 22, "1" * 22), TextDelta("1" * 8 + ">>")],
         ),
     ],
 )
@@ -98,7 +99,7 @@ def test_what_is_a_call(text: str, expected: list[Found]) -> None:
 def test_calls_beyond_the_number_allowed_are_text() -> None:
     scanner = Scanner(MARKERS, most_calls=1)
     assert isinstance(scanner.feed("<<calc: 1>>")[-1], Closed)
-    assert scanner.feed("<<calc: 1>>") == [Text("<<calc: 1>>")]
+    assert scanner.feed("<<calc: 1>>") == [TextDelta("<<calc: 1>>")]
 
 
 @pytest.mark.parametrize(

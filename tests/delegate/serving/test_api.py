@@ -237,8 +237,10 @@ def test_what_is_wrong_is_named(
 
 def test_values_that_change_nothing_are_taken(quick: Any) -> None:
     given = {"echo": False, "logprobs": None, "presence_penalty": 0, "user": "me", "top_p": 1}
-    status, answer = ask(quick, max_tokens=1, best_of=1, logit_bias={}, **given)
+    nothing = dict.fromkeys(("n", "seed", "stop", "stream", "stream_options", "temperature"))
+    status, answer = ask(quick, max_tokens=1, best_of=1, logit_bias={}, **given, **nothing)
     assert status == 200, answer
+    assert ask(quick, top_k=None)[0] == 400, "there is no such parameter, whatever it says"
 
 
 @pytest.mark.parametrize(

@@ -92,7 +92,7 @@ def run(options: Options) -> int:
     folder = folder_of(options.out)
     from curta.delegate import models
     from curta.delegate.evaluation.record import Config, Folder
-    from curta.delegate.evaluation.report import plain_rows, write_report
+    from curta.delegate.evaluation.report import plain, write_report
     from curta.delegate.evaluation.running import evaluate
     from curta.delegate.evaluation.suites import questions
     from curta.delegate.evaluation.systems import opener, systems
@@ -129,9 +129,7 @@ def run(options: Options) -> int:
     if options.json:
         write_json(Report(tuple(summaries(figures)), str(kept.report_file)))
         return 0
-    for row in plain_rows(figures):
-        name, *rest = row.items()
-        print("\n".join([name[1], *(f"  {what:12} {value}" for what, value in rest)]))
+    print(plain(figures))
     print(f"report: {kept.report_file}")
     return 0
 

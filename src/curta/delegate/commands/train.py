@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
 from curta.delegate.options import folder_of
-from curta.delegate.training.config import GrpoConfig, TrainingConfig
+from curta.delegate.training.config import GrpoConfig, TrainingConfig, Updates
 from curta.errors import DataError
 from curta.options import option
 from curta.terminal import AsJson, Progress
@@ -70,12 +71,17 @@ def run(options: Options) -> int:
     from curta.delegate.training.run_folder import Metrics
 
     first = os.environ.get("RANK", "0") == "0"  # of the processes that were launched together
-    train = fine_tune if options.stage == "sft" else improve_by_rewards
     examples = data_set.read(Path(options.data) / "train.jsonl")
     # Each process moves it to its own device.
     model, tokenizer = models.load(options.model, device="cpu")
     with Progress(bars=first, lines=first) as progress:
-        train(options, progress, model, tokenizer, examples)
+        if options.stage == "sft":
+            fine_tune(options, progress, model, tokenizer, examples)
+        else:
+            from curta.delegate.training.grpo import improve
+
+            told = hearing(progress, options.second_stage)
+            improve(model, tokenizer, examples, options.second_stage, out, on_report=told)
     begun_with = options.second_stage.adapter or None
     loss = None if begun_with else Metrics(out).validation
     report = Report(options.out, options.model, begun_with, loss)
@@ -103,24 +109,12 @@ def fine_tune(
         config,
         Path(options.out),
         validation=data_set.read(held_back) if held_back.is_file() else [],
-        on_report=lambda report: progress.show("training", report.step, config.steps, str(report)),
+        on_report=hearing(progress, config),
         on_encoded=lambda done, total: progress.show("encoding", done, total),
         on_left_out=left_out,
     )
 
 
-def improve_by_rewards(
-    options: Options, progress: Progress, model: Any, tokenizer: Any, examples: Any
-) -> None:
-    """The second stage: what its own answers are worth."""
-    from curta.delegate.training.grpo import improve
-
-    config = options.second_stage
-    improve(
-        model,
-        tokenizer,
-        examples,
-        config,
-        Path(options.out),
-        on_report=lambda report: progress.show("training", report.step, config.steps, str(report)),
-    )
+def hearing(progress: Progress, config: Updates) -> Callable[[Any], None]:
+    """What shows each update of a stage."""
+    return lambda report: progress.show("training", report.step, config.steps, str(report))

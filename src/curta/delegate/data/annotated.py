@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -78,16 +79,6 @@ def shortest(converted: Converted, most: int) -> None:
 Row = Mapping[str, Any]
 
 
-def from_gsm8k(rows: Iterable[Row]) -> Converted:
-    """Rows with `question` and `answer`."""
-    return converted(rows, gsm8k_example)
-
-
-def from_calc_x(rows: Iterable[Row]) -> Converted:
-    """Rows with `question` and `chain`, as all sets of Calc-X have them."""
-    return converted(rows, calc_x_example)
-
-
 def converted(rows: Iterable[Row], convert: Callable[[Row, int], Example]) -> Converted:
     """Convert each row, or count why not."""
     found = Converted()
@@ -110,6 +101,10 @@ def gsm8k_example(row: Row, at: int) -> Example:
         raise DroppedError("no final answer")
     written = WORKED.sub(worked, reasoning.strip())
     return example(row, written, plain(value), "gsm8k", at)
+
+
+from_gsm8k = partial(converted, convert=gsm8k_example)
+"""Rows with `question` and `answer`."""
 
 
 def example(row: Row, written: str, value: str, name: str, number: object) -> Example:
@@ -158,6 +153,10 @@ def calc_x_example(row: Row, at: int) -> Example:
     written = re.sub(r"[ \t]*\n\s*", "\n", written).strip()
     name = str(row.get("source", "calc-x"))
     return example(row, written, plain(result["value"]), name, row.get("id", at))
+
+
+from_calc_x = partial(converted, convert=calc_x_example)
+"""Rows with `question` and `chain`, as all sets of Calc-X have them."""
 
 
 def check_calls(question: str, written: str, value: str) -> None:

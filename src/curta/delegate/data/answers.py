@@ -33,14 +33,9 @@ def final_answer(text: str) -> str | None:
     if stated:
         said = stated[-1]["said"].rpartition("=")[2].strip().rstrip(".").strip()
         numbers = LAST.findall(said)
-        return numbers[0] if numbers and not is_compound(said) else said or None
+        return numbers[0] if len(numbers) == 1 else said or None
     numbers = LAST.findall(written)
     return numbers[-1] if numbers else None
-
-
-def is_compound(said: str) -> bool:
-    """Whether there are several numbers in an answer, be they one value together or not."""
-    return len(LAST.findall(said)) > 1
 
 
 def is_right(text: str, wanted: str) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import median
 
+import numpy as np
+
 from curta.delegate.data.data_set import Dataset, counts, leaks
 from curta.delegate.data.example import Example
 from curta.delegate.markdown import table
@@ -19,8 +21,7 @@ SOURCES = {
 
 def write_card(dataset: Dataset, folder: Path) -> None:
     """`README.md`, `categories.svg` and `lengths.svg` beside the parts."""
-    plot_categories(dataset.parts, folder / "categories.svg")
-    plot_lengths(dataset.parts, folder / "lengths.svg")
+    plot(dataset.parts, folder)
     (folder / "README.md").write_text(card(dataset), encoding="utf-8")
 
 
@@ -93,32 +94,26 @@ def sources(dataset: Dataset) -> list[str]:
     return ["curta's own templates, under curta's licence", *named]
 
 
-def plot_categories(parts: Mapping[str, Sequence[Example]], file: Path) -> None:
-    """Bars: examples by category, a colour for each part."""
+def plot(parts: Mapping[str, Sequence[Example]], folder: Path) -> None:
+    """Bars of the examples by category, and a histogram of the characters of their answers."""
     from matplotlib.figure import Figure
 
-    rows = categories(parts)
-    figure = Figure(figsize=(7, 0.5 + 0.32 * len(rows)), layout="constrained")
-    axes = figure.add_subplot()
-    left = [0] * len(rows)
-    for index, name in enumerate(parts, start=1):
-        values = [int(row[index].replace(",", "")) for row in rows]
-        axes.barh([row[0] for row in rows], values, left=left, label=name)
-        left = [a + b for a, b in zip(left, values, strict=True)]
+    counted = {name: counts(part) for name, part in parts.items()}
+    names = sorted(set().union(*counted.values()))
+    bars = Figure(figsize=(7, 0.5 + 0.32 * len(names)), layout="constrained")
+    axes, left = bars.add_subplot(), np.zeros(len(names))
+    for part, count in counted.items():
+        values = np.array([count[name] for name in names])
+        axes.barh(names, values, left=left, label=part)
+        left = left + values
     axes.set_xlabel("examples")
     axes.legend()
-    figure.savefig(file)
-
-
-def plot_lengths(parts: Mapping[str, Sequence[Example]], file: Path) -> None:
-    """A histogram of the characters of answers."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 3), layout="constrained")
-    axes = figure.add_subplot()
+    bars.savefig(folder / "categories.svg")
+    histogram = Figure(figsize=(7, 3), layout="constrained")
+    axes = histogram.add_subplot()
     lengths = [[len(one.answer) for one in part] for part in parts.values()]
     axes.hist(lengths, bins=40, stacked=True, label=list(parts))
     axes.set_xlabel("characters of an answer")
     axes.set_ylabel("examples")
     axes.legend()
-    figure.savefig(file)
+    histogram.savefig(folder / "lengths.svg")

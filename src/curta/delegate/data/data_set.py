@@ -20,6 +20,7 @@ from curta.delegate.data import mistakes
 from curta.delegate.data.example import Example
 from curta.delegate.data.templates import Template, composed, example, templates
 from curta.delegate.data.templates import mistakes as templates_of_mistakes
+from curta.delegate.options import check
 from curta.errors import DataError
 
 NEGATIVE = "negative"
@@ -55,17 +56,14 @@ class Mix:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        for name in ("train", "valid", "test"):
-            if getattr(self, name) < 1:
-                raise DataError(f"{name} = {getattr(self, name)}: must be at least 1")
+        check(self, "train valid test", "must be at least 1", lambda count: count >= 1)
         shares = (self.negatives, self.arithmetic, self.mistakes, self.stories)
         if not all(0 <= share <= 1 for share in shares):
             raise DataError(
                 f"negatives = {self.negatives}, arithmetic = {self.arithmetic} and mistakes = "
                 f"{self.mistakes}: shares of at least 0 that add up to no more than 1"
             )
-        if not 0 <= self.composed <= 1:
-            raise DataError(f"composed = {self.composed}: a share, from 0 to 1")
+        check(self, "composed", "a share, from 0 to 1", lambda share: 0 <= share <= 1)
         low, high = self.digits
         if not 1 <= low <= high <= 15:
             raise DataError(f"digits = {low}..{high}: from 1 to 15, upwards")

@@ -190,33 +190,27 @@ class Figures:
         return sum(one.tokens for one in generated) / seconds if seconds else None
 
     def comparisons(self) -> list[Comparison]:
-        """All pairs of systems that differ in more than the backend, the later one first."""
-        pairs = [
-            (later.name, earlier.name)
-            for earlier, later in combinations(self.systems, 2)
-            if source_of(later, [earlier]) is None
-        ]
-        return [
-            self.comparison(suite, first, second)
-            for suite in self.computing
-            for first, second in pairs
-        ]
-
-    def comparison(self, suite: str, first: str, second: str) -> Comparison:
-        """Two systems on one suite: which questions each of them answers rightly."""
-        a, b = ([one.is_right for one in self.of(name, suite)] for name in (first, second))
-        difference = (sum(a) - sum(b)) / len(a)
-        interval = bootstrap_difference(a, b)
-        return Comparison(suite, first, second, difference, interval, mcnemar(a, b))
+        """All pairs of systems that differ in more than the backend, the later one first: which
+        questions of a suite each of them answers rightly.
+        """
+        found = []
+        for suite in self.computing:
+            for earlier, later in combinations(self.systems, 2):
+                if source_of(later, [earlier]) is None:
+                    names = later.name, earlier.name
+                    a, b = ([one.is_right for one in self.of(name, suite)] for name in names)
+                    interval, p = bootstrap_difference(a, b), mcnemar(a, b)
+                    difference = (sum(a) - sum(b)) / len(a)
+                    found.append(Comparison(suite, *names, difference, interval, p))
+        return found
 
     def agreements(self) -> list[Agreement]:
-        """Backends beside each other."""
-        found = []
-        for number, system in enumerate(self.systems):
-            source = source_of(system, self.systems[:number])
-            if source is not None:
-                found.append(self.agreement(system, source))
-        return found
+        """Backends beside the first one of the same weights."""
+        return [
+            self.agreement(system, source)
+            for number, system in enumerate(self.systems)
+            if (source := source_of(system, self.systems[:number])) is not None
+        ]
 
     def agreement(self, system: System, source: System) -> Agreement:
         """One backend beside the first."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from curta.delegate.evaluation.comparison import Share
 from curta.pages.pictures import COLOURS, drawn
 
@@ -51,13 +53,12 @@ def has_lengths(groups: Groups) -> bool:
 
 def line(axes: Axes, label: str, shares: Mapping[Any, Share], offset: float, colour: str) -> None:
     """Shares with their intervals."""
-    values = [one.value for one in shares.values()]
-    low = [one.value - one.interval[0] for one in shares.values()]
-    high = [one.interval[1] - one.value for one in shares.values()]
+    values = np.array([one.value for one in shares.values()])
+    low, high = np.array([one.interval for one in shares.values()]).T
     axes.errorbar(
-        [place + offset for place in shares],
+        np.array(list(shares)) + offset,
         values,
-        yerr=[[max(0.0, each) for each in low], [max(0.0, each) for each in high]],
+        yerr=np.maximum(0, [values - low, high - values]),
         label=label,
         color=colour,
         marker="o",
@@ -74,12 +75,12 @@ def kinds(rows: Sequence[tuple[str, Mapping[str, int]]]) -> str:
     def draw(panels: Sequence[Axes]) -> None:
         (axes,) = panels
         places = range(len(rows))
-        left = [0.0] * len(rows)
+        left = np.zeros(len(rows))
         for kind, colour in KIND_COLOURS.items():
-            widths = [counts.get(kind, 0) / sum(counts.values()) for _, counts in rows]
-            if any(widths):
+            widths = np.array([counts.get(kind, 0) / sum(counts.values()) for _, counts in rows])
+            if widths.any():
                 axes.barh(places, widths, left=left, color=colour, height=0.72, label=kind)
-            left = [a + b for a, b in zip(left, widths, strict=True)]
+            left = left + widths
         axes.set_yticks(places, [name for name, _ in rows])
         axes.invert_yaxis()
         axes.set_xlim(0, 1)

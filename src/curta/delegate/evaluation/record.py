@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from curta.delegate.data.example import PROTOCOL
 from curta.delegate.evaluation.suites import Question
+from curta.delegate.interception.events import CallRejected, CallResult
 from curta.errors import DataError
 
 if TYPE_CHECKING:
@@ -65,29 +66,23 @@ class Answer:
 
 def answer_of(output: Output, system: System, question: Question, *, seconds: float) -> Answer:
     """A generated output as it is kept."""
-    from curta.delegate.interception.events import CallResult
-
-    calls = tuple(
-        Call(call.expression, True, call.answer, call.microseconds)
-        if isinstance(call, CallResult)
-        else Call(
-            call.expression,
-            call.error is not None,
-            None,
-            call.microseconds,
-            getattr(call.error, "brief", None),
-        )
-        for call in output.calls
-    )
     return Answer(
         system.name,
         question.name,
         output.written(PROTOCOL),
-        calls,
+        tuple(map(call_of, output.calls)),
         output.tokens,
         seconds,
         output.ended,
     )
+
+
+def call_of(call: CallResult | CallRejected) -> Call:
+    """A call as it is kept."""
+    if isinstance(call, CallResult):
+        return Call(call.expression, True, call.answer, call.microseconds)
+    brief = getattr(call.error, "brief", None)
+    return Call(call.expression, call.error is not None, None, call.microseconds, brief)
 
 
 @dataclass(frozen=True)

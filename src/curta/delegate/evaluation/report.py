@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from curta.delegate.data.answers import FEWEST_DECIMALS, PRINTED_DECIMALS
@@ -322,20 +322,16 @@ def percent(one: Share | None) -> Html:
     )
 
 
-def plain_rows(figures: Figures) -> list[Mapping[str, str]]:
-    """The main table for a terminal, a row for each system."""
-    rows: list[Mapping[str, str]] = []
+def plain(figures: Figures) -> str:
+    """The main figures for a terminal, a paragraph for each system."""
+    lines = []
     for one in figures.systems:
-        speed, shares = figures.speed(one.name), counted(figures, one)
-        names = [*figures.computing, *ALWAYS.values()]
-        rows.append(
-            {
-                "system": one.name,
-                **{name: str(shares.get(name, MISSING)) for name in names},
-                "tokens/s": f"{speed:,.1f}" if speed else MISSING,
-            }
-        )
-    return rows
+        shares, speed = counted(figures, one), figures.speed(one.name)
+        names = (*figures.computing, *ALWAYS.values())
+        shown = {name: str(shares.get(name, MISSING)) for name in names}
+        shown["tokens/s"] = f"{speed:,.1f}" if speed else MISSING
+        lines += [one.name, *(f"  {what:12} {value}" for what, value in shown.items())]
+    return "\n".join(lines)
 
 
 def counted(figures: Figures, system: System) -> dict[str, Share]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from curta.delegate.calculator import Calculator
 from curta.delegate.evaluation.record import Answer, Config, Folder, answer_of
@@ -33,14 +33,33 @@ def evaluate(
     *,
     on_progress: Listener = lambda system, done, total: None,
 ) -> Answers:
-    """The answers of all systems; those that are in the folder already are not asked for again."""
+    """The answers of all systems; those that are in the folder already are not asked for again.
+    Batches are the same if it was killed before.
+    """
     folder.begin(config, questions)
     answers = folder.answers()
+
+    def keep(found: Iterable[Answer]) -> None:
+        kept = list(found)
+        folder.append(kept)
+        answers.update({(one.system, one.question): one for one in kept})
+
     for number, system in enumerate(config.systems):
         source = source_of(system, config.systems[:number])
         if source is not None:
-            keep(folder, answers, same_answers(system, source, questions, answers))
-        ask(system, config, questions, folder, answers, opened, on_progress)
+            keep(same_answers(system, source, questions, answers))
+        generated = [
+            one
+            for one in questions
+            if (given := answers.get((system.name, one.name))) is None or given.source is None
+        ]
+        write: Writes | None = None
+        for batch in batches(generated, config.batch):
+            if any((system.name, one.name) not in answers for one in batch):
+                write = write or opened(system)
+                keep(generate(system, batch, write))
+            done = sum(one == system.name for one, _ in answers)
+            on_progress(system.name, done, len(questions))
     return answers
 
 
@@ -69,30 +88,6 @@ def same_answers(
             yield dataclasses.replace(there, system=system.name, source=source.name, seconds=0.0)
 
 
-def ask(
-    system: System,
-    config: Config,
-    questions: Sequence[Question],
-    folder: Folder,
-    answers: Answers,
-    opened: Open,
-    on_progress: Listener,
-) -> None:
-    """Generate what is missing, batch by batch; batches are the same if it was killed before."""
-    generated = [
-        one
-        for one in questions
-        if (given := answers.get((system.name, one.name))) is None or given.source is None
-    ]
-    write: Writes | None = None
-    for batch in batches(generated, config.batch):
-        if any((system.name, one.name) not in answers for one in batch):
-            write = write or opened(system)
-            keep(folder, answers, generate(system, batch, write))
-        done = sum(one == system.name for one, _ in answers)
-        on_progress(system.name, done, len(questions))
-
-
 def generate(system: System, batch: Sequence[Question], write: Writes) -> list[Answer]:
     """One batch."""
     begun = time.perf_counter()
@@ -109,10 +104,3 @@ def batches(questions: Sequence[Question], size: int) -> Iterator[list[Question]
     ordered = sorted(questions, key=lambda one: (-len(one.text), one.name))
     for begin in range(0, len(ordered), size):
         yield ordered[begin : begin + size]
-
-
-def keep(folder: Folder, answers: Answers, found: Sequence[Answer] | Iterator[Answer]) -> None:
-    """In the file and in memory."""
-    kept = list(found)
-    folder.append(kept)
-    answers |= {(one.system, one.question): one for one in kept}

@@ -122,14 +122,15 @@ def of_templates(sources: Sources) -> list[Question]:
     anew = sources.data is None or sources.digits is not None
     if negatives is None and (count is not None or anew):
         negatives = (count or DRAWN) // 4
-    if sources.data is None or sources.digits is not None:
+    if sources.data is None or anew:
         lengths = sources.digits or DIGITS
         return fresh(lengths, count or DRAWN, negatives=negatives or 0, seed=sources.seed)
     every = from_folder(sources.data)
+    most = {TEMPLATES: count, MISTAKES: count, NEGATIVES: negatives}
     return [
-        *some([one for one in every if one.suite == TEMPLATES], count, sources.seed),
-        *some([one for one in every if one.suite == MISTAKES], count, sources.seed),
-        *some([one for one in every if one.suite == NEGATIVES], negatives, sources.seed),
+        one
+        for suite in most
+        for one in some([one for one in every if one.suite == suite], most[suite], sources.seed)
     ]
 
 

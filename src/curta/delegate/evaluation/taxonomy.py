@@ -19,7 +19,7 @@ Of questions with nothing to compute:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from curta.delegate.data.answers import final_answer, is_right
 from curta.delegate.evaluation.calculations import calculations
@@ -28,19 +28,13 @@ from curta.delegate.evaluation.suites import Question
 
 Kind = Literal[
     "right",
-    "stopped early",
-    "wrong format",
-    "wrong computation",
     "wrong reasoning",
+    "wrong computation",
+    "wrong format",
+    "stopped early",
     "unneeded call",
 ]
-WRONG: tuple[Kind, ...] = (
-    "wrong reasoning",
-    "wrong computation",
-    "wrong format",
-    "stopped early",
-    "unneeded call",
-)
+WRONG: tuple[Kind, ...] = get_args(Kind)[1:]
 
 
 @dataclass(frozen=True)

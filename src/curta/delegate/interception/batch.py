@@ -161,7 +161,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
     first = batches[0]
     if len(batches) == 1:
         return first
-    lengths = [length_of(batch) for batch in batches]
+    lengths = [int(batch.given["attention_mask"].shape[-1]) for batch in batches]
     made = first.with_cache(caches.join([batch.cache for batch in batches], lengths))
     for name in ROWS_OF.keys() & first.given.keys():
         made.given[name] = torch.cat(
@@ -172,11 +172,6 @@ def joined(batches: Sequence[Batch]) -> Batch:
         )
     made.rows = [row for batch in batches for row in batch.rows]
     return made
-
-
-def length_of(batch: Batch) -> int:
-    """Of the longest row."""
-    return int(batch.given["attention_mask"].shape[-1])
 
 
 def beginning(model: Any, tokens: torch.Tensor) -> dict[str, Any]:

@@ -124,7 +124,10 @@ class Constraint:
         if marker is not None:  # what was asked for may begin as a call does
             ways = [self.in_call(marker, written), self.in_shape(marker.open + written)]
         elif self.shape is not None and has_called:
-            ways = [*self.openings(written.lstrip()), *self.behind_call(written)]
+            ways = list(self.openings(written.lstrip()))
+            if not written:  # the end of a turn behind a call, or a line between two of them
+                newline = self.fragments.encode("\n")[0]
+                ways.append(self.mask([self.tokenizer.eos_token_id, newline]))
         elif self.shape is not None:
             ways = [self.in_shape(written), *self.openings(written)]
         masks = [pad(each, (0, self.size - len(each))) for each in ways if each is not None]
@@ -139,11 +142,6 @@ class Constraint:
         for marker in self.format.markers:
             if marker.open.startswith(written) and marker.open != written:
                 yield self.mask([self.fragments.encode(marker.open[len(written) :])[0]])
-
-    def behind_call(self, written: str) -> Iterator[torch.Tensor]:
-        """The end of a turn behind a call, or a line between two of them."""
-        if not written:
-            yield self.mask([self.tokenizer.eos_token_id, self.fragments.encode("\n")[0]])
 
     def mask(self, tokens: Sequence[int]) -> torch.Tensor:
         """These tokens alone."""

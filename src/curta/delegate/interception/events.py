@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,21 +63,16 @@ class CallRejected:
 
     text: str
     expression: str
-    error: CurtaError | None
-    microseconds: float
+    error: CurtaError | None = None
+    microseconds: float = 0.0
     tool: str = CALCULATE
 
 
 Event = TextDelta | CallStarted | CallWritten | CallResult | CallRejected
 
 
-def written(events: Iterable[Event], protocol: Protocol) -> str:
-    """What was written, its calls as another protocol has them."""
-    return "".join(written_one(event, protocol) for event in events)
-
-
-def written_one(event: Event, protocol: Protocol) -> str:
-    """One event's part of it."""
+def written(event: Event, protocol: Protocol) -> str:
+    """What an event says, a call of the calculator as another protocol has it."""
     if isinstance(event, CallStarted):
         return protocol.open
     if isinstance(event, CallResult):

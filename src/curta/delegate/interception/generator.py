@@ -57,7 +57,7 @@ class Output:
 
     def written(self, protocol: Protocol) -> str:
         """The text, its calls as another protocol has them."""
-        return written(self.events, protocol)
+        return "".join(written(event, protocol) for event in self.events)
 
     @property
     def calls(self) -> tuple[CallResult | CallRejected, ...]:
@@ -186,9 +186,11 @@ class CalcGenerator:
             raise UserError("num_return_sequences: a stream is one answer; use generate")
         found: queue.Queue[Event | BaseException | None] = queue.Queue()
         unheard = threading.Event()
-        criteria = StoppingCriteriaList(
-            [*(options.get("stopping_criteria") or ()), Stopped(unheard)]
-        )
+
+        def stopped(input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
+            return torch.full((len(input_ids),), unheard.is_set(), device=input_ids.device)
+
+        criteria = StoppingCriteriaList([*(options.get("stopping_criteria") or ()), stopped])
 
         def work() -> None:
             GIVEN_UP.set(unheard)
@@ -302,16 +304,6 @@ def chosen_format(
 
 def ignore(event: Event) -> None:
     """Nobody is told."""
-
-
-class Stopped:
-    """A stopping criterion from outside."""
-
-    def __init__(self, event: threading.Event) -> None:
-        self.event = event
-
-    def __call__(self, input_ids: torch.Tensor, scores: Any, **_: Any) -> torch.Tensor:
-        return torch.full((len(input_ids),), self.event.is_set(), device=input_ids.device)
 
 
 def joined(events: Sequence[Event]) -> Iterator[Event]:

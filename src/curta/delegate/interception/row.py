@@ -14,14 +14,12 @@ from curta.delegate.interception.calls import Call, Outcome, answered
 from curta.delegate.interception.events import (
     CallRejected,
     CallResult,
-    CallStarted,
     CallWritten,
     Event,
-    TextDelta,
 )
 from curta.delegate.interception.formats import Format
 from curta.delegate.interception.pieces import Fragments, TokenText
-from curta.delegate.interception.scanner import Abandoned, Closed, Found, Opened, Scanner, Text
+from curta.delegate.interception.scanner import Closed, Found, Scanner
 from curta.delegate.tools.tool import Tool
 from curta.errors import TokenError
 
@@ -93,11 +91,6 @@ class Row:
         """Whether a call's answer had no room."""
 
     @property
-    def in_call(self) -> bool:
-        """Whether a call has begun and not ended."""
-        return self.scanner.inside
-
-    @property
     def is_closed(self) -> bool:
         """Whether nothing may follow, whatever a model would choose."""
         return self.is_over or self.is_full or self.is_asking
@@ -139,7 +132,7 @@ class Row:
                     continue
                 calls = self.calling.format.read(found.marker, found.body)
                 if not calls:
-                    self.tell(CallRejected(found.text, found.body.strip(), None, 0.0))
+                    self.tell(CallRejected(found.text, found.body.strip()))
                     rest = found.rest
                 elif self.calling.format.at_once:
                     return self.called(calls, [token], piece, found, room, whole=whole)
@@ -243,7 +236,7 @@ class Row:
         """Answers in a turn of their own, and the beginning of the model's next one."""
         if self.is_asking:  # somebody else has to answer the others first
             self.is_over = True
-            self.tell_outcomes(outcomes, "", None)
+            self.tell_outcomes(outcomes, "")
             return [token]
         answer, behind, failure = self.encoded(self.calling.format.behind(outcomes))
         if failure is not None or len(behind) > room:
@@ -252,7 +245,7 @@ class Row:
             return [token]
         self.said.extend(behind)
         self.text = ""
-        self.tell_outcomes(outcomes, answer, None)
+        self.tell_outcomes(outcomes, answer)
         return behind
 
     def note(self, calls: list[Call], text: str) -> None:
@@ -265,12 +258,11 @@ class Row:
 
     def unanswered(self, outcomes: list[Outcome], text: str) -> None:
         """Calls for whose answers there is no room."""
-        for number, each in enumerate(outcomes):
-            said = "" if number else text
-            call = each.call
-            self.tell(CallRejected(said, call.written, None, each.microseconds, call.name))
+        self.tell_outcomes([replace(each, answer=None, error=None) for each in outcomes], text)
 
-    def tell_outcomes(self, outcomes: list[Outcome], text: str, failure: TokenError | None) -> None:
+    def tell_outcomes(
+        self, outcomes: list[Outcome], text: str, failure: TokenError | None = None
+    ) -> None:
         """What calls came to; the text belongs to the first of them."""
         for number, each in enumerate(outcomes):
             said, call, answer = "" if number else text, each.call, each.answer
@@ -296,12 +288,7 @@ class Row:
             self.report(found)
 
     def report(self, found: Found) -> None:
-        """What the scanner found, as an event."""
-        if isinstance(found, Text):
-            self.tell(TextDelta(found.text))
-        elif isinstance(found, Opened):
-            self.tell(CallStarted(found.text))
-        elif isinstance(found, Abandoned):
-            self.tell(CallRejected(found.text, found.text.strip(), None, 0.0))
-        else:  # closed by the very last characters: nobody reads an answer any more
-            self.tell(CallRejected(found.text + found.rest, found.body.strip(" "), None, 0.0))
+        """What the scanner found; a call that the very last characters close is not answered."""
+        if isinstance(found, Closed):
+            found = CallRejected(found.text + found.rest, found.body.strip(" "))
+        self.tell(found)

@@ -10,21 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from curta.delegate.interception.events import CallRejected, CallStarted, TextDelta
 from curta.delegate.interception.formats import Marker
-
-
-@dataclass(frozen=True, slots=True)
-class Text:
-    """Text outside of calls."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A call has begun; its opening marker has been written."""
-
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,14 +24,7 @@ class Closed:
     rest: str
 
 
-@dataclass(frozen=True, slots=True)
-class Abandoned:
-    """What had opened as a call is none."""
-
-    text: str
-
-
-Found = Text | Opened | Closed | Abandoned
+Found = TextDelta | CallStarted | Closed | CallRejected
 
 
 class Scanner:
@@ -103,7 +83,7 @@ class Scanner:
         self.calls += 1
         self.held = self.held[len(marker.open) :]
         self.at_start = False
-        return Opened(marker.open)
+        return CallStarted(marker.open)
 
     @property
     def text(self) -> str:
@@ -127,17 +107,17 @@ class Scanner:
             return self.abandoned(len(within))
         return None
 
-    def abandoned(self, end: int) -> Abandoned:
+    def abandoned(self, end: int) -> CallRejected:
         """So much of what is held was no call."""
         text, self.held = self.held[:end], self.held[end:]
         self.marker = None
-        return Abandoned(text)
+        return CallRejected(text, text.strip())
 
-    def released(self, end: int) -> Text | None:
+    def released(self, end: int) -> TextDelta | None:
         """So much of what is held, as text."""
         text, self.held = self.held[:end], self.held[end:]
         self.at_start = self.at_start and not text.strip()
-        return Text(text) if text else None
+        return TextDelta(text) if text else None
 
     def turn(self) -> list[Found]:
         """The turn has ended, and so has a call that is closed by that; another one may begin."""

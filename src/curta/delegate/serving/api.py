@@ -31,6 +31,7 @@ import logging
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from starlette.applications import Starlette
@@ -49,8 +50,7 @@ from curta.delegate.interception.row import Calling
 from curta.delegate.interception.template import common
 from curta.delegate.serving.engine import Engine
 from curta.delegate.serving.metrics import Metrics
-from curta.delegate.serving.parameters import Request as Wish
-from curta.delegate.serving.parameters import decoded, read
+from curta.delegate.serving.parameters import ChatWished, Wish, decoded, read
 from curta.delegate.serving.prompts import Prompts
 from curta.delegate.serving.refusals import RefusedError
 from curta.delegate.serving.shapes import Shape, usage
@@ -68,8 +68,8 @@ def application(engine: Engine, name: str) -> Starlette:
     api = Api(engine, name)
     app = Starlette(
         routes=[
-            Route("/v1/chat/completions", api.chat, methods=["POST"]),
-            Route("/v1/completions", api.complete, methods=["POST"]),
+            Route("/v1/chat/completions", partial(api.answer, chat=True), methods=["POST"]),
+            Route("/v1/completions", partial(api.answer, chat=False), methods=["POST"]),
             Route("/v1/models", api.models),
             Route("/v1/models/{name:path}", api.model),
             Route("/health", api.health),
@@ -93,16 +93,8 @@ class Api:
         self.name = name
         self.prompts = Prompts(engine.generator)
 
-    async def chat(self, request: Request) -> Response:
-        """An assistant's message."""
-        return await self.answer(request, chat=True)
-
-    async def complete(self, request: Request) -> Response:
-        """What follows a text."""
-        return await self.answer(request, chat=False)
-
     async def answer(self, request: Request, *, chat: bool) -> Response:
-        """Either."""
+        """An assistant's message, or what follows a text."""
         limits = self.engine.limits
         try:
             body = await whole_body(request, limits.most_bytes)
@@ -154,7 +146,7 @@ class Api:
                 begins=begins,
                 begun_tokens=len(beginning),
             )
-            for choice in range(asked.choices):
+            for choice in range(asked.n):
                 seed = None if asked.seed is None else f"{asked.seed} {number} {choice}"
                 made.append(replace(wanted, seed=seed))
         return made, read_tokens
@@ -190,8 +182,12 @@ class Api:
 
 def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str]:
     """How an answer calls, if not as all do, and how it has to begin."""
-    shape = None if asked.schema is None else shape_of(generator, asked.schema)
-    if not asked.tools:
+    if not isinstance(asked, ChatWished):
+        return None, ""
+    tools = asked.client_tools
+    schema = asked.response_format.asked if asked.response_format else None
+    shape = None if schema is None else shape_of(generator, schema)
+    if not tools:
         return None if shape is None else generator.calling_with((), shape=shape), ""
     if generator.own is None and type(generator.format) is Inline:
         raise RefusedError(
@@ -200,11 +196,11 @@ def calls_of(generator: CalcGenerator, asked: Wish) -> tuple[Calling | None, str
             parameter="tools",
             code="tools_not_supported",
         )
-    names = frozenset(tool.name for tool in asked.tools)
+    names = frozenset(tool.name for tool in tools)
     own = [tool for tool in generator.tools if tool.name not in names]
     must_call = asked.must_call
     calling = generator.calling_with(
-        (*own, *asked.tools), asked=names, constrained=must_call is not None, shape=shape
+        (*own, *tools), asked=names, constrained=must_call is not None, shape=shape
     )
     if must_call is None:
         return calling, ""

@@ -28,9 +28,8 @@ def choices(logits: torch.Tensor, writings: Sequence[Writing]) -> list[int]:
             continue
         row = scores[number]
         if writing.processor:
-            row = writing.processor(torch.tensor([writing.history], device=row.device), row[None])[
-                0
-            ]
+            history = torch.tensor([writing.history], device=row.device)
+            (row,) = writing.processor(history, row[None])
         row = writing.narrowed(row)
         likely[number] = drawn(row, writing) if is_drawn else int(row.argmax())
     for number, writing in enumerate(writings):

@@ -37,8 +37,8 @@ from curta.delegate.serving.metrics import Metrics
 from curta.delegate.serving.refusals import (
     RefusedError,
     model_failed,
-    out_of_time,
     shutting_down,
+    too_late,
 )
 from curta.delegate.serving.writing import Told, Wanted, Writing
 from curta.delegate.tools.calculator import CalculatorTool
@@ -79,12 +79,6 @@ class Engine:
         self.running = 0
         self.is_stopping = False
         self.tools = ThreadPoolExecutor(self.limits.tools_at_once, "curta-tool")
-        self.describe()
-        self.worker = threading.Thread(target=self.work, name="curta-engine", daemon=True)
-        self.worker.start()
-
-    def describe(self) -> None:
-        """What the metrics show of it."""
         self.metrics.gauge("running", "Choices that have a row.", lambda: self.running)
         self.metrics.gauge("queued", "Choices that wait for one.", lambda: len(self.queued))
         self.metrics.gauge(
@@ -93,6 +87,8 @@ class Engine:
             lambda: self.places,
             mode="joined" if self.is_batching else "one_by_one",
         )
+        self.worker = threading.Thread(target=self.work, name="curta-engine", daemon=True)
+        self.worker.start()
 
     def submit(self, wanted: Sequence[tuple[Wanted, Callable[[Told], None]]]) -> list[Writing]:
         """Have these written, all of them or none; what comes of each is told to its function."""
@@ -133,8 +129,13 @@ class Engine:
 
     def count_call(self, event: Event) -> None:
         """In the metrics."""
-        if isinstance(event, CallResult | CallRejected):
-            self.metrics.calls.labels(outcome=outcome(event)).inc()
+        if isinstance(event, CallResult):
+            outcome = "exact" if event.exact else "rounded"
+        elif isinstance(event, CallRejected):
+            outcome = "unanswered" if event.error is None else "error"
+        else:
+            return
+        self.metrics.calls.labels(outcome=outcome).inc()
 
     def cancel(self, writings: Sequence[Writing]) -> None:
         """Nobody wants the rest of these; they leave before the next step."""
@@ -188,7 +189,8 @@ class Engine:
 
     def admit(self) -> None:
         """Give free rows to those who wait; those who need none any more leave."""
-        late = out_of_time(self.limits.time_limit)
+        seconds = self.limits.time_limit
+        late = too_late(f"no row was free within the time limit of {seconds:g} s (--time-limit)")
         with self.changed:
             waiting = list(self.queued)
             for writing in waiting:
@@ -202,13 +204,13 @@ class Engine:
             for writing in chosen:
                 writing.has_place = True
             groups = [chosen] if self.appends else [[each] for each in chosen]
-            self.starting.extend(self.begun(group) for group in groups if group)
+            self.starting.extend(
+                Batch(self.generator.model, group, appends=self.appends)
+                for group in groups
+                if group
+            )
             self.queued = deque(waiting[free:])
             self.running += len(chosen)
-
-    def begun(self, writings: Sequence[Writing]) -> Batch:
-        """Rows of which the model has seen nothing yet."""
-        return Batch(self.generator.model, writings, appends=self.appends)
 
     def unpark(self) -> None:
         """Rows whose tools have answered go on with that."""
@@ -364,10 +366,3 @@ def writings_of(batch: Batch) -> list[Writing]:
 def is_quick(tool: Tool | None) -> bool:
     """Whether a call is answered within a moment, whatever it says; no tool, too, is an answer."""
     return tool is None or (isinstance(tool, CalculatorTool) and tool.is_quick)
-
-
-def outcome(event: CallResult | CallRejected) -> str:
-    """In a word."""
-    if isinstance(event, CallResult):
-        return "exact" if event.exact else "rounded"
-    return "unanswered" if event.error is None else "error"

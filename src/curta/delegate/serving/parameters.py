@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -21,6 +20,7 @@ from pydantic import (
     model_validator,
 )
 
+from curta.delegate.interception.bodies import as_kind
 from curta.delegate.interception.generator import Prompt
 from curta.delegate.serving.limits import Limits
 from curta.delegate.serving.prompts import TokenPrompt
@@ -64,9 +64,21 @@ Tokens = Annotated[list[int], Field(min_length=1)]
 
 
 class Checked(BaseModel):
-    """What has these fields and no others; an error says what their descriptions say."""
+    """What has these fields and no others; an error says what their descriptions say. A field that
+    is null is not there.
+    """
 
     model_config = ConfigDict(strict=True, extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def without_null(cls, given: Any) -> Any:
+        """What is given."""
+        if not isinstance(given, dict):
+            return given
+        return {
+            n: each for n, each in given.items() if each is not None or n not in cls.model_fields
+        }
 
 
 class Part(Checked):
@@ -112,6 +124,14 @@ class Message(Checked):
     tool_call_id: str | None = Field(None, description="tool_call_id has to be a text")
     calculations: Any = None
 
+    @model_validator(mode="before")
+    @classmethod
+    def without_nothing(cls, given: Any) -> Any:
+        """Clients send fields with nothing in them."""
+        if not isinstance(given, dict):
+            return given
+        return {name: value for name, value in given.items() if value not in (None, [], {})}
+
     @model_validator(mode="after")
     def says_something(self) -> Message:
         """Only calls go without a text; an answer says whose it is."""
@@ -128,67 +148,31 @@ class Message(Checked):
         """A message as templates of chats have it."""
         parts = self.content or ""
         text = parts if isinstance(parts, str) else "".join(part.text for part in parts)
-        made: dict[str, Any] = {
-            "role": "system" if self.role == "developer" else self.role,
-            "content": text,
-        }
-        if self.tool_call_id is not None:
-            made["tool_call_id"] = self.tool_call_id
-        if self.tool_calls:
-            made["tool_calls"] = [
-                {
-                    "id": each.id,
-                    "type": "function",
-                    "function": {
-                        "name": each.function.name,
-                        "arguments": as_object(each.function.arguments),
-                    },
-                }
-                for each in self.tool_calls
-            ]
-        return made
-
-
-def as_object(arguments: str) -> Any:
-    """Arguments as an object; as they are if they are none."""
-    try:
-        return json.loads(arguments)
-    except (ValueError, RecursionError):
-        return arguments
+        made = self.model_dump(include={"tool_call_id", "tool_calls"}, exclude_none=True)
+        for call in made.get("tool_calls", ()):
+            call["function"]["arguments"] = as_kind(call["function"]["arguments"], {})
+        role = "system" if self.role == "developer" else self.role
+        return {"role": role, "content": text} | made
 
 
 class Function(Named):
-    """A function of the client's."""
+    """A tool that the client executes."""
 
-    description: Text | None = None
-    parameters: dict[str, Any] | None = None
-    strict: bool | None = None
+    description: Text = ""
+    parameters: dict[str, Any] = {"type": "object", "properties": {}}
+    strict: bool = False
+    sandboxed: ClassVar[bool] = False
+
+    def call(self, arguments: Mapping[str, Any]) -> Answer:
+        """Not here."""
+        return refused(ToolError(f"{self.name} is executed by the client", "not here"))
 
 
 class ClientTool(Checked):
-    """A tool that the client executes."""
+    """One in a list of tools."""
 
     type: Literal["function"]
     function: Function
-
-    @property
-    def name(self) -> str:
-        return self.function.name
-
-    @property
-    def description(self) -> str:
-        return self.function.description or ""
-
-    @property
-    def parameters(self) -> dict[str, Any]:
-        return self.function.parameters or {"type": "object", "properties": {}}
-
-    @property
-    def sandboxed(self) -> bool:
-        return False
-
-    def call(self, arguments: Mapping[str, Any]) -> Answer:
-        return refused(ToolError(f"{self.name} is executed by the client", "not here"))
 
 
 class Chosen(Checked):
@@ -202,9 +186,9 @@ class JsonSchema(Checked):
     """What an answer has to be."""
 
     name: str
-    description: str | None = None
+    description: str = ""
     schema_: dict[str, Any] = Field(alias="schema")
-    strict: bool | None = None
+    strict: bool = False
 
 
 class ResponseFormat(Checked):
@@ -221,7 +205,7 @@ class ResponseFormat(Checked):
         return self
 
     @property
-    def schema_asked(self) -> dict[str, Any] | None:
+    def asked(self) -> dict[str, Any] | None:
         """None for any text."""
         if self.json_schema is not None:
             return self.json_schema.schema_
@@ -231,8 +215,11 @@ class ResponseFormat(Checked):
 class StreamOptions(Checked):
     """How a stream ends."""
 
-    include_usage: bool | None = None
+    include_usage: bool = False
     include_obfuscation: Any = None
+
+
+Stop = Annotated[Text, Field(min_length=1)]
 
 
 class Wished(Checked):
@@ -240,54 +227,91 @@ class Wished(Checked):
 
     model: str = Field(description="name one")
     max_tokens: int | None = Field(None, description="a whole number")
-    n: int | None = Field(None, description="a whole number")
+    n: int = Field(1, description="a whole number")
     seed: int | None = Field(
         None, ge=-(1 << 63), lt=1 << 63, description="a whole number of 64 bits"
     )
-    stop: (
-        Annotated[Text, Field(min_length=1)]
-        | Annotated[list[Annotated[Text, Field(min_length=1)]], Field(max_length=MOST_STOPS)]
-        | None
-    ) = Field(None, description=f"a text or a list of up to {MOST_STOPS}, none of them empty")
-    stream: bool | None = Field(None, description="true or false")
+    stop: Stop | Annotated[list[Stop], Field(max_length=MOST_STOPS)] = Field(
+        [], description=f"a text or a list of up to {MOST_STOPS}, none of them empty"
+    )
+    stream: bool = Field(False, description="true or false")
     stream_options: StreamOptions | None = Field(
         None, description="an object with include_usage: true or false"
     )
-    temperature: float | None = Field(None, ge=0, le=2, description="a number from 0 to 2")
-    top_p: float | None = Field(None, ge=0, le=1, description="a number from 0 to 1")
+    temperature: float = Field(0.0, ge=0, le=2, description="a number from 0 to 2")
+    top_p: float = Field(1.0, ge=0, le=1, description="a number from 0 to 1")
+
+    @property
+    def stops(self) -> tuple[str, ...]:
+        """What ends the text."""
+        return (self.stop,) if isinstance(self.stop, str) else tuple(self.stop)
+
+    @property
+    def include_usage(self) -> bool:
+        """Whether a stream ends with counts."""
+        return self.stream_options is not None and self.stream_options.include_usage
+
+    @property
+    def most_tokens(self) -> int | None:
+        """As asked for; None for as many as there may be."""
+        return self.max_tokens
 
 
 class ChatWished(Wished):
     """A chat."""
 
+    parameter: ClassVar[str] = "messages"
     messages: list[Message] = Field(
         min_length=1,
         description="a list with at least one message, an object with role and content",
     )
     max_completion_tokens: int | None = Field(None, description="a whole number")
-    tools: list[ClientTool] | None = Field(
-        None, max_length=128, description="functions with names, and schemas of their parameters"
+    tools: list[ClientTool] = Field(
+        [], max_length=128, description="functions with names, and schemas of their parameters"
     )
-    tool_choice: Literal["none", "auto", "required"] | Chosen | None = Field(
-        None, description="none, auto, required, or an object with the name of a function"
+    tool_choice: Literal["none", "auto", "required"] | Chosen = Field(
+        "auto", description="none, auto, required, or an object with the name of a function"
     )
     response_format: ResponseFormat | None = Field(
         None, description="type text, json_object, or json_schema with a json_schema"
     )
-    logprobs: bool | None = Field(None, description="true or false")
+    logprobs: bool = Field(False, description="true or false")
     top_logprobs: int | None = Field(
         None, ge=0, le=MOST_LOGPROBS, description=f"from 0 to {MOST_LOGPROBS}, with logprobs: true"
     )
+
+    @property
+    def prompts(self) -> tuple[Prompt | TokenPrompt, ...]:
+        """The conversation."""
+        return ([message.as_given() for message in self.messages],)
 
     @property
     def scored(self) -> int | None:
         """How many tokens are told beside each chosen one; None: not that one either."""
         return (self.top_logprobs or 0) if self.logprobs else None
 
+    @property
+    def most_tokens(self) -> int | None:
+        newer = self.max_completion_tokens
+        return self.max_tokens if newer is None else newer
+
+    @property
+    def client_tools(self) -> tuple[Function, ...]:
+        """Those that the client executes."""
+        return () if self.tool_choice == "none" else tuple(each.function for each in self.tools)
+
+    @property
+    def must_call(self) -> str | None:
+        """A tool that has to be called, by its name; "" for any."""
+        if isinstance(self.tool_choice, Chosen):
+            return self.tool_choice.function.name
+        return "" if self.tool_choice == "required" else None
+
 
 class CompletionWished(Wished):
     """Texts or tokens to go on with, one or several."""
 
+    parameter: ClassVar[str] = "prompt"
     prompt: (
         Text
         | Tokens
@@ -299,37 +323,52 @@ class CompletionWished(Wished):
     )
 
     @property
+    def prompts(self) -> tuple[Prompt | TokenPrompt, ...]:
+        one = isinstance(self.prompt, str) or isinstance(self.prompt[0], int)
+        several: Any = [self.prompt] if one else self.prompt
+        return tuple(each if isinstance(each, str) else tuple(each) for each in several)
+
+    @property
     def scored(self) -> int | None:
-        """How many tokens are told beside each chosen one; None: not that one either."""
         return self.logprobs
 
 
-@dataclass(frozen=True)
-class Request:
-    """What one request wants.
+Wish = ChatWished | CompletionWished
 
-    parameter:   where the prompts came from
-    most_tokens: as asked for; None for as many as there may be
-    tools:       that the client executes
-    must_call:   a tool, by its name; "" for any
-    schema:      of JSON that the answer has to be, where it is no call
-    scored:      how many tokens are told beside each chosen one; None: not that one either
-    """
 
-    prompts: tuple[Prompt | TokenPrompt, ...]
-    parameter: str
-    choices: int
-    most_tokens: int | None
-    temperature: float
-    top_p: float
-    seed: int | None
-    stops: tuple[str, ...]
-    stream: bool
-    include_usage: bool
-    tools: tuple[ClientTool, ...] = ()
-    must_call: str | None = None
-    schema: Mapping[str, Any] | None = None
-    scored: int | None = None
+def check(wished: Wish, limits: Limits) -> None:
+    """Raise a `RefusedError` for what is right by itself, and not here or together."""
+    if wished.stream_options is not None and not wished.stream:
+        raise wrong("stream_options", "only with stream: true")
+    prompts = len(wished.prompts)
+    most = max(limits.batch // prompts, 1)
+    if not 1 <= wished.n <= most:
+        several = f" of each of {prompts} prompts" if prompts > 1 else ""
+        raise wrong(
+            "n",
+            f"a whole number from 1 to {most}{several}: this server writes {limits.batch} "
+            "choices at once (--batch); ask for fewer, or in several requests",
+        )
+    if wished.most_tokens is not None and not 1 <= wished.most_tokens <= limits.most_tokens:
+        newer = getattr(wished, "max_completion_tokens", None) is not None
+        name = "max_completion_tokens" if newer else "max_tokens"
+        raise wrong(name, f"a whole number from 1 to {limits.most_tokens}")
+    if not isinstance(wished, ChatWished):
+        return
+    names, must_call = [each.function.name for each in wished.tools], wished.must_call
+    if len(set(names)) < len(names):
+        raise wrong("tools", "two have the same name")
+    if must_call and must_call not in names:
+        raise wrong("tool_choice", f"there is no tool {must_call!r} in tools")
+    if must_call == "" and not names:
+        raise wrong("tool_choice", "required, but there are no tools")
+    if wished.top_logprobs is not None and not wished.logprobs:
+        raise wrong("top_logprobs", "only with logprobs: true")
+
+
+def wrong(parameter: str, why: str) -> RefusedError:
+    """What a parameter has to be."""
+    return RefusedError(f"{parameter}: {why}", parameter=parameter)
 
 
 def decoded(body: bytes) -> Mapping[str, Any]:
@@ -348,9 +387,14 @@ def refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no number")
 
 
-def read(given: Mapping[str, Any], *, chat: bool, served: str, limits: Limits) -> Request:
+def read(given: Mapping[str, Any], *, chat: bool, served: str, limits: Limits) -> Wish:
     """What is wanted, or a `RefusedError`."""
-    wished = checked(supported(given), ChatWished if chat else CompletionWished)
+    kind: type[Wish] = ChatWished if chat else CompletionWished
+    try:
+        wished = kind.model_validate(supported(given))
+    except ValidationError as error:
+        first, *_ = error.errors(include_url=False)
+        raise refusal(first["type"], first["loc"], str(first["msg"]), kind) from error
     if wished.model != served:
         raise RefusedError(
             f"there is no model {wished.model[:200]!r} here: this server has {served!r}",
@@ -358,47 +402,8 @@ def read(given: Mapping[str, Any], *, chat: bool, served: str, limits: Limits) -
             parameter="model",
             code="model_not_found",
         )
-    options = wished.stream_options
-    if options is not None and not wished.stream:
-        raise RefusedError("stream_options: only with stream: true", parameter="stream_options")
-    prompts = prompts_of(wished)
-    stops = [wished.stop] if isinstance(wished.stop, str) else wished.stop or []
-    return Request(
-        prompts=prompts,
-        parameter="messages" if chat else "prompt",
-        choices=choices(wished.n, len(prompts), limits),
-        most_tokens=most_tokens(wished, limits),
-        temperature=wished.temperature or 0.0,
-        top_p=1.0 if wished.top_p is None else wished.top_p,
-        seed=wished.seed,
-        stops=tuple(stops),
-        stream=bool(wished.stream),
-        include_usage=bool(options and options.include_usage),
-        scored=wished.scored,
-        **(wished_calls(wished) if isinstance(wished, ChatWished) else {}),
-    )
-
-
-def wished_calls(wished: ChatWished) -> dict[str, Any]:
-    """The tools of a chat, which of them has to be called, and the schema of its answer."""
-    tools, choice = tuple(wished.tools or ()), wished.tool_choice
-    names = [tool.name for tool in tools]
-    if len(set(names)) < len(names):
-        raise RefusedError("tools: two have the same name", parameter="tools")
-    must_call = "" if choice == "required" else None
-    if isinstance(choice, Chosen):
-        must_call = choice.function.name
-        if must_call not in names:
-            raise RefusedError(
-                f"tool_choice: there is no tool {must_call!r} in tools", parameter="tool_choice"
-            )
-    if must_call == "" and not tools:
-        raise RefusedError("tool_choice: required, but there are no tools", parameter="tool_choice")
-    schema = wished.response_format and wished.response_format.schema_asked
-    if wished.top_logprobs is not None and not wished.logprobs:
-        raise RefusedError("top_logprobs: only with logprobs: true", parameter="top_logprobs")
-    used = () if choice == "none" else tools
-    return {"tools": used, "must_call": must_call, "schema": schema}
+    check(wished, limits)
+    return wished
 
 
 def supported(given: Mapping[str, Any]) -> dict[str, Any]:
@@ -411,30 +416,11 @@ def supported(given: Mapping[str, Any]) -> dict[str, Any]:
                 parameter=name,
                 code="unsupported_parameter",
             )
-    kept = {name: value for name, value in given.items() if name not in IGNORED | NEUTRAL.keys()}
-    if isinstance(messages := kept.get("messages"), list):
-        kept["messages"] = [without_nothing(each) for each in messages]
-    return kept
-
-
-def without_nothing(message: Any) -> Any:
-    """A message without the fields that are there with nothing in them, as clients send them."""
-    if not isinstance(message, dict):
-        return message
-    return {name: value for name, value in message.items() if value not in (None, [], {})}
-
-
-def checked(given: dict[str, Any], kind: type[Wished]) -> Any:
-    """The request as what it has to be, or a `RefusedError` that says what that is."""
-    try:
-        return kind.model_validate(given)
-    except ValidationError as error:
-        first, *_ = error.errors(include_url=False)
-        raise refusal(first["type"], first["loc"], str(first["msg"]), kind) from error
+    return {name: value for name, value in given.items() if name not in IGNORED | NEUTRAL.keys()}
 
 
 def refusal(
-    what: str, place: tuple[int | str, ...], message: str, kind: type[Wished]
+    what: str, place: tuple[int | str, ...], message: str, kind: type[Wish]
 ) -> RefusedError:
     """What is wrong in a place of a request, in words."""
     parameter = str(place[0])[:80]
@@ -450,40 +436,3 @@ def refusal(
     if "half a character" in message or what == "value_error":
         wanted = message.removeprefix("Value error, ")
     return RefusedError(f"{where}: {wanted}", parameter=parameter)
-
-
-def prompts_of(wished: Wished) -> tuple[Prompt | TokenPrompt, ...]:
-    """A conversation, or the prompts of a completion."""
-    if isinstance(wished, ChatWished):
-        return ([message.as_given() for message in wished.messages],)
-    assert isinstance(wished, CompletionWished)
-    prompt = wished.prompt
-    if isinstance(prompt, str):
-        return (prompt,)
-    if isinstance(prompt[0], int):
-        return (tuple(prompt),)
-    return tuple(each if isinstance(each, str) else tuple(each) for each in prompt)
-
-
-def choices(wanted: int | None, prompts: int, limits: Limits) -> int:
-    """How many are written for each prompt; all of them are written at once."""
-    count = 1 if wanted is None else wanted
-    most = max(limits.batch // prompts, 1)
-    if not 1 <= count <= most:
-        several = f" of each of {prompts} prompts" if prompts > 1 else ""
-        raise RefusedError(
-            f"n: a whole number from 1 to {most}{several}: this server writes {limits.batch} "
-            "choices at once (--batch); ask for fewer, or in several requests",
-            parameter="n",
-        )
-    return count
-
-
-def most_tokens(wished: Wished, limits: Limits) -> int | None:
-    """How many tokens are asked for, under either name."""
-    newer = getattr(wished, "max_completion_tokens", None)
-    count = wished.max_tokens if newer is None else newer
-    if count is not None and not 1 <= count <= limits.most_tokens:
-        name = "max_tokens" if newer is None else "max_completion_tokens"
-        raise RefusedError(f"{name}: a whole number from 1 to {limits.most_tokens}", parameter=name)
-    return count

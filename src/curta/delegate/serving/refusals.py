@@ -55,25 +55,9 @@ def shutting_down() -> RefusedError:
     return RefusedError("the server is shutting down", status=503, code="shutting_down", wait=5)
 
 
-def out_of_time(seconds: float) -> RefusedError:
-    """A request that got no row in its time."""
-    return RefusedError(
-        f"no row was free within the time limit of {seconds:g} s (--time-limit)",
-        status=503,
-        code="time_limit",
-        wait=5,
-    )
-
-
-def read_too_long(seconds: float) -> RefusedError:
-    """A request of which the prompt alone took all the time."""
-    return RefusedError(
-        f"the prompt was still being read at the time limit of {seconds:g} s (--time-limit): "
-        "nothing is written yet; try again, or with a shorter one",
-        status=503,
-        code="time_limit",
-        wait=5,
-    )
+def too_late(why: str) -> RefusedError:
+    """A request whose time was over before anything was written."""
+    return RefusedError(why, status=503, code="time_limit", wait=5)
 
 
 def model_failed(error: BaseException) -> RefusedError:

@@ -19,7 +19,7 @@ from curta.delegate.interception.events import (
     TextDelta,
 )
 from curta.delegate.interception.row import Calling, Row
-from curta.delegate.serving.refusals import RefusedError, read_too_long
+from curta.delegate.serving.refusals import RefusedError, too_late
 from curta.delegate.serving.stops import Piece, Score, Stops
 
 
@@ -203,4 +203,6 @@ class Writing(Row):
         elif self.is_late and self.written:
             self.end("length")
         elif self.is_late:
-            self.fail(read_too_long(self.time_limit))
+            limit = f"the time limit of {self.time_limit:g} s (--time-limit)"
+            why = f"the prompt was still being read at {limit}: nothing is written yet"
+            self.fail(too_late(f"{why}; try again, or with a shorter one"))

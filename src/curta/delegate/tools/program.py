@@ -20,13 +20,7 @@ from curta.delegate.tools import wrapper
 from curta.delegate.tools.compile import Source, build
 from curta.delegate.tools.kinds import Arguments, Text
 from curta.delegate.tools.signature import Function, functions_of, kind_of
-from curta.delegate.tools.tool import (
-    Answer,
-    Bounds,
-    Found,
-    answered,
-    refused,
-)
+from curta.delegate.tools.tool import Answer, Bounds, Found, answered, refused
 from curta.errors import CurtaError, ExitError, LimitError, ToolError, Trap
 from curta.machine import layout
 from curta.machine.conversation import Conversation, ConversationLimits, Figures, Host
@@ -233,7 +227,7 @@ def c_tools(source: Source, bounds: Bounds | None = None, *, functions: bool = F
     usable = [each for each in found.values() if isinstance(each, Function)]
     if not usable:
         return {name: each for name, each in found.items() if isinstance(each, ToolError)}
-    module = build(source, wrapper.wrapper_of(usable))
+    module = build(source, "\n".join([wrapper.PRELUDE, *map(wrapper.wrapped, usable)]))
     return {
         name: c_tool(each, module, bounds) if isinstance(each, Function) else each
         for name, each in found.items()
@@ -279,15 +273,13 @@ def wasm_tools(
     program = loaded(module, bounds)
     if START in program.entries and not functions:
         return {name: MainTool(name, "", program, module, bounds)}
-    types = {
-        name: FunctionType(entry.parameters, entry.results)
-        for name, entry in program.entries.items()
-        if not name.startswith("_")
-    }
-    return {name: wasm_tool(name, type_, module, bounds) for name, type_ in types.items()}
+    offered = [name for name in program.entries if not name.startswith("_")]
+    return {name: wasm_tool(name, program, module, bounds) for name in offered}
 
 
-def wasm_tool(name: str, type_: FunctionType, module: bytes, bounds: Bounds) -> ProgramTool:
+def wasm_tool(name: str, program: LoadedProgram, module: bytes, bounds: Bounds) -> ProgramTool:
+    entry = program.entries[name]
+    type_ = FunctionType(entry.parameters, entry.results)
     kinds = {f"p{n}": kind_of(LETTERS[each]) for n, each in enumerate(type_.parameters)}
 
     def decode(given: Mapping[str, Any], returned: Result, output: bytes) -> Any:
@@ -297,7 +289,7 @@ def wasm_tool(name: str, type_: FunctionType, module: bytes, bounds: Bounds) -> 
         name,
         f"{name} of a WebAssembly module: {type_}",
         Arguments(kinds),
-        loaded(module, bounds),
+        program,
         name,
         lambda given: (b"", list(given.values())),
         decode,

@@ -8,8 +8,6 @@ from pathlib import Path
 from curta.delegate.tools.tool import Bounds, Found, Tool
 from curta.errors import ToolError, UserError
 
-SUFFIXES = ".c .wasm .wat .py"
-
 
 def tools_of(words: Iterable[str], bounds: Bounds | None = None) -> list[Tool]:
     """The tools that words name; a `UserError` says what is wrong with one, and what to do."""
@@ -35,8 +33,8 @@ def named_by(word: str, bounds: Bounds | None = None) -> list[Tool]:
     suffix = Path(path).suffix.lower()
     if suffix not in READERS:
         raise UserError(
-            f"--tool {word}: expected calc, or a file ({SUFFIXES}), with a function of it if not "
-            "all are wanted: dates.c, dates.c:weekday, stats.py:describe"
+            f"--tool {word}: expected calc, or a file ({' '.join(READERS)}), with a function of it "
+            "if not all are wanted: dates.c, dates.c:weekday, stats.py:describe"
         )
     if not Path(path).is_file():
         raise UserError(f"--tool {word}: there is no file {path}")

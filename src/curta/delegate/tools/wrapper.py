@@ -10,7 +10,7 @@ order, one in C and one here.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from curta.delegate.tools.signature import ROOM, Function, Parameter, pointed
@@ -56,11 +56,6 @@ static void *_room(void) {
 }
 """
 """Functions whose names begin with _ are not offered, so that these have names of their own."""
-
-
-def wrapper_of(functions: Iterable[Function]) -> str:
-    """The C that makes functions callable."""
-    return "\n".join([PRELUDE, *map(wrapped, functions)])
 
 
 def wrapped(function: Function) -> str:

@@ -121,9 +121,9 @@ def card(place: Path, run: Path, evaluations: Sequence[Path] = ()) -> str:
             "    python -m curta.delegate.training.bundle FOLDER --gsm8k train.jsonl",
             "",
             f"makes it: {MIX.train:,} questions of curta's own templates (MIT licence, as curta), "
-            f"and the {SHORTEST_OF_GSM8K:,} shortest of GSM8K's training set whose calculations are "
-            "right (Cobbe et al., 2021; MIT licence). Nothing of SVAMP, of GSM8K's test set or of "
-            "the kinds of templates that are held back was trained. The model itself has the "
+            f"and the {SHORTEST_OF_GSM8K:,} shortest of GSM8K's training set whose calculations "
+            "are right (Cobbe et al., 2021; MIT licence). Nothing of SVAMP, of GSM8K's test set or "
+            "of the kinds of templates that are held back was trained. The model itself has the "
             "Apache licence 2.0, and is not part of curta.",
             "",
             *(figures(evaluations) if evaluations else ()),

@@ -54,18 +54,30 @@ def card(
     notes: what a run keeps of its settings; measured: what it measured, update by update
     """
     name = Path(model).resolve().name if Path(model).is_dir() else model
-    calls = notes.get("calls", True)
-    how, options = CALLS if calls else WRITES_OUT
-    command = [*options, "--model", model]
+    if notes.get("calls", True):
+        how, command, adapter = "call a calculator", ["calc", QUESTION], "--adapter"
+        written = f"{protocol.open} 87*24{protocol.close}"
+        about = [
+            f"An adapter made by curta. The model writes `{written}`, a calculator puts",
+            f"`{protocol.answered('2088')}` behind it, and the model goes on from there.",
+        ]
+    else:
+        how, adapter = "write calculations out", "--inline"
+        command = ["delegate", "evaluate", "--suite", "templates"]
+        about = [
+            "An adapter made by curta to compare with one that calls a calculator: the same "
+            "answers, in which",
+            "the model has to compute by itself.",
+        ]
     return "\n".join(
         [
             *front_matter(model),
             "",
             f"# {name}, taught to {how}",
             "",
-            *about(protocol, calls),
+            *about,
             "",
-            f"    curta {shlex.join(command)} {'--adapter' if calls else '--inline'} FOLDER",
+            f"    curta {shlex.join([*command, '--model', model])} {adapter} FOLDER",
             "",
             "How often its answers are right is not known from its training: "
             "`curta delegate evaluate` measures it.",
@@ -87,30 +99,11 @@ def card(
     )
 
 
-CALLS = "call a calculator", ["calc", QUESTION]
-WRITES_OUT = "write calculations out", ["delegate", "evaluate", "--suite", "templates"]
-
-
 def front_matter(model: str) -> list[str]:
     """What the Hub and its tools read. Only a name on the Hub says where the base model is."""
     base = [] if Path(model).is_dir() else [f"base_model: {json.dumps(model)}"]
     named = ["library_name: peft", "pipeline_tag: text-generation"]
     return ["---", *base, *named, "tags:", "- lora", "- calculator", "---"]
-
-
-def about(protocol: Protocol, calls: bool) -> list[str]:
-    """What it does."""
-    if not calls:
-        return [
-            "An adapter made by curta to compare with one that calls a calculator: the same "
-            "answers, in which",
-            "the model has to compute by itself.",
-        ]
-    return [
-        f"An adapter made by curta. The model writes `{protocol.open} 87*24{protocol.close}`, a "
-        "calculator puts",
-        f"`{protocol.answered('2088')}` behind it, and the model goes on from there.",
-    ]
 
 
 def ending(measured: Sequence[Mapping[str, float]]) -> dict[str, float]:

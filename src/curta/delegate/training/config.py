@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 from curta.delegate.interception.protocol import Protocol
+from curta.delegate.options import check
 from curta.errors import DataError
 from curta.options import option
 
 Mode = Literal["full", "mlp"]
 Precision = Literal["float32", "bfloat16"]
+ABOVE = "must be above 0, and finite"
 
 
 @dataclass(frozen=True)
@@ -40,29 +42,17 @@ class Updates:
     checkpoint: int = 200
 
     def __post_init__(self) -> None:
-        check_least(self, 1, "steps", "batch", "accumulate", "checkpoint")
-        check_positive(self, "learning_rate")
-        check_named(self, precision=Precision)
+        check_least(self, 1, "steps batch accumulate checkpoint")
+        check(self, "learning_rate", ABOVE, lambda n: 0 < n < math.inf)
+        check_named(self, "precision", Precision)
 
 
-def check_least(config: Updates, least: int, *names: str) -> None:
-    for name in names:
-        if not least <= getattr(config, name) < math.inf:
-            raise DataError(f"{name} = {getattr(config, name)}: must be at least {least}")
+def check_least(config: Updates, least: int, names: str) -> None:
+    check(config, names, f"must be at least {least}", lambda n: least <= n < math.inf)
 
 
-def check_positive(config: Updates, *names: str) -> None:
-    for name in names:
-        if not 0 < getattr(config, name) < math.inf:
-            raise DataError(f"{name} = {getattr(config, name)}: must be above 0, and finite")
-
-
-def check_named(config: Updates, **allowed: Any) -> None:
-    for name, kind in allowed.items():
-        if getattr(config, name) not in get_args(kind):
-            raise DataError(
-                f"{name} = {getattr(config, name)!r}: one of {', '.join(get_args(kind))}"
-            )
+def check_named(config: Updates, name: str, kind: Any) -> None:
+    check(config, name, f"one of {', '.join(get_args(kind))}", get_args(kind).__contains__)
 
 
 @dataclass(frozen=True)
@@ -97,13 +87,13 @@ class TrainingConfig(Updates):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_least(self, 1, "rank", "alpha", "longest")
-        if not 0 <= self.dropout < 1:
-            raise DataError(f"dropout = {self.dropout}: must be at least 0, below 1")
-        check_named(self, mode=Mode)
-        for name in ("open", "close"):
-            if not getattr(self, name) or any(c.isspace() for c in getattr(self, name)):
-                raise DataError(f"{name} = {getattr(self, name)!r}: some characters, no spaces")
+        check_least(self, 1, "rank alpha longest")
+        check(self, "dropout", "must be at least 0, below 1", lambda share: 0 <= share < 1)
+        check_named(self, "mode", Mode)
+        check(
+            self, "open close", "some characters, no spaces",
+            lambda marker: marker and not any(map(str.isspace, marker)),
+        )  # fmt: skip
         if self.open == self.close:
             raise DataError(f"open = close = {self.open!r}: two markers that differ")
 
@@ -148,10 +138,9 @@ class GrpoConfig(Updates):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_least(self, 1, "max_new_tokens")
-        if self.group < 2:
-            raise DataError(f"group = {self.group}: at least 2 answers, which are compared")
-        check_positive(self, "temperature")
-        check_least(self, 0, "pull", "right", "valid", "rejected", "unneeded")
+        check(self, "group", "at least 2 answers, which are compared", lambda n: n >= 2)
+        check(self, "temperature", ABOVE, lambda n: 0 < n < math.inf)
+        check_least(self, 0, "pull right valid rejected unneeded")
 
     @property
     def weights(self) -> dict[str, float]:

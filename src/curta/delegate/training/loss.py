@@ -41,13 +41,8 @@ def shared_tokens(part: Sequence[Encoded]) -> int:
     """With how many tokens all begin, before the one that the first learned token follows."""
     columns = zip(*(one.tokens for one in part), strict=False)
     alike = sum(1 for _ in takewhile(lambda column: len(set(column)) == 1, columns))
-    return max(0, min(alike, *(first_learned(one) - 1 for one in part)))
-
-
-def first_learned(one: Encoded) -> int:
-    """Where the first token that is learned stands; behind all of them, if none is."""
-    places = (at for at, label in enumerate(one.labels) if label != IGNORED)
-    return next(places, len(one))
+    ignored = (list(takewhile(lambda label: label == IGNORED, one.labels)) for one in part)
+    return max(0, min(alike, *(len(labels) - 1 for labels in ignored)))
 
 
 def can_share(model: Any, accelerator: Accelerator) -> bool:

@@ -34,23 +34,24 @@ def right(output: Output, asked: Asked) -> float:
 
 def valid(output: Output, asked: Asked) -> float:
     """The share of calls that were answered, where there is something to compute."""
-    if asked.category == NEGATIVE or not output.calls:
-        return 0.0
-    return sum(isinstance(call, CallResult) for call in output.calls) / len(output.calls)
+    is_needed = asked.category != NEGATIVE
+    return share(output, lambda call: is_needed and isinstance(call, CallResult))
 
 
 def rejected(output: Output, asked: Asked) -> float:
     """The share of calls that failed, but for those whose error is the right answer."""
-    if not output.calls:
-        return 0.0
-    return sum(failed(call, asked) for call in output.calls) / len(output.calls)
+    return share(
+        output,
+        lambda call: (
+            isinstance(call, CallRejected)
+            and (asked.value is None or getattr(call.error, "brief", None) != asked.value)
+        ),
+    )
 
 
-def failed(call: CallResult | CallRejected, asked: Asked) -> bool:
-    """Whether a call came to nothing that was asked for."""
-    if isinstance(call, CallResult):
-        return False
-    return asked.value is None or getattr(call.error, "brief", None) != asked.value
+def share(output: Output, holds: Callable[[CallResult | CallRejected], bool]) -> float:
+    """Of the calls; 0 of none."""
+    return sum(map(holds, output.calls)) / max(1, len(output.calls))
 
 
 def unneeded(output: Output, asked: Asked) -> float:

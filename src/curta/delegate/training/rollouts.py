@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import torch
 
 from curta.delegate.interception.events import Event
 from curta.delegate.interception.generator import CalcGenerator, Output, Prompt, joined
@@ -53,8 +50,12 @@ def rollouts(
     inputs = generator.inputs(prompts)
     events: list[list[Event]] = [[] for _ in prompts]
     rows = [RecordedRow(generator.tokenizer, generator.calling, each.append) for each in events]
-    with without_dropout(generator.model):
+    was_training = generator.model.training
+    generator.model.eval()
+    try:
         written = generator.write(inputs, rows, options | {"eos_token_id": list(ends)})
+    finally:
+        generator.model.train(was_training)
     begin = inputs["input_ids"].shape[1]
     found = []
     for number, row in enumerate(rows):
@@ -72,14 +73,3 @@ def cut(
     ended = len(own) < len(written) and written[len(own)] in ends
     count = min(len(own) + ended, len(written))
     return tuple(written[:count]), tuple([*own, True][:count])
-
-
-@contextmanager
-def without_dropout(model: torch.nn.Module) -> Iterator[None]:
-    """The model as it generates, and then as it was."""
-    before = model.training
-    model.eval()
-    try:
-        yield
-    finally:
-        model.train(before)

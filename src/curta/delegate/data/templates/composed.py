@@ -9,10 +9,11 @@ All amounts are whole and at least 2, so that plurals are right.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 from importlib.resources import files
+from typing import Any
 
 from curta.delegate.data import wording
 from curta.delegate.data.draw import NAMES, Draw
@@ -24,34 +25,28 @@ TITLES = ("one_step", "two_steps", "three_steps", "four_steps")
 TEXT = (files(__package__) / "composed.txt").read_text(encoding="utf-8")
 FRAMES = [line.split(" | ") for line in TEXT.splitlines() if " | " in line and line[0] != "#"]
 """Who does what; the kind says what may follow: `keep` is what can be given away."""
+FOUND = re.findall(r"^\[(.*?)(?:: (.*))?\]\n((?:[>!?] .*\n)*)", TEXT, re.MULTILINE)
+CALCULATIONS = {title: calculation for title, calculation, _ in FOUND}
 RELATIONS = {
     title: {mark: re.findall(rf"^\{mark} (.*)", body, re.MULTILINE) for mark in ">!?"}
-    for title, body in re.findall(r"^\[(.*)\]\n((?:[>!?] .*\n)*)", TEXT, re.MULTILINE)
+    for title, _, body in FOUND
 }
-ALONE = [title.split(": ") for title in RELATIONS if ": " in title]
+ALONE = [title for title in RELATIONS if title.startswith("alone")]
 TIMES = {k: f"{k} times" for k in range(2, 11)} | {2: "twice", 3: "three times", 4: "four times"}
 PARTS = {2: "half", 3: "a third", 4: "a quarter", 5: "a fifth", 10: "a tenth"}
-SORTS = ("red yellow", "big small", "light dark", "green brown", "good damaged", "cheap expensive")
-WHEN = (
-    ("on Monday", "on Tuesday"), ("in the morning", "in the afternoon"), ("in May", "in June"),
-    ("last week", "this week"), ("before lunch", "after lunch"),
-)  # fmt: skip
-BOXES = ("bags", "boxes", "packets", "baskets", "cartons", "bowls", "drawers")
+LISTS = wording.facts()
 VERBS = "give gave, lose lost, use used, spend spent, share shared, sell sold, want wanted, get got"
-BEGINNINGS = {
-    "plain": "", "groups": "{g} * {x}", "days": "{g} * {x}", "sorts": "{x} + {y}",
-    "twice": "{x} + {y}", "rest": "{sum} - {x}",
-}  # fmt: skip
+BEGINNINGS = ("plain", "groups", "days", "sorts", "twice", "rest")
 FIRST = {
-    "keep": ("plain", "groups", "sorts", "rest"), "hold": ("plain", "groups", "sorts", "rest"),
-    "do": ("plain", "rest"), "pass": ("plain", "rest"), "tell": ("plain", "rest"),
-}  # fmt: skip
+    **dict.fromkeys(("keep", "hold"), ("plain", "plain", "groups", "sorts", "rest")),
+    **dict.fromkeys(("do", "pass", "tell"), ("plain", "plain", "rest")),
+}
 LAST = {
     "keep": ("change", "change", "sharing", "packing", "selling", "missing", "timing"),
     "hold": ("change", "change", "packing", "selling", "room", "timing"),
     "do": ("missing", "work"), "pass": ("missing",), "tell": (),
 }  # fmt: skip
-CHANGES = (("plain", "more"), ("plain", "less"), ("part", "less"), ("percent", "less"))
+COMPARED = ("more", "fewer", "times", "part", "percent", "is more", "is fewer", "is times")
 TRIVIAL = ("more", "fewer", "is more", "is fewer", "percent")
 """After one of these the difference of the two has been said."""
 
@@ -80,7 +75,6 @@ class Story:
     question: str = ""
     aside: str = ""
     several: bool = False
-    calls: int = 0
     loose: int = 0
     facts: list[str] = field(default_factory=list)
     then: list[str] = field(default_factory=list)
@@ -93,6 +87,11 @@ class Story:
         return ", did, " in self.frame[2]
 
     @property
+    def money(self) -> bool:
+        """Whether it is about that."""
+        return self.things == "dollars"
+
+    @property
     def within(self) -> str:
         """Where things are in a place."""
         return "on" if "shelf" in self.who or "tray" in self.who else "in"
@@ -101,7 +100,7 @@ class Story:
         """One as short stories have them."""
         return max(low, wording.few(self.draw))
 
-    def part(self, among: Iterator[int] | range | dict[int, str]) -> int:
+    def part(self, among: Iterable[int]) -> int:
         """A number by which the amount can be divided."""
         found = [k for k in among if self.amount % k == 0 and self.amount > k]
         if not found:
@@ -117,42 +116,47 @@ class Story:
     def words(self) -> dict[str, object]:
         """What the sentences of relations have between braces."""
         verb, asking, base = self.frame[2].split(", ")
-        forms = dict(each.split() for each in VERBS.split(", "))
-        one = "" if self.several else "s"
+        one, do = ("", "do") if self.several else ("s", "does")
         (friend,) = self.draw.some([each for each in NAMES if each not in self.who], 1)
         return {
-            **{form: past if self.past else form + one for form, past in forms.items()},
+            **{
+                form: past if self.past else form + one
+                for form, past in (each.split() for each in VERBS.split(", "))
+            },
             "who": self.who, "things": self.things, "n": self.amount, "friend": friend,
             "verb": verb, "asking": asking, "base": base, "doing": verb if self.past else base,
             "asked": "do" if self.several and not self.past else asking,
-            "do": "do" if self.several else "does", "within": self.within,
-            "did": "did" if self.past else "do" if self.several else "does",
-            "have": "have" if self.several else "has",
-            "need": "need" if self.several else "needs", "seller": self.who,
+            "do": do, "did": "did" if self.past else do, "need": f"need{one}",
+            "have": "have" if self.several else "has", "within": self.within,
             "took": "took" if self.past else "takes", "gave": "gave" if self.past else "gives",
-            "put": "puts", "label": self.label, "own": self.label or f"the {self.things}",
-            "box": self.draw.choose(*BOXES),
+            "label": self.label, "box": self.draw.choose(*LISTS.BOXES),
             "later": self.draw.choose("Later", "Then", "After that,"),
-            "goods": self.draw.choose("a present", "food", "books", "clothes", "a train ride"),
-            "work": self.draw.choose("some work", "an old lamp", "washing cars", "a painting"),
+            "goods": self.draw.choose(*LISTS.GOODS), "work": self.draw.choose(*LISTS.PAID),
         }  # fmt: skip
 
-    def tell(self, relation: str, expression: str = "", late: bool = False, **more: object) -> int:
+    def tell(self, relation: str, late: bool = False, **more: object) -> int:
         """One relation: a fact, a step that computes the amount, and what would be asked."""
         words, texts = self.words() | more, RELATIONS[relation]
         said = {mark: self.draw.choose(*texts[mark] or [""]).format_map(words) for mark in texts}
         if said[">"]:
             (self.then if late else self.facts).append(upper(said[">"]))
-        if expression:
-            call = self.draw.calc(expression.format_map(words))
+        if calculation := CALCULATIONS[relation]:
+            call = self.draw.calc(calculation.format_map(words))
             value = Fraction(call.text)
             if value < 2 or value.denominator > 1:
                 raise OtherwiseError
-            self.amount, self.calls = int(value), self.calls + 1
+            self.amount = int(value)
             self.steps.append(upper(said["!"]).replace("#", call.said))
         self.question = said["?"]
         self.shape.append(relation)
         return self.amount
+
+    def name(self) -> None:
+        """Say what the amount is of."""
+        verb, _, base = self.frame[2].split(", ")
+        doing = base if self.several and not self.past else verb
+        where = f"{self.within} {self.who}" if base == "hold" else f"that {self.who} {doing}"
+        self.label = f"the {self.things} {where}"
 
 
 def upper(text: str) -> str:
@@ -167,62 +171,50 @@ def lower(text: str) -> str:
 
 def first(story: Story, who: str, other: str) -> None:
     """Somebody's amount: as it is, in groups, day by day, of two sorts, or what another leaves."""
-    draw, kind = story.draw, story.frame[0]
-    hows = FIRST[kind] + ("days", "twice") * story.past
-    how = draw.choose("plain", *hows)
+    draw, hours = story.draw, story.things == "hours"
+    how = draw.choose(*FIRST[story.frame[0]], *("days", "twice") * story.past)
     x, y, g = story.number(), story.number(), draw.between(2, 12)
-    if story.things == "dollars" and how in ("groups", "sorts"):
+    if story.money and how in ("groups", "sorts"):
         raise OtherwiseError
     if how in ("groups", "days") and draw.chance() < 0.4:
         g = draw.between(2, 60)
     if how == "rest" and how in story.shape:
         raise OtherwiseError
-    if story.things == "hours" and how in ("days", "twice"):
+    if hours and how in ("days", "twice"):
         x, y = draw.between(2, 9), draw.between(2, 9)
-    time = "day" if story.things == "hours" else draw.choose("day", "week", "month")
-    one, two = draw.choose(*SORTS).split()
-    early, after = draw.choose(*WHEN)
+    time = "day" if hours else draw.choose("day", "week", "month")
+    one, two = draw.choose(*LISTS.SORTS).split()
+    early, after = draw.choose(*LISTS.WHEN)
     story.who, story.amount = who, x
     story.tell(
-        how, BEGINNINGS[how], x=x, y=y, g=g, sum=x + y, time=time, one=one, two=two, early=early,
-        after=after, other=other,
+        how, x=x, y=y, g=g, sum=x + y, time=time, one=one, two=two, early=early, after=after,
+        other=other,
     )  # fmt: skip
-    named(story)
-
-
-def named(story: Story) -> None:
-    """What the amount is of."""
-    verb, _, base = story.frame[2].split(", ")
-    doing = base if story.several and not story.past else verb
-    where = f"{story.within} {story.who}" if base == "hold" else f"that {story.who} {doing}"
-    story.label = f"the {story.things} {where}"
+    story.name()
 
 
 def compared(story: Story, other: str) -> None:
     """Somebody else's amount, by the one before."""
-    draw, n = story.draw, story.amount
-    how = draw.choose(
-        "more", "fewer", "times", "part", "percent", "is more", "is fewer", "is times"
-    )
+    draw, more = story.draw, dict[str, Any]()
+    how = draw.choose(*COMPARED)
     if how in ("more", "is fewer"):
-        story.tell(how, "{n} + {k}", k=story.number(2), other=other)
+        k = story.number(2)
     elif how in ("fewer", "is more"):
-        story.tell(how, "{n} - {k}", k=story.below(), other=other)
+        k = story.below()
     elif how == "times":
         k = draw.choose(*TIMES)
-        story.tell(how, f"{{n}} * {k}", times=TIMES[k], other=other)
     elif how == "percent":
-        rate, more = 100 // story.part(range(2, 11, 1)), draw.choose("more", "fewer")
+        rate = 100 // story.part(range(2, 11))
+        word, sign = draw.choose(("more", "+"), ("fewer", "-"))
         if rate not in (10, 20, 25, 50):
             raise OtherwiseError
-        change = story.tell("percent of", f"{{n}} * {rate} / 100", rate=rate)
-        sign = "+" if more == "more" else "-"
-        story.tell(how, f"{n} {sign} {change}", rate=rate, more=more, other=other)
+        more = {"n": story.amount, "rate": rate, "more": word, "sign": sign}
+        k = story.tell("percent of", rate=rate)
     else:
         k = story.part(PARTS if how == "part" else range(2, 11))
-        story.tell(how, f"{{n}} / {k}", part=PARTS.get(k), times=TIMES[k], other=other)
+    story.tell(how, k=k, part=PARTS.get(k), times=TIMES.get(k), other=other, **more)
     story.who = other
-    named(story)
+    story.name()
 
 
 def combined(story: Story, amounts: dict[str, int]) -> bool:
@@ -230,16 +222,16 @@ def combined(story: Story, amounts: dict[str, int]) -> bool:
     how = story.draw.choose("together", "together", "difference", "last")
     if how == "together":
         story.who, story.several = " and ".join(", ".join(amounts).rsplit(", ", 1)), True
-        story.tell(how, " + ".join(map(str, amounts.values())))
-        named(story)
+        story.tell(how, sum=" + ".join(map(str, amounts.values())))
+        story.name()
     elif how == "difference":
         (one, m), *_, (two, n) = amounts.items()
         products = sum(each in ("groups", "days") for each in story.shape)
-        told_already = story.shape[-1] in TRIVIAL
-        if products > 1 or (told_already if len(amounts) == 2 else story.shape[-1] in BEGINNINGS):
+        told_already = story.shape[-1] in (TRIVIAL if len(amounts) == 2 else BEGINNINGS)
+        if products > 1 or told_already:
             raise OtherwiseError
         (low, small), (high, large) = sorted(((m, one), (n, two)))
-        story.tell(how, f"{high} - {low}", small=small, large=large)
+        story.tell(how, high=high, low=low, small=small, large=large)
     elif story.shape[-1] in BEGINNINGS or story.loose:
         raise OtherwiseError  # what was computed before would have nothing to do with it
     return how != "difference"
@@ -247,81 +239,70 @@ def combined(story: Story, amounts: dict[str, int]) -> bool:
 
 def changed(story: Story) -> None:
     """Some go, or some come; what there is now."""
-    draw, n, where = story.draw, story.amount, ""
-    if story.things == "dollars":
-        where = " dollars"
-    elif story.frame[0] == "hold":
-        where = " in it"
-    size, how = draw.choose(*CHANGES)
-    if how == "more":
-        story.tell(f"gain{where}", "{n} + {k}", late=True, k=story.number(2))
-    elif size == "plain":
+    where = " dollars" if story.money else " in it" if story.frame[0] == "hold" else ""
+    how = story.draw.choose("gain", "less", "part of", "percent of")
+    if how == "gain":
+        story.tell(f"gain{where}", late=True, k=story.number(2))
+        story.label = f"all the {story.things}"
+        return
+    n = story.amount
+    if how == "less":
         k = story.below()
-        story.tell(f"less{where}", "{n} - {k}", late=True, k=k, some=k)
+        some = str(k)
     else:
         k = story.part(PARTS)
-        said = PARTS[k] if size == "part" else f"{100 // k}%"
         if 100 % k:
             raise OtherwiseError
-        if size == "part":
-            gone = story.tell("part of", f"{{n}} / {k}", part=said)
-        else:
-            gone = story.tell("percent of", f"{{n}} * {100 // k} / 100", rate=100 // k)
-        story.amount = n
-        story.tell(f"less{where}", f"{n} - {gone}", late=True, some=f"{said} of the")
-    story.label = (
-        f"all the {story.things}" if how == "more" else f"the {story.things} that are left"
-    )
+        some = f"{PARTS[k] if how == 'part of' else f'{100 // k}%'} of the"
+        k = story.tell(how, k=k, part=PARTS[k], rate=100 // k)
+    story.tell(f"less{where}", late=True, n=n, k=k, some=some)
+    story.label = f"the {story.things} that are left"
 
 
 def ended(story: Story, how: str) -> None:
     """What is done with the amount in the end; selling makes it one of dollars."""
-    draw, money = story.draw, story.things == "dollars"
+    draw, keeps = story.draw, story.frame[0] == "keep"
     is_changed = any(each.split()[0] in ("less", "gain") for each in story.shape)
     own = f"all of their {story.things}" if story.several else f"the {story.things}"
     if is_changed or story.frame[0] == "hold":
         own = story.label
     if how in ("sharing", "packing"):
         k = story.part(range(2, 25))
-        among = draw.choose("friends", "children", "cousins", "classmates", "neighbours")
-        relation = "tickets" if how == "packing" and money else how
-        story.tell(relation, "{n} / {k}", late=True, k=k, among=among, own=own)
-    elif how == "selling" and not money:
-        seller = story.who if story.frame[0] == "keep" else draw.name()
-        story.who, story.several = seller, story.several and story.frame[0] == "keep"
-        story.tell(how, "{n} * {k}", late=True, k=draw.between(2, 25), own=own)
-        tense = "has, did, have" if story.past else "has, does, have"
-        story.frame, story.things, story.label = (
-            ["keep", "people", tense, "dollars"],
-            "dollars",
-            "all of the dollars",
-        )
+        among = draw.choose(*LISTS.SHARERS)
+        relation = "tickets" if how == "packing" and story.money else how
+        story.tell(relation, late=True, k=k, among=among, own=own)
     elif how in ("missing", "room"):
-        if money:
+        if story.money:
             how = "missing dollars"
         elif how == "missing" and (is_changed or not story.past):
             how = "missing to have"
-        what = draw.choose("bicycle", "guitar", "tent", "telescope", "drum", "kayak", "desk")
+        what = draw.choose(*LISTS.WISHES)
         goal = story.amount + story.number(2)
-        story.tell(how, "{goal} - {n}", late=True, goal=goal, what=what)
-    elif how in ("work", "timing") and not money:
-        what = draw.choose("count", "weigh", "check", "label", "draw")
-        story.tell(how, "{n} * {k}", late=True, k=draw.between(2, 30), what=what)
-    else:
+        story.tell(how, late=True, goal=goal, what=what)
+    elif story.money:
         raise OtherwiseError
+    elif how == "selling":
+        story.who, story.several = story.who if keeps else draw.name(), story.several and keeps
+        story.tell(how, late=True, k=draw.between(2, 25), own=own)
+        tense = "has, did, have" if story.past else "has, does, have"
+        story.frame, story.things = ["keep", "people", tense, "dollars"], "dollars"
+        story.label = "all of the dollars"
+    else:  # work or timing
+        what = draw.choose("count", "weigh", "check", "label", "draw")
+        story.tell(how, late=True, k=draw.between(2, 30), what=what)
 
 
 def alone(draw: Draw) -> Story:
     """A relation that is a story of its own."""
     frame = draw.choose(*(frame for frame in FRAMES if "keep | people | has" in " | ".join(frame)))
     story = Story(draw, frame, draw.choose(*frame[3].split(", ")), draw.name())
-    title, expression = draw.choose(*ALONE)
+    title = draw.choose(*ALONE)
     x, y, g = story.number(), story.number(), draw.between(2, 12)
-    one, two = draw.choose(*SORTS).split()
-    if story.things == "dollars":
+    one, two = draw.choose(*LISTS.SORTS).split()
+    if story.money:
         raise OtherwiseError
-    story.tell(f"{title}: {expression}", expression, x=x, y=y, g=g, sum=x + y,
-               product=story.number(2) * g, one=one, two=two, gave="gave", took="took")  # fmt: skip
+    product = story.number(2) * g
+    story.tell(title, x=x, y=y, g=g, sum=x + y, product=product, one=one, two=two)
     aside(story, [each for each in NAMES if each != story.who][: draw.between(1, 9)])
     return story
 
@@ -338,7 +319,7 @@ def told(draw: Draw, steps: int) -> Story:
         if amounts and draw.chance() < 0.6:
             compared(story, who)
         else:
-            story.loose = story.calls
+            story.loose = len(story.steps)
             first(story, who, people[-1])
         amounts[who] = story.amount
     if steps == 1 and len(amounts) > 2:
@@ -349,7 +330,7 @@ def told(draw: Draw, steps: int) -> Story:
         return story
     if draw.chance() < 0.4:
         draw.random.shuffle(story.facts)
-    while story.calls < steps and LAST[story.frame[0]]:
+    while len(story.steps) < steps and LAST[story.frame[0]]:
         how = draw.choose(*LAST[story.frame[0]])
         if how == "change":
             changed(story)
@@ -402,7 +383,7 @@ class Composed(Template):
                 story = told(draw, self.calls)
             except OtherwiseError:
                 continue
-            if story.calls == self.calls:
+            if len(story.steps) == self.calls:
                 return story
 
     def example(self, draw: Draw) -> Example:
