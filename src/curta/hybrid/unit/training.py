@@ -75,14 +75,9 @@ def pairs(layers: Sequence[int]) -> list[Layers]:
 
 def threshold(decisions: Sequence[Decision], labels: Sequence[Label], share: float) -> float:
     """The least with which no more than this share of the texts without an operation fires."""
-    others = sorted(
-        (
-            each.certainty
-            for each, label in zip(decisions, labels, strict=True)
-            if label.operation == 0 and each.operation is not None
-        ),
-        reverse=True,
-    )
+    both = zip(decisions, labels, strict=True)
+    fired = [each.certainty for each, label in both if not label.operation and each.operation]
+    others = sorted(fired, reverse=True)
     allowed = int(share * sum(label.operation == 0 for label in labels))
     return max(0.0, math.nextafter(others[allowed], 2.0)) if len(others) > allowed else 0.0
 
